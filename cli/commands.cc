@@ -1,0 +1,17 @@
+#include "cli/commands.h"
+
+#include <array>
+
+namespace dfsim::cli {
+
+void register_commands(Registrar& registrar) {
+  // The order of `dfsim --help`.
+  constexpr std::array kCommands = {
+      register_version,
+  };
+  for (const auto& register_command : kCommands) {
+    register_command(registrar);
+  }
+}
+
+}  // namespace dfsim::cli

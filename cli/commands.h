@@ -1,0 +1,10 @@
+// One registration function per subcommand file.
+#pragma once
+
+#include "cli/command.h"
+
+namespace dfsim::cli {
+
+void register_version(Registrar& registrar);
+
+}  // namespace dfsim::cli

@@ -1,0 +1,51 @@
+#include "graphs/ir/attributes.h"
+
+namespace dfsim {
+
+void Attributes::set(std::string name, AttrValue value) {
+  for (auto& [existing, old_value] : entries_) {
+    if (existing == name) {
+      old_value = std::move(value);
+      return;
+    }
+  }
+  entries_.emplace_back(std::move(name), std::move(value));
+}
+
+const AttrValue* Attributes::find(std::string_view name) const {
+  for (const auto& [existing, value] : entries_) {
+    if (existing == name) {
+      return &value;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<int64_t> Attributes::get_int(std::string_view name) const {
+  const AttrValue* value = find(name);
+  const auto* number = value != nullptr ? std::get_if<int64_t>(value) : nullptr;
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+std::optional<double> Attributes::get_float(std::string_view name) const {
+  const AttrValue* value = find(name);
+  const auto* number = value != nullptr ? std::get_if<double>(value) : nullptr;
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+const std::string* Attributes::get_string(std::string_view name) const {
+  const AttrValue* value = find(name);
+  return value != nullptr ? std::get_if<std::string>(value) : nullptr;
+}
+
+const std::vector<int64_t>* Attributes::get_ints(std::string_view name) const {
+  const AttrValue* value = find(name);
+  return value != nullptr ? std::get_if<std::vector<int64_t>>(value) : nullptr;
+}
+
+std::string Attributes::string_or(std::string_view name, std::string_view fallback) const {
+  const std::string* text = get_string(name);
+  return text != nullptr ? *text : std::string(fallback);
+}
+
+}  // namespace dfsim

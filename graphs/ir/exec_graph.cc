@@ -1,0 +1,181 @@
+#include "graphs/ir/exec_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "base/text.h"
+
+namespace dfsim {
+
+std::span<const Edge> ExecGraph::out_edges(TaskId task) const {
+  const uint32_t begin = out_offsets_[task.index()];
+  return std::span(edges_).subspan(begin, out_offsets_[task.index() + 1] - begin);
+}
+
+std::span<const uint32_t> ExecGraph::in_edge_indices(TaskId task) const {
+  const uint32_t begin = in_offsets_[task.index()];
+  return std::span(in_edges_).subspan(begin, in_offsets_[task.index() + 1] - begin);
+}
+
+std::string ExecGraph::name(TaskId task) const {
+  if (!names_.empty() && !names_[task.index()].empty()) {
+    return names_[task.index()];
+  }
+  return fmt::format("t{}", task.index());
+}
+
+void ExecGraphBuilder::reserve(size_t tasks, size_t edges) {
+  tasks_.reserve(tasks);
+  edges_.reserve(edges);
+}
+
+TaskId ExecGraphBuilder::add_task(Task task) {
+  tasks_.push_back(std::move(task));
+  return TaskId(tasks_.size() - 1);
+}
+
+DataId ExecGraphBuilder::add_data(TaskId producer, Bytes bytes, bool is_output) {
+  data_producer_.push_back(producer);
+  data_bytes_.push_back(bytes);
+  data_is_output_.push_back(is_output ? 1 : 0);
+  return DataId(data_bytes_.size() - 1);
+}
+
+void ExecGraphBuilder::add_edge(DataId data, TaskId to) { edges_.push_back({TaskId(), to, data}); }
+
+StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
+  const size_t n = tasks_.size();
+  for (size_t d = 0; d < data_bytes_.size(); ++d) {
+    if (data_producer_[d].index() >= n) {
+      return invalid_input(fmt::format("data item {} has producer {}, but there are {} tasks", d,
+                                       data_producer_[d].value(), n));
+    }
+    if (data_bytes_[d] < 0) {
+      return invalid_input(fmt::format("data item {} of task '{}' has {} bytes; expected 0 or more",
+                                       d, printable(tasks_[data_producer_[d].index()].name),
+                                       data_bytes_[d]));
+    }
+  }
+  for (Edge& edge : edges_) {
+    if (edge.data.index() >= data_bytes_.size() || edge.to.index() >= n) {
+      return invalid_input(
+          fmt::format("an edge joins data item {} to task {}, but there are {} and {}",
+                      edge.data.value(), edge.to.value(), data_bytes_.size(), n));
+    }
+    edge.from = data_producer_[edge.data.index()];
+  }
+  // Topological order by Kahn's algorithm, smallest insertion index first.
+  std::vector<uint32_t> offsets(n + 1, 0);
+  std::vector<uint32_t> pending(n, 0);
+  for (const Edge& edge : edges_) {
+    ++offsets[edge.from.index() + 1];
+    ++pending[edge.to.index()];
+  }
+  for (size_t i = 0; i < n; ++i) {
+    offsets[i + 1] += offsets[i];
+  }
+  std::vector<uint32_t> targets(edges_.size());
+  {
+    std::vector<uint32_t> cursor(offsets.begin(), offsets.end() - 1);
+    for (const Edge& edge : edges_) {
+      targets[cursor[edge.from.index()]++] = edge.to.value();
+    }
+  }
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (pending[i] == 0) {
+      ready.push(i);
+    }
+  }
+  std::vector<uint32_t> sorted;
+  sorted.reserve(n);
+  while (!ready.empty()) {
+    const uint32_t task = ready.top();
+    ready.pop();
+    sorted.push_back(task);
+    for (uint32_t e = offsets[task]; e < offsets[task + 1]; ++e) {
+      if (--pending[targets[e]] == 0) {
+        ready.push(targets[e]);
+      }
+    }
+  }
+  if (sorted.size() != n) {
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < n && names.size() < 5; ++i) {
+      if (pending[i] > 0) {
+        names.push_back(fmt::format(
+            "'{}'", tasks_[i].name.empty() ? fmt::format("t{}", i) : printable(tasks_[i].name)));
+      }
+    }
+    return invalid_input(fmt::format(
+        "the task graph has a cycle; {} tasks are on or behind it: {}; remove an edge between them",
+        n - sorted.size(), join(names, ", ")));
+  }
+
+  std::vector<uint32_t> new_id(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    new_id[sorted[i]] = i;
+  }
+  ExecGraph graph;
+  graph.data_bytes_ = std::move(data_bytes_);
+  graph.data_is_output_ = std::move(data_is_output_);
+  graph.data_producer_ = std::move(data_producer_);
+  for (TaskId& producer : graph.data_producer_) {
+    producer = TaskId(new_id[producer.index()]);
+  }
+  for (Edge& edge : edges_) {
+    edge.from = TaskId(new_id[edge.from.index()]);
+    edge.to = TaskId(new_id[edge.to.index()]);
+  }
+  std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.from, a.to, a.data) < std::tie(b.from, b.to, b.data);
+  });
+  edges_.erase(
+      std::unique(edges_.begin(), edges_.end(),
+                  [](const Edge& a, const Edge& b) { return a.data == b.data && a.to == b.to; }),
+      edges_.end());
+  graph.edges_ = std::move(edges_);
+  graph.out_offsets_.assign(n + 1, 0);
+  graph.in_offsets_.assign(n + 1, 0);
+  for (const Edge& edge : graph.edges_) {
+    ++graph.out_offsets_[edge.from.index() + 1];
+    ++graph.in_offsets_[edge.to.index() + 1];
+  }
+  for (size_t i = 0; i < n; ++i) {
+    graph.out_offsets_[i + 1] += graph.out_offsets_[i];
+    graph.in_offsets_[i + 1] += graph.in_offsets_[i];
+  }
+  graph.in_edges_.resize(graph.edges_.size());
+  std::vector<uint32_t> cursor(graph.in_offsets_.begin(), graph.in_offsets_.end() - 1);
+  for (uint32_t e = 0; e < graph.edges_.size(); ++e) {
+    graph.in_edges_[cursor[graph.edges_[e].to.index()]++] = e;
+  }
+  bool any_op = false;
+  bool any_name = false;
+  for (const Task& task : tasks_) {
+    any_op = any_op || task.op.valid();
+    any_name = any_name || !task.name.empty();
+  }
+  for (const uint32_t old_id : sorted) {
+    Task& task = tasks_[old_id];
+    graph.cost_row_.push_back(task.cost_row);
+    graph.resident_bytes_.push_back(task.resident_bytes);
+    graph.workspace_bytes_.push_back(task.workspace_bytes);
+    if (any_op) {
+      graph.ops_.push_back(task.op);
+    }
+    if (any_name) {
+      graph.names_.push_back(std::move(task.name));
+    }
+  }
+  *this = ExecGraphBuilder();
+  if (order != nullptr) {
+    *order = std::move(sorted);
+  }
+  return graph;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,95 @@
+// CostModel: run time of operators on devices. CostTable: the answers for one graph and platform.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "graphs/ir/op_class.h"
+#include "graphs/ops/work.h"
+#include "hardware/platform.h"
+
+namespace dfsim {
+
+// Where a cost comes from, best first.
+enum class CostSource : uint8_t {
+  kMeasured,      // this very shape was profiled
+  kPredicted,     // by a trained model inside its training range
+  kExtrapolated,  // outside the range: median efficiency of the class
+  kBoundOnly,     // the speed-of-light bound, because nothing is known of the class
+  kGiven,         // written in a task-graph file
+};
+inline constexpr int kCostSourceCount = 5;
+std::string_view cost_source_name(CostSource source);
+
+// What limits an op: which arm of the roofline is the higher one, or the launch floor.
+enum class Bound : uint8_t { kCompute, kMemory, kLaunch, kNone };
+inline constexpr int kBoundCount = 4;
+std::string_view bound_name(Bound bound);
+
+struct OpCost {
+  TimeNs time_ns = 0;
+  TimeNs low_ns = 0;  // 80 % interval
+  TimeNs high_ns = 0;
+  CostSource source = CostSource::kBoundOnly;
+  Bound bound = Bound::kNone;
+};
+
+// One distinct operator to be costed: everything a model may look at. Equal descriptors cost equal.
+struct OpDescriptor {
+  std::string op_type;
+  OpClass op_class = OpClass::kOpaque;
+  DType dtype = DType::kUnknown;  // arithmetic dtype
+  OpWork work;
+  std::vector<std::vector<int64_t>> input_extents;  // a missing optional input is {-1}
+  std::vector<DType> input_dtypes;
+  std::vector<std::vector<int64_t>> output_extents;
+  std::vector<DType> output_dtypes;
+  // Attributes that change cost, canonical: sorted "name=value" pairs joined with ';'.
+  std::string attributes;
+
+  bool operator==(const OpDescriptor&) const = default;
+  uint64_t hash() const;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  virtual std::string_view name() const = 0;
+  // Fills out[i] with the cost of ops[i] on the device. |out| == |ops|. One call for a whole graph.
+  // Error: kFailed when the model cannot compute (never for an unknown op: that is kBoundOnly).
+  virtual Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                         std::span<OpCost> out) const = 0;
+};
+
+// Time of a distinct op (row) on each device (column). time < 0 means "cannot run there".
+class CostTable {
+ public:
+  static constexpr TimeNs kInfeasible = -1;
+
+  CostTable() = default;
+  CostTable(size_t rows, size_t devices) : devices_(devices), costs_(rows * devices) {}
+
+  size_t rows() const { return devices_ == 0 ? 0 : costs_.size() / devices_; }
+  size_t devices() const { return devices_; }
+  OpCost& at(uint32_t row, DeviceId device) { return costs_[row * devices_ + device.index()]; }
+  const OpCost& at(uint32_t row, DeviceId device) const {
+    return costs_[row * devices_ + device.index()];
+  }
+  TimeNs time_ns(uint32_t row, DeviceId device) const { return at(row, device).time_ns; }
+  bool feasible(uint32_t row, DeviceId device) const { return time_ns(row, device) >= 0; }
+
+ private:
+  size_t devices_ = 0;
+  std::vector<OpCost> costs_;
+};
+
+}  // namespace dfsim
