@@ -3,6 +3,35 @@
 #include <algorithm>
 
 namespace dfsim {
+namespace {
+
+// Rate of the units of one kind on exactly `dtype`.
+double listed_rate(const DeviceSpec& device, DType dtype, bool matrix) {
+  const auto it = std::find_if(device.peaks.begin(), device.peaks.end(),
+                               [dtype](const PeakRate& peak) { return peak.dtype == dtype; });
+  double rate = 0;
+  if (it != device.peaks.end()) {
+    rate = matrix ? std::max(it->matrix_flops_per_s, it->flops_per_s) : it->flops_per_s;
+  }
+  if (matrix && dtype == DType::kFloat32 && device.allow_tf32) {
+    rate = std::max(rate, device.tf32_flops_per_s);
+  }
+  return rate;
+}
+
+// The same for `dtype` or the first wider stand-in that has any.
+double stand_in_rate(const DeviceSpec& device, DType dtype, bool matrix) {
+  for (;;) {
+    const double rate = listed_rate(device, dtype, matrix);
+    const DType wider = wider_stand_in(dtype);
+    if (rate > 0 || wider == dtype) {
+      return rate;
+    }
+    dtype = wider;
+  }
+}
+
+}  // namespace
 
 std::string_view device_type_name(DeviceType type) {
   switch (type) {
@@ -16,32 +45,25 @@ std::string_view device_type_name(DeviceType type) {
   return "gpu";
 }
 
-double DeviceSpec::peak_flops_per_s(DType dtype, bool matrix) const {
-  const auto rate_of = [&](DType wanted) -> double {
-    const auto it = std::find_if(peaks.begin(), peaks.end(),
-                                 [&](const PeakRate& peak) { return peak.dtype == wanted; });
-    if (it == peaks.end()) {
-      return 0;
-    }
-    double rate = matrix ? std::max(it->matrix_flops_per_s, it->flops_per_s) : it->flops_per_s;
-    if (matrix && wanted == DType::kFloat32 && allow_tf32) {
-      rate = std::max(rate, tf32_flops_per_s);
-    }
-    return rate > 0 ? rate : it->matrix_flops_per_s;
-  };
-  // Who can stand in for a dtype that has no units of its own: the next wider one.
-  DType wanted = dtype;
-  for (;;) {
-    const double rate = rate_of(wanted);
-    if (rate > 0) {
-      return rate;
-    }
-    const DType wider = wider_stand_in(wanted);
-    if (wider == wanted) {
-      return 0;
-    }
-    wanted = wider;
+std::string_view link_sharing_name(LinkSharing sharing) {
+  return sharing == LinkSharing::kFifo ? "fifo" : "fair";
+}
+
+std::string_view allocator_kind_name(AllocatorKind kind) {
+  switch (kind) {
+    case AllocatorKind::kExact:
+      return "exact";
+    case AllocatorKind::kCaching:
+      return "caching";
+    case AllocatorKind::kArena:
+      return "arena";
   }
+  return "exact";
+}
+
+double DeviceSpec::peak_flops_per_s(DType dtype, bool matrix) const {
+  const double rate = stand_in_rate(*this, dtype, matrix);
+  return rate > 0 ? rate : stand_in_rate(*this, dtype, !matrix);
 }
 
 }  // namespace dfsim

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,9 +27,16 @@ struct PeakRate {
   double matrix_flops_per_s = 0;  // matrix units; 0 = none for this dtype
 };
 
+// Where a figure of a file comes from: `figure` is its key ("default" = every other one), `source`
+// what is cited, in words.
+struct Citation {
+  std::string figure;
+  std::string source;
+};
+
 struct DeviceSpec {
   std::string name;   // unique in the platform: "gpu0"
-  std::string model;  // "A100-SXM4-80GB"
+  std::string model;  // "NVIDIA A100-SXM4-80GB"
   DeviceType type = DeviceType::kGpu;
   std::vector<PeakRate> peaks;
   double tf32_flops_per_s = 0;  // 0 = no such mode
@@ -42,15 +50,21 @@ struct DeviceSpec {
   int copy_engines = 2;
   double overlap_slowdown = 1.0;  // compute stretched by this while a copy or collective overlaps
   std::string cost_model;         // name of the trained model, "" = speed-of-light bound
+  std::vector<Citation> citations;
 
-  // Peak for arithmetic on `dtype`; `matrix` picks matrix units where the dtype has them. A dtype
-  // that is not listed falls back to the nearest listed one that can hold it; 0 when none can.
+  // Peak for arithmetic on `dtype`. `matrix` takes the faster of the matrix and the vector units;
+  // without it only vector units count. A dtype without units of the wanted kind uses those of its
+  // wider stand-ins, then units of the other kind; 0 when there are none at all.
   double peak_flops_per_s(DType dtype, bool matrix) const;
 };
 
 enum class LinkSharing : uint8_t { kFifo, kFair };
 
-// A point-to-point or shared medium between two nodes (devices, the host or switches).
+std::string_view link_sharing_name(LinkSharing sharing);
+
+// A point-to-point medium between two nodes (devices, the host or switches). Traffic between nodes
+// without a direct link takes the route with the least latency, then the most bandwidth, over
+// switches, the host and devices.
 struct LinkSpec {
   std::string name;
   std::string from;  // node names
@@ -59,25 +73,40 @@ struct LinkSpec {
   TimeNs latency_ns = 0;
   bool full_duplex = true;
   LinkSharing sharing = LinkSharing::kFair;
+  std::string source;  // what is cited for its figures, in words
 };
+
+// How a runtime hands out device memory: exactly what tensors need, from a caching allocator that
+// keeps freed blocks (PyTorch), or from one arena planned ahead (ONNX Runtime).
+enum class AllocatorKind : uint8_t { kExact, kCaching, kArena };
+
+std::string_view allocator_kind_name(AllocatorKind kind);
 
 // How a framework executes. Data, not a branch in the engine.
 struct RuntimeSpec {
   std::string name = "none";
   std::string description;
-  TimeNs dispatch_ns = 0;      // host time to dispatch one op
-  TimeNs run_overhead_ns = 0;  // host time once per run
-  bool asynchronous = true;    // the host runs ahead of the device
-  int queue_depth = 1024;      // launches in flight at most
+  std::string source_file;
+  TimeNs dispatch_ns = 0;       // host time to dispatch one op that runs on the device
+  TimeNs view_dispatch_ns = 0;  // host time for an op that only makes a view
+  TimeNs run_overhead_ns = 0;   // host time once per run
+  bool asynchronous = true;     // the host runs ahead of the device
+  int queue_depth = 1024;       // launches in flight at most
   int dispatch_threads = 1;
   int inter_op_workers = 1;
+  int streams = 1;                   // device queues it uses; at most the device's own count
   std::vector<std::string> fusions;  // names of fusion rules, in order
   bool fold_constants = true;
+  AllocatorKind allocator = AllocatorKind::kExact;
+  Bytes allocation_bytes = 1;  // sizes are rounded up to a multiple of this
+  std::vector<Citation> citations;
 };
 
+// The host's memory: a node of its own ("host"), or that of a CPU device of the platform.
 struct HostSpec {
-  std::string node = "host";  // the node the host's memory hangs on
-  Bytes memory_bytes = 0;
+  std::string node = "host";
+  Bytes memory_bytes = 0;  // 0 = as much as needed
+  std::string source;
 };
 
 struct Platform {
