@@ -47,7 +47,7 @@ struct DeviceSpec {
   int compute_units = 0;          // SMs, CUs, AI cores or CPU cores
   TimeNs launch_overhead_ns = 0;  // least device time of any kernel
   int queues = 1;                 // streams that can run at once
-  int copy_engines = 2;
+  int copy_engines = 2;           // copies in or out at once; 0 = no limit; CPUs have none
   double overlap_slowdown = 1.0;  // compute stretched by this while a copy or collective overlaps
   std::string cost_model;         // name of the trained model, "" = speed-of-light bound
   std::vector<Citation> citations;
@@ -58,7 +58,9 @@ struct DeviceSpec {
   double peak_flops_per_s(DType dtype, bool matrix) const;
 };
 
-enum class LinkSharing : uint8_t { kFifo, kFair };
+// kFifo: one transfer at a time, in order. kFair: max-min shares. kNone: no contention, every
+// transfer gets the full bandwidth (the classical model of scheduling research).
+enum class LinkSharing : uint8_t { kFifo, kFair, kNone };
 
 std::string_view link_sharing_name(LinkSharing sharing);
 

@@ -64,4 +64,45 @@ class StaticScheduler {
   virtual StatusOr<Schedule> plan(const SchedulingProblem& problem) = 0;
 };
 
+// What an online policy sees of a running simulation. Valid only during the call it is passed to.
+class OnlineView {
+ public:
+  virtual ~OnlineView() = default;
+  virtual TimeNs now_ns() const = 0;
+  // When a task appended to the device now could start at the earliest, if no task there had to
+  // wait for data: now or later. O(queues of the device).
+  virtual TimeNs available_ns(DeviceId device) const = 0;
+  // Tasks decided for the device that have not finished.
+  virtual size_t unfinished_tasks(DeviceId device) const = 0;
+  // Bytes not allocated now; INT64_MAX when the device's memory is not limited or not simulated.
+  // Tasks decided but not started have not allocated their outputs yet.
+  virtual Bytes free_bytes(DeviceId device) const = 0;
+  // The device holds the whole data item now (a copy in flight does not count).
+  virtual bool has_data(DataId data, DeviceId device) const = 0;
+  // The device the task was decided for; none while undecided.
+  virtual DeviceId device_of(TaskId task) const = 0;
+};
+
+struct Decision {
+  TaskId task;
+  DeviceId device;
+};
+
+// Decides during the run. A task is ready when its last predecessor has finished; its inputs then
+// start to move as soon as it is decided. A device runs its tasks in the order of the decisions.
+class OnlineScheduler {
+ public:
+  virtual ~OnlineScheduler() = default;
+  virtual std::string_view name() const = 0;
+  // Before each run; forgets the run before. `problem` outlives the run. Errors: kInvalidInput.
+  virtual Status begin(const SchedulingProblem& problem) = 0;
+  // Called after all events of an instant at which tasks became ready or a task finished.
+  // `newly_ready`: the tasks that became ready since the last call, ascending; each is passed once.
+  // Appends decisions for any of the ready tasks; those it holds back it keeps itself and may
+  // decide in a later call. The simulator checks each decision (ready, undecided, feasible); when
+  // nothing is running any more and ready tasks are still held back, the run fails.
+  virtual void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
+                      std::vector<Decision>& decisions) = 0;
+};
+
 }  // namespace dfsim
