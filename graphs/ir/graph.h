@@ -49,6 +49,8 @@ struct Op {
   OpClass op_class = OpClass::kOpaque;
   std::vector<TensorId> inputs;   // none = an optional input that is left out
   std::vector<TensorId> outputs;  // none = an output nobody asked for
+  // The last so many inputs are not operands but tensors of this graph that a subgraph reads.
+  uint32_t capture_count = 0;
   Attributes attributes;
 };
 

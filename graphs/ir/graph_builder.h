@@ -49,6 +49,7 @@ class GraphBuilder {
   const std::vector<TensorId>& inputs() const { return graph_.inputs_; }
   const std::vector<TensorId>& outputs() const { return graph_.outputs_; }
   GraphInfo& info() { return graph_.info_; }
+  const GraphInfo& info() const { return graph_.info_; }
 
   // Sorts the ops added so far topologically (op ids change) and checks that there is no cycle.
   // Error: kInvalidInput naming up to five ops of a cycle.

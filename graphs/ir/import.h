@@ -1,0 +1,50 @@
+// What importers of every format take and report.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "graphs/ir/graph.h"
+
+namespace dfsim {
+
+struct ImportOptions {
+  // Value of the batch dimension: of symbols that are named like one, else of axis 0 of the inputs.
+  std::optional<int64_t> batch;
+  std::map<std::string, int64_t> dims;                       // symbol -> extent
+  std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> whole shape
+  // Where neither a rule nor a library finds a shape, believe the one that the file declares.
+  bool use_declared_shapes = true;
+};
+
+// A dimension that had no number in the file, and where its number comes from.
+struct BoundDim {
+  std::string name;
+  int64_t extent = 0;
+  std::string origin;  // "given", "model's default", "assumed"
+};
+
+struct UnresolvedOpInfo {
+  std::string name;
+  std::string op_type;
+  std::string reason;
+};
+
+struct ImportReport {
+  int64_t file_nodes = 0;  // nodes in the file, constants included
+  int64_t batch = 1;
+  std::vector<BoundDim> dims;
+  std::vector<UnresolvedOpInfo> unresolved;
+  std::vector<std::string> notes;  // what the user should know, one line each
+};
+
+struct ImportedModel {
+  Graph graph;
+  ImportReport report;
+};
+
+}  // namespace dfsim

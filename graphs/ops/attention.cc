@@ -1,0 +1,103 @@
+// Fused attention of the standard domain (opset 23): Attention, RotaryEmbedding.
+#include <fmt/format.h>
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+// Extents of Attention in head form, from 3-D (heads packed) or 4-D operands.
+struct AttentionDims {
+  Dim batch, q_heads, kv_heads, q_length, kv_length, head, v_head;
+};
+
+Dim divided(Dim dim, int64_t by) {
+  return dim.known() && by > 0 ? Dim(dim.extent() / by) : Dim::unknown();
+}
+
+template <typename ShapeOf>
+std::optional<AttentionDims> attention_dims(const Attributes& attributes, const ShapeOf& shape) {
+  const Shape q = shape(0);
+  const Shape k = shape(1);
+  const Shape v = shape(2);
+  const Shape past = shape(4);
+  if (!q.has_rank() || !k.has_rank() || !v.has_rank() || q.rank() != k.rank() ||
+      q.rank() != v.rank() || (q.rank() != 3 && q.rank() != 4)) {
+    return std::nullopt;
+  }
+  AttentionDims dims;
+  dims.batch = q[0];
+  if (q.rank() == 4) {
+    dims.q_heads = q[1];
+    dims.kv_heads = k[1];
+    dims.head = q[3];
+    dims.v_head = v[3];
+  } else {
+    const int64_t q_heads = attributes.int_or("q_num_heads", 0);
+    const int64_t kv_heads = attributes.int_or("kv_num_heads", q_heads);
+    dims.q_heads = q_heads > 0 ? Dim(q_heads) : Dim::unknown();
+    dims.kv_heads = kv_heads > 0 ? Dim(kv_heads) : Dim::unknown();
+    dims.head = divided(q[2], q_heads);
+    dims.v_head = divided(v[2], kv_heads);
+  }
+  dims.q_length = q[q.rank() - 2];
+  dims.kv_length = k[k.rank() - 2];
+  if (past.rank() == 4 && past[2].known() && dims.kv_length.known()) {
+    dims.kv_length = Dim((Count(past[2].extent()) + Count(dims.kv_length.extent())).value());
+  }
+  return dims;
+}
+
+Status infer_attention(InferContext& context) {
+  const auto dims = attention_dims(context.attributes(),
+                                   [&](size_t i) -> const Shape& { return context.shape(i); });
+  if (!dims) {
+    return ok_status();
+  }
+  const Shape& q = context.shape(0);
+  if (q.rank() == 4) {
+    context.set_output(0, context.dtype(0), Shape({q[0], q[1], q[2], dims->v_head}));
+  } else {
+    const bool known = dims->q_heads.known() && dims->v_head.known();
+    context.set_output(
+        0, context.dtype(0),
+        Shape({q[0], q[1],
+               known ? Dim((Count(dims->q_heads.extent()) * Count(dims->v_head.extent())).value())
+                     : Dim::unknown()}));
+  }
+  context.set_output(1, context.dtype(1),
+                     Shape({dims->batch, dims->kv_heads, dims->kv_length, dims->head}));
+  context.set_output(2, context.dtype(2),
+                     Shape({dims->batch, dims->kv_heads, dims->kv_length, dims->v_head}));
+  context.set_output(3, context.dtype(0),
+                     Shape({dims->batch, dims->q_heads, dims->q_length, dims->kv_length}));
+  return ok_status();
+}
+
+// Q.K^T and scores.V, then 5 scalar operations of softmax and 2 of scale and mask per score.
+void work_attention(WorkContext& context) {
+  const auto dims = attention_dims(context.op().attributes, [&](size_t i) {
+    return context.has_input(i) ? context.input(i).shape : Shape();
+  });
+  if (!dims || !dims->batch.known() || !dims->q_heads.known() || !dims->q_length.known() ||
+      !dims->kv_length.known() || !dims->head.known() || !dims->v_head.known()) {
+    return;
+  }
+  const Count scores = Count(dims->batch.extent()) * Count(dims->q_heads.extent()) *
+                       Count(dims->q_length.extent()) * Count(dims->kv_length.extent());
+  context.add_macs(scores * (Count(dims->head.extent()) + Count(dims->v_head.extent())));
+  context.add_flops(scores, 7);
+  context.set_matrix();
+}
+
+constexpr OpDef kOps[] = {
+    {"Attention", OpClass::kAttention, infer_attention, work_attention},
+    // two products and a sum per element
+    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3},
+};
+
+}  // namespace
+
+std::span<const OpDef> attention_op_defs() { return kOps; }
+
+}  // namespace dfsim

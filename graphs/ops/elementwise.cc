@@ -1,0 +1,156 @@
+// Elementwise operators: activations, arithmetic, comparison, logic, select, cast.
+//
+// Work: scalar operations per output element by the operator's definition, each of them one FLOP
+// whatever its hardware cost (exp, erf and sqrt too). Sigmoid = negate, exp, add, divide = 4.
+#include <fmt/format.h>
+
+#include "graphs/ops/fold.h"
+#include "graphs/ops/onnx_dtype.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+// Before opset 7 the second operand was aligned at `axis` instead of at the end.
+Status infer_arithmetic(InferContext& context) {
+  if (context.version() < 7 && context.op().domain.empty()) {
+    return infer_same_as_first(context);
+  }
+  return infer_broadcast(context);
+}
+
+Status infer_comparison(InferContext& context) {
+  DFSIM_RETURN_IF_ERROR(infer_arithmetic(context));
+  context.set_output(0, DType::kBool, context.output_shape(0));
+  return ok_status();
+}
+
+Status infer_predicate(InferContext& context) {
+  context.set_output(0, DType::kBool, context.shape(0));
+  return ok_status();
+}
+
+Status infer_where(InferContext& context) {
+  DFSIM_RETURN_IF_ERROR(infer_broadcast(context));
+  context.set_output(0, context.dtype(1), context.output_shape(0));
+  return ok_status();
+}
+
+Status infer_cast(InferContext& context) {
+  DType to = DType::kUnknown;
+  if (const auto code = context.attributes().get_int("to")) {
+    to = dtype_from_onnx(*code);
+  } else if (const std::string* name = context.attributes().get_string("to")) {
+    to = dtype_from_name(to_lower_dtype(*name));  // opset 1 wrote "FLOAT"
+  }
+  if (to == DType::kUnknown) {
+    return context.error("attribute 'to' is missing or names no element type");
+  }
+  context.set_output(0, to, context.shape(0));
+  return ok_status();
+}
+
+Status infer_cast_like(InferContext& context) {
+  context.set_output(0, context.dtype(1), context.shape(0));
+  return ok_status();
+}
+
+// Y and, when asked for, the mask.
+Status infer_dropout(InferContext& context) {
+  context.set_output(0, context.dtype(0), context.shape(0));
+  context.set_output(1, context.version() >= 10 ? DType::kBool : context.dtype(0),
+                     context.shape(0));
+  return ok_status();
+}
+
+// Inference leaves the values alone; only training multiplies by a mask.
+void work_dropout(WorkContext& context) {
+  const ConstValue* training = context.value(2);
+  if (training != nullptr && training->size() == 1 && training->as_int(0) != 0) {
+    context.add_flops(context.first_output().shape.elements(), 2);
+  } else {
+    context.set_no_traffic();
+  }
+}
+
+constexpr OpClass kE = OpClass::kElementwise;
+
+constexpr OpDef kOps[] = {
+    {"Add", kE, infer_arithmetic, work_per_element, fold_add, 1},
+    {"Sub", kE, infer_arithmetic, work_per_element, fold_sub, 1},
+    {"Mul", kE, infer_arithmetic, work_per_element, fold_mul, 1},
+    {"Div", kE, infer_arithmetic, work_per_element, fold_div, 1},
+    {"Mod", kE, infer_arithmetic, work_per_element, fold_mod, 1},
+    {"Pow", kE, infer_arithmetic, work_per_element, nullptr, 1},
+    {"Min", kE, infer_broadcast, work_per_element, fold_min, 1},
+    {"Max", kE, infer_broadcast, work_per_element, fold_max, 1},
+    {"Mean", kE, infer_broadcast, work_per_element, nullptr, 2},
+    {"Sum", kE, infer_broadcast, work_per_element, nullptr, 1},
+    {"PRelu", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    {"And", kE, infer_comparison, work_per_element, fold_and, 1},
+    {"Or", kE, infer_comparison, work_per_element, fold_or, 1},
+    {"Xor", kE, infer_comparison, work_per_element, nullptr, 1},
+    {"Equal", kE, infer_comparison, work_per_element, fold_equal, 1},
+    {"Greater", kE, infer_comparison, work_per_element, fold_greater, 1},
+    {"GreaterOrEqual", kE, infer_comparison, work_per_element, fold_greater_equal, 1},
+    {"Less", kE, infer_comparison, work_per_element, fold_less, 1},
+    {"LessOrEqual", kE, infer_comparison, work_per_element, fold_less_equal, 1},
+    {"BitShift", kE, infer_broadcast, work_per_element, nullptr, 1},
+    {"BitwiseAnd", kE, infer_broadcast, work_per_element, nullptr, 1},
+    {"BitwiseOr", kE, infer_broadcast, work_per_element, nullptr, 1},
+    {"BitwiseXor", kE, infer_broadcast, work_per_element, nullptr, 1},
+    {"BitwiseNot", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Where", kE, infer_where, work_per_element, fold_where, 1},
+    {"Not", kE, infer_predicate, work_per_element, fold_not, 1},
+    {"IsNaN", kE, infer_predicate, work_per_element, nullptr, 1},
+    {"IsInf", kE, infer_predicate, work_per_element, nullptr, 1},
+    {"Cast", kE, infer_cast, work_per_element, fold_cast, 1},
+    {"CastLike", kE, infer_cast_like, work_per_element, fold_cast, 1},
+    {"Dropout", kE, infer_dropout, work_dropout},
+    {"Abs", kE, infer_same_as_first, work_per_element, fold_abs, 1},
+    {"Neg", kE, infer_same_as_first, work_per_element, fold_neg, 1},
+    {"Ceil", kE, infer_same_as_first, work_per_element, fold_ceil, 1},
+    {"Floor", kE, infer_same_as_first, work_per_element, fold_floor, 1},
+    {"Round", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Sign", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Sqrt", kE, infer_same_as_first, work_per_element, fold_sqrt, 1},
+    {"Reciprocal", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Exp", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Log", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Erf", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Sin", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Cos", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Tan", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Asin", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Acos", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Atan", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Sinh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Cosh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Tanh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Asinh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Acosh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Atanh", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Relu", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"LeakyRelu", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    {"ThresholdedRelu", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Clip", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    {"Shrink", kE, infer_same_as_first, work_per_element, nullptr, 3},
+    {"Sigmoid", kE, infer_same_as_first, work_per_element, nullptr, 4},
+    {"HardSigmoid", kE, infer_same_as_first, work_per_element, nullptr, 4},
+    {"HardSwish", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"Softplus", kE, infer_same_as_first, work_per_element, nullptr, 3},
+    {"Softsign", kE, infer_same_as_first, work_per_element, nullptr, 3},
+    {"Elu", kE, infer_same_as_first, work_per_element, nullptr, 4},
+    {"Celu", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"Selu", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"Mish", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"Swish", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    // x / sqrt(2), erf, add, times x, times 1/2
+    {"Gelu", kE, infer_same_as_first, work_per_element, nullptr, 5},
+};
+
+}  // namespace
+
+std::span<const OpDef> elementwise_op_defs() { return kOps; }
+
+}  // namespace dfsim

@@ -1,0 +1,108 @@
+// Gather, scatter, embedding lookups, one-hot.
+#include <fmt/format.h>
+
+#include "graphs/ops/fold.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+Status infer_gather(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (!x.has_rank() || !indices.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("axis", 0), x.rank()));
+  Dims dims(x.dims().begin(), x.dims().begin() + axis);
+  dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
+  dims.insert(dims.end(), x.dims().begin() + axis + 1, x.dims().end());
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// Along the only axis of a vector: how shape arithmetic picks extents.
+void fold_gather(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto indices = context.ints(1);
+  if (x.rank() != 1 || !indices) {
+    return;
+  }
+  std::vector<int64_t> sources;
+  for (const int64_t index : *indices) {
+    sources.push_back(index < 0 ? index + x[0].extent() : index);
+  }
+  fold_by_index(context, 0, context.shape(1).extents(), sources);
+}
+
+Status infer_gather_elements(InferContext& context) {
+  context.set_output(0, context.dtype(0), context.shape(1));
+  return ok_status();
+}
+
+Status infer_gather_nd(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (!x.has_rank() || !indices.has_rank() || indices.rank() == 0 ||
+      !indices[indices.rank() - 1].known()) {
+    return ok_status();
+  }
+  const int64_t batch = context.attributes().int_or("batch_dims", 0);
+  const int64_t depth = indices[indices.rank() - 1].extent();
+  if (batch < 0 || batch > x.rank() || depth > x.rank() - batch) {
+    return context.error(
+        fmt::format("batch_dims {} and index depth {} do not fit an input of shape {}", batch,
+                    depth, format_shape(x)));
+  }
+  Dims dims(indices.dims().begin(), indices.dims().end() - 1);
+  dims.insert(dims.end(), x.dims().begin() + static_cast<std::ptrdiff_t>(batch + depth),
+              x.dims().end());
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+Status infer_one_hot(InferContext& context) {
+  const Shape& indices = context.shape(0);
+  const auto depth = context.ints(1);
+  if (!indices.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("axis", -1), indices.rank() + 1));
+  Dims dims = indices.dims();
+  const bool known = depth && depth->size() == 1 && (*depth)[0] >= 0;
+  dims.insert(dims.begin() + axis, known ? Dim((*depth)[0]) : Dim::unknown());
+  context.set_output(0, context.dtype(2), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// Reads only the rows that are picked.
+void work_gather(WorkContext& context) { work_copy(context); }
+
+// The target is updated in place where a runtime can; its copy is counted, as ONNX's semantics ask:
+// the data is read and written once, the updates and indices are read.
+void work_scatter(WorkContext& context) {
+  const std::string reduction = context.op().attributes.string_or("reduction", "none");
+  if (reduction != "none" && context.has_input(2)) {
+    context.add_flops(context.input(2).shape.elements());
+  }
+}
+
+constexpr OpClass kG = OpClass::kGather;
+
+constexpr OpDef kOps[] = {
+    {"Gather", kG, infer_gather, work_gather, fold_gather},
+    {"GatherElements", kG, infer_gather_elements, work_gather},
+    {"GatherND", kG, infer_gather_nd, work_gather},
+    {"Scatter", kG, infer_same_as_first, work_scatter},
+    {"ScatterElements", kG, infer_same_as_first, work_scatter},
+    {"ScatterND", kG, infer_same_as_first, work_scatter},
+    {"OneHot", kG, infer_one_hot, nullptr},
+};
+
+}  // namespace
+
+std::span<const OpDef> gather_op_defs() { return kOps; }
+
+}  // namespace dfsim

@@ -1,0 +1,40 @@
+// Shape inference with integer folding over a graph that is being built, and work of a built one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph_builder.h"
+#include "graphs/ops/work.h"
+
+namespace dfsim {
+
+// An op whose output shapes stay unknown.
+struct UnresolvedOp {
+  OpId op;
+  std::string reason;
+};
+
+struct InferOptions {
+  // Asked for ops that have no rule of ours; sets output dtypes and shapes on the builder and
+  // returns "" or why it could not. May be empty.
+  std::function<std::string(GraphBuilder& builder, OpId op)> fallback;
+};
+
+// Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where
+// all inputs are known, value. One sweep is the fixpoint: information only flows forward.
+// Returns the ops that stay unresolved. Error: inputs or attributes of an op contradict each other.
+// Complexity: O(ops + edges), plus the sizes of folded constants (at most kMaxConstElements each).
+StatusOr<std::vector<UnresolvedOp>> infer_shapes(GraphBuilder& builder,
+                                                 const InferOptions& options);
+
+// Work of one op. An op without a definition is taken to read its inputs and write its outputs; one
+// that is not resolved gets zero work, and callers list it. Error: a count does not fit in 63 bits.
+StatusOr<OpWork> op_work(const Graph& graph, OpId op);
+
+// Every tensor the op touches has a static shape.
+bool is_resolved(const Graph& graph, OpId op);
+
+}  // namespace dfsim

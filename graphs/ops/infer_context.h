@@ -1,0 +1,65 @@
+// InferContext: one op as a shape rule sees it while the graph is still being built.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph_builder.h"
+
+namespace dfsim {
+
+class InferContext {
+ public:
+  InferContext(GraphBuilder& builder, OpId op) : builder_(builder), op_(op) {}
+
+  const Op& op() const { return builder_.op(op_); }
+  int version() const { return op().version; }
+  const Attributes& attributes() const { return op().attributes; }
+
+  size_t input_count() const { return op().inputs.size(); }
+  size_t output_count() const { return op().outputs.size(); }
+  bool has_input(size_t i) const { return i < input_count() && op().inputs[i].valid(); }
+  bool has_output(size_t i) const { return i < output_count() && op().outputs[i].valid(); }
+  // Unknown rank or dtype for a missing input.
+  const Shape& shape(size_t input) const;
+  DType dtype(size_t input) const;
+  // The known value of an input, or nullptr.
+  const ConstValue* value(size_t input) const;
+  // The value of an integer input as a list, or nullopt.
+  std::optional<std::vector<int64_t>> ints(size_t input) const;
+  // An integer list that moved from attribute to input between opsets: the input when it is there
+  // (nullopt if its value is unknown), else the attribute; `known_absent` tells that neither
+  // exists.
+  std::optional<std::vector<int64_t>> ints_from(std::string_view attribute, size_t input,
+                                                bool* known_absent) const;
+
+  // Outputs that nobody asked for are skipped silently.
+  void set_output(size_t i, DType dtype, Shape shape);
+  // Also sets dtype and shape from the value.
+  void set_value(size_t i, ConstValue value);
+  void mark_data_dependent(size_t i);
+  const Shape& output_shape(size_t i) const;
+  DType output_dtype(size_t i) const;
+
+  // kInvalidInput with the op's type and name in front.
+  Status error(const std::string& message) const;
+  // Axis in [-rank, rank) to [0, rank); an error otherwise.
+  StatusOr<int> axis(int64_t axis, int rank) const;
+
+ private:
+  GraphBuilder& builder_;
+  OpId op_;
+};
+
+// Multidirectional broadcasting of numpy; unknown rank when an operand's is unknown. A symbol meets
+// 1 as itself; different unknown dims give an unknown dim. Error text (or "") in `conflict`.
+Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict);
+
+// The same as input 0, dtype and shape: the commonest rule.
+Status infer_same_as_first(InferContext& context);
+// Broadcast of all inputs, dtype of the first.
+Status infer_broadcast(InferContext& context);
+
+}  // namespace dfsim

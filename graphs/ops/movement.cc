@@ -1,0 +1,545 @@
+// Data movement: transpose, concat, split, slice, pad, resize, expand, tile, space-depth.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "graphs/ops/fold.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+StatusOr<std::vector<int>> permutation(const InferContext& context, int rank) {
+  std::vector<int> perm(static_cast<size_t>(rank));
+  std::iota(perm.rbegin(), perm.rend(), 0);
+  const auto* given = context.attributes().get_ints("perm");
+  if (given == nullptr) {
+    return perm;
+  }
+  std::vector<bool> seen(perm.size(), false);
+  if (given->size() != perm.size()) {
+    return context.error(
+        fmt::format("perm has {} entries, the input has rank {}", given->size(), rank));
+  }
+  for (size_t i = 0; i < perm.size(); ++i) {
+    DFSIM_ASSIGN_OR_RETURN(perm[i], context.axis((*given)[i], rank));
+    if (seen[static_cast<size_t>(perm[i])]) {
+      return context.error(fmt::format("perm names axis {} twice", perm[i]));
+    }
+    seen[static_cast<size_t>(perm[i])] = true;
+  }
+  return perm;
+}
+
+Status infer_transpose(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const auto perm, permutation(context, x.rank()));
+  Dims dims;
+  for (const int axis : perm) {
+    dims.push_back(x[axis]);
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+Status infer_concat(InferContext& context) {
+  if (context.input_count() == 0) {
+    return context.error("has no inputs; expected at least one");
+  }
+  const Shape& first = context.shape(0);
+  if (!first.has_rank()) {
+    return ok_status();
+  }
+  const int64_t fallback = context.version() < 4 ? 1 : 0;
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("axis", fallback), first.rank()));
+  Dims dims = first.dims();
+  Count total(0);
+  bool total_known = true;
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    const Shape& shape = context.shape(i);
+    if (!shape.has_rank()) {
+      return ok_status();
+    }
+    if (shape.rank() != first.rank()) {
+      return context.error(fmt::format("input {} has shape {}, input 0 has {}: ranks differ", i,
+                                       format_shape(shape), format_shape(first)));
+    }
+    for (int d = 0; d < shape.rank(); ++d) {
+      Dim& out = dims[static_cast<size_t>(d)];
+      if (d != axis && shape[d].known() && out.known() && shape[d] != out) {
+        return context.error(
+            fmt::format("input {} has shape {}, input 0 has {}: they differ on axis {}", i,
+                        format_shape(shape), format_shape(first), d));
+      }
+      if (d != axis && shape[d].known()) {
+        out = shape[d];
+      }
+    }
+    total_known = total_known && shape[axis].known();
+    total += shape[axis].known() ? Count(shape[axis].extent()) : Count(0);
+  }
+  if (total.overflowed()) {
+    return context.error("the joined axis does not fit in 63 bits");
+  }
+  dims[static_cast<size_t>(axis)] = total_known ? Dim(total.value()) : Dim::unknown();
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// Only vectors and scalars, which is what shape arithmetic joins.
+void fold_concat(InferContext& context) {
+  ConstValue out{context.dtype(0), {}, {}, {}};
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    const ConstValue* part = context.value(i);
+    if (part == nullptr || part->extents.size() != 1) {
+      return;
+    }
+    out.ints.insert(out.ints.end(), part->ints.begin(), part->ints.end());
+    out.floats.insert(out.floats.end(), part->floats.begin(), part->floats.end());
+  }
+  out.extents = {static_cast<int64_t>(out.size())};
+  context.set_value(0, std::move(out));
+}
+
+StatusOr<std::vector<int64_t>> split_sizes(const InferContext& context, Dim extent, size_t parts) {
+  bool absent = false;
+  const auto given = context.ints_from("split", 1, &absent);
+  if (given) {
+    if (given->size() < parts) {
+      return context.error(fmt::format("split has {} sizes for {} outputs", given->size(), parts));
+    }
+    Count sum(0);
+    for (const int64_t size : *given) {
+      if (size < 0) {
+        return context.error(fmt::format("split has the size {}; expected 0 or more", size));
+      }
+      sum += Count(size);
+    }
+    if (extent.known() && sum != Count(extent.extent())) {
+      return context.error(
+          fmt::format("split sizes add up to {}, the axis has {}", sum.value(), extent.extent()));
+    }
+    return *given;
+  }
+  std::vector<int64_t> sizes;
+  if (!absent || !extent.known() || parts == 0) {
+    return sizes;  // not known
+  }
+  // Equal parts; from opset 18 on the last one may be smaller.
+  const auto count = static_cast<int64_t>(parts);
+  const int64_t size = (extent.extent() + count - 1) / count;
+  if (context.version() < 18 && extent.extent() % count != 0) {
+    return context.error(
+        fmt::format("an axis of {} cannot be split into {} equal parts", extent.extent(), count));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    sizes.push_back(std::max<int64_t>(0, std::min(size, extent.extent() - i * size)));
+  }
+  return sizes;
+}
+
+Status infer_split(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("axis", 0), x.rank()));
+  DFSIM_ASSIGN_OR_RETURN(const auto sizes, split_sizes(context, x[axis], context.output_count()));
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    Dims dims = x.dims();
+    dims[static_cast<size_t>(axis)] = i < sizes.size() ? Dim(sizes[i]) : Dim::unknown();
+    context.set_output(i, context.dtype(0), Shape(std::move(dims)));
+  }
+  return ok_status();
+}
+
+void fold_split(InferContext& context) {
+  const ConstValue* a = context.value(0);
+  if (a == nullptr || a->extents.size() != 1) {
+    return;
+  }
+  int64_t start = 0;
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    if (!context.output_shape(i).is_static()) {
+      return;
+    }
+    const int64_t size = context.output_shape(i)[0].extent();
+    std::vector<int64_t> sources(static_cast<size_t>(size));
+    std::iota(sources.begin(), sources.end(), start);
+    fold_by_index(context, i, {size}, sources);
+    start += size;
+  }
+}
+
+// One axis of a slice after numpy's clamping. `extent` is known.
+struct AxisSlice {
+  int axis = 0;
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t size = 0;
+};
+
+AxisSlice clamp_slice(int axis, int64_t start, int64_t end, int64_t step, int64_t extent) {
+  const auto clamp = [&](int64_t index, int64_t low, int64_t high) {
+    if (index < 0) {
+      index = index < -extent ? low : index + extent;
+    }
+    return std::clamp(index, low, high);
+  };
+  AxisSlice slice{axis, 0, step, 0};
+  if (step > 0) {
+    slice.start = clamp(start, 0, extent);
+    const int64_t stop = clamp(end, 0, extent);
+    slice.size = stop > slice.start ? (stop - slice.start - 1) / step + 1 : 0;
+  } else {
+    slice.start = clamp(start, -1, extent - 1);
+    const int64_t stop = end < -extent ? -1 : clamp(end, -1, extent - 1);
+    // Written so that even step INT64_MIN cannot overflow.
+    const auto magnitude = uint64_t{0} - static_cast<uint64_t>(step);
+    slice.size =
+        slice.start > stop
+            ? static_cast<int64_t>((static_cast<uint64_t>(slice.start - stop) - 1) / magnitude) + 1
+            : 0;
+  }
+  return slice;
+}
+
+// The slices of all listed axes, or nullopt when starts, ends, axes or steps are not known yet.
+StatusOr<std::optional<std::vector<AxisSlice>>> slices(const InferContext& context,
+                                                       const Shape& x) {
+  using Result = std::optional<std::vector<AxisSlice>>;
+  bool absent = false;
+  const auto starts = context.ints_from("starts", 1, &absent);
+  const auto ends = context.ints_from("ends", 2, &absent);
+  const auto axes = context.ints_from("axes", 3, &absent);
+  const bool axes_unknown = !axes && !absent;
+  const auto steps = context.ints_from("steps", 4, &absent);
+  if (!starts || !ends || axes_unknown || (!steps && !absent)) {
+    return Result(std::nullopt);
+  }
+  if (starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps && steps->size() != starts->size())) {
+    return context.error("starts, ends, axes and steps have different lengths");
+  }
+  std::vector<AxisSlice> list;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    DFSIM_ASSIGN_OR_RETURN(const int axis,
+                           context.axis(axes ? (*axes)[i] : static_cast<int64_t>(i), x.rank()));
+    const int64_t step = steps ? (*steps)[i] : 1;
+    if (step == 0) {
+      return context.error("a step is 0; expected another number");
+    }
+    list.push_back(x[axis].known()
+                       ? clamp_slice(axis, (*starts)[i], (*ends)[i], step, x[axis].extent())
+                       : AxisSlice{axis, 0, step, -1});
+  }
+  return Result(std::move(list));
+}
+
+Status infer_slice(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const auto list, slices(context, x));
+  Dims dims = list ? x.dims() : Dims(static_cast<size_t>(x.rank()));
+  if (list) {
+    for (const AxisSlice& slice : *list) {
+      dims[static_cast<size_t>(slice.axis)] = slice.size < 0 ? Dim::unknown() : Dim(slice.size);
+    }
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+void fold_slice(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto list = slices(context, x);
+  if (!list.ok() || !*list || x.rank() != 1 || (*list)->size() != 1) {
+    return;
+  }
+  const AxisSlice& slice = (**list)[0];
+  std::vector<int64_t> sources;
+  for (int64_t i = 0; i < slice.size; ++i) {
+    sources.push_back(slice.start + i * slice.step);
+  }
+  fold_by_index(context, 0, {slice.size}, sources);
+}
+
+Status infer_pad(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  bool absent = false;
+  auto pads = context.ints_from(context.version() < 2 ? "paddings" : "pads", 1, &absent);
+  if (!pads) {
+    if (absent) {
+      return context.error("has no pads; expected two per axis");
+    }
+    context.set_output(0, context.dtype(0), Shape(Dims(static_cast<size_t>(x.rank()))));
+    return ok_status();
+  }
+  std::vector<int64_t> axes;
+  if (context.has_input(3)) {
+    const auto given = context.ints(3);
+    if (!given) {
+      return ok_status();
+    }
+    axes = *given;
+  } else {
+    axes.resize(static_cast<size_t>(x.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (pads->size() != axes.size() * 2) {
+    return context.error(
+        fmt::format("pads has {} entries; expected {}", pads->size(), axes.size() * 2));
+  }
+  Dims dims = x.dims();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(axes[i], x.rank()));
+    Dim& dim = dims[static_cast<size_t>(axis)];
+    if (!dim.known()) {
+      continue;
+    }
+    const Count extent = Count(dim.extent()) + Count((*pads)[i]) + Count((*pads)[i + axes.size()]);
+    if (extent.overflowed() || extent.value() < 0) {
+      return context.error(fmt::format("pads {} and {} on axis {} of {} leave no valid extent",
+                                       (*pads)[i], (*pads)[i + axes.size()], axis,
+                                       format_shape(x)));
+    }
+    dim = Dim(extent.value());
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+Status infer_expand(InferContext& context) {
+  const auto target = context.ints(1);
+  const Shape& x = context.shape(0);
+  if (!target || !x.has_rank()) {
+    return ok_status();
+  }
+  for (const int64_t extent : *target) {
+    if (extent < 0) {
+      return context.error(fmt::format("the target shape has the extent {}", extent));
+    }
+  }
+  std::string conflict;
+  Shape shape = broadcast_shapes(x, Shape::of(*target), &conflict);
+  if (!conflict.empty()) {
+    return context.error(conflict);
+  }
+  context.set_output(0, context.dtype(0), std::move(shape));
+  return ok_status();
+}
+
+// A single value repeated: what masks and shape vectors are made from.
+void fold_expand(InferContext& context) {
+  const ConstValue* a = context.value(0);
+  const Shape& out = context.output_shape(0);
+  if (a == nullptr || a->size() != 1 || !out.is_static()) {
+    return;
+  }
+  const Count elements = out.elements();
+  if (!elements.overflowed() && elements.value() <= kMaxConstElements) {
+    fold_by_index(context, 0, out.extents(),
+                  std::vector<int64_t>(static_cast<size_t>(elements.value()), 0));
+  }
+}
+
+Status infer_tile(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto repeats = context.ints(1);
+  if (!x.has_rank() || context.version() < 6) {
+    return ok_status();
+  }
+  if (!repeats) {
+    context.set_output(0, context.dtype(0), Shape(Dims(static_cast<size_t>(x.rank()))));
+    return ok_status();
+  }
+  if (repeats->size() != static_cast<size_t>(x.rank())) {
+    return context.error(
+        fmt::format("has {} repeats for an input of rank {}", repeats->size(), x.rank()));
+  }
+  Dims dims = x.dims();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Count extent =
+        dims[i].known() ? Count(dims[i].extent()) * Count((*repeats)[i]) : Count(0);
+    if ((*repeats)[i] < 0 || extent.overflowed()) {
+      return context.error(
+          fmt::format("cannot repeat axis {} of {} {} times", i, format_shape(x), (*repeats)[i]));
+    }
+    dims[i] = dims[i].known() ? Dim(extent.value()) : Dim::unknown();
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+StatusOr<int64_t> block_size(const InferContext& context) {
+  const int64_t block = context.attributes().int_or("blocksize", 0);
+  if (block <= 0 || block > (int64_t{1} << 20)) {
+    return context.error(fmt::format("blocksize is {}; expected 1 or more", block));
+  }
+  return block;
+}
+
+Status infer_depth_space(InferContext& context, bool to_depth) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  if (x.rank() != 4) {
+    return context.error(fmt::format("input {}: expected rank 4", format_shape(x)));
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int64_t block, block_size(context));
+  const auto scaled = [&](Dim dim, int64_t factor, bool grow) {
+    if (!dim.known()) {
+      return Dim::unknown();
+    }
+    const Count grown = Count(dim.extent()) * Count(factor);
+    return grow ? Dim(grown.value()) : Dim(dim.extent() / factor);
+  };
+  context.set_output(0, context.dtype(0),
+                     Shape({x[0], scaled(x[1], block * block, to_depth),
+                            scaled(x[2], block, !to_depth), scaled(x[3], block, !to_depth)}));
+  return ok_status();
+}
+Status infer_space_to_depth(InferContext& context) { return infer_depth_space(context, true); }
+Status infer_depth_to_space(InferContext& context) { return infer_depth_space(context, false); }
+
+// Resize (10, 11+), Upsample (1, 7, 9): scales or sizes, in attributes or inputs.
+struct ResizeTarget {
+  std::optional<std::vector<double>> scales;
+  std::optional<std::vector<int64_t>> sizes;
+};
+
+ResizeTarget resize_target(const InferContext& context) {
+  ResizeTarget target;
+  const bool upsample = context.op().op_type == "Upsample";
+  const bool early = upsample || context.version() < 11;
+  const size_t scales_input = early ? 1 : 2;
+  if (const ConstValue* scales = context.value(scales_input);
+      scales != nullptr && scales->size() > 0) {
+    target.scales.emplace();
+    for (size_t i = 0; i < scales->size(); ++i) {
+      target.scales->push_back(scales->as_double(i));
+    }
+  }
+  if (!early && context.has_input(3)) {
+    target.sizes = context.ints(3);
+  }
+  const AttrValue* attribute = context.attributes().find("scales");
+  if (!target.scales && attribute != nullptr &&
+      std::holds_alternative<std::vector<double>>(*attribute)) {
+    target.scales = std::get<std::vector<double>>(*attribute);
+  }
+  return target;
+}
+
+Status infer_resize(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  const ResizeTarget target = resize_target(context);
+  std::vector<int64_t> axes;
+  if (const auto* given = context.attributes().get_ints("axes")) {
+    axes = *given;
+  } else {
+    axes.resize(static_cast<size_t>(x.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  const size_t count = target.sizes    ? target.sizes->size()
+                       : target.scales ? target.scales->size()
+                                       : 0;
+  Dims dims = count == 0 ? Dims(static_cast<size_t>(x.rank())) : x.dims();
+  if (count != 0 && count != axes.size()) {
+    return context.error(fmt::format("has {} sizes or scales for {} axes", count, axes.size()));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(axes[i], x.rank()));
+    Dim& dim = dims[static_cast<size_t>(axis)];
+    if (target.sizes) {
+      dim = (*target.sizes)[i] < 0 ? Dim::unknown() : Dim((*target.sizes)[i]);
+    } else if (dim.known()) {
+      const double extent = std::floor(static_cast<double>(dim.extent()) * (*target.scales)[i]);
+      if (!(extent >= 0) || extent > 9e18) {
+        return context.error(
+            fmt::format("scale {} of axis {} is out of range", (*target.scales)[i], axis));
+      }
+      dim = Dim(static_cast<int64_t>(extent));
+    }
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// Nearest only moves; linear blends 2 and cubic 4 neighbours per resized axis.
+void work_resize(WorkContext& context) {
+  const std::string mode = context.op().attributes.string_or("mode", "nearest");
+  const int per_axis = mode == "linear" || mode == "bilinear" ? 2 : mode == "cubic" ? 4 : 0;
+  const Tensor& out = context.first_output();
+  double taps = 1;
+  for (int i = 0; i < out.shape.rank(); ++i) {
+    taps *= out.shape[i] == context.input(0).shape[i] ? 1 : std::max(per_axis, 1);
+  }
+  if (per_axis > 0) {
+    context.add_flops(out.shape.elements(), 2 * taps);
+  }
+}
+
+Status infer_reverse_sequence(InferContext& context) { return infer_same_as_first(context); }
+
+void fold_transpose(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto perm = permutation(context, x.rank());
+  if (!perm.ok() || !context.output_shape(0).is_static()) {
+    return;
+  }
+  const std::vector<int64_t> extents = context.output_shape(0).extents();
+  const std::vector<int64_t> in_strides = row_major_strides(x.extents());
+  const auto total = static_cast<size_t>(context.output_shape(0).elements().value());
+  std::vector<int64_t> sources(total);
+  for (size_t flat = 0; flat < total; ++flat) {
+    size_t rest = flat;
+    for (size_t axis = extents.size(); axis-- > 0;) {
+      const auto index = static_cast<int64_t>(rest % static_cast<size_t>(extents[axis]));
+      rest /= static_cast<size_t>(extents[axis]);
+      sources[flat] += index * in_strides[static_cast<size_t>((*perm)[axis])];
+    }
+  }
+  fold_by_index(context, 0, extents, sources);
+}
+
+constexpr OpClass kM = OpClass::kDataMovement;
+
+constexpr OpDef kOps[] = {
+    {"Transpose", kM, infer_transpose, work_copy, fold_transpose},
+    {"Concat", kM, infer_concat, nullptr, fold_concat},
+    {"Split", kM, infer_split, nullptr, fold_split},
+    {"Slice", kM, infer_slice, work_copy, fold_slice},
+    {"Pad", kM, infer_pad, work_copy},
+    {"Expand", kM, infer_expand, work_copy, fold_expand},
+    {"Tile", kM, infer_tile, work_copy},
+    {"SpaceToDepth", kM, infer_space_to_depth, work_copy},
+    {"DepthToSpace", kM, infer_depth_to_space, work_copy},
+    {"Resize", kM, infer_resize, work_resize},
+    {"Upsample", kM, infer_resize, work_resize},
+    {"ReverseSequence", kM, infer_reverse_sequence, work_copy},
+    {"Trilu", kM, infer_same_as_first, work_copy},
+};
+
+}  // namespace
+
+std::span<const OpDef> movement_op_defs() { return kOps; }
+
+}  // namespace dfsim

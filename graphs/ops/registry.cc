@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+using Key = std::pair<std::string_view, std::string_view>;
+
+const std::vector<const OpDef*>& sorted_defs() {
+  static const std::vector<const OpDef*> kDefs = [] {
+    std::vector<const OpDef*> defs;
+    for (const auto family :
+         {conv_op_defs(), matmul_op_defs(), norm_op_defs(), elementwise_op_defs(), reduce_op_defs(),
+          pool_op_defs(), movement_op_defs(), view_op_defs(), gather_op_defs(), rnn_op_defs(),
+          constant_op_defs(), quantize_op_defs(), selection_op_defs(), attention_op_defs()}) {
+      for (const OpDef& def : family) {
+        defs.push_back(&def);
+      }
+    }
+    std::sort(defs.begin(), defs.end(), [](const OpDef* a, const OpDef* b) {
+      return Key(a->domain, a->op_type) < Key(b->domain, b->op_type);
+    });
+    return defs;
+  }();
+  return kDefs;
+}
+
+}  // namespace
+
+const OpDef* find_op_def(std::string_view domain, std::string_view op_type) {
+  const Key key(domain == "ai.onnx" ? std::string_view() : domain, op_type);
+  const auto& defs = sorted_defs();
+  const auto it = std::lower_bound(
+      defs.begin(), defs.end(), key,
+      [](const OpDef* def, const Key& wanted) { return Key(def->domain, def->op_type) < wanted; });
+  const bool found = it != defs.end() && Key((*it)->domain, (*it)->op_type) == key;
+  return found ? *it : nullptr;
+}
+
+std::span<const OpDef* const> all_op_defs() { return sorted_defs(); }
+
+}  // namespace dfsim

@@ -1,0 +1,112 @@
+#include "graphs/ops/work_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+
+WorkContext::WorkContext(const Graph& graph, const Op& op, const OpDef& def)
+    : graph_(graph), op_(op), def_(def) {
+  read_.resize(op.inputs.size());
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool repeated =
+        std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                  op.inputs[i]) != op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+    if (has_input(i) && !repeated) {
+      read_[i] = input(i).bytes();
+      if (work_.dtype == DType::kUnknown ||
+          (!is_floating(work_.dtype) && is_floating(input(i).dtype))) {
+        work_.dtype = input(i).dtype;
+      }
+    }
+  }
+  for (const TensorId id : op.outputs) {
+    if (id.valid()) {
+      written_ += graph.tensor(id).bytes();
+      if (work_.dtype == DType::kUnknown) {
+        work_.dtype = graph.tensor(id).dtype;
+      }
+    }
+  }
+}
+
+const Tensor& WorkContext::first_output() const {
+  for (const TensorId id : op_.outputs) {
+    if (id.valid()) {
+      return graph_.tensor(id);
+    }
+  }
+  DFSIM_CHECK(!"an op without outputs has no work rule");
+  return graph_.tensor(TensorId(0));
+}
+
+void WorkContext::add_macs(Count macs) {
+  macs_ += macs;
+  flops_ += macs * Count(2);
+}
+
+void WorkContext::add_flops(Count elements, double per_element) {
+  const double whole = std::floor(per_element);
+  flops_ += elements * Count(static_cast<int64_t>(whole));
+  if (per_element > whole && !elements.overflowed()) {
+    flops_ += Count(std::llround(static_cast<double>(elements.value()) * (per_element - whole)));
+  }
+}
+
+void WorkContext::set_input_bytes(size_t i, Count bytes) {
+  if (i < read_.size()) {
+    read_[i] = bytes;
+  }
+}
+
+void WorkContext::set_no_traffic() {
+  std::fill(read_.begin(), read_.end(), Count());
+  written_ = Count();
+}
+
+StatusOr<OpWork> WorkContext::finish() const {
+  Count read;
+  Count weights;
+  for (size_t i = 0; i < read_.size(); ++i) {
+    read += read_[i];
+    if (has_input(i) && input(i).role == TensorRole::kWeight) {
+      weights += read_[i];
+    }
+  }
+  if (macs_.overflowed() || flops_.overflowed() || (read + written_).overflowed()) {
+    return invalid_input(
+        fmt::format("{} '{}': its work does not fit in 63 bits; check the dimensions of its inputs",
+                    printable(op_.op_type, 40), printable(op_.name)));
+  }
+  OpWork work = work_;
+  work.macs = macs_.value();
+  work.flops = flops_.value();
+  work.bytes_read = read.value();
+  work.bytes_written = written_.value();
+  work.weight_bytes = weights.value();
+  return work;
+}
+
+void work_per_element(WorkContext& context) {
+  context.add_flops(context.first_output().shape.elements(), context.def().flops_per_element);
+}
+
+void work_copy(WorkContext& context) {
+  // Slices and gathers touch only what they return, whatever the size of their source.
+  const Tensor& out = context.first_output();
+  if (context.has_input(0)) {
+    const Count source = context.input(0).bytes();
+    const Count wanted = dtype_bytes(context.input(0).dtype, out.shape.elements());
+    context.set_input_bytes(0, wanted.value() < source.value() ? wanted : source);
+  }
+}
+
+void work_none(WorkContext& context) { context.set_no_traffic(); }
+
+}  // namespace dfsim

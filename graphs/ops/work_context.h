@@ -1,0 +1,63 @@
+// WorkContext: one op of a finished graph as a work rule sees it.
+#pragma once
+
+#include "base/status.h"
+#include "base/units.h"
+#include "graphs/ir/graph.h"
+#include "graphs/ops/work.h"
+
+namespace dfsim {
+
+struct OpDef;
+
+// Starts with bytes of all distinct inputs and of all outputs, arithmetic dtype of the first
+// floating input (else of the first input), and no MACs or FLOPs; the rule refines it.
+class WorkContext {
+ public:
+  WorkContext(const Graph& graph, const Op& op, const OpDef& def);
+
+  const Op& op() const { return op_; }
+  const OpDef& def() const { return def_; }
+  bool has_input(size_t i) const { return i < op_.inputs.size() && op_.inputs[i].valid(); }
+  const Tensor& input(size_t i) const { return graph_.tensor(op_.inputs[i]); }
+  const Tensor& output(size_t i) const { return graph_.tensor(op_.outputs[i]); }
+  // The first output that exists; every op has one.
+  const Tensor& first_output() const;
+  const ConstValue* value(size_t i) const {
+    return has_input(i) ? graph_.constant(op_.inputs[i]) : nullptr;
+  }
+
+  // Multiply-adds: also counted as two FLOPs each.
+  void add_macs(Count macs);
+  void add_flops(Count flops) { flops_ += flops; }
+  // `per_element` scalar operations for each of `elements`.
+  void add_flops(Count elements, double per_element);
+  // Replaces the bytes read from one input, for ops that touch only part of it.
+  void set_input_bytes(size_t i, Count bytes);
+  void set_written_bytes(Count bytes) { written_ = bytes; }
+  void set_no_traffic();
+  void set_matrix() { work_.matrix = true; }
+  void set_dtype(DType dtype) { work_.dtype = dtype; }
+
+  // Error: some count does not fit in 63 bits.
+  StatusOr<OpWork> finish() const;
+
+ private:
+  const Graph& graph_;
+  const Op& op_;
+  const OpDef& def_;
+  OpWork work_;
+  Count macs_;
+  Count flops_;
+  std::vector<Count> read_;  // per input slot
+  Count written_;
+};
+
+// Counts def().flops_per_element per element of the first output, reading and writing everything.
+void work_per_element(WorkContext& context);
+// Moves data without arithmetic: reads as many bytes as it writes.
+void work_copy(WorkContext& context);
+// Moves nothing at all.
+void work_none(WorkContext& context);
+
+}  // namespace dfsim
