@@ -1,0 +1,171 @@
+#include "hardware/builtin_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <system_error>
+
+#include "base/data_dir.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "hardware/yaml_tree.h"
+
+namespace dfsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".yaml";
+constexpr size_t kMaxNameLength = 64;
+
+std::string subfolder(FileKind kind) {
+  return kind == FileKind::kPlatform ? "hardware" : "hardware/runtimes";
+}
+
+// Paths of the built-in files, of the first data folder that has a file name.
+std::vector<fs::path> builtin_paths(FileKind kind) {
+  std::vector<fs::path> paths;
+  for (const std::string& data_folder : data_dirs()) {
+    std::error_code error;
+    for (fs::directory_iterator it(fs::path(data_folder) / subfolder(kind), error), end;
+         !error && it != end; it.increment(error)) {
+      const fs::path& path = it->path();
+      const bool known = std::any_of(paths.begin(), paths.end(), [&path](const fs::path& other) {
+        return other.filename() == path.filename();
+      });
+      if (path.extension() == kExtension && !known) {
+        paths.push_back(path);
+      }
+    }
+  }
+  std::sort(paths.begin(), paths.end(),
+            [](const fs::path& a, const fs::path& b) { return a.filename() < b.filename(); });
+  return paths;
+}
+
+// Whether the top-level `aliases` of a block-style file may hold `name`: a cheap look that spares
+// parsing the others. The built-in files are in block style (a test parses them all).
+bool may_have_alias(std::string_view text, std::string_view name) {
+  constexpr std::string_view kKey = "\naliases:";
+  const size_t start = text.find(kKey);
+  if (start == std::string_view::npos) {
+    return false;
+  }
+  std::string_view rest = text.substr(start + kKey.size());
+  for (size_t end = rest.find('\n'); end != std::string_view::npos;
+       end = rest.find('\n', end + 1)) {
+    if (end + 1 < rest.size() &&
+        std::string_view(" -#\r\n").find(rest[end + 1]) == std::string_view::npos) {
+      rest = rest.substr(0, end);
+      break;
+    }
+  }
+  return rest.find(name) != std::string_view::npos;
+}
+
+bool has_alias(const FoundFile& file, std::string_view name) {
+  if (!may_have_alias(file.text, name)) {
+    return false;
+  }
+  const StatusOr<YamlNode> node = parse_yaml(file.text, file.path);
+  if (!node.ok()) {
+    return false;
+  }
+  for (size_t i = 0; i < node->keys.size(); ++i) {
+    if (node->keys[i].text == "aliases") {
+      const std::vector<YamlNode>& items = node->items[i].items;
+      return std::any_of(items.begin(), items.end(),
+                         [name](const YamlNode& item) { return item.text == name; });
+    }
+  }
+  return false;
+}
+
+StatusOr<FoundFile> read_found(const std::string& path) {
+  DFSIM_ASSIGN_OR_RETURN(std::string text, read_file(path, kMaxYamlBytes));
+  return FoundFile{path, std::move(text)};
+}
+
+Status unknown_name(FileKind kind, const std::string& name) {
+  std::vector<std::string> names = builtin_names(kind);
+  const std::string_view what = kind == FileKind::kPlatform ? "hardware" : "runtime";
+  if (names.empty()) {
+    return not_found(
+        fmt::format("{}: found no such file and no built-in {} files, expected one; "
+                    "set DFSIM_DATA_DIR to the folder that holds {}/",
+                    printable(name), what, subfolder(kind)));
+  }
+  return not_found(fmt::format("{}; a path to a .yaml file works too",
+                               unknown_name_message(what, name, std::move(names))));
+}
+
+StatusOr<FoundFile> find_builtin(FileKind kind, const std::string& name) {
+  const std::string stem =
+      name.ends_with(kExtension) ? name.substr(0, name.size() - kExtension.size()) : name;
+  const std::string lower = to_lower(stem);
+  const std::vector<fs::path> paths = builtin_paths(kind);
+  for (const fs::path& path : paths) {
+    if (path.stem() == lower) {
+      return read_found(path.string());
+    }
+  }
+  for (const fs::path& path : paths) {
+    DFSIM_ASSIGN_OR_RETURN(FoundFile file, read_found(path.string()));
+    if (has_alias(file, lower)) {
+      return file;
+    }
+  }
+  return unknown_name(kind, name);
+}
+
+}  // namespace
+
+StatusOr<FoundFile> find_settings_file(FileKind kind, const std::string& name_or_path,
+                                       const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty()) {
+    const fs::path beside = fs::path(folder) / name_or_path;
+    if (fs::is_regular_file(beside, error)) {
+      return read_found(beside.string());
+    }
+  }
+  const bool is_path = name_or_path.find('/') != std::string::npos;
+  if (is_path || fs::is_regular_file(name_or_path, error)) {
+    return read_found(name_or_path);
+  }
+  return find_builtin(kind, name_or_path);
+}
+
+std::vector<std::string> builtin_names(FileKind kind) {
+  std::vector<std::string> names;
+  for (const fs::path& path : builtin_paths(kind)) {
+    names.push_back(path.stem().string());
+  }
+  return names;
+}
+
+bool check_name(YamlFields& fields, std::string_view key, std::string_view name) {
+  const bool fine = !name.empty() && name.size() <= kMaxNameLength &&
+                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+                    });
+  if (!fine) {
+    fields.error(key, fmt::format("found '{}', expected a name of at most {} letters, digits, '.', "
+                                  "'_' or '-'; rename it",
+                                  printable(name), kMaxNameLength));
+  }
+  return fine;
+}
+
+bool read_name(YamlFields& fields, std::string_view key, std::string* out, Need need) {
+  std::string name;
+  if (!fields.text(key, &name, need) || !check_name(fields, key, name)) {
+    return false;
+  }
+  *out = name;
+  return true;
+}
+
+}  // namespace dfsim

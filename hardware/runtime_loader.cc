@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "hardware/builtin_files.h"
+#include "hardware/platform_loader.h"
+#include "hardware/sources.h"
+#include "hardware/yaml_fields.h"
+#include "hardware/yaml_tree.h"
+#include "hardware/yaml_units.h"
+
+namespace dfsim {
+namespace {
+
+const std::vector<std::string>& runtime_figures() {
+  static const std::vector<std::string> kFigures = {"dispatch_us", "view_dispatch_us",
+                                                    "run_overhead_us"};
+  return kFigures;
+}
+
+}  // namespace
+
+StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& file) {
+  DFSIM_ASSIGN_OR_RETURN(const YamlNode node, parse_yaml(text, file));
+  YamlFields fields(node, file, "a runtime");
+  RuntimeSpec runtime;
+  runtime.source_file = file;
+  const SourceTable sources = read_sources(fields);
+  read_name(fields, "name", &runtime.name, Need::kRequired);
+  fields.text("description", &runtime.description);
+  read_time_us(fields, "dispatch_us", &runtime.dispatch_ns, Need::kRequired);
+  runtime.view_dispatch_ns = runtime.dispatch_ns;
+  read_time_us(fields, "view_dispatch_us", &runtime.view_dispatch_ns);
+  read_time_us(fields, "run_overhead_us", &runtime.run_overhead_ns);
+  fields.boolean("asynchronous", &runtime.asynchronous, Need::kRequired);
+  fields.integer("queue_depth", {1, 1e6}, &runtime.queue_depth);
+  fields.integer("dispatch_threads", {1, 1024}, &runtime.dispatch_threads);
+  fields.integer("inter_op_workers", {1, 1024}, &runtime.inter_op_workers);
+  fields.integer("streams", {1, 1024}, &runtime.streams);
+  fields.texts("fusions", &runtime.fusions);
+  fields.boolean("fold_constants", &runtime.fold_constants);
+  size_t allocator = 0;
+  if (fields.choice("allocator", {"exact", "caching", "arena"}, &allocator)) {
+    runtime.allocator = static_cast<AllocatorKind>(allocator);
+  }
+  int allocation_bytes = 1;
+  fields.integer("allocation_bytes", {1, 1 << 30, "bytes"}, &allocation_bytes);
+  runtime.allocation_bytes = allocation_bytes;
+  runtime.citations = read_citations(fields, node, runtime_figures(), sources);
+  DFSIM_RETURN_IF_ERROR(fields.finish());
+  return runtime;
+}
+
+StatusOr<RuntimeSpec> load_runtime(const std::string& name_or_path) {
+  DFSIM_ASSIGN_OR_RETURN(const FoundFile found,
+                         find_settings_file(FileKind::kRuntime, name_or_path, ""));
+  return parse_runtime(found.text, found.path);
+}
+
+std::vector<std::string> builtin_runtimes() { return builtin_names(FileKind::kRuntime); }
+
+std::string_view default_runtime(DeviceType type) {
+  switch (type) {
+    case DeviceType::kCpu:
+      return "ort-cpu";
+    case DeviceType::kGpu:
+      return "torch-eager";
+    case DeviceType::kNpu:
+      return "mindspore-graph";
+  }
+  return "none";
+}
+
+}  // namespace dfsim
