@@ -83,12 +83,6 @@ Route trace_back(const Platform& platform, const std::vector<Label>& labels, uin
 
 }  // namespace
 
-TimeNs Route::occupancy_ns(Bytes bytes) const {
-  constexpr double kMost = 4e18;  // below INT64_MAX: a later sum must not overflow
-  return static_cast<TimeNs>(
-      std::llround(std::min(static_cast<double>(bytes) * ns_per_byte, kMost)));
-}
-
 RouteTable::RouteTable(const Platform& platform) {
   const auto devices = static_cast<uint32_t>(platform.devices.size());
   std::unordered_map<std::string, uint32_t> nodes;

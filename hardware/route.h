@@ -6,6 +6,7 @@
 // fewer hops, then to the earlier link of the file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,16 +23,22 @@ struct Hop {
   bool reversed = false;  // travelled from `to` to `from`
 };
 
+// Time to put `bytes` on a wire, rounded to nearest and bounded so that sums cannot overflow.
+inline TimeNs occupancy_ns(double ns_per_byte, Bytes bytes) {
+  constexpr double kMost = 1e18;
+  return static_cast<TimeNs>(std::min(static_cast<double>(bytes) * ns_per_byte, kMost) + 0.5);
+}
+
 struct Route {
   std::vector<Hop> hops;
   TimeNs latency_ns = 0;   // sum over the hops
   double ns_per_byte = 0;  // of the slowest hop
   bool reachable = false;
 
-  // Serialisation on the slowest hop, rounded to nearest. 0 for 0 bytes.
-  TimeNs occupancy_ns(Bytes bytes) const;
   // Time of the transfer when nothing else moves; 0 bytes take no time at all (pure ordering).
-  TimeNs idle_ns(Bytes bytes) const { return bytes == 0 ? 0 : latency_ns + occupancy_ns(bytes); }
+  TimeNs idle_ns(Bytes bytes) const {
+    return bytes == 0 ? 0 : latency_ns + occupancy_ns(ns_per_byte, bytes);
+  }
 };
 
 class RouteTable {

@@ -1,0 +1,44 @@
+#include "sim/simulator.h"
+
+#include "sim/engine.h"
+
+namespace dfsim {
+
+std::string_view wait_reason_name(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::kDependency:
+      return "dependency";
+    case WaitReason::kLink:
+      return "link";
+    case WaitReason::kHost:
+      return "host";
+    case WaitReason::kDevice:
+      return "device";
+    case WaitReason::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+StatusOr<SimResult> simulate(const SimInput& input, const Schedule& schedule,
+                             const SimOptions& options, SimListener* listener) {
+  return Engine(input, options, listener).run(schedule);
+}
+
+StatusOr<SimResult> simulate(const SimInput& input, OnlineScheduler& policy,
+                             const SimOptions& options, SimListener* listener) {
+  return Engine(input, options, listener).run(policy);
+}
+
+Schedule single_device_schedule(const ExecGraph& graph, size_t devices, DeviceId device) {
+  Schedule schedule;
+  schedule.placements.resize(graph.task_count(), Placement{device, 0, 0});
+  schedule.order.resize(devices);
+  schedule.order[device.index()].reserve(graph.task_count());
+  for (size_t t = 0; t < graph.task_count(); ++t) {
+    schedule.order[device.index()].emplace_back(t);
+  }
+  return schedule;
+}
+
+}  // namespace dfsim
