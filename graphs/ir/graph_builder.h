@@ -34,6 +34,8 @@ class GraphBuilder {
   StatusOr<OpId> add_op(Op op);
   void mark_input(TensorId id);
   void mark_output(TensorId id);
+  // Replaces the list of inputs; the caller keeps Tensor::is_input in step.
+  void set_inputs(std::vector<TensorId> inputs) { graph_.inputs_ = std::move(inputs); }
   void set_constant(TensorId id, ConstValue value);
   const ConstValue* constant(TensorId id) const;
   // Index of the named symbol, created when new.

@@ -28,8 +28,8 @@ struct NamedAssumption {
 
 // First match wins.
 constexpr std::array kAssumptions = {
-    NamedAssumption{"past", 128},   NamedAssumption{"seq", 128},    NamedAssumption{"length", 128},
-    NamedAssumption{"time", 128},   NamedAssumption{"token", 128},  NamedAssumption{"height", 224},
+    NamedAssumption{"past", 128},  NamedAssumption{"seq", 128},   NamedAssumption{"length", 128},
+    NamedAssumption{"time", 128},  NamedAssumption{"token", 128}, NamedAssumption{"height", 224},
     NamedAssumption{"width", 224},
 };
 
@@ -63,7 +63,8 @@ class Binder {
  private:
   Status check_extent(std::string_view what, int64_t extent, int64_t least) const {
     if (extent < least || extent > kMaxExtent) {
-      return invalid_input(fmt::format("{} is {}; expected {} to {}", what, extent, least, kMaxExtent));
+      return invalid_input(
+          fmt::format("{} is {}; expected {} to {}", what, extent, least, kMaxExtent));
     }
     return ok_status();
   }
@@ -80,12 +81,13 @@ class Binder {
       }
       Tensor& tensor = builder_.tensor(id);
       if (tensor.shape.has_rank() && tensor.shape.rank() != static_cast<int>(extents.size())) {
-        return invalid_input(fmt::format("--input-shape: input '{}' has rank {}, {} extents were given",
-                                         printable(name), tensor.shape.rank(), extents.size()));
+        return invalid_input(
+            fmt::format("--input-shape: input '{}' has rank {}, {} extents were given",
+                        printable(name), tensor.shape.rank(), extents.size()));
       }
       for (size_t i = 0; i < extents.size(); ++i) {
-        DFSIM_RETURN_IF_ERROR(
-            check_extent(fmt::format("--input-shape: axis {} of '{}'", i, printable(name)), extents[i], 0));
+        DFSIM_RETURN_IF_ERROR(check_extent(
+            fmt::format("--input-shape: axis {} of '{}'", i, printable(name)), extents[i], 0));
         if (tensor.shape.has_rank()) {
           const Dim old = tensor.shape[static_cast<int>(i)];
           overridden_ = overridden_ || (old.known() && old != Dim(extents[i]));
@@ -105,8 +107,9 @@ class Binder {
     const std::string& symbol = builder_.symbols()[dim.symbol_index()];
     const auto [it, inserted] = bound_.try_emplace(symbol, BoundDim{symbol, extent, "given"});
     if (!inserted && it->second.extent != extent) {
-      return invalid_input(fmt::format("--input-shape: '{}' makes dimension '{}' {}, another input makes it {}",
-                                       printable(input), printable(symbol), extent, it->second.extent));
+      return invalid_input(
+          fmt::format("--input-shape: '{}' makes dimension '{}' {}, another input makes it {}",
+                      printable(input), printable(symbol), extent, it->second.extent));
     }
     return ok_status();
   }
@@ -206,8 +209,7 @@ class Binder {
         continue;
       }
       int64_t extent = -1;
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), extent);
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), extent);
       if (error == std::errc() && end == value.data() + value.size() && extent >= 0 &&
           extent <= kMaxExtent) {
         return extent;
@@ -256,7 +258,7 @@ class Binder {
   GraphBuilder& builder_;
   const ImportOptions& options_;
   ImportReport* report_;
-  std::vector<std::string> symbols_;        // in order of first use by inputs
+  std::vector<std::string> symbols_;  // in order of first use by inputs
   std::vector<std::string> batch_symbols_;
   std::map<std::string, BoundDim> bound_;
   bool overridden_ = false;

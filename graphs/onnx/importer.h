@@ -1,0 +1,23 @@
+// ONNX importer: a model file becomes a Graph with shapes, without its weights.
+//
+// Steps: map the file, drop weight payloads (slim.h), parse, sort, tell weights from inputs by use,
+// bind symbolic dimensions, infer shapes with our own rules and folding, libonnx for the rest,
+// declared shapes last. Ops that stay unresolved are listed, never silently zero.
+// Memory and time depend on the graph, not on its weights; external data files may be missing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "graphs/ir/import.h"
+
+namespace dfsim {
+
+// Errors: kNotFound, or kInvalidInput with `path: what is wrong`.
+StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
+
+// The same from memory; messages carry no path.
+StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options);
+
+}  // namespace dfsim

@@ -1,0 +1,246 @@
+#include "graphs/onnx/tensor_reader.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/text.h"
+#include "graphs/ops/onnx_dtype.h"
+
+namespace dfsim {
+namespace {
+
+constexpr int64_t kMaxFloatConstElements = 64;
+
+double half_to_double(uint16_t bits) {
+  const int exponent = (bits >> 10) & 0x1F;
+  const int fraction = bits & 0x3FF;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 0x1F) {
+    return fraction == 0 ? sign * HUGE_VAL : std::nan("");
+  }
+  return exponent == 0 ? sign * std::ldexp(fraction, -24)
+                       : sign * std::ldexp(fraction + 1024, exponent - 25);
+}
+
+// One little-endian element of raw_data.
+template <typename T>
+T load(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+bool append_raw(DType dtype, const char* bytes, ConstValue* value) {
+  switch (dtype) {
+    case DType::kFloat32:
+      value->floats.push_back(load<float>(bytes));
+      return true;
+    case DType::kFloat64:
+      value->floats.push_back(load<double>(bytes));
+      return true;
+    case DType::kFloat16:
+      value->floats.push_back(half_to_double(load<uint16_t>(bytes)));
+      return true;
+    case DType::kBFloat16:
+      value->floats.push_back(std::bit_cast<float>(uint32_t{load<uint16_t>(bytes)} << 16));
+      return true;
+    case DType::kInt64:
+    case DType::kUInt64:
+      value->ints.push_back(load<int64_t>(bytes));
+      return true;
+    case DType::kInt32:
+      value->ints.push_back(load<int32_t>(bytes));
+      return true;
+    case DType::kUInt32:
+      value->ints.push_back(load<uint32_t>(bytes));
+      return true;
+    case DType::kInt16:
+      value->ints.push_back(load<int16_t>(bytes));
+      return true;
+    case DType::kUInt16:
+      value->ints.push_back(load<uint16_t>(bytes));
+      return true;
+    case DType::kInt8:
+      value->ints.push_back(load<int8_t>(bytes));
+      return true;
+    case DType::kUInt8:
+    case DType::kBool:
+      value->ints.push_back(load<uint8_t>(bytes));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool read_raw(const onnx::TensorProto& tensor, size_t count, ConstValue* value) {
+  const size_t size = static_cast<size_t>(dtype_bits(value->dtype)) / 8;
+  if (size == 0 || tensor.raw_data().size() != count * size) {
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!append_raw(value->dtype, tensor.raw_data().data() + i * size, value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <typename List, typename Convert>
+bool read_list(const List& list, size_t count, ConstValue* value, Convert convert) {
+  if (static_cast<size_t>(list.size()) != count) {
+    return false;
+  }
+  for (const auto element : list) {
+    if (is_floating(value->dtype)) {
+      value->floats.push_back(static_cast<double>(convert(element)));
+    } else {
+      value->ints.push_back(static_cast<int64_t>(convert(element)));
+    }
+  }
+  return true;
+}
+
+bool read_typed(const onnx::TensorProto& tensor, size_t count, ConstValue* value) {
+  const auto same = [](auto element) { return element; };
+  switch (value->dtype) {
+    case DType::kFloat32:
+      return read_list(tensor.float_data(), count, value, same);
+    case DType::kFloat64:
+      return read_list(tensor.double_data(), count, value, same);
+    case DType::kFloat16:
+      return read_list(tensor.int32_data(), count, value,
+                       [](int32_t bits) { return half_to_double(static_cast<uint16_t>(bits)); });
+    case DType::kInt64:
+      return read_list(tensor.int64_data(), count, value, same);
+    case DType::kUInt64:
+    case DType::kUInt32:
+      return read_list(tensor.uint64_data(), count, value, same);
+    case DType::kInt32:
+    case DType::kInt16:
+    case DType::kInt8:
+    case DType::kUInt16:
+    case DType::kUInt8:
+    case DType::kBool:
+      return read_list(tensor.int32_data(), count, value, same);
+    default:
+      return false;
+  }
+}
+
+std::optional<AttrValue> read_attribute(const onnx::AttributeProto& attribute) {
+  using A = onnx::AttributeProto;
+  // Files of IR version 1 leave the type out: then the field that is there tells it.
+  const auto type = attribute.type();
+  const bool untyped = type == A::UNDEFINED;
+  if (type == A::TENSOR || (untyped && attribute.has_t())) {
+    auto value = read_value(attribute.t());
+    const auto shape = read_dims(attribute.t());
+    if (!value && shape.ok()) {
+      value = ConstValue{dtype_from_onnx(attribute.t().data_type()), shape->extents(), {}, {}};
+    }
+    return value ? std::optional<AttrValue>(std::move(*value)) : std::nullopt;
+  }
+  if (type == A::FLOAT || (untyped && attribute.has_f())) {
+    return AttrValue(static_cast<double>(attribute.f()));
+  }
+  if (type == A::INT || (untyped && attribute.has_i())) {
+    return AttrValue(attribute.i());
+  }
+  if (type == A::STRING || (untyped && attribute.has_s())) {
+    return AttrValue(attribute.s());
+  }
+  if (type == A::FLOATS || (untyped && attribute.floats_size() > 0)) {
+    return AttrValue(std::vector<double>(attribute.floats().begin(), attribute.floats().end()));
+  }
+  if (type == A::INTS || (untyped && attribute.ints_size() > 0)) {
+    return AttrValue(std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end()));
+  }
+  if (type == A::STRINGS || (untyped && attribute.strings_size() > 0)) {
+    return AttrValue(
+        std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+StatusOr<Shape> read_dims(const onnx::TensorProto& tensor) {
+  Dims dims;
+  dims.reserve(static_cast<size_t>(tensor.dims_size()));
+  for (const int64_t extent : tensor.dims()) {
+    if (extent < 0) {
+      return invalid_input(fmt::format("tensor '{}' has the extent {}; expected 0 or more",
+                                       printable(tensor.name()), extent));
+    }
+    dims.emplace_back(extent);
+  }
+  return Shape(std::move(dims));
+}
+
+std::optional<ConstValue> read_value(const onnx::TensorProto& tensor) {
+  const auto shape = read_dims(tensor);
+  if (!shape.ok() || tensor.data_location() == onnx::TensorProto::EXTERNAL ||
+      tensor.has_segment()) {
+    return std::nullopt;
+  }
+  ConstValue value{dtype_from_onnx(tensor.data_type()), shape->extents(), {}, {}};
+  const Count elements = shape->elements();
+  const int64_t limit = is_floating(value.dtype) ? kMaxFloatConstElements : kMaxConstElements;
+  if (elements.overflowed() || elements.value() > limit) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<size_t>(elements.value());
+  const bool complete =
+      tensor.has_raw_data() ? read_raw(tensor, count, &value) : read_typed(tensor, count, &value);
+  return complete ? std::optional(std::move(value)) : std::nullopt;
+}
+
+StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* builder) {
+  DeclaredType declared;
+  if (!type.has_tensor_type()) {
+    return declared;
+  }
+  const auto& tensor = type.tensor_type();
+  declared.dtype = dtype_from_onnx(tensor.elem_type());
+  if (!tensor.has_shape()) {
+    return declared;
+  }
+  Dims dims;
+  for (const auto& dim : tensor.shape().dim()) {
+    if (dim.has_dim_value() && dim.dim_value() < -1) {
+      return invalid_input(
+          fmt::format("a declared extent is {}; expected 0 or more", dim.dim_value()));
+    }
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      dims.emplace_back(dim.dim_value());
+    } else if (!dim.dim_param().empty()) {
+      dims.push_back(Dim::symbol(builder->symbol(dim.dim_param())));
+    } else {
+      dims.push_back(Dim::unknown());
+    }
+  }
+  declared.shape = Shape(std::move(dims));
+  return declared;
+}
+
+Attributes read_attributes(const onnx::NodeProto& node) {
+  Attributes attributes;
+  for (const auto& attribute : node.attribute()) {
+    if (auto value = read_attribute(attribute)) {
+      attributes.set(attribute.name(), std::move(*value));
+    }
+  }
+  return attributes;
+}
+
+TensorRole role_of_initializer(DType dtype, const Shape& shape, bool has_value) {
+  // Shape vectors, indices and scalars are part of the program; everything else was trained.
+  const bool index_like = dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool;
+  const bool scalar = shape.elements().value() <= 1;
+  return has_value && (index_like || scalar) ? TensorRole::kConstant : TensorRole::kWeight;
+}
+
+}  // namespace dfsim

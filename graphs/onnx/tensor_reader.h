@@ -1,0 +1,36 @@
+// From onnx.proto's tensors, types and attributes to ours. Internal to graphs/onnx.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "graphs/ir/attributes.h"
+#include "graphs/ir/graph_builder.h"
+
+namespace dfsim {
+
+// Static shape of a tensor. Error: a negative extent.
+StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
+
+// The values when they are present, complete and at most kMaxConstElements (integers, booleans) or
+// 64 (floating); nullopt otherwise. External data counts as absent.
+std::optional<ConstValue> read_value(const onnx::TensorProto& tensor);
+
+// Element type and shape of a declared value; symbolic dims become symbols of the builder.
+// Sequences, maps and sparse tensors give unknown dtype and rank.
+struct DeclaredType {
+  DType dtype = DType::kUnknown;
+  Shape shape;
+};
+StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* builder);
+
+// Attributes other than graphs.
+Attributes read_attributes(const onnx::NodeProto& node);
+
+// A tensor that ops can use like any other: its role is told from dtype, size and value.
+TensorRole role_of_initializer(DType dtype, const Shape& shape, bool has_value);
+
+}  // namespace dfsim
