@@ -1,0 +1,111 @@
+#include "opmodel/forest.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "base/rng.h"
+#include "opmodel/xgboost_adapter.h"
+
+namespace dfsim {
+namespace {
+
+constexpr size_t kColumns = 12;
+
+std::vector<float> random_rows(size_t count, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<float> values;
+  for (size_t i = 0; i < count * kColumns; ++i) {
+    const auto value = static_cast<float>(std::round(rng.uniform() * 40) / 4);
+    values.push_back(rng.uniform() < 0.1 ? std::numeric_limits<float>::quiet_NaN() : value);
+  }
+  return values;
+}
+
+std::string trained_model() {
+  const std::vector<float> values = random_rows(3000, 5);
+  std::vector<float> labels;
+  for (size_t i = 0; i < 3000; ++i) {
+    float label = 0;
+    for (size_t j = 0; j < 6; ++j) {
+      const float x = values[i * kColumns + j];
+      label += std::isnan(x) ? 2.5F : std::sin(x * static_cast<float>(j + 1));
+    }
+    labels.push_back(label);
+  }
+  const auto matrix = TrainingMatrix::create(
+      {.values = values, .columns = kColumns, .labels = labels, .weights = {}}, 1);
+  REQUIRE(matrix.ok());
+  const TrainingMatrix* const matrices[] = {&*matrix};
+  auto booster = Booster::create({{"max_depth", "7"},
+                                  {"eta", "0.1"},
+                                  {"tree_method", "hist"},
+                                  {"nthread", "1"},
+                                  {"base_score", "0.4582"}},
+                                 matrices);
+  REQUIRE(booster.ok());
+  for (int round = 0; round < 80; ++round) {
+    REQUIRE(booster->update(round, *matrix).ok());
+  }
+  return booster->save().value();
+}
+
+TEST_CASE("a forest predicts what XGBoost predicts, bit for bit, missing values included") {
+  const std::string bytes = trained_model();
+  const auto booster = Booster::load(bytes, checksum64(bytes), "m");
+  const auto forest = Forest::parse(bytes, "m");
+  REQUIRE(booster.ok());
+  REQUIRE(forest.ok());
+  CHECK(forest->columns() == kColumns);
+  CHECK(forest->trees() == 80);
+  for (const size_t rows : {1, 7, 8, 9, 500}) {
+    const std::vector<float> values = random_rows(rows, 77 + rows);
+    std::vector<float> library(rows);
+    std::vector<float> ours(rows);
+    REQUIRE(booster->predict(values, library).ok());
+    forest->predict(values, ours);
+    CHECK(library == ours);
+  }
+}
+
+TEST_CASE("cut and damaged models are errors; what still parses predicts without a crash") {
+  const std::string bytes = trained_model();
+  for (size_t size = 0; size < bytes.size(); size += 997) {
+    CHECK_FALSE(Forest::parse(bytes.substr(0, size), "cut.ubj").ok());
+  }
+  const std::vector<float> values = random_rows(16, 3);
+  Rng rng(9);
+  int refused = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::string damaged = bytes;
+    for (int flips = 0; flips < 5; ++flips) {
+      // Half of the flips hit the beginning, where the structure is dense.
+      const uint64_t range = rng.below(2) == 0 ? 4000 : damaged.size();
+      damaged[rng.below(range)] ^= static_cast<char>(1U << rng.below(8));
+    }
+    const auto forest = Forest::parse(damaged, "flipped.ubj");
+    if (!forest.ok()) {
+      ++refused;
+      CHECK(forest.status().code() == StatusCode::kInvalidInput);
+    } else if (forest->columns() == kColumns) {
+      std::vector<float> out(16);
+      forest->predict(values, out);
+    }
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("other UBJSON than a model is refused with a reason") {
+  for (const std::string text : {"", "{", "{}", "[]", "{i\x07learnerS", "{\x7f"}) {
+    const auto forest = Forest::parse(text, "other.ubj");
+    REQUIRE_FALSE(forest.ok());
+    CHECK(forest.status().message().find("other.ubj: not a usable XGBoost model") == 0);
+  }
+  // A hundred thousand nested arrays must not overflow the stack.
+  std::string deep = "{i\x01x";
+  deep.append(100'000, '[');
+  CHECK_FALSE(Forest::parse(deep, "deep.ubj").ok());
+}
+
+}  // namespace
+}  // namespace dfsim
