@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the layers of the sources and the places of third-party headers.
+
+Runs as the CTest test `include_direction`. Prints one line per violation and exits with 1 when
+there is one. The tables below are the rules; CONTRIBUTING.md explains them.
+"""
+
+import argparse
+import fnmatch
+import pathlib
+import re
+import sys
+
+# Folder -> what it may include besides itself: folders, or single headers. Folders of graphs/ count
+# one by one; "graphs" stands for all of them.
+LOWER = {
+    "base": [],
+    "hardware": ["base"],
+    "graphs/ir": ["base"],
+    "graphs/algorithms": ["base", "graphs/ir"],
+    "graphs/ops": ["base", "graphs/ir"],
+    "graphs/onnx": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
+    "graphs/tensorflow": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
+    "graphs/taskgraph": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
+    "graphs/passes": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
+}
+LOWER["datasets"] = ["base", "hardware", "graphs"]
+LOWER["opmodel"] = ["base", "hardware", "graphs", "datasets"]
+LOWER["partition"] = ["base", "hardware", "graphs", "datasets", "opmodel"]
+LOWER["schedulers"] = ["base", "hardware", "graphs", "datasets", "opmodel"]
+LOWER["sim"] = [
+    "base",
+    "hardware",
+    "graphs/ir/exec_graph.h",
+    "opmodel/cost_model.h",
+    "schedulers/scheduler.h",
+]
+LOWER["report"] = LOWER["partition"] + ["partition", "schedulers", "sim"]
+LOWER["cli"] = LOWER["report"] + ["report"]
+# Programs around the libraries may include whatever they exercise.
+for _folder in ("tests", "bench"):
+    LOWER[_folder] = LOWER["cli"] + ["cli", "tests", "bench"]
+
+# Third-party header (regular expression) -> where it may be included (glob patterns; "*" crosses
+# folders). A public header shows no third party to those who include it, so most are .cc only.
+THIRD_PARTY = [
+    (r"onnx/|google/protobuf/", ["graphs/onnx/*.cc", "graphs/tensorflow/*.cc"]),
+    (r"xgboost/", ["opmodel/*.cc"]),
+    (r"yaml-cpp/", ["hardware/*.cc"]),
+    (r"simdjson\.h$", ["datasets/*.cc"]),
+    (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
+    (r"boost/", ["graphs/algorithms/*.cc"]),
+    (r"CLI/", ["cli/*"]),
+    (
+        r"nlohmann/",
+        ["report/*", "cli/*", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc"],
+    ),
+    (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
+    (r"catch2/", []),
+    (r"benchmark/", ["bench/*"]),
+]
+# Tests may look at any third party: they build inputs and read outputs.
+EVERYTHING_ALLOWED_IN = ["tests/*"]
+# The C and POSIX headers that are not a matter of layers.
+SYSTEM = re.compile(
+    r"^(cxxabi|dirent|dlfcn|errno|fcntl|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
+    r"string|time|unistd)\.h$|^sys/[a-z_]+\.h$|^sanitizer/[a-z_]+\.h$"
+)
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]*)[>"]', re.MULTILINE)
+SUFFIXES = {".h", ".cc"}
+
+
+def matches(path, patterns):
+    """Whether `path` fits a pattern, where "*" stands for any text, slashes included."""
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def folder_of(path):
+    """The folder of LOWER that `path` belongs to, or None."""
+    parts = path.split("/")[:-1]
+    for length in (2, 1):
+        folder = "/".join(parts[:length])
+        if len(parts) >= length and folder in LOWER:
+            return folder
+    return None
+
+
+def may_include(folder, header):
+    """Whether a file of `folder` may include the project header `header`."""
+    own = folder_of(header)
+    if own == folder:
+        return True
+    for allowed in LOWER[folder]:
+        if header == allowed or own == allowed or (own or "").startswith(allowed + "/"):
+            return True
+    return False
+
+
+def check_project_include(root, path, header):
+    folder = folder_of(path)
+    if not (root / header).is_file():
+        return f'"{header}" is no file of this project; write the path from the root of the sources'
+    own = folder_of(header)
+    if own is None:
+        return f'"{header}" lies in no folder that the rules know (LOWER in this script)'
+    internal = header.endswith("_internal.h")
+    if internal and own != folder and folder != "tests":
+        return f'"{header}" is internal to {own}/'
+    if may_include(folder, header):
+        return None
+    allowed = ", ".join(LOWER[folder]) or "nothing but itself"
+    return f'{folder}/ must not include "{header}" (allowed: {allowed})'
+
+
+def check_system_include(path, header):
+    if "/" not in header and "." not in header:
+        return None  # the C++ standard library
+    if SYSTEM.match(header) or matches(path, EVERYTHING_ALLOWED_IN):
+        return None
+    for pattern, places in THIRD_PARTY:
+        if re.match(pattern, header):
+            # A header internal to its folder is seen by that folder's .cc files only.
+            as_source = re.sub(r"_internal\.h$", ".cc", path)
+            if matches(as_source, places):
+                return None
+            return f"<{header}> is allowed only in {', '.join(places) or 'tests/*'}"
+    return f"<{header}> is neither standard nor a known third party (THIRD_PARTY in this script)"
+
+
+def check_file(root, path):
+    """Violations of one file as (line, message)."""
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    for match in INCLUDE.finditer(text):
+        quote, header = match.groups()
+        if quote == '"':
+            message = check_project_include(root, path, header)
+        else:
+            message = check_system_include(path, header)
+        if message:
+            yield text.count("\n", 0, match.start()) + 1, message
+
+
+def check_tree(root):
+    """(number of files, list of "file:line: message") for all sources under `root`."""
+    violations = []
+    count = 0
+    tops = sorted({folder.split("/")[0] for folder in LOWER})
+    for top in tops:
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in SUFFIXES or not file.is_file():
+                continue
+            count += 1
+            path = file.relative_to(root).as_posix()
+            if folder_of(path) is None:
+                violations.append(f"{path}:1: in no folder that the rules know (LOWER)")
+                continue
+            violations += [f"{path}:{line}: {text}" for line, text in check_file(root, path)]
+    return count, violations
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Check who includes whom.")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parents[1])
+    root = parser.parse_args().root
+    count, violations = check_tree(root)
+    for violation in violations:
+        print(violation, file=sys.stderr)
+    if count == 0:
+        print(f"{root}: no sources found", file=sys.stderr)
+        return 1
+    print(f"{count} files checked, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
