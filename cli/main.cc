@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "cli/usage_error.h"
 
 namespace dfsim::cli {
 
@@ -46,7 +47,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
+    print_error(usage_error_message(app, error));
+    fmt::print(stderr, "{}\n", usage_hint(app));
     return kExitBadInput;
   }
   spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
