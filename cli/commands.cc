@@ -7,6 +7,7 @@ namespace dfsim::cli {
 void register_commands(Registrar& registrar) {
   // The order of `dfsim --help`.
   constexpr std::array kCommands = {
+      register_hardware,
       register_version,
   };
   for (const auto& register_command : kCommands) {

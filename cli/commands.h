@@ -5,6 +5,7 @@
 
 namespace dfsim::cli {
 
+void register_hardware(Registrar& registrar);
 void register_version(Registrar& registrar);
 
 }  // namespace dfsim::cli

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/data_dir.h"
 #include "base/file.h"
@@ -45,42 +46,38 @@ std::vector<fs::path> builtin_paths(FileKind kind) {
   return paths;
 }
 
-// Whether the top-level `aliases` of a block-style file may hold `name`: a cheap look that spares
-// parsing the others. The built-in files are in block style (a test parses them all).
-bool may_have_alias(std::string_view text, std::string_view name) {
+bool is_name_char(unsigned char c) {
+  return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+}
+
+// The names in the top-level `aliases` of a built-in file, found without parsing the file: those
+// files are in block style, with this key at the start of a line (a test holds this against the
+// parsed aliases of each).
+std::vector<std::string> aliases_in(std::string_view text) {
   constexpr std::string_view kKey = "\naliases:";
   const size_t start = text.find(kKey);
+  std::vector<std::string> names;
   if (start == std::string_view::npos) {
-    return false;
+    return names;
   }
   std::string_view rest = text.substr(start + kKey.size());
+  // The value ends before the next line that is not indented.
   for (size_t end = rest.find('\n'); end != std::string_view::npos;
        end = rest.find('\n', end + 1)) {
-    if (end + 1 < rest.size() &&
-        std::string_view(" -#\r\n").find(rest[end + 1]) == std::string_view::npos) {
+    if (end + 1 < rest.size() && is_name_char(static_cast<unsigned char>(rest[end + 1]))) {
       rest = rest.substr(0, end);
       break;
     }
   }
-  return rest.find(name) != std::string_view::npos;
-}
-
-bool has_alias(const FoundFile& file, std::string_view name) {
-  if (!may_have_alias(file.text, name)) {
-    return false;
-  }
-  const StatusOr<YamlNode> node = parse_yaml(file.text, file.path);
-  if (!node.ok()) {
-    return false;
-  }
-  for (size_t i = 0; i < node->keys.size(); ++i) {
-    if (node->keys[i].text == "aliases") {
-      const std::vector<YamlNode>& items = node->items[i].items;
-      return std::any_of(items.begin(), items.end(),
-                         [name](const YamlNode& item) { return item.text == name; });
+  std::string name;
+  for (const char c : std::string(rest) + " ") {
+    if (is_name_char(static_cast<unsigned char>(c))) {
+      name += c;
+    } else if (!name.empty()) {
+      names.push_back(std::exchange(name, ""));
     }
   }
-  return false;
+  return names;
 }
 
 StatusOr<FoundFile> read_found(const std::string& path) {
@@ -88,8 +85,7 @@ StatusOr<FoundFile> read_found(const std::string& path) {
   return FoundFile{path, std::move(text)};
 }
 
-Status unknown_name(FileKind kind, const std::string& name) {
-  std::vector<std::string> names = builtin_names(kind);
+Status unknown_name(FileKind kind, const std::string& name, std::vector<std::string> names) {
   const std::string_view what = kind == FileKind::kPlatform ? "hardware" : "runtime";
   if (names.empty()) {
     return not_found(
@@ -111,13 +107,17 @@ StatusOr<FoundFile> find_builtin(FileKind kind, const std::string& name) {
       return read_found(path.string());
     }
   }
+  std::vector<std::string> names;
   for (const fs::path& path : paths) {
     DFSIM_ASSIGN_OR_RETURN(FoundFile file, read_found(path.string()));
-    if (has_alias(file, lower)) {
+    const std::vector<std::string> aliases = aliases_in(file.text);
+    if (std::find(aliases.begin(), aliases.end(), lower) != aliases.end()) {
       return file;
     }
+    names.push_back(path.stem().string());
+    names.insert(names.end(), aliases.begin(), aliases.end());
   }
-  return unknown_name(kind, name);
+  return unknown_name(kind, name, std::move(names));
 }
 
 }  // namespace
@@ -148,9 +148,7 @@ std::vector<std::string> builtin_names(FileKind kind) {
 
 bool check_name(YamlFields& fields, std::string_view key, std::string_view name) {
   const bool fine = !name.empty() && name.size() <= kMaxNameLength &&
-                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-                    });
+                    std::all_of(name.begin(), name.end(), is_name_char);
   if (!fine) {
     fields.error(key, fmt::format("found '{}', expected a name of at most {} letters, digits, '.', "
                                   "'_' or '-'; rename it",
