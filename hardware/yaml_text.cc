@@ -50,10 +50,10 @@ class TextChecker {
                    fmt::format("found the byte 0x{:02x}, expected text; give a YAML file",
                                static_cast<unsigned char>(*it)));
     }
-    const bool ascii = std::all_of(line.begin(), line.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-    const std::string_view body = line.substr(0, line.find_last_not_of("\r\t") + 1);
-    if (!ascii && printable(body, line.size()).size() != body.size()) {
+    std::string body(line);
+    std::replace_if(
+        body.begin(), body.end(), [](char c) { return c == '\t' || c == '\r'; }, ' ');
+    if (printable(body, body.size()) != body) {
       return error(0, "found bytes that are not UTF-8, expected text; give a YAML file in UTF-8");
     }
     return ok_status();
