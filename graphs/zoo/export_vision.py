@@ -29,7 +29,7 @@ class DoubleConv(nn.Sequential):
 
 
 class UNet(nn.Module):
-    """Ronneberger et al. 2015: four levels, 64 to 1024 channels; padded convolutions and batch norm, as is usual now."""
+    """Ronneberger et al. 2015: four levels, 64 to 1024 channels; padded convolutions and batch norm, as usual now."""
 
     def __init__(self, channels=3, classes=2, widths=(64, 128, 256, 512, 1024)):
         super().__init__()

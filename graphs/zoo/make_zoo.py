@@ -73,12 +73,11 @@ CLOSED = {
 
 def llama(s, t):
     d, f, kv, v = 2048, 8192, 512, 128256
-    return 16 * (s * (2 * d * d + 2 * d * kv + 3 * d * f) + 2 * s * t * d) + s * d * v + 32 * s
+    return 16 * (s * (2 * d * d + 2 * d * kv + 3 * d * f) + 2 * s * t * d) + s * d * v
 
 
-LLAMA = ("batch*(L*(S*(2*d*d + 2*d*k + 3*d*f) + 2*S*T*d) + S*d*V + 32*S), L = 16, d = 2048, k = 512 (8 KV heads of "
-         "64), f = 8192, V = 128256, {}; 32*S are the rotary angles, a MatMul in the graph; attention counted in "
-         "full, and the logits of all S positions")
+LLAMA = ("batch*(L*(S*(2*d*d + 2*d*k + 3*d*f) + 2*S*T*d) + S*d*V), L = 16, d = 2048, k = 512 (8 KV heads of "
+         "64), f = 8192, V = 128256, {}; attention counted in full, and the logits of all S positions")
 CLOSED["llama_1b_prefill"] = (llama(512, 512), LLAMA.format("S = T = sequence"), {"batch": 1, "sequence": 512})
 CLOSED["llama_1b_decode"] = (llama(1, 513), LLAMA.format("S = 1, T = past_sequence + 1"),
                              {"batch": 1, "past_sequence": 512})
@@ -150,7 +149,7 @@ def main():
                 vision = name in FROM_VISION_PYTHON
                 python = args.vision_python if vision else sys.executable
                 script = os.path.join(HERE, "export_vision.py" if vision else "export_text.py")
-                subprocess.run([python, script, raw, name], check=True)
+                subprocess.run([python, script, raw, name], check=True, env=dict(os.environ, PYTHONHASHSEED="0"))
             entries[name] = finish(name, raw, args.out)
             if not args.scratch:
                 os.remove(export)

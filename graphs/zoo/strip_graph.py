@@ -1,5 +1,7 @@
 """Turns an exported ONNX model into a weight-free one: the graph, with the shapes of its weights only."""
 
+import ast
+
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
@@ -81,28 +83,43 @@ def short_scope(name):
     return "/" + "/".join(kept)
 
 
+def scoped_name(node):
+    """A name that tells the module: torch 1.13's are of that kind; torch 2's exporter puts modules in the metadata."""
+    scopes = next((p.value for p in node.metadata_props if p.key == "pkg.torch.onnx.name_scopes"), None)
+    if scopes is None:
+        return short_scope(node.name) if node.name.startswith("/") else node.name
+    parts, outer = [], ""
+    for scope in ast.literal_eval(scopes)[:-1]:
+        parts.append(scope.removeprefix(outer + "."))
+        outer = scope
+    # The first is the model's wrapper; what follows is empty, too, for nodes that belong to no module.
+    return "/" + "/".join(parts[2:] + [node.op_type])
+
+
 def rename(graph):
     """Short names: values inside the graph become numbers; nodes keep their scope, less its repetitions."""
     fixed = {v.name for v in list(graph.input) + list(graph.output)} | {t.name for t in graph.initializer}
-    names, taken = {"": ""}, set()
+    names, taken, number = {"": ""}, {""}, 0
     for name in fixed:
         names[name] = name
     for node in graph.node:
         for name in node.output:
             if name not in names:
-                names[name] = str(len(names))
+                number += 1
+                while str(number) in fixed:
+                    number += 1
+                names[name] = str(number)
     for node in graph.node:
         node.input[:] = [names[n] for n in node.input]
         node.output[:] = [names[n] for n in node.output]
-        base = short_scope(node.name) if node.name.startswith("/") else node.name
-        if node.op_type == "Constant":
-            base = ""  # their values say more than their names
-        name, n = base, 1
+        name = base = "" if node.op_type == "Constant" else scoped_name(node)
+        n = 0
         while name and name in taken:
             n += 1
-            name = f"{base}~{n}"
+            name = f"{base}_{n}"
         taken.add(name)
         node.name = name
+        del node.metadata_props[:]
 
 
 def strip(model, weights, metadata, fold_transposes):
@@ -120,7 +137,6 @@ def strip(model, weights, metadata, fold_transposes):
         assert not any(a.type in (a.GRAPH, a.GRAPHS) for a in node.attribute), node.name
         node.doc_string = ""
         node.domain = ""
-        del node.metadata_props[:]
         tensor = constant_tensor(node) if node.op_type == "Constant" else None
         if tensor is not None:
             tensor.name = ""
