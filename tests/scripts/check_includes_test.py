@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "check_includes.py"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
+import check_includes  # noqa: E402
 
 # A small tree that keeps all rules.
 CLEAN = {
@@ -66,37 +68,46 @@ PLANTED = [
 TARGETS = {"graphs/onnx/import.h": "", "cli/command.h": ""}
 
 
-def run_on(files):
+def write_tree(folder, files):
+    for name, text in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def violations(files):
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        command = [sys.executable, str(SCRIPT), "--root", folder]
+        write_tree(folder, files)
+        return check_includes.check_tree(pathlib.Path(folder))[1]
+
+
+def run_script(files):
+    with tempfile.TemporaryDirectory() as folder:
+        write_tree(folder, files)
+        command = [sys.executable, check_includes.__file__, "--root", folder]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class CheckIncludes(unittest.TestCase):
     def test_clean_tree_passes(self):
-        result = run_on(CLEAN | TARGETS)
+        result = run_script(CLEAN | TARGETS)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_every_planted_violation_fails_alone(self):
+    def test_every_planted_violation_is_found_alone(self):
         for name, text, message in PLANTED:
             with self.subTest(planted=name):
-                result = run_on(CLEAN | TARGETS | {name: text})
-                self.assertEqual(result.returncode, 1)
-                lines = result.stderr.splitlines()
-                self.assertEqual(len(lines), 1, result.stderr)
-                self.assertTrue(lines[0].startswith(f"{name}:1: "), lines[0])
-                self.assertIn(message, lines[0])
+                found = violations(CLEAN | TARGETS | {name: text})
+                self.assertEqual(len(found), 1, found)
+                self.assertTrue(found[0].startswith(f"{name}:1: "), found[0])
+                self.assertIn(message, found[0])
 
-    def test_the_line_is_named(self):
-        result = run_on(CLEAN | {"base/up.h": '// text\n\n#include "cli/main.cc"\n'})
+    def test_a_violation_fails_the_script_and_names_the_line(self):
+        result = run_script(CLEAN | {"base/up.h": '// text\n\n#include "cli/main.cc"\n'})
+        self.assertEqual(result.returncode, 1)
         self.assertIn("base/up.h:3: ", result.stderr)
 
     def test_an_empty_tree_is_no_success(self):
-        self.assertEqual(run_on({"README.md": ""}).returncode, 1)
+        self.assertEqual(run_script({"README.md": ""}).returncode, 1)
 
 
 if __name__ == "__main__":

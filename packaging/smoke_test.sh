@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs a build and packs it, and tries both from elsewhere. usage: smoke_test.sh [BUILD-FOLDER]
+# Changes nothing outside a temporary folder.
+set -eu
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+build=${1:-$root/build/release}
+tmp=$(mktemp -d)
+trap 'rm -rf -- "$tmp"' EXIT
+
+# try PROGRAM: runs it as a stranger would, in an empty folder, without the environment's help.
+try() {
+  mkdir -p "$tmp/elsewhere"
+  (cd "$tmp/elsewhere" && env -i PATH=/usr/bin:/bin "$@")
+}
+
+echo "-- cmake --install"
+cmake --install "$build" --prefix "$tmp/prefix" --strip >"$tmp/install.log"
+try "$tmp/prefix/bin/dfsim" version
+
+echo "-- find_package(dfsim), every installed header on its own"
+mkdir "$tmp/consumer"
+(
+  cd "$tmp/prefix/include/dfsim"
+  find . -name '*.h' | sort | while read -r header; do
+    name=${header#./}
+    echo "#include \"$name\"" >"$tmp/consumer/${name//\//_}.cc"
+  done
+)
+cat >"$tmp/consumer/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+find_package(dfsim REQUIRED)
+file(GLOB sources *.cc)
+add_library(consumer OBJECT ${sources})
+target_link_libraries(consumer PRIVATE dfsim::headers)
+EOF
+cmake -S "$tmp/consumer" -B "$tmp/consumer/build" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/c.log"
+cmake --build "$tmp/consumer/build" -j "$(nproc)" >>"$tmp/c.log" || { cat "$tmp/c.log"; exit 1; }
+echo "$(find "$tmp/consumer" -maxdepth 1 -name '*.cc' | wc -l) headers compile"
+
+echo "-- cpack -G DEB"
+(cd "$tmp" && cpack --config "$build/CPackConfig.cmake" -G DEB -B "$tmp/pack" >"$tmp/cpack.log" 2>&1) ||
+  { cat "$tmp/cpack.log"; exit 1; }
+dpkg-deb --field "$tmp"/pack/*.deb Package Version Depends
+dpkg-deb -x "$tmp"/pack/*.deb "$tmp/deb"
+try "$tmp/deb/usr/bin/dfsim" version
+echo "installed and packed programs work"
