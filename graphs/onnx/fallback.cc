@@ -1,4 +1,4 @@
-#include "graphs/onnx/fallback.h"
+#include "graphs/onnx/fallback_internal.h"
 
 #include <fmt/format.h>
 #include <onnx/defs/schema.h>
@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "base/text.h"
-#include "graphs/onnx/tensor_reader.h"
+#include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
 
 namespace dfsim {

@@ -1,4 +1,4 @@
-#include "graphs/onnx/tensor_reader.h"
+#include "graphs/onnx/tensor_reader_internal.h"
 
 #include <fmt/format.h>
 
