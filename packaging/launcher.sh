@@ -109,12 +109,13 @@ configure_and_build() {
   done
   shift
   local cache=$root/build/$preset/CMakeCache.txt
-  if [[ -f $cache ]]; then
-    # A copied or moved clone: CMake refuses the cache of another folder.
-    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
-    [[ $home -ef $root ]] || configure+=(--fresh)
-  elif [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja >/dev/null; then
-    configure+=(-G Ninja)
+  [[ -f $cache ]] && home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+  # No cache yet, or that of another folder (a copied or moved clone), which CMake would refuse.
+  if ! [[ ${home:-} -ef $root ]]; then
+    configure+=(--fresh)
+    if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja >/dev/null; then
+      configure+=(-G Ninja)
+    fi
   fi
   : >"$log"
   (cd -- "$root" && run_logged "$log" cmake --preset "$preset" "${configure[@]}" &&

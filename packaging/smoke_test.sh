@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build and packs it, and tries both from elsewhere. usage: smoke_test.sh [BUILD-FOLDER]
 # Changes nothing outside a temporary folder.
-set -eu
+set -eu -o pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 build=${1:-$root/build/release}
 tmp=$(mktemp -d)
@@ -16,6 +16,8 @@ try() {
 echo "-- cmake --install"
 cmake --install "$build" --prefix "$tmp/prefix" --strip >"$tmp/install.log"
 try "$tmp/prefix/bin/dfsim" version
+# A built-in platform and its runtime, which only the installed data can answer.
+try "$tmp/prefix/bin/dfsim" hardware a100 | grep -i "a100"
 
 echo "-- find_package(dfsim), every installed header on its own"
 mkdir "$tmp/consumer"
@@ -34,8 +36,9 @@ file(GLOB sources *.cc)
 add_library(consumer OBJECT ${sources})
 target_link_libraries(consumer PRIVATE dfsim::headers)
 EOF
-cmake -S "$tmp/consumer" -B "$tmp/consumer/build" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/c.log"
-cmake --build "$tmp/consumer/build" -j "$(nproc)" >>"$tmp/c.log" || { cat "$tmp/c.log"; exit 1; }
+cmake -S "$tmp/consumer" -B "$tmp/consumer/build" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/c.log" 2>&1 &&
+  cmake --build "$tmp/consumer/build" -j "$(nproc)" >>"$tmp/c.log" 2>&1 ||
+  { cat "$tmp/c.log"; exit 1; }
 echo "$(find "$tmp/consumer" -maxdepth 1 -name '*.cc' | wc -l) headers compile"
 
 echo "-- cpack -G DEB"
@@ -43,5 +46,5 @@ echo "-- cpack -G DEB"
   { cat "$tmp/cpack.log"; exit 1; }
 dpkg-deb --field "$tmp"/pack/*.deb Package Version Depends
 dpkg-deb -x "$tmp"/pack/*.deb "$tmp/deb"
-try "$tmp/deb/usr/bin/dfsim" version
+try "$tmp/deb/usr/bin/dfsim" hardware a100 >"$tmp/a100.txt"
 echo "installed and packed programs work"
