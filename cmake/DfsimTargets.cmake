@@ -10,6 +10,10 @@ if(DFSIM_SANITIZE)
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(dfsim_options INTERFACE -fsanitize=${DFSIM_SANITIZE})
 endif()
+if(DFSIM_BUILD_FUZZERS)
+  # Coverage for libFuzzer in everything; the fuzz programs themselves link its main.
+  target_compile_options(dfsim_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 function(dfsim_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE" ${ARGN})
