@@ -108,9 +108,12 @@ configure_and_build() {
     shift
   done
   shift
-  local cache=$root/build/$preset/CMakeCache.txt
-  [[ -f $cache ]] && home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
-  # No cache yet, or that of another folder (a copied or moved clone), which CMake would refuse.
+  local folder=$root/build/$preset
+  if [[ -f $folder/build.ninja || -f $folder/Makefile ]]; then
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt")
+  fi
+  # Never configured with success, or for another folder (a copied or moved clone), which CMake
+  # would refuse.
   if ! [[ ${home:-} -ef $root ]]; then
     configure+=(--fresh)
     if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja >/dev/null; then
