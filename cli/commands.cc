@@ -8,6 +8,8 @@ void register_commands(Registrar& registrar) {
   // The order of `dfsim --help`.
   constexpr std::array kCommands = {
       register_hardware,
+      register_inspect,
+      register_predict,
       register_version,
   };
   for (const auto& register_command : kCommands) {

@@ -6,6 +6,8 @@
 namespace dfsim::cli {
 
 void register_hardware(Registrar& registrar);
+void register_inspect(Registrar& registrar);
+void register_predict(Registrar& registrar);
 void register_version(Registrar& registrar);
 
 }  // namespace dfsim::cli

@@ -1,0 +1,50 @@
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/model_source.h"
+#include "report/inspection.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  InspectOptions inspect;
+  bool json = false;
+  std::string output = "-";
+};
+
+Status run(const Options& options) {
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_model(options.model));
+  auto totals = graph_totals(model.graph);
+  if (!totals.ok()) {
+    return totals.status().with_place(options.model.path);
+  }
+  const std::string name = model_name(options.model.path);
+  DFSIM_RETURN_IF_ERROR(write_file(
+      options.output, options.json ? inspection_json(name, model, *totals)
+                                   : inspection_text(name, model, *totals, options.inspect)));
+  if (options.model.strict && !model.report.unresolved.empty()) {
+    return invalid_input(options.model.path + ": " +
+                         std::to_string(model.report.unresolved.size()) +
+                         " operators stay unresolved under --strict");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+void register_inspect(Registrar& registrar) {
+  CLI::App* command = registrar.app().add_subcommand(
+      "inspect", "Facts about a model that need no hardware: inputs, operators, MACs, parameters");
+  auto options = std::make_shared<Options>();
+  options->model.add_to(command);
+  command->add_flag("--ops", options->inspect.ops, "One line per operator");
+  command->add_flag("--unresolved", options->inspect.unresolved,
+                    "Only the operators that could not be resolved, with the reason");
+  command->add_flag("--json", options->json, "Everything as JSON");
+  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
+      ->option_text("FILE");
+  registrar.on_run(command, [options] { return run(*options); });
+}
+
+}  // namespace dfsim::cli

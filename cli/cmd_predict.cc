@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/model_source.h"
+#include "hardware/platform_loader.h"
+#include "opmodel/sol.h"
+#include "report/chrome_trace.h"
+#include "report/prediction.h"
+#include "report/prediction_views.h"
+#include "sim/simulator.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct PredictOptions {
+  ModelOptions model;
+  std::string hardware;
+  std::string runtime;
+  bool ops = false;
+  bool json = false;
+  bool csv = false;
+  size_t top = 10;
+  std::string trace;
+  std::string output = "-";
+};
+
+StatusOr<Platform> platform_for(const PredictOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_platform(options.hardware));
+  if (!options.runtime.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(options.runtime));
+  }
+  return platform;
+}
+
+std::string render(const PredictOptions& options, const Prediction& prediction) {
+  if (options.json) {
+    return prediction_json(prediction);
+  }
+  if (options.csv) {
+    return ops_csv(prediction);
+  }
+  return options.ops ? ops_text(prediction) : summary_text(prediction, options.top);
+}
+
+Status run(const PredictOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, platform_for(options));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model));
+  const std::unique_ptr<CostModel> cost_model = make_sol_model();
+  DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
+                         make_cost_table(model.workload.rows, platform, *cost_model));
+  const ExecGraph& tasks = model.workload.graph;
+  const Schedule schedule =
+      single_device_schedule(tasks, platform.devices.size(), DeviceId(size_t{0}));
+  std::unique_ptr<ChromeTrace> trace;
+  if (!options.trace.empty()) {
+    trace = ChromeTrace::create({tasks, platform, &model.pruned.graph, &model.workload, &costs});
+  }
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
+                         simulate({tasks, costs, platform}, schedule, {}, trace.get()));
+  const Prediction prediction = make_prediction(
+      {model.name, model.report, model.totals, model.pruned.graph, model.imported_ops,
+       model.workload, costs, platform, result, cost_model->name()});
+  if (trace != nullptr) {
+    DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
+  }
+  return write_file(options.output, render(options, prediction));
+}
+
+}  // namespace
+
+void register_predict(Registrar& registrar) {
+  CLI::App* command =
+      registrar.app().add_subcommand("predict", "How long a model takes on a machine, and why");
+  auto options = std::make_shared<PredictOptions>();
+  options->model.add_to(command);
+  command
+      ->add_option("--hw", options->hardware,
+                   "A hardware file, or the name of a built-in one (see dfsim hardware)")
+      ->required()
+      ->option_text("FILE|NAME");
+  command
+      ->add_option("--runtime", options->runtime,
+                   "How the framework executes: a runtime file or the name of a built-in one; "
+                   "default: what the hardware file names")
+      ->option_text("FILE|NAME");
+  CLI::Option* ops = command->add_flag("--ops", options->ops, "One line per operator");
+  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "One row per operator as CSV");
+  ops->excludes(json)->excludes(csv);
+  json->excludes(csv);
+  command->add_option("--top", options->top, "How many of the slowest operators the summary lists")
+      ->option_text("N")
+      ->capture_default_str();
+  command
+      ->add_option("--trace", options->trace, "Write the timeline for Perfetto or chrome://tracing")
+      ->option_text("OUT.json");
+  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
+      ->option_text("FILE");
+  registrar.on_run(command, [options] { return run(*options); });
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,125 @@
+#include "cli/model_source.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/text.h"
+#include "graphs/onnx/importer.h"
+
+namespace dfsim::cli {
+namespace {
+
+StatusOr<int64_t> parse_extent(std::string_view text, std::string_view option) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return invalid_input(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
+  }
+  return value;
+}
+
+// Splits at the last '=', since names of tensors may hold one.
+StatusOr<std::pair<std::string, std::string>> split_assignment(const std::string& text,
+                                                               std::string_view option,
+                                                               std::string_view example) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return invalid_input(
+        fmt::format("{}: found '{}', expected {}", option, printable(text), example));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Status strict_error(const LoadedModel& model, const std::string& path) {
+  const UnresolvedOpInfo& first = model.report.unresolved.front();
+  return invalid_input(
+      fmt::format("{}: {} ops stay unresolved under --strict; the first is {} '{}': {}", path,
+                  model.report.unresolved.size(), printable(first.op_type, 40),
+                  printable(first.name), first.reason));
+}
+
+}  // namespace
+
+void ModelOptions::add_to(CLI::App* command) {
+  command->add_option("MODEL", path, "An ONNX model; its weights are never read")
+      ->required()
+      ->option_text("FILE");
+  command->add_option("--batch", batch, "Size of the batch dimension")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--dim", dims, "Value of a named dynamic dimension; repeatable")
+      ->option_text("NAME=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--input-shape", input_shapes,
+                   "Whole shape of an input, as in x=1,3,224,224; repeatable")
+      ->option_text("NAME=N,N,...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
+}
+
+StatusOr<ImportOptions> ModelOptions::import_options() const {
+  ImportOptions options;
+  if (batch > 0) {
+    options.batch = batch;
+  }
+  for (const std::string& text : dims) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--dim", "NAME=N"));
+    DFSIM_ASSIGN_OR_RETURN(options.dims[assignment.first],
+                           parse_extent(assignment.second, "--dim"));
+  }
+  for (const std::string& text : input_shapes) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment,
+                           split_assignment(text, "--input-shape", "NAME=1,3,224,224"));
+    std::vector<int64_t> extents;
+    for (const std::string& part : split(assignment.second, ',')) {
+      DFSIM_ASSIGN_OR_RETURN(const int64_t extent, parse_extent(part, "--input-shape"));
+      extents.push_back(extent);
+    }
+    options.input_shapes[assignment.first] = std::move(extents);
+  }
+  return options;
+}
+
+std::string model_name(const std::string& path) {
+  return printable(std::filesystem::path(path).stem().string());
+}
+
+StatusOr<ImportedModel> import_model(const ModelOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.import_options());
+  return import_onnx(options.path, import_options);
+}
+
+StatusOr<LoadedModel> load_model(const ModelOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(ImportedModel imported, import_model(options));
+  LoadedModel model;
+  model.name = model_name(options.path);
+  model.imported_ops = imported.graph.op_count();
+  model.report = std::move(imported.report);
+  if (options.strict && !model.report.unresolved.empty()) {
+    return strict_error(model, options.path);
+  }
+  const auto with_path = [&](const Status& status) { return status.with_place(options.path); };
+  auto totals = graph_totals(imported.graph);
+  if (!totals.ok()) {
+    return with_path(totals.status());
+  }
+  model.totals = std::move(*totals);
+  auto pruned = prune(imported.graph);
+  if (!pruned.ok()) {
+    return with_path(pruned.status());
+  }
+  model.pruned = std::move(*pruned);
+  auto workload = make_workload(model.pruned.graph);
+  if (!workload.ok()) {
+    return with_path(workload.status());
+  }
+  model.workload = std::move(*workload);
+  return model;
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,46 @@
+// A model file made ready to be costed and simulated: the steps that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/import.h"
+#include "graphs/ops/totals.h"
+#include "graphs/passes/prune.h"
+#include "opmodel/workload.h"
+
+namespace dfsim::cli {
+
+// The options that say how dynamic dimensions are resolved.
+struct ModelOptions {
+  std::string path;
+  int64_t batch = 0;                      // 0 = not given
+  std::vector<std::string> dims;          // NAME=N
+  std::vector<std::string> input_shapes;  // NAME=1,3,224,224
+  bool strict = false;                    // unresolved ops are an error
+
+  // Adds the positional MODEL and --batch, --dim, --input-shape, --strict.
+  void add_to(CLI::App* command);
+  StatusOr<ImportOptions> import_options() const;
+};
+
+struct LoadedModel {
+  std::string name;  // the file's name without folder and extension
+  size_t imported_ops = 0;
+  ImportReport report;
+  GraphTotals totals;  // of the graph as imported
+  PruneResult pruned;
+  Workload workload;
+};
+
+// Imports, adds up, prunes and lowers. Under `strict` an op that stays unresolved is an error.
+StatusOr<LoadedModel> load_model(const ModelOptions& options);
+
+// The import alone, for commands that need no lowering.
+StatusOr<ImportedModel> import_model(const ModelOptions& options);
+
+std::string model_name(const std::string& path);
+
+}  // namespace dfsim::cli

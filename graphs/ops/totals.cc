@@ -1,0 +1,64 @@
+#include "graphs/ops/totals.h"
+
+#include "graphs/ops/infer.h"
+
+namespace dfsim {
+namespace {
+
+// Running mean and variance are computed, not trained.
+std::vector<bool> running_statistics(const Graph& graph) {
+  std::vector<bool> statistics(graph.tensor_count(), false);
+  for (const Op& op : graph.ops()) {
+    if (op.op_type == "BatchNormalization") {
+      for (size_t i = 3; i < 5 && i < op.inputs.size(); ++i) {
+        if (op.inputs[i].valid()) {
+          statistics[op.inputs[i].index()] = true;
+        }
+      }
+    }
+  }
+  return statistics;
+}
+
+}  // namespace
+
+StatusOr<GraphTotals> graph_totals(const Graph& graph) {
+  GraphTotals totals;
+  Count macs;
+  Count flops;
+  Count bytes;
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(graph, OpId(i)));
+    macs += Count(work.macs);
+    flops += Count(work.flops);
+    bytes += Count(work.bytes());
+    totals.work.push_back(work);
+  }
+  const std::vector<bool> statistics = running_statistics(graph);
+  Count parameters;
+  Count weight_bytes;
+  for (size_t t = 0; t < graph.tensor_count(); ++t) {
+    const Tensor& tensor = graph.tensor(TensorId(t));
+    if (tensor.role != TensorRole::kWeight || tensor.producer.valid() ||
+        graph.consumers(TensorId(t)).empty() || !tensor.shape.is_static()) {
+      continue;
+    }
+    weight_bytes += tensor.bytes();
+    parameters += statistics[t] ? Count(0) : tensor.shape.elements();
+  }
+  for (const auto& [name, sum] :
+       {std::pair("MACs", macs), std::pair("FLOPs", flops), std::pair("bytes moved", bytes),
+        std::pair("weight bytes", weight_bytes + parameters)}) {
+    if (sum.overflowed()) {
+      return invalid_input(std::string("the model's ") + name +
+                           " do not fit in 63 bits; check its dimensions");
+    }
+  }
+  totals.macs = macs.value();
+  totals.flops = flops.value();
+  totals.parameters = parameters.value();
+  totals.weight_bytes = weight_bytes.value();
+  return totals;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,21 @@
+// prune: what every runtime does before the first run: folds constants and drops dead operators.
+#pragma once
+
+#include "base/status.h"
+#include "graphs/ir/graph.h"
+
+namespace dfsim {
+
+struct PruneResult {
+  Graph graph;
+  size_t folded_ops = 0;  // computed once, ahead of time
+  size_t dead_ops = 0;    // lead to no graph output
+};
+
+// An op is folded when all of its outputs have known values, or when it reads only weights and
+// constants and is not random; its outputs become weights (or constants). Tensors that nobody uses
+// any more are dropped, so the result's weights are what a runtime keeps. Ids change; names stay.
+// O(ops + tensors).
+StatusOr<PruneResult> prune(const Graph& graph);
+
+}  // namespace dfsim

@@ -1,0 +1,293 @@
+#include "opmodel/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include "graphs/ops/infer.h"
+
+namespace dfsim {
+namespace {
+
+// Attributes that change cost, always with a value, so that equal ops read equal.
+std::string integer_list(const std::vector<int64_t>& values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string list_or(const Op& op, std::string_view name, size_t count, int64_t fallback) {
+  const auto* list = op.attributes.get_ints(name);
+  return integer_list(list != nullptr && !list->empty() ? *list
+                                                        : std::vector<int64_t>(count, fallback));
+}
+
+// SAME_UPPER and SAME_LOWER written out, begins first, then ends.
+std::string pads_of(const Graph& graph, const Op& op, const std::vector<int64_t>& kernel) {
+  const size_t spatial = kernel.size();
+  const std::string mode = op.attributes.string_or("auto_pad", "NOTSET");
+  if (mode != "SAME_UPPER" && mode != "SAME_LOWER") {
+    return list_or(op, "pads", spatial * 2, 0);
+  }
+  const auto* strides = op.attributes.get_ints("strides");
+  const auto* dilations = op.attributes.get_ints("dilations");
+  const Shape& in = graph.tensor(op.inputs[0]).shape;
+  const Shape& out = graph.tensor(op.outputs[0]).shape;
+  std::vector<int64_t> pads(spatial * 2, 0);
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t stride = strides != nullptr ? (*strides)[i] : 1;
+    const int64_t dilation = dilations != nullptr ? (*dilations)[i] : 1;
+    const int axis = static_cast<int>(i) + 2;
+    const int64_t total = std::max<int64_t>(
+        0, (out[axis].extent() - 1) * stride + (kernel[i] - 1) * dilation + 1 - in[axis].extent());
+    pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    pads[i + spatial] = total - pads[i];
+  }
+  return integer_list(pads);
+}
+
+std::vector<int64_t> kernel_of(const Graph& graph, const Op& op) {
+  if (const auto* kernel = op.attributes.get_ints("kernel_shape");
+      kernel != nullptr && !kernel->empty()) {
+    return *kernel;
+  }
+  const size_t weight = op.op_type == "QLinearConv" ? 3 : 1;
+  std::vector<int64_t> extents = graph.tensor(op.inputs[weight]).shape.extents();
+  extents.erase(extents.begin(), extents.begin() + 2);
+  return extents;
+}
+
+std::string window_attributes(const Graph& graph, const Op& op) {
+  const std::vector<int64_t> kernel = kernel_of(graph, op);
+  const size_t n = kernel.size();
+  const std::string pads = pads_of(graph, op, kernel);
+  const std::string common = fmt::format("kernel_shape={}", integer_list(kernel));
+  const std::string strides = list_or(op, "strides", n, 1);
+  if (op.op_class == OpClass::kConv) {
+    const std::string extra =
+        op.op_type == "ConvTranspose"
+            ? fmt::format("output_padding={};", list_or(op, "output_padding", n, 0))
+            : "";
+    return fmt::format("dilations={};group={};{};{}pads={};strides={}",
+                       list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1), common,
+                       extra, pads, strides);
+  }
+  const std::string dilations =
+      op.op_type == "MaxPool" ? fmt::format("dilations={};", list_or(op, "dilations", n, 1)) : "";
+  return fmt::format("ceil_mode={};{}{};pads={};strides={}", op.attributes.int_or("ceil_mode", 0),
+                     dilations, common, pads, strides);
+}
+
+std::string axis_attribute(const Graph& graph, const Op& op) {
+  const bool coerced = (op.op_type == "Softmax" || op.op_type == "LogSoftmax") && op.version < 13;
+  const bool from_end = !coerced && (op.op_type == "Softmax" || op.op_type == "LogSoftmax" ||
+                                     op.op_type == "LayerNormalization");
+  const int64_t axis = op.attributes.int_or("axis", coerced ? 1 : from_end ? -1 : 0);
+  const int rank = graph.tensor(op.inputs[0]).shape.rank();
+  return fmt::format("axis={}", axis < 0 ? axis + rank : axis);
+}
+
+std::string reduce_attributes(const Graph& graph, const Op& op) {
+  const int rank = graph.tensor(op.inputs[0]).shape.rank();
+  std::vector<int64_t> axes;
+  if (const auto* given = op.attributes.get_ints("axes")) {
+    axes = *given;
+  } else if (op.inputs.size() > 1 && op.inputs[1].valid() && graph.constant(op.inputs[1])) {
+    axes = graph.constant(op.inputs[1])->ints;
+  }
+  for (int64_t& axis : axes) {
+    axis += axis < 0 ? rank : 0;
+  }
+  std::sort(axes.begin(), axes.end());
+  if (axes.empty()) {
+    axes.resize(static_cast<size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return fmt::format("axes={};keepdims={}", integer_list(axes),
+                     op.attributes.int_or("keepdims", 1));
+}
+
+std::string transpose_attributes(const Graph& graph, const Op& op) {
+  const int rank = graph.tensor(op.inputs[0]).shape.rank();
+  std::vector<int64_t> perm;
+  if (const auto* given = op.attributes.get_ints("perm")) {
+    perm = *given;
+  } else {
+    for (int64_t i = rank; i-- > 0;) {
+      perm.push_back(i);
+    }
+  }
+  return fmt::format("perm={}", integer_list(perm));
+}
+
+std::string attributes_of(const Graph& graph, const Op& op) {
+  const std::string_view type = op.op_type;
+  if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
+      type == "LpPool") {
+    return window_attributes(graph, op);
+  }
+  if (type == "Gemm") {
+    return fmt::format("transA={};transB={}", op.attributes.int_or("transA", 0),
+                       op.attributes.int_or("transB", 0));
+  }
+  if (type == "Softmax" || type == "LogSoftmax" || type == "LayerNormalization" ||
+      type == "Concat" || type == "Split" || type == "Gather") {
+    return axis_attribute(graph, op);
+  }
+  if (type == "Transpose") {
+    return transpose_attributes(graph, op);
+  }
+  return type.starts_with("Reduce") ? reduce_attributes(graph, op) : "";
+}
+
+}  // namespace
+
+OpDescriptor describe_op(const Graph& graph, OpId id, const OpWork& work) {
+  const Op& op = graph.op(id);
+  OpDescriptor descriptor;
+  descriptor.op_type = op.domain.empty() ? op.op_type : op.domain + "." + op.op_type;
+  descriptor.op_class = op.op_class;
+  descriptor.dtype = work.dtype;
+  descriptor.work = work;
+  for (const TensorId input : op.inputs) {
+    const bool present = input.valid() && graph.tensor(input).shape.is_static();
+    descriptor.input_extents.push_back(present ? graph.tensor(input).shape.extents()
+                                               : std::vector<int64_t>{-1});
+    descriptor.input_dtypes.push_back(input.valid() ? graph.tensor(input).dtype : DType::kUnknown);
+  }
+  for (const TensorId output : op.outputs) {
+    if (output.valid() && graph.tensor(output).shape.is_static()) {
+      descriptor.output_extents.push_back(graph.tensor(output).shape.extents());
+      descriptor.output_dtypes.push_back(graph.tensor(output).dtype);
+    }
+  }
+  if (is_resolved(graph, id)) {
+    descriptor.attributes = attributes_of(graph, op);
+  }
+  return descriptor;
+}
+
+namespace {
+
+class WorkloadMaker {
+ public:
+  explicit WorkloadMaker(const Graph& graph)
+      : graph_(graph),
+        data_of_(graph.tensor_count()),
+        weight_seen_(graph.tensor_count(), false),
+        leaves_(graph.tensor_count(), false) {}
+
+  StatusOr<Workload> run() {
+    builder_.reserve(graph_.op_count(), graph_.op_count() * 2);
+    mark_leaving();
+    for (size_t i = 0; i < graph_.op_count(); ++i) {
+      DFSIM_RETURN_IF_ERROR(add_op(OpId(i)));
+    }
+    for (const TensorId input : graph_.inputs()) {
+      if (graph_.tensor(input).shape.is_static()) {
+        workload_.input_bytes += graph_.tensor(input).bytes().value();
+      }
+    }
+    DFSIM_ASSIGN_OR_RETURN(workload_.graph, builder_.build());
+    return std::move(workload_);
+  }
+
+ private:
+  Status add_op(OpId id) {
+    const Op& op = graph_.op(id);
+    if (op.op_class == OpClass::kView) {
+      // The view's tensor is its source's data; of an input it has none.
+      if (op.outputs[0].valid() && op.inputs[0].valid()) {
+        data_of_[op.outputs[0].index()] = data_of_[op.inputs[0].index()];
+      }
+      return ok_status();
+    }
+    DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(graph_, id));
+    ExecGraphBuilder::Task task;
+    task.cost_row = row_of(describe_op(graph_, id, work));
+    task.op = id;
+    for (const TensorId input : op.inputs) {
+      task.resident_bytes += input.valid() ? take_weight(input) : 0;
+    }
+    const TaskId task_id = builder_.add_task(std::move(task));
+    for (const TensorId input : op.inputs) {
+      if (input.valid() && data_of_[input.index()].valid()) {
+        builder_.add_edge(data_of_[input.index()], task_id);
+      }
+    }
+    for (const TensorId output : op.outputs) {
+      if (output.valid()) {
+        const Tensor& tensor = graph_.tensor(output);
+        const Bytes bytes = tensor.shape.is_static() ? tensor.bytes().value() : 0;
+        data_of_[output.index()] = builder_.add_data(task_id, bytes, leaves_[output.index()]);
+      }
+    }
+    return ok_status();
+  }
+
+  Bytes take_weight(TensorId id) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.role == TensorRole::kActivation || weight_seen_[id.index()] ||
+        !tensor.shape.is_static()) {
+      return 0;
+    }
+    weight_seen_[id.index()] = true;
+    workload_.weight_bytes += tensor.bytes().value();
+    return tensor.bytes().value();
+  }
+
+  // A tensor is also kept when a chain of views shows it to the caller. Backwards over views.
+  void mark_leaving() {
+    for (const TensorId output : graph_.outputs()) {
+      leaves_[output.index()] = true;
+    }
+    for (size_t i = graph_.op_count(); i-- > 0;) {
+      const Op& op = graph_.op(OpId(i));
+      if (op.op_class == OpClass::kView && op.outputs[0].valid() && op.inputs[0].valid() &&
+          leaves_[op.outputs[0].index()]) {
+        leaves_[op.inputs[0].index()] = true;
+      }
+    }
+  }
+
+  uint32_t row_of(OpDescriptor descriptor) {
+    auto& candidates = rows_by_hash_[descriptor.hash()];
+    for (const uint32_t row : candidates) {
+      if (workload_.rows[row] == descriptor) {
+        return row;
+      }
+    }
+    const auto row = static_cast<uint32_t>(workload_.rows.size());
+    candidates.push_back(row);
+    workload_.rows.push_back(std::move(descriptor));
+    return row;
+  }
+
+  const Graph& graph_;
+  Workload workload_;
+  ExecGraphBuilder builder_;
+  std::vector<DataId> data_of_;
+  std::vector<bool> weight_seen_;
+  std::vector<bool> leaves_;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> rows_by_hash_;
+};
+
+}  // namespace
+
+StatusOr<Workload> make_workload(const Graph& graph) { return WorkloadMaker(graph).run(); }
+
+StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
+                                    const CostModel& model) {
+  CostTable table(rows.size(), platform.devices.size());
+  std::vector<OpCost> costs(rows.size());
+  for (size_t d = 0; d < platform.devices.size(); ++d) {
+    DFSIM_RETURN_IF_ERROR(model.predict(rows, platform.devices[d], costs));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      table.at(static_cast<uint32_t>(row), DeviceId(d)) = costs[row];
+    }
+  }
+  return table;
+}
+
+}  // namespace dfsim

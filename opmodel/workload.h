@@ -1,0 +1,33 @@
+// Workload: a DL graph made ready for the simulator: tasks, data, and distinct ops to be costed.
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/exec_graph.h"
+#include "graphs/ir/graph.h"
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+
+namespace dfsim {
+
+struct Workload {
+  ExecGraph graph;                 // ExecGraph::op() points into the graph it was made from
+  std::vector<OpDescriptor> rows;  // by cost row: ops with equal descriptors share one
+  Bytes weight_bytes = 0;          // resident before the run
+  Bytes input_bytes = 0;           // fed by the caller
+};
+
+// What a cost model may know of an op; canonical attributes as in datasets/SCHEMA.md.
+OpDescriptor describe_op(const Graph& graph, OpId op, const OpWork& work);
+
+// One task per op that moves or computes something. Views cost nothing and own no memory: whoever
+// reads a view reads the data it shows. A weight belongs to the first task that reads it.
+// `graph` must be pruned (graphs/passes/prune.h). Error: work that does not fit in 63 bits.
+StatusOr<Workload> make_workload(const Graph& graph);
+
+// Costs of every row on every device, one batch per device.
+StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
+                                    const CostModel& model);
+
+}  // namespace dfsim

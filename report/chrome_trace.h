@@ -1,0 +1,37 @@
+// A simulation as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
+//
+// Processes are devices (and the links between them), threads are queues. Slices are ops and
+// transfers; flow arrows go from the producer of a tensor to its readers; counters show memory.
+// Format: "Trace Event Format", Google, 2016.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "graphs/ir/exec_graph.h"
+#include "graphs/ir/graph.h"
+#include "hardware/platform.h"
+#include "opmodel/workload.h"
+#include "sim/listener.h"
+
+namespace dfsim {
+
+// Attach to the run, then take the file's text. References must outlive the collector.
+class ChromeTrace : public SimListener {
+ public:
+  struct Subject {
+    const ExecGraph& tasks;
+    const Platform& platform;
+    // For names, classes and shapes; null for task graphs.
+    const Graph* graph = nullptr;
+    const Workload* workload = nullptr;
+    const CostTable* costs = nullptr;
+  };
+
+  // Deterministic: the same run gives the same bytes. O(events).
+  virtual std::string finish() = 0;
+
+  static std::unique_ptr<ChromeTrace> create(const Subject& subject);
+};
+
+}  // namespace dfsim

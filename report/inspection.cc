@@ -1,0 +1,232 @@
+#include "report/inspection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/text_table.h"
+
+namespace dfsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TypeSummary {
+  std::string op_type;
+  std::string op_class;
+  size_t ops = 0;
+  int64_t macs = 0;
+  int64_t flops = 0;
+};
+
+std::string full_type(const Op& op) {
+  return op.domain.empty() ? op.op_type : op.domain + "." + op.op_type;
+}
+
+// By FLOPs, then count, then name.
+std::vector<TypeSummary> by_type(const Graph& graph, const GraphTotals& totals) {
+  std::map<std::string, TypeSummary> types;
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    TypeSummary& summary = types[full_type(op)];
+    summary.op_type = full_type(op);
+    summary.op_class = op_class_name(op.op_class);
+    ++summary.ops;
+    summary.macs += totals.work[i].macs;
+    summary.flops += totals.work[i].flops;
+  }
+  std::vector<TypeSummary> list;
+  for (auto& [name, summary] : types) {
+    list.push_back(std::move(summary));
+  }
+  std::stable_sort(list.begin(), list.end(), [](const TypeSummary& a, const TypeSummary& b) {
+    return a.flops != b.flops ? a.flops > b.flops : a.ops > b.ops;
+  });
+  return list;
+}
+
+std::string tensor_text(const Tensor& tensor) {
+  return fmt::format("{} {} {}{}", printable(tensor.name, 60), dtype_name(tensor.dtype),
+                     format_shape(tensor.shape), tensor.data_dependent ? " (at most)" : "");
+}
+
+std::string first_output_shape(const Graph& graph, const Op& op) {
+  for (const TensorId output : op.outputs) {
+    if (output.valid()) {
+      return format_shape(graph.tensor(output).shape);
+    }
+  }
+  return "-";
+}
+
+std::string header_text(const std::string& name, const ImportedModel& model,
+                        const GraphTotals& totals) {
+  const Graph& graph = model.graph;
+  const auto field = [](std::string_view label, const std::string& value) {
+    return fmt::format("  {:<13}{}\n", label, value);
+  };
+  std::vector<std::string> opsets;
+  for (const auto& [domain, version] : graph.info().opsets) {
+    opsets.push_back(
+        fmt::format("{} {}", domain.empty() ? "ai.onnx" : printable(domain, 40), version));
+  }
+  std::string text = fmt::format("{}\n\n", name);
+  text += field("producer", printable(graph.info().producer, 60));
+  text += field("opset", fmt::format("{} (IR {})", join(opsets, ", "), graph.info().ir_version));
+  text += field("nodes", fmt::format("{} in the file, {} operators besides constants",
+                                     model.report.file_nodes, graph.op_count()));
+  for (const TensorId input : graph.inputs()) {
+    text += field("input", tensor_text(graph.tensor(input)));
+  }
+  for (const TensorId output : graph.outputs()) {
+    text += field("output", tensor_text(graph.tensor(output)));
+  }
+  for (const BoundDim& dim : model.report.dims) {
+    text += field("dimension",
+                  fmt::format("{} = {} ({}; --dim {}=N changes it)", printable(dim.name, 40),
+                              dim.extent, dim.origin, printable(dim.name, 40)));
+  }
+  text += field("MACs", format_count(static_cast<double>(totals.macs)));
+  text += field("FLOPs", format_count(static_cast<double>(totals.flops)));
+  text += field("parameters",
+                fmt::format("{} ({})", format_count(static_cast<double>(totals.parameters)),
+                            format_bytes(totals.weight_bytes)));
+  text += field("unresolved", model.report.unresolved.empty()
+                                  ? "none"
+                                  : fmt::format("{} operators", model.report.unresolved.size()));
+  for (const std::string& note : model.report.notes) {
+    text += field("note", note);
+  }
+  return text;
+}
+
+std::string unresolved_text(const ImportReport& report, size_t width) {
+  TextTable table({{"unresolved op"}, {"type"}, {"reason"}});
+  for (const UnresolvedOpInfo& op : report.unresolved) {
+    table.add_row({printable(op.name, 60), printable(op.op_type, 40), op.reason});
+  }
+  return table.render(width, 2);
+}
+
+std::string ops_text(const Graph& graph, const GraphTotals& totals, size_t width) {
+  TextTable table({{"op"},
+                   {"type"},
+                   {"class"},
+                   {"output"},
+                   {"MACs", Align::kRight},
+                   {"FLOPs", Align::kRight},
+                   {"bytes", Align::kRight}});
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    const OpWork& work = totals.work[i];
+    table.add_row({printable(op.name, 60), printable(full_type(op), 30),
+                   std::string(op_class_name(op.op_class)), first_output_shape(graph, op),
+                   format_count(static_cast<double>(work.macs)),
+                   format_count(static_cast<double>(work.flops)), format_bytes(work.bytes())});
+  }
+  return table.render(width, 2);
+}
+
+Json tensor_json(const Tensor& tensor) {
+  Json shape = nullptr;
+  if (tensor.shape.has_rank()) {
+    shape = Json::array();
+    for (const Dim dim : tensor.shape.dims()) {
+      shape.push_back(dim.known() ? Json(dim.extent()) : Json(nullptr));
+    }
+  }
+  return {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", std::move(shape)}};
+}
+
+}  // namespace
+
+std::string inspection_text(const std::string& name, const ImportedModel& model,
+                            const GraphTotals& totals, const InspectOptions& options,
+                            size_t width) {
+  if (options.unresolved) {
+    return unresolved_text(model.report, width);
+  }
+  std::string text = header_text(name, model, totals);
+  if (options.ops) {
+    return text + '\n' + ops_text(model.graph, totals, width);
+  }
+  TextTable table({{"type"},
+                   {"class"},
+                   {"ops", Align::kRight},
+                   {"MACs", Align::kRight},
+                   {"FLOPs", Align::kRight}});
+  for (const TypeSummary& summary : by_type(model.graph, totals)) {
+    table.add_row({printable(summary.op_type, 60), summary.op_class, std::to_string(summary.ops),
+                   format_count(static_cast<double>(summary.macs)),
+                   format_count(static_cast<double>(summary.flops))});
+  }
+  text += '\n' + table.render(width, 2);
+  return model.report.unresolved.empty() ? text
+                                         : text + '\n' + unresolved_text(model.report, width);
+}
+
+std::string inspection_json(const std::string& name, const ImportedModel& model,
+                            const GraphTotals& totals) {
+  const Graph& graph = model.graph;
+  Json json;
+  json["schema"] = "dfsim.inspect/1";
+  json["model"] = name;
+  json["producer"] = graph.info().producer;
+  json["ir_version"] = graph.info().ir_version;
+  json["opsets"] = Json::object();
+  for (const auto& [domain, version] : graph.info().opsets) {
+    json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
+  }
+  json["file_nodes"] = model.report.file_nodes;
+  json["inputs"] = Json::array();
+  for (const TensorId input : graph.inputs()) {
+    json["inputs"].push_back(tensor_json(graph.tensor(input)));
+  }
+  json["outputs"] = Json::array();
+  for (const TensorId output : graph.outputs()) {
+    json["outputs"].push_back(tensor_json(graph.tensor(output)));
+  }
+  json["dims"] = Json::array();
+  for (const BoundDim& dim : model.report.dims) {
+    json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
+  }
+  json["macs"] = totals.macs;
+  json["flops"] = totals.flops;
+  json["parameters"] = totals.parameters;
+  json["weight_bytes"] = totals.weight_bytes;
+  json["op_types"] = Json::array();
+  for (const TypeSummary& summary : by_type(graph, totals)) {
+    json["op_types"].push_back({{"op_type", summary.op_type},
+                                {"class", summary.op_class},
+                                {"ops", summary.ops},
+                                {"macs", summary.macs},
+                                {"flops", summary.flops}});
+  }
+  json["unresolved"] = Json::array();
+  for (const UnresolvedOpInfo& op : model.report.unresolved) {
+    json["unresolved"].push_back(
+        {{"name", op.name}, {"op_type", op.op_type}, {"reason", op.reason}});
+  }
+  json["notes"] = model.report.notes;
+  json["ops"] = Json::array();
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    const OpWork& work = totals.work[i];
+    json["ops"].push_back({{"name", op.name},
+                           {"op_type", full_type(op)},
+                           {"class", op_class_name(op.op_class)},
+                           {"macs", work.macs},
+                           {"flops", work.flops},
+                           {"bytes_read", work.bytes_read},
+                           {"bytes_written", work.bytes_written},
+                           {"weight_bytes", work.weight_bytes},
+                           {"dtype", dtype_name(work.dtype)},
+                           {"output_shape", first_output_shape(graph, op)}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dfsim

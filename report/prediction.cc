@@ -1,0 +1,141 @@
+#include "report/prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace dfsim {
+namespace {
+
+std::vector<PredictedOp> predicted_ops(const PredictionInput& input) {
+  std::vector<PredictedOp> ops;
+  const ExecGraph& tasks = input.workload.graph;
+  ops.reserve(tasks.task_count());
+  for (size_t t = 0; t < tasks.task_count(); ++t) {
+    const TaskId task(t);
+    const TaskRecord& record = input.result.tasks[t];
+    const Op& op = input.executed.op(tasks.op(task));
+    const OpDescriptor& row = input.workload.rows[tasks.cost_row(task)];
+    const OpCost& cost = input.costs.at(tasks.cost_row(task), record.device);
+    PredictedOp out;
+    out.name = op.name;
+    out.op_type = row.op_type;
+    out.op_class = op.op_class;
+    out.device = input.platform.device(record.device).name;
+    out.queue = record.queue;
+    out.start_ns = record.start_ns;
+    out.duration_ns = record.end_ns - record.start_ns;
+    out.macs = row.work.macs;
+    out.flops = row.work.flops;
+    out.bytes = row.work.bytes();
+    out.dtype = row.work.dtype;
+    out.bound = cost.bound;
+    out.source = cost.source;
+    out.wait_ns = record.wait_ns;
+    out.shape = row.output_extents.empty() ? "?" : format_shape(Shape::of(row.output_extents[0]));
+    ops.push_back(std::move(out));
+  }
+  std::stable_sort(ops.begin(), ops.end(), [](const PredictedOp& a, const PredictedOp& b) {
+    return a.start_ns < b.start_ns;
+  });
+  return ops;
+}
+
+template <typename KeyOf>
+std::vector<Share> shares(const std::vector<PredictedOp>& ops, const KeyOf& key_of) {
+  std::map<std::string, Share> by_name;
+  TimeNs total = 0;
+  for (const PredictedOp& op : ops) {
+    const std::string name(key_of(op));
+    Share& share = by_name[name];
+    share.name = name;
+    ++share.ops;
+    share.time_ns += op.duration_ns;
+    total += op.duration_ns;
+  }
+  std::vector<Share> list;
+  for (auto& [name, share] : by_name) {
+    share.fraction =
+        total > 0 ? static_cast<double>(share.time_ns) / static_cast<double>(total) : 0;
+    list.push_back(std::move(share));
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Share& a, const Share& b) { return a.time_ns > b.time_ns; });
+  return list;
+}
+
+// The dtype that most FLOPs are done in, and its peak on the device that does them.
+void set_rates(const PredictionInput& input, Prediction* prediction) {
+  std::map<DType, double> flops_by_dtype;
+  bool matrix = false;
+  for (size_t t = 0; t < input.workload.graph.task_count(); ++t) {
+    const OpWork& work = input.workload.rows[input.workload.graph.cost_row(TaskId(t))].work;
+    flops_by_dtype[work.dtype] += static_cast<double>(work.flops);
+    matrix = matrix || work.matrix;
+  }
+  double most = 0;
+  for (const auto& [dtype, flops] : flops_by_dtype) {
+    if (flops > most) {
+      most = flops;
+      prediction->main_dtype = dtype;
+    }
+  }
+  const DeviceSpec& device = input.platform.devices.front();
+  prediction->peak_flops_per_s = device.peak_flops_per_s(prediction->main_dtype, matrix);
+  if (prediction->latency_ns > 0) {
+    const double seconds = static_cast<double>(prediction->latency_ns) * 1e-9;
+    prediction->achieved_flops_per_s = static_cast<double>(prediction->flops) / seconds;
+    prediction->throughput_per_s = static_cast<double>(prediction->batch) / seconds;
+  }
+}
+
+void set_memory(const PredictionInput& input, Prediction* prediction) {
+  Bytes peak = 0;
+  for (size_t d = 0; d < input.platform.devices.size(); ++d) {
+    peak = std::max(peak, input.result.devices[d].peak_memory_bytes);
+    prediction->device_busy_ns += input.result.devices[d].busy_ns;
+  }
+  prediction->weight_bytes = input.workload.weight_bytes;
+  prediction->input_bytes = input.workload.input_bytes;
+  prediction->peak_activation_bytes = std::max<Bytes>(0, peak - input.workload.weight_bytes);
+  prediction->peak_memory_bytes = peak + input.workload.input_bytes;
+  prediction->memory_bytes = input.platform.devices.front().memory_bytes;
+}
+
+}  // namespace
+
+Prediction make_prediction(const PredictionInput& input) {
+  Prediction prediction;
+  prediction.model = input.model_name;
+  prediction.hardware = input.platform.name;
+  prediction.hardware_description = input.platform.description;
+  prediction.device_model = input.platform.devices.front().model;
+  prediction.runtime = input.platform.runtime.name;
+  prediction.cost_model = std::string(input.cost_model);
+  prediction.batch = input.report.batch;
+  prediction.dims = input.report.dims;
+  prediction.latency_ns = input.result.makespan_ns;
+  prediction.host_busy_ns = input.result.host_busy_ns;
+  prediction.macs = input.totals.macs;
+  prediction.flops = input.totals.flops;
+  prediction.parameters = input.totals.parameters;
+  prediction.file_nodes = static_cast<size_t>(input.report.file_nodes);
+  prediction.graph_ops = input.imported_ops;
+  prediction.folded_ops = input.imported_ops - input.executed.op_count();
+  prediction.view_ops = input.executed.op_count() - input.workload.graph.task_count();
+  prediction.unresolved = input.report.unresolved;
+  prediction.notes = input.report.notes;
+  prediction.ops = predicted_ops(input);
+  prediction.classes =
+      shares(prediction.ops, [](const PredictedOp& op) { return op_class_name(op.op_class); });
+  prediction.bounds =
+      shares(prediction.ops, [](const PredictedOp& op) { return bound_name(op.bound); });
+  prediction.sources =
+      shares(prediction.ops, [](const PredictedOp& op) { return cost_source_name(op.source); });
+  set_rates(input, &prediction);
+  set_memory(input, &prediction);
+  return prediction;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,98 @@
+// Prediction: everything `dfsim predict` says about one model on one machine, collected once.
+//
+// Text, JSON, CSV and the trace are all printed from this struct, so that they cannot disagree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "graphs/ir/graph.h"
+#include "graphs/ir/import.h"
+#include "graphs/ops/totals.h"
+#include "hardware/platform.h"
+#include "opmodel/workload.h"
+#include "sim/simulator.h"
+
+namespace dfsim {
+
+struct PredictedOp {
+  std::string name;
+  std::string op_type;
+  OpClass op_class = OpClass::kOpaque;
+  std::string device;
+  uint32_t queue = 0;
+  TimeNs start_ns = 0;
+  TimeNs duration_ns = 0;
+  int64_t macs = 0;
+  int64_t flops = 0;
+  Bytes bytes = 0;
+  DType dtype = DType::kUnknown;
+  Bound bound = Bound::kNone;
+  CostSource source = CostSource::kBoundOnly;
+  WaitTimes wait_ns{};
+  std::string shape;  // of the first output
+};
+
+// Time and count of one kind of op. Shares are of the summed device time.
+struct Share {
+  std::string name;
+  size_t ops = 0;
+  TimeNs time_ns = 0;
+  double fraction = 0;
+};
+
+struct Prediction {
+  std::string model;
+  std::string hardware;
+  std::string hardware_description;
+  std::string device_model;
+  std::string runtime;
+  std::string cost_model;
+  int64_t batch = 1;
+  std::vector<BoundDim> dims;
+  TimeNs latency_ns = 0;
+  double throughput_per_s = 0;  // samples, not runs
+  int64_t macs = 0;
+  int64_t flops = 0;
+  int64_t parameters = 0;
+  Bytes weight_bytes = 0;
+  Bytes input_bytes = 0;
+  Bytes peak_activation_bytes = 0;
+  Bytes peak_memory_bytes = 0;  // weights, inputs and activations at the worst moment
+  Bytes memory_bytes = 0;       // what the device has; 0 = not known
+  double achieved_flops_per_s = 0;
+  double peak_flops_per_s = 0;  // of the dtype most FLOPs are done in
+  DType main_dtype = DType::kUnknown;
+  TimeNs device_busy_ns = 0;
+  TimeNs host_busy_ns = 0;
+  size_t file_nodes = 0;
+  size_t graph_ops = 0;
+  size_t folded_ops = 0;  // computed once, before the first run, or dead
+  size_t view_ops = 0;
+  std::vector<Share> classes;  // by time, largest first
+  std::vector<Share> bounds;
+  std::vector<Share> sources;
+  std::vector<PredictedOp> ops;  // in order of start
+  std::vector<UnresolvedOpInfo> unresolved;
+  std::vector<std::string> notes;
+};
+
+struct PredictionInput {
+  const std::string& model_name;
+  const ImportReport& report;
+  const GraphTotals& totals;  // of the graph as imported
+  const Graph& executed;      // pruned
+  size_t imported_ops = 0;
+  const Workload& workload;
+  const CostTable& costs;
+  const Platform& platform;
+  const SimResult& result;
+  std::string_view cost_model;
+};
+
+Prediction make_prediction(const PredictionInput& input);
+
+}  // namespace dfsim

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/prediction_views.h"
+
+namespace dfsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+
+double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
+double ms(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerMs; }
+
+Json shares_json(const std::vector<Share>& shares) {
+  Json list = Json::array();
+  for (const Share& share : shares) {
+    list.push_back({{"name", share.name},
+                    {"ops", share.ops},
+                    {"time_us", us(share.time_ns)},
+                    {"fraction", share.fraction}});
+  }
+  return list;
+}
+
+Json op_json(const PredictedOp& op) {
+  Json json = {{"name", op.name},
+               {"op_type", op.op_type},
+               {"class", op_class_name(op.op_class)},
+               {"device", op.device},
+               {"queue", op.queue},
+               {"start_us", us(op.start_ns)},
+               {"duration_us", us(op.duration_ns)},
+               {"macs", op.macs},
+               {"flops", op.flops},
+               {"bytes", op.bytes},
+               {"dtype", dtype_name(op.dtype)},
+               {"bound", bound_name(op.bound)},
+               {"source", cost_source_name(op.source)},
+               {"output_shape", op.shape}};
+  Json waits = Json::object();
+  for (int reason = 0; reason < kWaitReasonCount; ++reason) {
+    waits[std::string(wait_reason_name(static_cast<WaitReason>(reason)))] =
+        us(op.wait_ns[static_cast<size_t>(reason)]);
+  }
+  json["wait_us"] = std::move(waits);
+  return json;
+}
+
+// Quoted as RFC 4180 asks when a separator, quote or line break is inside.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string prediction_json(const Prediction& prediction) {
+  Json json;
+  json["schema"] = fmt::format("dfsim.predict/{}", kSchemaVersion);
+  json["model"] = prediction.model;
+  json["hardware"] = prediction.hardware;
+  json["device"] = prediction.device_model;
+  json["runtime"] = prediction.runtime;
+  json["cost_model"] = prediction.cost_model;
+  json["batch"] = prediction.batch;
+  json["dims"] = Json::array();
+  for (const BoundDim& dim : prediction.dims) {
+    json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
+  }
+  json["latency_ms"] = ms(prediction.latency_ns);
+  json["throughput_per_s"] = prediction.throughput_per_s;
+  json["macs"] = prediction.macs;
+  json["flops"] = prediction.flops;
+  json["parameters"] = prediction.parameters;
+  json["weight_bytes"] = prediction.weight_bytes;
+  json["input_bytes"] = prediction.input_bytes;
+  json["peak_activation_bytes"] = prediction.peak_activation_bytes;
+  json["peak_memory_bytes"] = prediction.peak_memory_bytes;
+  json["device_memory_bytes"] = prediction.memory_bytes;
+  json["achieved_flops_per_s"] = prediction.achieved_flops_per_s;
+  json["peak_flops_per_s"] = prediction.peak_flops_per_s;
+  json["main_dtype"] = dtype_name(prediction.main_dtype);
+  json["device_busy_ms"] = ms(prediction.device_busy_ns);
+  json["host_busy_ms"] = ms(prediction.host_busy_ns);
+  json["nodes"] = {{"file", prediction.file_nodes},
+                   {"executed", prediction.ops.size()},
+                   {"views", prediction.view_ops},
+                   {"folded", prediction.folded_ops}};
+  json["classes"] = shares_json(prediction.classes);
+  json["bounds"] = shares_json(prediction.bounds);
+  json["sources"] = shares_json(prediction.sources);
+  json["unresolved"] = Json::array();
+  for (const UnresolvedOpInfo& op : prediction.unresolved) {
+    json["unresolved"].push_back(
+        {{"name", op.name}, {"op_type", op.op_type}, {"reason", op.reason}});
+  }
+  json["notes"] = prediction.notes;
+  json["ops"] = Json::array();
+  for (const PredictedOp& op : prediction.ops) {
+    json["ops"].push_back(op_json(op));
+  }
+  // Names come from files and may not be UTF-8: replaced, not thrown at the user.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ops_csv(const Prediction& prediction) {
+  std::string csv =
+      "name,op_type,class,device,queue,start_us,duration_us,macs,flops,bytes,dtype,bound,source,"
+      "output_shape\n";
+  for (const PredictedOp& op : prediction.ops) {
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(op.name),
+                       csv_field(op.op_type), op_class_name(op.op_class), csv_field(op.device),
+                       op.queue, us(op.start_ns), us(op.duration_ns), op.macs, op.flops, op.bytes,
+                       dtype_name(op.dtype), bound_name(op.bound), cost_source_name(op.source),
+                       op.shape);
+  }
+  return csv;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/prediction_views.h"
+
+namespace dfsim {
+namespace {
+
+constexpr size_t kMaxListedUnresolved = 10;
+
+std::string percent(double fraction) {
+  const double value = fraction * 100;
+  return value > 0 && value < 0.05 ? "<0.1 %" : fmt::format("{:.1f} %", value);
+}
+
+// "Label        value" lines of one block.
+std::string field(std::string_view label, const std::string& value) {
+  return fmt::format("  {:<13}{}\n", label, value);
+}
+
+std::string dims_text(const Prediction& prediction) {
+  std::vector<std::string> parts;
+  for (const BoundDim& dim : prediction.dims) {
+    const std::string origin = dim.origin == "given" ? "" : fmt::format(" ({})", dim.origin);
+    parts.push_back(fmt::format("{}={}{}", printable(dim.name, 40), dim.extent, origin));
+  }
+  return parts.empty() ? fmt::format("batch {}", prediction.batch) : join(parts, ", ");
+}
+
+std::string memory_text(const Prediction& prediction) {
+  std::string text = fmt::format(
+      "{} = {} weights + {} inputs + {} activations at the peak",
+      format_bytes(prediction.peak_memory_bytes), format_bytes(prediction.weight_bytes),
+      format_bytes(prediction.input_bytes), format_bytes(prediction.peak_activation_bytes));
+  if (prediction.memory_bytes > 0 && prediction.peak_memory_bytes > prediction.memory_bytes) {
+    text += fmt::format("; MORE than the device's {}", format_bytes(prediction.memory_bytes));
+  } else if (prediction.memory_bytes > 0) {
+    text += fmt::format(" ({} of {})",
+                        percent(static_cast<double>(prediction.peak_memory_bytes) /
+                                static_cast<double>(prediction.memory_bytes)),
+                        format_bytes(prediction.memory_bytes));
+  }
+  return text;
+}
+
+std::string shares_text(std::string_view title, const std::vector<Share>& shares) {
+  TextTable table({{std::string(title)},
+                   {"ops", Align::kRight},
+                   {"time", Align::kRight},
+                   {"share", Align::kRight}});
+  for (const Share& share : shares) {
+    table.add_row({share.name, std::to_string(share.ops), format_time(share.time_ns),
+                   percent(share.fraction)});
+  }
+  return table.render(100, 2);
+}
+
+std::string bound_text(Bound bound) {
+  return bound == Bound::kNone ? "-" : std::string(bound_name(bound));
+}
+
+void add_op_row(const PredictedOp& op, const std::string& first, TextTable* table) {
+  const double seconds = static_cast<double>(op.duration_ns) * 1e-9;
+  const double rate = seconds > 0 ? static_cast<double>(op.flops) / seconds : 0;
+  table->add_row({first, printable(op.name, 60), printable(op.op_type, 30), op.shape,
+                  format_time(op.duration_ns), format_count(rate), bound_text(op.bound),
+                  std::string(cost_source_name(op.source))});
+}
+
+TextTable ops_table(std::string first) {
+  return TextTable({{std::move(first), Align::kRight},
+                    {"op"},
+                    {"type"},
+                    {"output"},
+                    {"time", Align::kRight},
+                    {"FLOP/s", Align::kRight},
+                    {"bound"},
+                    {"source"}});
+}
+
+std::string top_ops_text(const Prediction& prediction, size_t count, size_t width) {
+  std::vector<const PredictedOp*> slowest;
+  TimeNs total = 0;
+  for (const PredictedOp& op : prediction.ops) {
+    slowest.push_back(&op);
+    total += op.duration_ns;
+  }
+  std::stable_sort(slowest.begin(), slowest.end(), [](const PredictedOp* a, const PredictedOp* b) {
+    return a->duration_ns > b->duration_ns;
+  });
+  slowest.resize(std::min(count, slowest.size()));
+  TextTable table = ops_table("share");
+  for (const PredictedOp* op : slowest) {
+    const double fraction =
+        total > 0 ? static_cast<double>(op->duration_ns) / static_cast<double>(total) : 0;
+    add_op_row(*op, percent(fraction), &table);
+  }
+  return table.render(width, 2);
+}
+
+std::string unresolved_text(const Prediction& prediction) {
+  std::string text = fmt::format(
+      "\n  {} ops could not be resolved; their work is not known and the latency is too low:\n",
+      prediction.unresolved.size());
+  for (size_t i = 0; i < std::min(kMaxListedUnresolved, prediction.unresolved.size()); ++i) {
+    const UnresolvedOpInfo& op = prediction.unresolved[i];
+    text += fmt::format("    {} '{}': {}\n", printable(op.op_type, 40), printable(op.name, 60),
+                        op.reason);
+  }
+  if (prediction.unresolved.size() > kMaxListedUnresolved) {
+    text += fmt::format("    and {} more (dfsim inspect --unresolved lists all)\n",
+                        prediction.unresolved.size() - kMaxListedUnresolved);
+  }
+  return text;
+}
+
+// Why the latency is what it is, in one line: the device or the host.
+std::string limit_text(const Prediction& prediction) {
+  if (prediction.latency_ns <= 0) {
+    return "nothing to run";
+  }
+  const auto latency = static_cast<double>(prediction.latency_ns);
+  const double busy = static_cast<double>(prediction.device_busy_ns) / latency;
+  const double host = static_cast<double>(prediction.host_busy_ns) / latency;
+  const std::string facts =
+      fmt::format("device busy {}, host dispatching {}", percent(busy), percent(host));
+  return busy >= host ? facts + ": the device sets the pace"
+                      : facts +
+                            ": the host sets the pace (larger batch, fusion or a CUDA graph "
+                            "would help)";
+}
+
+}  // namespace
+
+std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
+  std::string text = fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
+                                 prediction.device_model);
+  text += field("latency",
+                fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
+                            format_count(prediction.throughput_per_s), prediction.batch));
+  text += field("limited by", limit_text(prediction));
+  text += field("runtime",
+                fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
+  text += field("dimensions", dims_text(prediction));
+  text += field("work", fmt::format("{}MACs, {}FLOPs, {} parameters",
+                                    format_count(static_cast<double>(prediction.macs)),
+                                    format_count(static_cast<double>(prediction.flops)),
+                                    format_count(static_cast<double>(prediction.parameters))));
+  if (prediction.peak_flops_per_s > 0) {
+    text += field(
+        "rate",
+        fmt::format("{}FLOP/s, {} of the {} peak of {}FLOP/s",
+                    format_count(prediction.achieved_flops_per_s),
+                    percent(prediction.achieved_flops_per_s / prediction.peak_flops_per_s),
+                    dtype_name(prediction.main_dtype), format_count(prediction.peak_flops_per_s)));
+  }
+  text += field("memory", memory_text(prediction));
+  text += field("graph", fmt::format("{} nodes in the file; {} executed, {} views, {} folded ahead",
+                                     prediction.file_nodes, prediction.ops.size(),
+                                     prediction.view_ops, prediction.folded_ops));
+  text += '\n' + shares_text("class", prediction.classes);
+  text += '\n' + shares_text("bound by", prediction.bounds);
+  text += '\n' + shares_text("cost source", prediction.sources);
+  if (top_ops > 0) {
+    text += '\n' + top_ops_text(prediction, top_ops, width);
+  }
+  for (const std::string& note : prediction.notes) {
+    text += fmt::format("\n  note: {}\n", note);
+  }
+  if (!prediction.unresolved.empty()) {
+    text += unresolved_text(prediction);
+  }
+  return text;
+}
+
+std::string ops_text(const Prediction& prediction, size_t width) {
+  TextTable table = ops_table("start");
+  for (const PredictedOp& op : prediction.ops) {
+    add_op_row(op, format_time(op.start_ns), &table);
+  }
+  return table.render(width);
+}
+
+}  // namespace dfsim
