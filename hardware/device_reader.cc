@@ -85,10 +85,13 @@ void read_memory(YamlFields& fields, Need need, DeviceSpec* device) {
   }
 }
 
-void merge_citations(std::vector<Citation> fresh, std::vector<Citation>* citations) {
-  std::erase_if(*citations, [&fresh](const Citation& old) {
-    return std::any_of(fresh.begin(), fresh.end(),
-                       [&old](const Citation& citation) { return citation.figure == old.figure; });
+// A figure that is written again is no longer what the device built on cites.
+void merge_citations(const YamlNode& node, std::vector<Citation> fresh,
+                     std::vector<Citation>* citations) {
+  std::erase_if(*citations, [&node](const Citation& old) {
+    const std::string_view key = std::string_view(old.figure).substr(0, old.figure.find('.'));
+    return std::any_of(node.keys.begin(), node.keys.end(),
+                       [key](const YamlKey& written) { return written.text == key; });
   });
   citations->insert(citations->end(), fresh.begin(), fresh.end());
 }
@@ -113,7 +116,8 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
-  merge_citations(read_citations(fields, node, device_figures(), sources), &device->citations);
+  merge_citations(node, read_citations(fields, node, device_figures(), sources),
+                  &device->citations);
 }
 
 }  // namespace dfsim

@@ -1,4 +1,5 @@
 // What the keys of a hardware file mean, on small files written here.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,14 @@ links:
   CHECK(box.devices[2].name == "gpu2");
   CHECK(box.devices[2].memory_bytes == 40LL * 1024 * 1024 * 1024);
   CHECK(box.devices[2].compute_units == 108);  // from the A100's file
+  // So are the sources, but not that of the memory, which is this file's own and cites none.
+  const auto is_cited = [&box](const std::string& figure) {
+    const std::vector<Citation>& citations = box.devices[2].citations;
+    return std::any_of(citations.begin(), citations.end(),
+                       [&figure](const Citation& entry) { return entry.figure == figure; });
+  };
+  CHECK(is_cited("compute_units"));
+  CHECK_FALSE(is_cited("memory_gib"));
   CHECK(box.devices[3].name == "cpu0");
   REQUIRE(box.links.size() == 4);
   CHECK(box.links[2].name == "up-gpu2");
