@@ -17,6 +17,8 @@ struct ImportOptions {
   std::optional<int64_t> batch;
   std::map<std::string, int64_t> dims;                       // symbol -> extent
   std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> whole shape
+  // Instead of the values usually assumed for symbols without any value, the batch excepted.
+  std::optional<int64_t> assumed_extent;
   // Where neither a rule nor a library finds a shape, believe the one that the file declares.
   bool use_declared_shapes = true;
 };

@@ -6,6 +6,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_set>
 
@@ -62,6 +63,9 @@ class Importer {
     DFSIM_ASSIGN_OR_RETURN(Graph graph, builder_.build());
     return ImportedModel{std::move(graph), std::move(report_)};
   }
+
+  // What was found out so far, also after an error.
+  const ImportReport& report() const { return report_; }
 
  private:
   Status parse(std::string_view content) {
@@ -402,7 +406,33 @@ class Importer {
 }  // namespace
 
 StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options) {
-  return Importer(options).run(content);
+  Importer first(options);
+  auto model = first.run(content);
+  std::vector<std::string> assumed;
+  for (const BoundDim& dim : first.report().dims) {
+    if (dim.origin == "assumed") {
+      assumed.push_back(fmt::format("{}={}", printable(dim.name, 40), dim.extent));
+    }
+  }
+  if (model.ok() || assumed.empty()) {
+    return model;
+  }
+  // Perhaps only the assumptions contradict the model (a mask of 8 positions, a window of 3).
+  constexpr std::array<int64_t, 2> kOtherAssumptions = {1, 32};
+  for (const int64_t extent : kOtherAssumptions) {
+    ImportOptions other = options;
+    other.assumed_extent = extent;
+    auto retried = Importer(other).run(content);
+    if (retried.ok()) {
+      retried->report.notes.push_back(fmt::format(
+          "the usual assumptions ({}) contradict the model, {} is assumed instead; use --dim",
+          join(assumed, ", "), extent));
+      return retried;
+    }
+  }
+  return Status(model.status().code(),
+                fmt::format("{}; the dimensions {} are assumed: give the right ones with --dim",
+                            model.status().message(), join(assumed, ", ")));
 }
 
 StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

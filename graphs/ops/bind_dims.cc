@@ -199,8 +199,14 @@ class Binder {
       }
       const auto model_default = default_from_metadata(name);
       bound_.emplace(name, model_default ? BoundDim{name, *model_default, "model's default"}
-                                         : BoundDim{name, assumed_extent(name), "assumed"});
+                                         : BoundDim{name, assumption_for(name), "assumed"});
     }
+  }
+
+  int64_t assumption_for(const std::string& name) const {
+    const bool batch =
+        std::find(batch_symbols_.begin(), batch_symbols_.end(), name) != batch_symbols_.end();
+    return options_.assumed_extent && !batch ? *options_.assumed_extent : assumed_extent(name);
   }
 
   std::optional<int64_t> default_from_metadata(const std::string& name) const {

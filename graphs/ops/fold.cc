@@ -22,29 +22,20 @@ std::optional<std::vector<int64_t>> small_extents(const InferContext& context, s
   return shape.extents();
 }
 
+size_t at(const std::vector<int64_t>& positions, size_t i) {
+  return static_cast<size_t>(positions[i]);
+}
+
 // For each output position in row-major order, the position in an operand broadcast to `extents`.
-std::vector<size_t> broadcast_positions(const std::vector<int64_t>& operand,
-                                        const std::vector<int64_t>& extents) {
+std::vector<int64_t> broadcast_positions(const std::vector<int64_t>& operand,
+                                         const std::vector<int64_t>& extents) {
   const std::vector<int64_t> strides = row_major_strides(operand);
   const size_t lead = extents.size() - operand.size();
-  size_t total = 1;
-  for (const int64_t extent : extents) {
-    total *= static_cast<size_t>(extent);
+  std::vector<int64_t> out_strides(extents.size(), 0);
+  for (size_t axis = lead; axis < extents.size(); ++axis) {
+    out_strides[axis] = operand[axis - lead] != 1 ? strides[axis - lead] : 0;
   }
-  std::vector<size_t> positions(total);
-  for (size_t flat = 0; flat < total; ++flat) {
-    size_t rest = flat;
-    int64_t position = 0;
-    for (size_t axis = extents.size(); axis-- > 0;) {
-      const auto index = static_cast<int64_t>(rest % static_cast<size_t>(extents[axis]));
-      rest /= static_cast<size_t>(extents[axis]);
-      if (axis >= lead && operand[axis - lead] != 1) {
-        position += index * strides[axis - lead];
-      }
-    }
-    positions[flat] = static_cast<size_t>(position);
-  }
-  return positions;
+  return strided_positions(extents, out_strides, 0);
 }
 
 // Applies `int_op` or `float_op` to broadcast pairs. `result` kUnknown keeps the operands' dtype.
@@ -62,7 +53,7 @@ void fold_binary(InferContext& context, DType result, IntOp int_op, FloatOp floa
   const bool floating = is_floating(a->dtype);
   for (size_t i = 0; i < pa.size(); ++i) {
     if (floating) {
-      const auto value = float_op(a->as_double(pa[i]), b->as_double(pb[i]));
+      const auto value = float_op(a->as_double(at(pa, i)), b->as_double(at(pb, i)));
       if (is_floating(out.dtype)) {
         out.floats.push_back(static_cast<double>(value));
       } else {
@@ -70,7 +61,7 @@ void fold_binary(InferContext& context, DType result, IntOp int_op, FloatOp floa
       }
       continue;
     }
-    const std::optional<int64_t> value = int_op(a->as_int(pa[i]), b->as_int(pb[i]));
+    const std::optional<int64_t> value = int_op(a->as_int(at(pa, i)), b->as_int(at(pb, i)));
     if (!value) {
       return;  // division by zero or overflow: the value stays unknown
     }
@@ -117,6 +108,24 @@ std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
     strides[i - 1] = strides[i] * extents[i];
   }
   return strides;
+}
+
+std::vector<int64_t> strided_positions(const std::vector<int64_t>& extents,
+                                       const std::vector<int64_t>& strides, int64_t base) {
+  size_t total = 1;
+  for (const int64_t extent : extents) {
+    total *= static_cast<size_t>(extent);
+  }
+  std::vector<int64_t> positions(total, base);
+  for (size_t flat = 0; flat < total; ++flat) {
+    size_t rest = flat;
+    for (size_t axis = extents.size(); axis-- > 0;) {
+      const auto extent = static_cast<size_t>(extents[axis]);
+      positions[flat] += static_cast<int64_t>(rest % extent) * strides[axis];
+      rest /= extent;
+    }
+  }
+  return positions;
 }
 
 void fold_add(InferContext& context) {
@@ -250,11 +259,11 @@ void fold_where(InferContext& context) {
   const auto pa = broadcast_positions(a->extents, *extents);
   const auto pb = broadcast_positions(b->extents, *extents);
   for (size_t i = 0; i < pc.size(); ++i) {
-    const bool pick = condition->as_int(pc[i]) != 0;
+    const bool pick = condition->as_int(at(pc, i)) != 0;
     if (is_floating(a->dtype)) {
-      out.floats.push_back(pick ? a->as_double(pa[i]) : b->as_double(pb[i]));
+      out.floats.push_back(pick ? a->as_double(at(pa, i)) : b->as_double(at(pb, i)));
     } else {
-      out.ints.push_back(pick ? a->as_int(pa[i]) : b->as_int(pb[i]));
+      out.ints.push_back(pick ? a->as_int(at(pa, i)) : b->as_int(at(pb, i)));
     }
   }
   context.set_value(0, std::move(out));

@@ -37,6 +37,10 @@ void fold_reshape(InferContext& context);
 void fold_by_index(InferContext& context, size_t output, const std::vector<int64_t>& extents,
                    const std::vector<int64_t>& sources);
 
+// base + sum of index * stride for every index of `extents`, in row-major order.
+std::vector<int64_t> strided_positions(const std::vector<int64_t>& extents,
+                                       const std::vector<int64_t>& strides, int64_t base);
+
 // Row-major strides of static extents.
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents);
 

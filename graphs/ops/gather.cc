@@ -22,18 +22,36 @@ Status infer_gather(InferContext& context) {
   return ok_status();
 }
 
-// Along the only axis of a vector: how shape arithmetic picks extents.
+// For each index of the axes in front: one block of the source per picked index.
 void fold_gather(InferContext& context) {
   const Shape& x = context.shape(0);
+  const Shape& out = context.output_shape(0);
   const auto indices = context.ints(1);
-  if (x.rank() != 1 || !indices) {
+  const auto axis = context.axis(context.attributes().int_or("axis", 0), x.rank());
+  if (!indices || !axis.ok() || !out.is_static() || out.elements().overflowed() ||
+      out.elements().value() > kMaxConstElements) {
     return;
   }
-  std::vector<int64_t> sources;
-  for (const int64_t index : *indices) {
-    sources.push_back(index < 0 ? index + x[0].extent() : index);
+  const std::vector<int64_t> extents = x.extents();
+  const int64_t block = row_major_strides(extents)[static_cast<size_t>(*axis)];
+  const int64_t length = extents[static_cast<size_t>(*axis)];
+  int64_t rows = 1;
+  for (int i = 0; i < *axis; ++i) {
+    rows *= extents[static_cast<size_t>(i)];
   }
-  fold_by_index(context, 0, context.shape(1).extents(), sources);
+  std::vector<int64_t> sources;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (const int64_t index : *indices) {
+      const int64_t picked = index < 0 ? index + length : index;
+      if (picked < 0 || picked >= length) {
+        return;
+      }
+      for (int64_t k = 0; k < block; ++k) {
+        sources.push_back((row * length + picked) * block + k);
+      }
+    }
+  }
+  fold_by_index(context, 0, out.extents(), sources);
 }
 
 Status infer_gather_elements(InferContext& context) {

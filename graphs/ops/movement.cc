@@ -93,18 +93,45 @@ Status infer_concat(InferContext& context) {
   return ok_status();
 }
 
-// Only vectors and scalars, which is what shape arithmetic joins.
+// Joins along any axis: the output is a row of blocks, one per input, for each index of the axes in
+// front of the joined one.
 void fold_concat(InferContext& context) {
-  ConstValue out{context.dtype(0), {}, {}, {}};
+  const Shape& out_shape = context.output_shape(0);
+  if (!out_shape.is_static()) {
+    return;
+  }
+  const int64_t fallback = context.version() < 4 ? 1 : 0;
+  const auto axis = context.axis(context.attributes().int_or("axis", fallback), out_shape.rank());
+  size_t total = 0;
   for (size_t i = 0; i < context.input_count(); ++i) {
-    const ConstValue* part = context.value(i);
-    if (part == nullptr || part->extents.size() != 1) {
+    if (context.value(i) == nullptr) {
       return;
     }
-    out.ints.insert(out.ints.end(), part->ints.begin(), part->ints.end());
-    out.floats.insert(out.floats.end(), part->floats.begin(), part->floats.end());
+    total += context.value(i)->size();
   }
-  out.extents = {static_cast<int64_t>(out.size())};
+  const std::vector<int64_t> extents = out_shape.extents();
+  if (!axis.ok() || total > static_cast<size_t>(kMaxConstElements) ||
+      static_cast<int64_t>(total) != out_shape.elements().value()) {
+    return;
+  }
+  size_t rows = 1;
+  for (int i = 0; i < *axis; ++i) {
+    rows *= static_cast<size_t>(extents[static_cast<size_t>(i)]);
+  }
+  ConstValue out{context.dtype(0), extents, {}, {}};
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < context.input_count(); ++i) {
+      const ConstValue& part = *context.value(i);
+      const size_t block = part.size() / rows;
+      for (size_t k = row * block; k < (row + 1) * block; ++k) {
+        if (is_floating(out.dtype)) {
+          out.floats.push_back(part.as_double(k));
+        } else {
+          out.ints.push_back(part.as_int(k));
+        }
+      }
+    }
+  }
   context.set_value(0, std::move(out));
 }
 
@@ -262,16 +289,22 @@ Status infer_slice(InferContext& context) {
 
 void fold_slice(InferContext& context) {
   const Shape& x = context.shape(0);
+  const Shape& out_shape = context.output_shape(0);
   const auto list = slices(context, x);
-  if (!list.ok() || !*list || x.rank() != 1 || (*list)->size() != 1) {
+  if (!list.ok() || !*list || !out_shape.is_static()) {
     return;
   }
-  const AxisSlice& slice = (**list)[0];
-  std::vector<int64_t> sources;
-  for (int64_t i = 0; i < slice.size; ++i) {
-    sources.push_back(slice.start + i * slice.step);
+  // Position in the source = base + sum of index * stride, with stride and base bent by the slices.
+  std::vector<int64_t> strides = row_major_strides(x.extents());
+  int64_t base = 0;
+  for (const AxisSlice& slice : **list) {
+    int64_t& stride = strides[static_cast<size_t>(slice.axis)];
+    base += slice.start * stride;
+    // A step that leaves the axis at once is never taken twice.
+    stride *= std::clamp(slice.step, -kMaxConstElements - 1, kMaxConstElements + 1);
   }
-  fold_by_index(context, 0, {slice.size}, sources);
+  fold_by_index(context, 0, out_shape.extents(),
+                strided_positions(out_shape.extents(), strides, base));
 }
 
 Status infer_pad(InferContext& context) {
@@ -505,19 +538,13 @@ void fold_transpose(InferContext& context) {
   if (!perm.ok() || !context.output_shape(0).is_static()) {
     return;
   }
-  const std::vector<int64_t> extents = context.output_shape(0).extents();
   const std::vector<int64_t> in_strides = row_major_strides(x.extents());
-  const auto total = static_cast<size_t>(context.output_shape(0).elements().value());
-  std::vector<int64_t> sources(total);
-  for (size_t flat = 0; flat < total; ++flat) {
-    size_t rest = flat;
-    for (size_t axis = extents.size(); axis-- > 0;) {
-      const auto index = static_cast<int64_t>(rest % static_cast<size_t>(extents[axis]));
-      rest /= static_cast<size_t>(extents[axis]);
-      sources[flat] += index * in_strides[static_cast<size_t>((*perm)[axis])];
-    }
+  std::vector<int64_t> strides;
+  for (const int axis : *perm) {
+    strides.push_back(in_strides[static_cast<size_t>(axis)]);
   }
-  fold_by_index(context, 0, extents, sources);
+  const std::vector<int64_t> extents = context.output_shape(0).extents();
+  fold_by_index(context, 0, extents, strided_positions(extents, strides, 0));
 }
 
 constexpr OpClass kM = OpClass::kDataMovement;
