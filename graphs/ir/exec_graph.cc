@@ -10,16 +10,6 @@
 
 namespace dfsim {
 
-std::span<const Edge> ExecGraph::out_edges(TaskId task) const {
-  const uint32_t begin = out_offsets_[task.index()];
-  return std::span(edges_).subspan(begin, out_offsets_[task.index() + 1] - begin);
-}
-
-std::span<const uint32_t> ExecGraph::in_edge_indices(TaskId task) const {
-  const uint32_t begin = in_offsets_[task.index()];
-  return std::span(in_edges_).subspan(begin, in_offsets_[task.index() + 1] - begin);
-}
-
 std::string ExecGraph::name(TaskId task) const {
   if (!names_.empty() && !names_[task.index()].empty()) {
     return names_[task.index()];

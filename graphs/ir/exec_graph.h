@@ -32,9 +32,15 @@ class ExecGraph {
   size_t edge_count() const { return edges_.size(); }
 
   // Edges leaving a task: consecutive in the edge array, ascending by target.
-  std::span<const Edge> out_edges(TaskId task) const;
+  std::span<const Edge> out_edges(TaskId task) const {
+    const uint32_t begin = out_offsets_[task.index()];
+    return {edges_.data() + begin, out_offsets_[task.index() + 1] - begin};
+  }
   // Indices into edges() of a task's incoming edges, ascending by source.
-  std::span<const uint32_t> in_edge_indices(TaskId task) const;
+  std::span<const uint32_t> in_edge_indices(TaskId task) const {
+    const uint32_t begin = in_offsets_[task.index()];
+    return {in_edges_.data() + begin, in_offsets_[task.index() + 1] - begin};
+  }
   std::span<const Edge> edges() const { return edges_; }
   size_t in_degree(TaskId task) const { return in_edge_indices(task).size(); }
   size_t out_degree(TaskId task) const { return out_edges(task).size(); }
