@@ -1,0 +1,21 @@
+// HEFT (Topcuoglu, Hariri, Wu 2002, doi:10.1109/71.993206): tasks by descending upward rank, each
+// to the device of earliest finish, into idle gaps where it fits.
+#include "schedulers/ranks.h"
+#include "schedulers/static_policy.h"
+
+namespace dfsim::policies {
+namespace {
+
+StatusOr<Schedule> plan(const TaskView& view) {
+  PlanBuilder builder(view, Slot::kInsert);
+  for (const TaskId task : by_priority(upward_rank(view))) {
+    builder.place(task, builder.earliest_finish(task));
+  }
+  return builder.finish();
+}
+
+}  // namespace
+
+StaticPtr make_heft(const PolicyOptions&) { return static_policy("heft", plan); }
+
+}  // namespace dfsim::policies

@@ -1,0 +1,255 @@
+#include "schedulers/ideal_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "schedulers/ready_queue.h"
+#include "schedulers/task_view.h"
+
+namespace dfsim {
+namespace {
+
+constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+
+// Who holds what, when some device's memory is limited. A data item takes room where it is produced
+// and where it is sent, from the decision until its last reader has finished.
+class IdealMemory {
+ public:
+  explicit IdealMemory(const SchedulingProblem& problem) : problem_(problem) {
+    for (const DeviceSpec& device : problem.platform.devices) {
+      limited_ = limited_ || device.memory_bytes > 0;
+    }
+    if (!limited_) {
+      return;
+    }
+    used_.assign(problem.platform.devices.size(), 0);
+    holders_.resize(problem.graph.data_count());
+    readers_.assign(problem.graph.data_count(), 0);
+    for (const Edge& edge : problem.graph.edges()) {
+      ++readers_[edge.data.index()];
+    }
+  }
+
+  Bytes free_bytes(DeviceId device) const {
+    const Bytes capacity = problem_.platform.device(device).memory_bytes;
+    return !limited_ || capacity == 0 ? std::numeric_limits<Bytes>::max()
+                                      : capacity - used_[device.index()];
+  }
+  void decided(TaskId task, DeviceId device) {
+    if (!limited_) {
+      return;
+    }
+    used_[device.index()] += problem_.graph.resident_bytes(task);
+    for (const Edge& edge : problem_.graph.out_edges(task)) {
+      hold(edge.data, device);
+    }
+    for (const uint32_t e : problem_.graph.in_edge_indices(task)) {
+      hold(problem_.graph.edges()[e].data, device);
+    }
+  }
+  void finished(TaskId task) {
+    if (!limited_) {
+      return;
+    }
+    for (const uint32_t e : problem_.graph.in_edge_indices(task)) {
+      const DataId data = problem_.graph.edges()[e].data;
+      if (--readers_[data.index()] == 0 && !problem_.graph.data_is_output(data)) {
+        for (const DeviceId device : holders_[data.index()]) {
+          used_[device.index()] -= problem_.graph.data_bytes(data);
+        }
+        holders_[data.index()].clear();
+      }
+    }
+  }
+
+ private:
+  void hold(DataId data, DeviceId device) {
+    std::vector<DeviceId>& holders = holders_[data.index()];
+    if (std::ranges::find(holders, device) == holders.end()) {
+      holders.push_back(device);
+      used_[device.index()] += problem_.graph.data_bytes(data);
+    }
+  }
+
+  const SchedulingProblem& problem_;
+  bool limited_ = false;
+  std::vector<Bytes> used_;
+  std::vector<std::vector<DeviceId>> holders_;
+  std::vector<uint32_t> readers_;
+};
+
+class IdealRun final : public OnlineView {
+ public:
+  explicit IdealRun(const SchedulingProblem& problem);
+
+  StatusOr<Schedule> run(OnlineScheduler& policy);
+
+  TimeNs now_ns() const override { return now_; }
+  TimeNs available_ns(DeviceId device) const override {
+    return std::max(now_, available_[device.index()]);
+  }
+  size_t unfinished_tasks(DeviceId device) const override {
+    return schedule_.order[device.index()].size() - head_[device.index()];
+  }
+  Bytes free_bytes(DeviceId device) const override { return memory_.free_bytes(device); }
+  bool has_data(DataId data, DeviceId device) const override;
+  DeviceId device_of(TaskId task) const override {
+    return schedule_.placements[task.index()].device;
+  }
+
+ private:
+  static uint64_t key(DataId data, DeviceId device) {
+    return uint64_t{data.value()} << 32 | device.value();
+  }
+  TimeNs arrival(const Edge& edge, DeviceId device);
+  Status apply(const Decision& decision);
+  // Advances to the next finish; false when nothing is running.
+  bool advance();
+  TimeNs next_finish(size_t device) const {
+    const std::vector<TaskId>& order = schedule_.order[device];
+    return head_[device] < order.size()
+               ? schedule_.placements[order[head_[device]].index()].planned_finish_ns
+               : kNever;
+  }
+
+  const SchedulingProblem& problem_;
+  DependencyCounter counter_;
+  IdealMemory memory_;
+  Schedule schedule_;
+  TimeNs now_ = 0;
+  std::vector<TimeNs> available_;
+  std::vector<size_t> head_;  // per device: first unfinished position of its order
+  std::vector<uint8_t> ready_;
+  std::vector<TaskId> newly_ready_;
+  std::vector<uint8_t> shared_;                    // per data item: more than one reader
+  std::unordered_map<uint64_t, TimeNs> arrivals_;  // of shared items
+  size_t decided_ = 0;
+};
+
+IdealRun::IdealRun(const SchedulingProblem& problem)
+    : problem_(problem),
+      counter_(problem.graph),
+      memory_(problem),
+      available_(problem.platform.devices.size(), 0),
+      head_(problem.platform.devices.size(), 0),
+      ready_(problem.graph.task_count(), 0),
+      shared_(problem.graph.data_count(), 0) {
+  schedule_.placements.resize(problem.graph.task_count());
+  schedule_.order.resize(problem.platform.devices.size());
+  std::vector<uint8_t> read(problem.graph.data_count(), 0);
+  for (const Edge& edge : problem.graph.edges()) {
+    shared_[edge.data.index()] = read[edge.data.index()];
+    read[edge.data.index()] = 1;
+  }
+}
+
+bool IdealRun::has_data(DataId data, DeviceId device) const {
+  const TaskId producer = problem_.graph.data_producer(data);
+  const Placement& made = schedule_.placements[producer.index()];
+  if (made.device == device) {
+    return made.planned_finish_ns <= now_;
+  }
+  const auto sent = arrivals_.find(key(data, device));
+  return sent != arrivals_.end() && sent->second <= now_;
+}
+
+TimeNs IdealRun::arrival(const Edge& edge, DeviceId device) {
+  const Placement& made = schedule_.placements[edge.from.index()];
+  const Bytes bytes = problem_.graph.edge_bytes(edge);
+  if (made.device == device || bytes == 0) {
+    return now_;
+  }
+  const TimeNs there = now_ + problem_.comm.transfer_ns(made.device, device, bytes);
+  if (shared_[edge.data.index()] == 0) {
+    return there;
+  }
+  return arrivals_.try_emplace(key(edge.data, device), there).first->second;
+}
+
+Status IdealRun::apply(const Decision& decision) {
+  const ExecGraph& graph = problem_.graph;
+  const auto bad = [&](std::string_view why) {
+    return failed(fmt::format("the policy put task '{}' on device {}: {}",
+                              printable(graph.name(decision.task)), decision.device.value(), why));
+  };
+  if (decision.task.index() >= graph.task_count() || decision.device.index() >= available_.size()) {
+    return failed(fmt::format("the policy decided on task {} and device {}, which do not exist",
+                              decision.task.value(), decision.device.value()));
+  }
+  if (ready_[decision.task.index()] != 1) {
+    return bad(ready_[decision.task.index()] == 0 ? "it is not ready" : "it was decided before");
+  }
+  const TimeNs time = problem_.costs.time_ns(graph.cost_row(decision.task), decision.device);
+  if (time < 0) {
+    return bad("it cannot run there");
+  }
+  TimeNs start = available_ns(decision.device);
+  for (const uint32_t e : graph.in_edge_indices(decision.task)) {
+    start = std::max(start, arrival(graph.edges()[e], decision.device));
+  }
+  memory_.decided(decision.task, decision.device);
+  ready_[decision.task.index()] = 2;
+  ++decided_;
+  available_[decision.device.index()] = start + time;
+  schedule_.placements[decision.task.index()] = {decision.device, start, start + time};
+  schedule_.order[decision.device.index()].push_back(decision.task);
+  schedule_.planned_makespan_ns = std::max(schedule_.planned_makespan_ns, start + time);
+  return ok_status();
+}
+
+bool IdealRun::advance() {
+  TimeNs next = kNever;
+  for (size_t d = 0; d < head_.size(); ++d) {
+    next = std::min(next, next_finish(d));
+  }
+  if (next == kNever) {
+    return false;
+  }
+  now_ = next;
+  for (size_t d = 0; d < head_.size(); ++d) {
+    while (next_finish(d) == now_) {
+      const TaskId task = schedule_.order[d][head_[d]++];
+      memory_.finished(task);
+      counter_.done(task, [this](TaskId successor) { newly_ready_.push_back(successor); });
+    }
+  }
+  return true;
+}
+
+StatusOr<Schedule> IdealRun::run(OnlineScheduler& policy) {
+  std::vector<Decision> decisions;
+  counter_.start([this](TaskId task) { newly_ready_.push_back(task); });
+  do {
+    std::ranges::sort(newly_ready_);
+    for (const TaskId task : newly_ready_) {
+      ready_[task.index()] = 1;
+    }
+    decisions.clear();
+    policy.decide(*this, newly_ready_, decisions);
+    newly_ready_.clear();
+    for (const Decision& decision : decisions) {
+      DFSIM_RETURN_IF_ERROR(apply(decision));
+    }
+  } while (advance());
+  if (decided_ != problem_.graph.task_count()) {
+    return failed(fmt::format(
+        "policy '{}' left {} of {} tasks undecided with nothing running (does everything fit into "
+        "the memories?)",
+        policy.name(), problem_.graph.task_count() - decided_, problem_.graph.task_count()));
+  }
+  return std::move(schedule_);
+}
+
+}  // namespace
+
+StatusOr<Schedule> ideal_run(const SchedulingProblem& problem, OnlineScheduler& policy) {
+  DFSIM_RETURN_IF_ERROR(check_problem(problem));
+  DFSIM_RETURN_IF_ERROR(policy.begin(problem));
+  return IdealRun(problem).run(policy);
+}
+
+}  // namespace dfsim

@@ -1,0 +1,23 @@
+// m-ETF (Jeon et al., Baechi, SoCC 2020, doi:10.1145/3419111.3421302): ETF that skips devices
+// without enough memory left. Ties by higher static level, as in ETF.
+#include "schedulers/memory_ledger.h"
+#include "schedulers/pair_list.h"
+#include "schedulers/ranks.h"
+#include "schedulers/static_policy.h"
+
+namespace dfsim::policies {
+namespace {
+
+StatusOr<Schedule> plan(const TaskView& view) {
+  const std::vector<double> level = static_level(view);
+  MemoryLedger memory(view);
+  return plan_by_pairs(
+      view, [](TaskId, size_t) { return 0.0; }, [&](TaskId task) { return -level[task.index()]; },
+      &memory);
+}
+
+}  // namespace
+
+StaticPtr make_m_etf(const PolicyOptions&) { return static_policy("m-etf", plan); }
+
+}  // namespace dfsim::policies

@@ -1,0 +1,39 @@
+#include "schedulers/memory_ledger.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace dfsim::policies {
+
+Bytes MemoryLedger::transient_bytes(TaskId task) const {
+  const ExecGraph& graph = view_.graph();
+  Bytes bytes = graph.workspace_bytes(task);
+  DataId last;
+  for (const Edge& edge : graph.out_edges(task)) {
+    bytes += edge.data == last ? 0 : graph.edge_bytes(edge);
+    last = edge.data;
+  }
+  for (const uint32_t e : graph.in_edge_indices(task)) {
+    bytes += graph.edge_bytes(graph.edges()[e]);
+  }
+  return bytes;
+}
+
+Status MemoryLedger::does_not_fit(TaskId task) const {
+  std::vector<std::string> devices;
+  for (size_t d = 0; d < view_.devices() && devices.size() < 8; ++d) {
+    if (view_.feasible(task, d)) {
+      const DeviceSpec& device = view_.problem().platform.devices[d];
+      devices.push_back(fmt::format("{} {} of {} taken", printable(device.name),
+                                    format_bytes(used(d)), format_bytes(device.memory_bytes)));
+    }
+  }
+  return invalid_input(fmt::format(
+      "task '{}' needs {} resident and {} while it runs, which fits on no device that can run it "
+      "({}); use devices with more memory",
+      printable(view_.graph().name(task)), format_bytes(view_.graph().resident_bytes(task)),
+      format_bytes(transient_bytes(task)), join(devices, ", ")));
+}
+
+}  // namespace dfsim::policies

@@ -1,0 +1,59 @@
+#include "schedulers/online_base.h"
+
+#include <algorithm>
+
+namespace dfsim::policies {
+
+Status OnlineBase::begin(const SchedulingProblem& problem) {
+  DFSIM_RETURN_IF_ERROR(check_problem(problem));
+  view_.emplace(problem);
+  return prepare();
+}
+
+void OnlineBase::look_at(const OnlineView& view, TaskId task) {
+  task_ = task;
+  sources_.clear();
+  const ExecGraph& graph = view_->graph();
+  const std::span<const Edge> edges = graph.edges();
+  for (const uint32_t e : graph.in_edge_indices(task)) {
+    const Bytes bytes = graph.edge_bytes(edges[e]);
+    if (bytes == 0) {
+      continue;
+    }
+    const DeviceId device = view.device_of(edges[e].from);
+    const auto known = std::ranges::find(sources_, device, &Source::device);
+    if (known == sources_.end()) {
+      sources_.push_back({device, bytes});
+    } else {
+      known->bytes += bytes;
+    }
+  }
+}
+
+TimeNs OnlineBase::fetch_ns(size_t device) const {
+  TimeNs slowest = 0;
+  for (const Source& source : sources_) {
+    if (source.device.index() != device) {
+      slowest = std::max(slowest, view_->problem().comm.transfer_ns(source.device, DeviceId(device),
+                                                                    source.bytes));
+    }
+  }
+  return slowest;
+}
+
+Bytes OnlineBase::memory_need(const OnlineView& view, size_t device) const {
+  const ExecGraph& graph = view_->graph();
+  Bytes need = graph.resident_bytes(task_) + graph.workspace_bytes(task_);
+  DataId last;
+  for (const Edge& edge : graph.out_edges(task_)) {
+    need += edge.data == last ? 0 : graph.edge_bytes(edge);
+    last = edge.data;
+  }
+  for (const uint32_t e : graph.in_edge_indices(task_)) {
+    const Edge& edge = graph.edges()[e];
+    need += view.has_data(edge.data, DeviceId(device)) ? 0 : graph.edge_bytes(edge);
+  }
+  return need;
+}
+
+}  // namespace dfsim::policies

@@ -1,0 +1,45 @@
+// What the online policies share: the view of the problem, and estimates of arrival and finish.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/policies.h"
+#include "schedulers/task_view.h"
+
+namespace dfsim::policies {
+
+class OnlineBase : public OnlineScheduler {
+ public:
+  explicit OnlineBase(std::string_view name) : name_(name) {}
+
+  std::string_view name() const final { return name_; }
+  Status begin(const SchedulingProblem& problem) final;
+
+ protected:
+  // Called by begin() with a checked problem.
+  virtual Status prepare() = 0;
+
+  const TaskView& tasks() const { return *view_; }
+  // Collects where the inputs of a ready task are; the calls below are about that task.
+  void look_at(const OnlineView& view, TaskId task);
+  // Time to fetch the inputs: the slowest source device, bytes summed per source, sources in
+  // parallel (Lin et al. 2019).
+  TimeNs fetch_ns(size_t device) const;
+  // Bytes that the task allocates on the device: resident, outputs, scratch, inputs not there yet.
+  Bytes memory_need(const OnlineView& view, size_t device) const;
+
+ private:
+  struct Source {
+    DeviceId device;
+    Bytes bytes;
+  };
+
+  std::string_view name_;
+  std::optional<TaskView> view_;
+  TaskId task_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace dfsim::policies

@@ -1,0 +1,63 @@
+// The registry of scheduling policies: names, factories, one line of description each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "schedulers/scheduler.h"
+
+namespace dfsim {
+
+// Settings of the policies that search; the others ignore them.
+struct PolicyOptions {
+  // Budget of anneal and optimal. A time makes results depend on the machine's speed; iterations do
+  // not. 0 = the policy's own default.
+  double time_budget_s = 0;
+  uint64_t iterations = 0;
+  int threads = 0;                     // of portfolio; 0 = as many as the machine has
+  std::vector<std::string> portfolio;  // members; empty = all fast static policies
+};
+
+struct PolicyInfo {
+  std::string name;
+  std::string summary;   // one line
+  std::string citation;  // authors, year, DOI; "" for baselines
+  // Exactly one is set.
+  std::unique_ptr<StaticScheduler> (*make_static)(const PolicyOptions&) = nullptr;
+  std::unique_ptr<OnlineScheduler> (*make_online)(const PolicyOptions&) = nullptr;
+  // Cost grows faster than (tasks + edges) log tasks * devices: left out of "all" above this many
+  // tasks. 0 = no limit.
+  size_t task_limit = 0;
+
+  bool online() const { return make_online != nullptr; }
+};
+
+// Built-in policies in alphabetical order.
+const std::vector<PolicyInfo>& builtin_policies();
+
+// A set of policies to choose from: the built-in ones, and those of loaded plugins.
+class PolicyRegistry {
+ public:
+  PolicyRegistry() : policies_(builtin_policies()) {}
+
+  const std::vector<PolicyInfo>& policies() const { return policies_; }
+  // Error: kInvalidInput with the valid names and the nearest.
+  StatusOr<const PolicyInfo*> find(std::string_view name) const;
+  // "all" (those within their task limit), or a comma-separated list of names, each once.
+  StatusOr<std::vector<const PolicyInfo*>> select(std::string_view list, size_t tasks) const;
+  // Error: kInvalidInput when the name is taken or nothing makes it.
+  Status add(PolicyInfo policy);
+
+ private:
+  std::vector<PolicyInfo> policies_;
+};
+
+// Plans with the policy; an online one runs on an ideal, contention-free machine (ideal_run.h).
+StatusOr<Schedule> plan_with(const PolicyInfo& policy, const SchedulingProblem& problem,
+                             const PolicyOptions& options = {});
+
+}  // namespace dfsim

@@ -1,0 +1,142 @@
+#include "schedulers/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "schedulers/comm_model.h"
+
+namespace dfsim {
+namespace {
+
+constexpr size_t kMaxDevices = 1024;
+constexpr double kBytesPerNs = 1e9;  // one byte stands for one nanosecond of delay
+
+OpCost given(TimeNs time) {
+  OpCost cost;
+  cost.time_ns = cost.low_ns = cost.high_ns = time;
+  cost.source = CostSource::kGiven;
+  return cost;
+}
+
+// Column of the file's table for each device.
+CostTable cost_table(const TaskGraph& task_graph, const std::vector<size_t>& columns) {
+  CostTable table(task_graph.cost_rows(), columns.size());
+  for (uint32_t row = 0; row < task_graph.cost_rows(); ++row) {
+    for (size_t d = 0; d < columns.size(); ++d) {
+      table.at(row, DeviceId(d)) =
+          given(task_graph.times_ns[row * task_graph.columns() + columns[d]]);
+    }
+  }
+  return table;
+}
+
+// Devices on a switch whose links never get in each other's way: every pair is joined by the same
+// rate and latency.
+Platform star(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, TimeNs latency_ns) {
+  Platform platform;
+  platform.switches = {"network"};
+  for (const TaskGraphDevice& device : devices) {
+    DeviceSpec spec;
+    spec.name = device.name;
+    spec.model = "processor";
+    spec.type = DeviceType::kCpu;
+    spec.memory_bytes = device.memory_bytes;
+    spec.copy_engines = 0;
+    platform.devices.push_back(spec);
+    LinkSpec link;
+    link.name = device.name + "-network";
+    link.from = device.name;
+    link.to = "network";
+    link.bytes_per_s = bytes_per_s;
+    link.sharing = LinkSharing::kNone;
+    // The whole latency on one direction's worth of links: half in, half out.
+    link.latency_ns = latency_ns / 2;
+    platform.links.push_back(link);
+  }
+  return platform;
+}
+
+Status finish(Workload& workload, TaskGraph& task_graph) {
+  workload.graph_name = task_graph.name;
+  workload.graph = std::move(task_graph.graph);
+  workload.unitless = !task_graph.has_unit;
+  workload.delays = task_graph.comm == CommKind::kDelay;
+  DFSIM_ASSIGN_OR_RETURN(workload.comm, make_comm_model(workload.platform));
+  return ok_status();
+}
+
+}  // namespace
+
+StatusOr<Workload> make_workload(TaskGraph task_graph, const TaskGraphMachine& machine) {
+  std::vector<TaskGraphDevice> devices = task_graph.devices;
+  std::vector<size_t> columns;
+  if (!devices.empty()) {
+    if (machine.processors != 0 && machine.processors != devices.size()) {
+      return invalid_input(fmt::format(
+          "{}: {} processors are asked for, but the file has costs for {} devices; leave the "
+          "number out",
+          printable(task_graph.name), machine.processors, devices.size()));
+    }
+    for (size_t d = 0; d < devices.size(); ++d) {
+      columns.push_back(d);
+    }
+  } else {
+    const size_t count =
+        machine.processors != 0 ? machine.processors : task_graph.suggested_devices;
+    if (count == 0 || count > kMaxDevices) {
+      return invalid_input(
+          fmt::format("{}: found {} processors, expected 1 to {}; say how many with --procs N",
+                      printable(task_graph.name), count, kMaxDevices));
+    }
+    for (size_t d = 0; d < count; ++d) {
+      devices.push_back({fmt::format("P{}", d + 1), 0});
+    }
+    columns.assign(count, 0);
+  }
+  const bool delays = task_graph.comm == CommKind::kDelay;
+  const double rate = delays                       ? kBytesPerNs
+                      : task_graph.bytes_per_s > 0 ? task_graph.bytes_per_s
+                                                   : machine.bytes_per_s;
+  Workload workload;
+  workload.platform = star(devices, rate, task_graph.latency_ns);
+  workload.hardware_name = fmt::format("{} {}processors", devices.size(),
+                                       task_graph.devices.empty() ? "identical " : "");
+  workload.platform.name = workload.hardware_name;
+  workload.costs = cost_table(task_graph, columns);
+  DFSIM_RETURN_IF_ERROR(finish(workload, task_graph));
+  return workload;
+}
+
+StatusOr<Workload> make_workload(TaskGraph task_graph, Platform platform) {
+  if (task_graph.comm == CommKind::kDelay && task_graph.graph.edge_count() > 0) {
+    return invalid_input(fmt::format(
+        "{}: its edges are delays between processors, which a hardware file's links cannot give; "
+        "use --procs N, or a graph whose edges are bytes",
+        printable(task_graph.name)));
+  }
+  std::vector<size_t> columns(platform.devices.size(), 0);
+  for (size_t d = 0; d < columns.size() && !task_graph.devices.empty(); ++d) {
+    const auto named =
+        std::ranges::find(task_graph.devices, platform.devices[d].name, &TaskGraphDevice::name);
+    if (named != task_graph.devices.end()) {
+      columns[d] = static_cast<size_t>(named - task_graph.devices.begin());
+    } else if (task_graph.devices.size() == columns.size()) {
+      columns[d] = d;
+    } else {
+      return invalid_input(
+          fmt::format("{}: no costs for device '{}' of '{}'; expected the platform's device names",
+                      printable(task_graph.name), printable(platform.devices[d].name),
+                      printable(platform.name)));
+    }
+  }
+  Workload workload;
+  workload.hardware_name = platform.name;
+  workload.costs = cost_table(task_graph, columns);
+  workload.platform = std::move(platform);
+  DFSIM_RETURN_IF_ERROR(finish(workload, task_graph));
+  return workload;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,48 @@
+// Workload: a scheduling problem that owns its parts: graph, costs, platform, communication model.
+// What `dfsim compare` compares on; sources are task graphs (here) and lowered models (cli/).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "graphs/taskgraph/task_graph.h"
+#include "schedulers/scheduler.h"
+
+namespace dfsim {
+
+struct Workload {
+  std::string graph_name;
+  std::string hardware_name;
+  ExecGraph graph;
+  CostTable costs;
+  Platform platform;
+  std::unique_ptr<CommModel> comm;
+  // The graph's file gives times without a unit: kNsPerFileUnit inside is shown as one.
+  bool unitless = false;
+  // data_bytes are nanoseconds of delay, not bytes.
+  bool delays = false;
+
+  SchedulingProblem problem(uint64_t seed = 0) const {
+    return {graph, costs, platform, *comm, seed};
+  }
+};
+
+struct TaskGraphMachine {
+  size_t processors = 0;  // identical processors; 0 = as many as the file names
+  // Of each link when the file gives bytes but no rate: 1 Gbit/s Ethernet.
+  double bytes_per_s = 125e6;
+};
+
+// The platform is the file's own device table, or `processors` identical devices, all joined by
+// contention-free links. Errors (kInvalidInput): the file says neither how many devices there are
+// nor the caller; or both, and they differ; over 1024 devices.
+StatusOr<Workload> make_workload(TaskGraph task_graph, const TaskGraphMachine& machine);
+
+// The task graph on a given platform: a graph with one column runs equally fast on all devices;
+// columns are matched to devices by name, then by order when the counts are equal. Data moves over
+// the platform's links. Error (kInvalidInput): columns and devices cannot be matched; edges are
+// delays, which say nothing about links.
+StatusOr<Workload> make_workload(TaskGraph task_graph, Platform platform);
+
+}  // namespace dfsim
