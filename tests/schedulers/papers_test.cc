@@ -115,12 +115,13 @@ TEST_CASE("the shared copy of the papers' examples agrees") {
       INFO(key << " " << name);
       CHECK(makespan(workload, name) == expected.get<double>());
     }
-    // Own runs of the set's author, not published: reported, not required.
+    // Unpublished, from another implementation. ETF and lookahead are left out: they depend on how
+    // ties are broken.
     for (const auto& [policy, expected] : example.at("own_runs_unpublished_or_unchecked").items()) {
       static const std::map<std::string, std::string> kNames = {
-          {"PEFT", "peft"},      {"lookahead", "lookahead"}, {"min-min", "minmin"},
-          {"max-min", "maxmin"}, {"sufferage", "sufferage"}, {"ETF", "etf"},
-          {"DLS", "dls"},        {"DONF_event", "donf"},     {"CPOP", "cpop"}};
+          {"PEFT", "peft"},           {"min-min", "minmin"}, {"max-min", "maxmin"},
+          {"sufferage", "sufferage"}, {"DLS", "dls"},        {"CPOP", "cpop"},
+          {"DONF_event", "donf"}};
       const auto name = kNames.find(policy);
       if (name == kNames.end()) {
         continue;
