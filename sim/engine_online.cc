@@ -16,13 +16,7 @@ StatusOr<SimResult> Engine::run(OnlineScheduler& policy) {
   const SchedulingProblem problem{graph_, costs_, platform_, *comm, options_.seed};
   DFSIM_RETURN_IF_ERROR(policy.begin(problem));
   set_up_host();
-  for (uint32_t t = 0; t < tasks_.size(); ++t) {
-    if (tasks_[t].preds_left == 0) {
-      newly_ready_.push_back(TaskId(t));
-      ask_ = true;
-    }
-  }
-  open_host();
+  schedule_arrivals();
   loop();
   return finish_run();
 }
@@ -42,7 +36,7 @@ void Engine::ask_policy() {
 
 Status Engine::apply(const Decision& decision) {
   const uint32_t task = decision.task.value();
-  if (task >= tasks_.size() || decision.device.index() >= devices_.size()) {
+  if (task >= task_count_ || decision.device.index() >= devices_.size()) {
     return failed(
         fmt::format("decided task {} for device {}, but there are {} tasks and {} devices", task,
                     decision.device.value(), tasks_.size(), devices_.size()));
@@ -53,24 +47,21 @@ Status Engine::apply(const Decision& decision) {
                               printable(graph_.name(decision.task)),
                               state.device != kNone ? "decided already" : "not ready"));
   }
-  const TimeNs duration = costs_.time_ns(graph_.cost_row(decision.task), decision.device);
-  if (duration < 0) {
+  if (!costs_.feasible(graph_.cost_row(decision.task), decision.device)) {
     return failed(fmt::format("decided task '{}' for '{}', which cannot run it",
                               printable(graph_.name(decision.task)),
                               printable(platform_.device(decision.device).name)));
   }
   const uint32_t d = decision.device.value();
-  place(task, d, duration);
-  TaskRecord& record = result_.tasks[task];
-  record.wait_ns[static_cast<int>(WaitReason::kDevice)] =
-      now_ - record.wait_ns[static_cast<int>(WaitReason::kDependency)];
+  place(task, d, duration_of(task, d));
+  wait(task, WaitReason::kDevice) = now_ - wait(task, WaitReason::kDependency);
   DeviceState& device = devices_[d];
   if (device.ready_first) {
     position_[task] = static_cast<uint32_t>(device.order.size());
   }
   device.order.push_back(task);
-  if (memory_ && graph_.resident_bytes(decision.task) > 0) {
-    allocate(d, graph_.resident_bytes(decision.task), MemoryUse::kResident, kNone, task);
+  if (memory_) {
+    DFSIM_RETURN_IF_ERROR(decide_memory(task, d));
   }
   if (!host_free_ && !device.worker_pool) {
     program_.push_back(task);
@@ -78,11 +69,12 @@ Status Engine::apply(const Decision& decision) {
   }
   const bool had_inputs = state.inputs_left > 0;
   for (const uint32_t e : graph_.in_edge_indices(decision.task)) {
-    const uint32_t from = tasks_[graph_.edges()[e].from.index()].device;
-    if (from == d) {
+    const Edge& edge = graph_.edges()[e];
+    const uint32_t from = tasks_[edge.from.index()].device;
+    if (from != d) {
+      send(0, e, from, d);
+    } else if (!spill_ || homes_[edge.data.index()].home == Home::kOnDevice) {
       input_arrived(task);
-    } else {
-      send(e, from, d);
     }
   }
   if (!had_inputs) {
@@ -91,11 +83,24 @@ Status Engine::apply(const Decision& decision) {
   return error_;
 }
 
+// Weights of a decided task move in at once.
+Status Engine::decide_memory(uint32_t task, uint32_t device) {
+  const Bytes bytes = graph_.resident_bytes(TaskId(task));
+  if (__builtin_add_overflow(resident_[device], bytes, &resident_[device])) {
+    return invalid_input("the weights of all tasks together overflow a 64-bit count of bytes");
+  }
+  if (waits_for_memory_) {
+    DFSIM_RETURN_IF_ERROR(check_fits_ever(task, device));
+  }
+  allocate(device, bytes, MemoryUse::kResident, kNone, task);
+  return error_;
+}
+
 TimeNs Engine::available_ns(DeviceId id) const {
   const DeviceState& device = devices_[id.index()];
   TimeNs earliest = std::numeric_limits<TimeNs>::max();
   for (uint32_t q = device.first_queue; q < device.first_queue + device.queues; ++q) {
-    earliest = std::min(earliest, queues_[q].task == kNone ? now_ : queues_[q].end_ns);
+    earliest = std::min(earliest, queues_[q].instance == kNone ? now_ : queues_[q].end_ns);
   }
   return std::max(now_, earliest) + device.queued_ns / device.queues;
 }
@@ -118,10 +123,10 @@ bool Engine::has_data(DataId data, DeviceId device) const {
     return false;
   }
   if (producer.device == device.value()) {
-    return true;
+    return !spill_ || homes_[data.index()].home == Home::kOnDevice;
   }
   const uint32_t copy = find_copy(data.value(), device.value());
-  return copy != kNone && copies_[copy].present;
+  return copy != kNone && copies_[copy].present && copies_[copy].at.home == Home::kOnDevice;
 }
 
 }  // namespace dfsim

@@ -22,12 +22,14 @@ std::string_view wait_reason_name(WaitReason reason) {
 
 StatusOr<SimResult> simulate(const SimInput& input, const Schedule& schedule,
                              const SimOptions& options, SimListener* listener) {
-  return Engine(input, options, listener).run(schedule);
+  const EngineMode mode;
+  return Engine(input, options, mode, listener).run(schedule);
 }
 
 StatusOr<SimResult> simulate(const SimInput& input, OnlineScheduler& policy,
                              const SimOptions& options, SimListener* listener) {
-  return Engine(input, options, listener).run(policy);
+  const EngineMode mode;
+  return Engine(input, options, mode, listener).run(policy);
 }
 
 Schedule single_device_schedule(const ExecGraph& graph, size_t devices, DeviceId device) {

@@ -46,6 +46,8 @@ struct SimOptions {
   QueueOrder queue_order = QueueOrder::kAuto;
   // The host waits for each of these to finish before it dispatches anything else.
   std::vector<TaskId> sync_after;
+  // Host time to dispatch each task; empty = the runtime's dispatch_ns for all.
+  std::vector<TimeNs> dispatch_ns;
   uint64_t seed = 0;  // handed to online policies
 };
 
