@@ -129,6 +129,11 @@ void Engine::set_up_devices() {
 void Engine::set_up_data() {
   in_flight_.resize(static_cast<size_t>(ends_) * ends_);
   keep_copies_ = memory_ || policy_ != nullptr;
+  std::vector<bool> read(data_count_, false);
+  for (const Edge& edge : graph_.edges()) {
+    shared_data_ = shared_data_ || read[edge.data.index()];
+    read[edge.data.index()] = true;
+  }
   if (!memory_) {
     return;
   }
@@ -231,10 +236,8 @@ void Engine::loop() {
       ++event_count_;
       flows_->advance(now_, flow_events_);
     }
-    if (!flow_events_.empty()) {
+    while (!flow_events_.empty() || !freed_.empty()) {
       handle_flows();
-    }
-    if (!freed_.empty()) {
       use_freed_memory();
     }
   }
@@ -249,8 +252,10 @@ void Engine::handle(const Event& event) {
   switch (static_cast<EventKind>(event.kind)) {
     case kTaskFinished:
       return finish(event.payload);
-    case kDataArrived:
+    case kRouteArrived:
       return pop_route(event.payload);
+    case kTransferArrived:
+      return transfer_arrived(event.payload);
     case kTransferStarted:
       return transfer_started(event.payload);
     case kRequestArrived:

@@ -57,7 +57,8 @@ class Engine final : public OnlineView {
   static constexpr uint32_t kNone = UINT32_MAX;
   enum EventKind : uint32_t {
     kTaskFinished,     // payload: queue
-    kDataArrived,      // payload: route
+    kRouteArrived,     // payload: route; its first transfer is there
+    kTransferArrived,  // payload: transfer
     kTransferStarted,  // payload: transfer; only with a listener
     kRequestArrived,   // payload: request
     kHostOpened,       // payload: slot; the overhead of its run is over
@@ -313,6 +314,7 @@ class Engine final : public OnlineView {
   std::vector<uint32_t> copy_head_;    // by data instance
   std::vector<uint32_t> next_reader_;  // by edge and slot; empty: no data item has two readers
   bool keep_copies_ = false;
+  bool shared_data_ = false;  // some data item has two readers
   std::vector<double> link_ns_per_byte_;
 
   bool memory_ = false;

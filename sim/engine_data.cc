@@ -73,6 +73,7 @@ uint32_t Engine::new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t 
   copies_[id] = copy;
   if (memory_ && must_wait_for_memory(to, graph_.data_bytes(DataId(data)))) {
     devices_[to].waiting_copies.push_back(id);
+    freed_.push_back(to);  // the task that runs next may need it at once
   } else {
     send_copy(id);
   }
@@ -126,11 +127,14 @@ void Engine::start_transfer(Transfer transfer) {
   transfer.arrive_ns = timing.arrive_ns;
   transfer.sequence = events_.take_sequence();
   transfers_[id] = transfer;
-  // Transfers of one route arrive in the order of request: only the first needs an event.
+  if (!fifo_.ordered(route)) {
+    return events_.push({transfer.arrive_ns, transfer.sequence, kTransferArrived, id});
+  }
+  // They arrive in the order of request: only the first one needs an event.
   RouteQueue& queue = in_flight_[route];
   if (queue.first == kNone) {
     queue.first = id;
-    events_.push({transfer.arrive_ns, transfer.sequence, kDataArrived, route});
+    events_.push({transfer.arrive_ns, transfer.sequence, kRouteArrived, route});
   } else {
     transfers_[queue.last].next_route = id;
   }
@@ -143,7 +147,7 @@ void Engine::pop_route(uint32_t route) {
   queue.first = transfers_[id].next_route;
   if (queue.first != kNone) {
     const Transfer& next = transfers_[queue.first];
-    events_.push({next.arrive_ns, next.sequence, kDataArrived, route});
+    events_.push({next.arrive_ns, next.sequence, kRouteArrived, route});
   }
   transfer_arrived(id);
 }
@@ -221,6 +225,7 @@ void Engine::transfer_arrived(uint32_t id) {
     case TransferPurpose::kInput:
       if (spill_ && transfer.from == producer_device(transfer.slot, transfer.data)) {
         --homes_[transfer.data].pins;
+        freed_.push_back(transfer.from);
       }
       return copy_arrived(transfer.copy);
     case TransferPurpose::kSpill:

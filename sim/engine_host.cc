@@ -138,7 +138,7 @@ void Engine::slot_opened(uint32_t slot) {
     for (HostThread& thread : threads_) {
       thread.busy = thread.busy && thread.instance != kNone;
     }
-    if (program_.empty()) {
+    if (program_.empty() && !one_slot_) {
       ++program_request_;  // worker pools do everything
     }
     run_host();

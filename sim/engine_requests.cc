@@ -25,7 +25,7 @@ void Engine::fill_slot(uint32_t slot) {
     records_.resize(instances);
     copy_head_.resize(data, kNone);
     readers_left_.resize(memory_ ? data : 0);
-    if (graph_.data_count() < graph_.edge_count()) {
+    if (shared_data_) {
       next_reader_.resize(static_cast<size_t>(slot + 1) * graph_.edge_count());
     }
   }

@@ -22,6 +22,7 @@ void Engine::came_to_device(uint32_t data, uint32_t device) {
   const Location* at = location(data, device);
   if (at->home == Home::kOnDevice && graph_.data_bytes(DataId(data)) > 0) {
     devices_[device].spillable.insert(data);
+    freed_.push_back(device);  // it can make room for what waits
   }
 }
 

@@ -10,12 +10,12 @@ FifoNetwork::FifoNetwork(const Platform& platform, const RouteTable& routes, uin
   for (uint32_t from = 0; from < ends; ++from) {
     for (uint32_t to = 0; to < ends; ++to) {
       const Route& route = routes.route(from, to);
-      Path path{route.ns_per_byte,
-                route.latency_ns,
-                static_cast<uint32_t>(channels_.size()),
-                0,
-                from,
-                to};
+      Path path;
+      path.ns_per_byte = route.ns_per_byte;
+      path.latency_ns = route.latency_ns;
+      path.channels_begin = static_cast<uint32_t>(channels_.size());
+      path.from = from;
+      path.to = to;
       for (const Hop& hop : route.hops) {
         const LinkSpec& link = platform.links[hop.link.index()];
         if (link.sharing != LinkSharing::kNone) {
@@ -34,6 +34,11 @@ FifoNetwork::FifoNetwork(const Platform& platform, const RouteTable& routes, uin
     }
   }
   engine_begin_.push_back(static_cast<uint32_t>(engine_free_.size()));
+  const auto engines = [this](uint32_t end) { return engine_begin_[end + 1] - engine_begin_[end]; };
+  for (Path& path : paths_) {
+    path.ordered =
+        path.channels_begin < path.channels_end || engines(path.from) == 1 || engines(path.to) == 1;
+  }
 }
 
 TimeNs* FifoNetwork::first_free_engine(uint32_t end) {

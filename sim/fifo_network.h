@@ -26,6 +26,8 @@ class FifoNetwork {
 
   FifoNetwork(const Platform& platform, const RouteTable& routes, uint32_t ends);
 
+  // Transfers of the route arrive in the order of request, because one resource serves them all.
+  bool ordered(uint32_t route) const { return paths_[route].ordered; }
   // `route` = from * ends + to. O(hops + copy engines). Requests come in order of `now_ns`.
   Timing book(uint32_t route, Bytes bytes, TimeNs now_ns);
 
@@ -37,6 +39,7 @@ class FifoNetwork {
     uint32_t channels_end = 0;
     uint32_t from = 0;
     uint32_t to = 0;
+    bool ordered = false;
   };
 
   // The engine of `end` that is free first; nullptr when the end has no limit.

@@ -1,0 +1,83 @@
+#include "sim/repeat.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "base/rng.h"
+#include "sim/engine.h"
+#include "sim/percentile.h"
+
+namespace dfsim {
+
+namespace {
+
+StatusOr<TimeNs> one_run(const SimInput& input, const Schedule& schedule,
+                         const RepeatOptions& repeat, const SimOptions& options, size_t run) {
+  EngineMode mode;
+  mode.deviation_per_row = repeat.scope == NoiseScope::kPerOp;
+  mode.deviations.resize(mode.deviation_per_row ? input.costs.rows() : input.graph.task_count());
+  Rng rng = Rng(repeat.seed).split(run);
+  for (float& deviation : mode.deviations) {
+    deviation = static_cast<float>(rng.normal());
+  }
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
+                         Engine(input, options, mode, nullptr).run(schedule));
+  return result.makespan_ns;
+}
+
+void summarise(RepeatResult& result) {
+  std::vector<TimeNs> sorted = result.makespans_ns;
+  std::sort(sorted.begin(), sorted.end());
+  const auto runs = static_cast<double>(sorted.size());
+  for (const TimeNs time_ns : sorted) {
+    result.mean_ns += static_cast<double>(time_ns) / runs;
+  }
+  double squares = 0;
+  for (const TimeNs time_ns : sorted) {
+    const double distance = static_cast<double>(time_ns) - result.mean_ns;
+    squares += distance * distance;
+  }
+  result.standard_deviation_ns = sorted.size() > 1 ? std::sqrt(squares / (runs - 1)) : 0;
+  result.min_ns = sorted.front();
+  result.p10_ns = percentile(sorted, 10);
+  result.p50_ns = percentile(sorted, 50);
+  result.p90_ns = percentile(sorted, 90);
+  result.max_ns = sorted.back();
+}
+
+}  // namespace
+
+StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
+                                           const RepeatOptions& repeat, const SimOptions& options) {
+  if (repeat.runs == 0) {
+    return invalid_input("runs: 0; expected 1 or more");
+  }
+  RepeatResult result;
+  result.makespans_ns.resize(repeat.runs);
+  std::vector<Status> errors(repeat.runs);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t run = next++; run < repeat.runs; run = next++) {
+      StatusOr<TimeNs> makespan = one_run(input, schedule, repeat, options, run);
+      errors[run] = makespan.status();
+      result.makespans_ns[run] = makespan.ok() ? *makespan : 0;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 1; t < std::min<int>(repeat.threads, static_cast<int>(repeat.runs)); ++t) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const Status& error : errors) {
+    DFSIM_RETURN_IF_ERROR(error);
+  }
+  summarise(result);
+  return result;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,44 @@
+// Repetition: the same plan many times with the noise of its costs, as a distribution.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "base/units.h"
+#include "schedulers/scheduler.h"
+#include "sim/simulator.h"
+
+namespace dfsim {
+
+// Which tasks share a draw: every task has its own (run-to-run noise), or all tasks of a cost row
+// share one (what the cost model does not know of an op is the same each time it runs).
+enum class NoiseScope : uint8_t { kPerTask, kPerOp };
+
+struct RepeatOptions {
+  size_t runs = 100;
+  NoiseScope scope = NoiseScope::kPerTask;
+  uint64_t seed = 0;
+  int threads = 1;  // the result does not depend on it
+};
+
+struct RepeatResult {
+  std::vector<TimeNs> makespans_ns;  // by run
+  double mean_ns = 0;
+  double standard_deviation_ns = 0;  // of the sample; 0 for one run
+  TimeNs min_ns = 0;
+  TimeNs p10_ns = 0;  // nearest rank
+  TimeNs p50_ns = 0;
+  TimeNs p90_ns = 0;
+  TimeNs max_ns = 0;
+};
+
+// In each run a task's time is drawn from its cost's interval, low and high being the 10th and 90th
+// percentile: a normal distribution with one side's width below the cost and the other's above, cut
+// off at 0. Costs without an interval stay as they are.
+// Errors: those of simulate(); kInvalidInput for no runs.
+StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
+                                           const RepeatOptions& repeat,
+                                           const SimOptions& options = {});
+
+}  // namespace dfsim
