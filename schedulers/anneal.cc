@@ -3,11 +3,12 @@
 //
 // State: a topological sequence of the tasks and a device for each; its value is the makespan of
 // appending the tasks in that sequence. Moves: another device for a task, another place in the
-// sequence between its last predecessor and first successor, or both. A worse state is accepted
-// with probability exp(-(new - old) / temperature); the temperature falls geometrically with the
-// share of the budget that is spent. Only the part of the sequence behind the first change is timed
-// again: finish times in front of it stay, and the devices' states are saved every few positions.
-// Starts from the portfolio's plan, returns the best state seen.
+// sequence between its last predecessor and first successor, or both; half of the time a
+// predecessor moves to the new device as well. A worse state is accepted with probability exp(-(new
+// - old) / temperature); the temperature falls geometrically with the share of the budget that is
+// spent. Only the part of the sequence behind the first change is timed again: finish times in
+// front of it stay, and the devices' states are saved every few positions. Starts from the
+// portfolio's plan, returns the best state seen.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,7 +20,7 @@ namespace dfsim::policies {
 namespace {
 
 constexpr uint64_t kDefaultIterations = 200'000;
-constexpr double kFirstTemperature = 0.05;  // of the starting makespan
+constexpr double kFirstTemperature = 0.1;  // of the starting makespan
 constexpr double kLastTemperature = 0.0005;
 constexpr size_t kSaveEvery = 16;  // positions
 
@@ -38,9 +39,12 @@ class Annealer {
     size_t old_position = 0;
     size_t new_position = 0;
     DeviceId old_device;
+    TaskId partner;  // a predecessor that moves to the same device, or none
+    DeviceId old_partner_device;
   };
 
   bool propose(Move& move);
+  void take_predecessor_along(Move& move, DeviceId device);
   void shift(size_t from, size_t to);
   void undo(const Move& move);
   // Times the sequence from a position on and returns the makespan.
@@ -159,10 +163,32 @@ bool Annealer::propose(Move& move) {
   device_[move.task.index()] = device;
   shift(move.old_position, move.new_position);
   move.first = std::min(move.old_position, move.new_position);
+  if (device != move.old_device && rng_.below(2) == 0) {
+    take_predecessor_along(move, device);
+  }
   return true;
 }
 
+// Where communication dominates, moving one end of an edge alone never pays.
+void Annealer::take_predecessor_along(Move& move, DeviceId device) {
+  const std::span<const uint32_t> inputs = view_.graph().in_edge_indices(move.task);
+  if (inputs.empty()) {
+    return;
+  }
+  const TaskId partner = view_.graph().edges()[inputs[rng_.below(inputs.size())]].from;
+  if (!view_.feasible(partner, device.index())) {
+    return;
+  }
+  move.partner = partner;
+  move.old_partner_device = device_[partner.index()];
+  device_[partner.index()] = device;
+  move.first = std::min(move.first, position_[partner.index()]);
+}
+
 void Annealer::undo(const Move& move) {
+  if (move.partner.valid()) {
+    device_[move.partner.index()] = move.old_partner_device;
+  }
   device_[move.task.index()] = move.old_device;
   shift(move.new_position, move.old_position);
   time_from(move.first);

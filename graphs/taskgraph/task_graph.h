@@ -1,6 +1,6 @@
 // TaskGraph: a scheduling problem read from a task-graph file or made by the generator: tasks, the
 // data between them, and a time per task and device. How many devices there are, when the file does
-// not say, and how they are joined is decided by who uses it (schedulers/workload.h).
+// not say, and how they are joined is decided by who uses it (schedulers/problem_instance.h).
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ PolicyOptions quick() {
   return options;
 }
 
-Schedule planned(const PolicyInfo& policy, const Workload& workload) {
+Schedule planned(const PolicyInfo& policy, const ProblemInstance& workload) {
   PolicyOptions options = quick();
   options.iterations = policy.name == "optimal" ? 0 : options.iterations;
   auto schedule = plan_with(policy, workload.problem(7), options);
@@ -30,7 +30,7 @@ Schedule planned(const PolicyInfo& policy, const Workload& workload) {
   return std::move(schedule).value();
 }
 
-void check_all(const Workload& workload) {
+void check_all(const ProblemInstance& workload) {
   for (const PolicyInfo& policy : builtin_policies()) {
     if (policy.name == "optimal" && workload.graph.task_count() > kOptimalTasks) {
       continue;
@@ -64,22 +64,22 @@ TEST_CASE("every policy gives a valid schedule on every shape and number of devi
 }
 
 TEST_CASE("tasks that take no time and edges that carry nothing") {
-  check_all(make_hand_workload({{0, 0}, {0, 0}, {0, 0}, {5, 5}, {0, 0}, {0, 0}},
+  check_all(make_hand_instance({{0, 0}, {0, 0}, {0, 0}, {5, 5}, {0, 0}, {0, 0}},
                                {{1, 2, 0}, {2, 3, 0}, {3, 5, 0}, {4, 5, 0}, {5, 6, 3}, {1, 4, 0}}));
-  check_all(make_hand_workload({{0, 0}, {0, 0}, {0, 0}}, {{1, 2, 0}, {2, 3, 0}}));
-  check_all(make_hand_workload({{0, 4}, {3, 0}, {0, 0}, {2, 2}},
+  check_all(make_hand_instance({{0, 0}, {0, 0}, {0, 0}}, {{1, 2, 0}, {2, 3, 0}}));
+  check_all(make_hand_instance({{0, 4}, {3, 0}, {0, 0}, {2, 2}},
                                {{1, 2, 0}, {1, 3, 7}, {2, 4, 0}, {3, 4, 0}}));
 }
 
 TEST_CASE("tasks that only one device can run") {
-  const Workload workload =
-      make_hand_workload({{1, -1, -1}, {-1, 2, -1}, {-1, -1, 3}, {4, -1, -1}, {-1, 5, 6}},
+  const ProblemInstance workload =
+      make_hand_instance({{1, -1, -1}, {-1, 2, -1}, {-1, -1, 3}, {4, -1, -1}, {-1, 5, 6}},
                          {{1, 2, 2}, {2, 3, 2}, {3, 4, 2}, {3, 5, 1}});
   check_all(workload);
 }
 
 TEST_CASE("the same problem gives the same plan") {
-  const Workload workload = generated({"layered", 60}, 4, 1.0, 0.2, 11);
+  const ProblemInstance workload = generated({"layered", 60}, 4, 1.0, 0.2, 11);
   for (const PolicyInfo& policy : builtin_policies()) {
     if (policy.name == "optimal") {
       continue;
@@ -95,11 +95,11 @@ TEST_CASE("the same problem gives the same plan") {
 }
 
 TEST_CASE("problems that nobody can solve are refused by everybody, by name") {
-  Workload no_devices = make_hand_workload({{1}}, {});
+  ProblemInstance no_devices = make_hand_instance({{1}}, {});
   no_devices.platform.devices.clear();
-  Workload nowhere = make_hand_workload({{1}, {2}}, {});
+  ProblemInstance nowhere = make_hand_instance({{1}, {2}}, {});
   nowhere.costs.at(1, DeviceId(size_t{0})).time_ns = CostTable::kInfeasible;
-  Workload narrow = make_hand_workload({{1, 2}}, {});
+  ProblemInstance narrow = make_hand_instance({{1, 2}}, {});
   narrow.platform.devices.pop_back();
   for (const PolicyInfo& policy : builtin_policies()) {
     INFO(policy.name);
@@ -132,7 +132,7 @@ TEST_CASE("memory-aware policies respect memories and say what never fits") {
       graph.times_ns = {100, 100, 100, 100};
       graph.comm = CommKind::kBytes;
       graph.bytes_per_s = 1e9;
-      const auto workload = make_workload(std::move(graph), TaskGraphMachine{});
+      const auto workload = make_instance(std::move(graph), TaskGraphMachine{});
       REQUIRE(workload.ok());
       const PolicyRegistry registry;
       const auto schedule = plan_with(**registry.find(name), workload->problem());
@@ -165,7 +165,7 @@ TEST_CASE("DONF and DONFM wait for memory") {
     graph.graph = std::move(*builder.build());
     graph.times_ns = {100};
     graph.comm = CommKind::kBytes;
-    const auto workload = make_workload(std::move(graph), TaskGraphMachine{});
+    const auto workload = make_instance(std::move(graph), TaskGraphMachine{});
     REQUIRE(workload.ok());
     const PolicyRegistry registry;
     const auto schedule = plan_with(**registry.find(name), workload->problem());
@@ -179,7 +179,7 @@ TEST_CASE("DONF and DONFM wait for memory") {
 
 TEST_CASE("a chain of a million tasks and a wide graph need no deep recursion") {
   for (const Shape& shape : {Shape{"chain", 1'000'000}, Shape{"independent", 100'000}}) {
-    const Workload workload = generated(shape, 2, 1.0, 0.0, 1);
+    const ProblemInstance workload = generated(shape, 2, 1.0, 0.0, 1);
     const PolicyRegistry registry;
     for (const char* name : {"heft", "peft", "dls", "etf", "donf", "critical-path"}) {
       const auto schedule = plan_with(**registry.find(name), workload.problem());

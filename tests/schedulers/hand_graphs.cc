@@ -15,8 +15,8 @@ TimeNs units(double value) {
   return value < 0 ? -1 : static_cast<TimeNs>(std::llround(value * kNsPerFileUnit));
 }
 
-Workload made(TaskGraph graph, const TaskGraphMachine& machine) {
-  auto workload = make_workload(std::move(graph), machine);
+ProblemInstance made(TaskGraph graph, const TaskGraphMachine& machine) {
+  auto workload = make_instance(std::move(graph), machine);
   INFO(workload.status().message());
   REQUIRE(workload.ok());
   return std::move(workload).value();
@@ -24,7 +24,7 @@ Workload made(TaskGraph graph, const TaskGraphMachine& machine) {
 
 }  // namespace
 
-Workload make_hand_workload(const CostRows& costs, const CommEdges& edges) {
+ProblemInstance make_hand_instance(const CostRows& costs, const CommEdges& edges) {
   const size_t devices = costs.at(0).size();
   TaskGraph graph;
   graph.name = "hand";
@@ -49,8 +49,8 @@ Workload make_hand_workload(const CostRows& costs, const CommEdges& edges) {
   return made(std::move(graph), {});
 }
 
-Workload heft_paper() {
-  return make_hand_workload({{14, 16, 9},
+ProblemInstance heft_paper() {
+  return make_hand_instance({{14, 16, 9},
                              {13, 19, 18},
                              {11, 13, 19},
                              {13, 8, 17},
@@ -77,8 +77,8 @@ Workload heft_paper() {
                              {9, 10, 13}});
 }
 
-Workload peft_paper() {
-  return make_hand_workload({{22, 21, 36},
+ProblemInstance peft_paper() {
+  return make_hand_instance({{22, 21, 36},
                              {22, 18, 18},
                              {32, 27, 43},
                              {7, 10, 4},
@@ -105,8 +105,8 @@ Workload peft_paper() {
                              {9, 10, 7}});
 }
 
-Workload generated(const Shape& shape, size_t devices, double ccr, double restricted, uint64_t seed,
-                   bool identical) {
+ProblemInstance generated(const Shape& shape, size_t devices, double ccr, double restricted,
+                          uint64_t seed, bool identical) {
   GenerateOptions options;
   options.shape = shape.name;
   options.tasks = shape.tasks;

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "schedulers/workload.h"
+#include "schedulers/problem_instance.h"
 
 namespace dfsim::testing {
 
@@ -12,19 +12,19 @@ using CostRows = std::vector<std::vector<double>>;            // -1 = cannot run
 using CommEdges = std::vector<std::tuple<int, int, double>>;  // from, to (numbered from 1), delay
 
 // Devices P1, P2, ...; tasks named "1", "2", ...
-Workload make_hand_workload(const CostRows& costs, const CommEdges& edges);
+ProblemInstance make_hand_instance(const CostRows& costs, const CommEdges& edges);
 
 // Topcuoglu, Hariri, Wu 2002, figures 2 and 3.
-Workload heft_paper();
+ProblemInstance heft_paper();
 // Arabnejad, Barbosa 2014, figure 1.
-Workload peft_paper();
+ProblemInstance peft_paper();
 
 // A generated workload; `devices` columns, or identical ones when `identical`.
 struct Shape {
   const char* name;
   size_t tasks;
 };
-Workload generated(const Shape& shape, size_t devices, double ccr, double restricted, uint64_t seed,
-                   bool identical = false);
+ProblemInstance generated(const Shape& shape, size_t devices, double ccr, double restricted,
+                          uint64_t seed, bool identical = false);
 
 }  // namespace dfsim::testing

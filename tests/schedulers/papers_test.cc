@@ -20,7 +20,7 @@ namespace {
 // device, start, finish per task, in units.
 using Slots = std::map<int, std::tuple<int, int, int>>;
 
-Schedule plan(const Workload& workload, const std::string& policy) {
+Schedule plan(const ProblemInstance& workload, const std::string& policy) {
   const PolicyRegistry registry;
   const auto info = registry.find(policy);
   INFO(info.status().message());
@@ -32,11 +32,11 @@ Schedule plan(const Workload& workload, const std::string& policy) {
   return std::move(schedule).value();
 }
 
-double makespan(const Workload& workload, const std::string& policy) {
+double makespan(const ProblemInstance& workload, const std::string& policy) {
   return static_cast<double>(plan(workload, policy).planned_makespan_ns) / kNsPerFileUnit;
 }
 
-Slots slots(const Workload& workload, const Schedule& schedule) {
+Slots slots(const ProblemInstance& workload, const Schedule& schedule) {
   Slots result;
   for (size_t i = 0; i < schedule.placements.size(); ++i) {
     const Placement& place = schedule.placements[i];
@@ -66,7 +66,7 @@ const Slots kPeftSchedule = {
 }  // namespace
 
 TEST_CASE("HEFT paper: HEFT 80 and CPoP 86, with its ranks and schedule") {
-  const Workload workload = heft_paper();
+  const ProblemInstance workload = heft_paper();
   CHECK(makespan(workload, "heft") == 80);
   CHECK(makespan(workload, "cpop") == 86);
   CHECK(slots(workload, plan(workload, "heft")) == kHeftSchedule);
@@ -82,7 +82,7 @@ TEST_CASE("HEFT paper: HEFT 80 and CPoP 86, with its ranks and schedule") {
 }
 
 TEST_CASE("PEFT paper: PEFT 122 and HEFT 133, with its ranks, table and schedule") {
-  const Workload workload = peft_paper();
+  const ProblemInstance workload = peft_paper();
   CHECK(makespan(workload, "peft") == 122);
   CHECK(makespan(workload, "heft") == 133);
   CHECK(slots(workload, plan(workload, "peft")) == kPeftSchedule);
@@ -108,7 +108,7 @@ TEST_CASE("the shared copy of the papers' examples agrees") {
     for (const auto& edge : example.at("C")) {
       edges.emplace_back(edge[0], edge[1], edge[2]);
     }
-    const Workload workload = make_hand_workload(example.at("W").get<CostRows>(), edges);
+    const ProblemInstance workload = make_hand_instance(example.at("W").get<CostRows>(), edges);
     for (const auto& [policy, expected] : example.at("expected").items()) {
       std::string name = policy;
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -141,8 +141,8 @@ TEST_CASE("DONF: priorities and device choice by hand") {
   // comes at 4 + 1 = 5, 5 + 2 = 7: P2. At 6 task 3 ends, at 7 task 4. Task 5 is ready at 7: P1:
   // data of 4 comes at 7 + 2, 9 + 1 = 10; P2: data of 3 comes at 7 + 9 (it only starts to move
   // now): P1.
-  const Workload workload =
-      make_hand_workload({{4, 5}, {3, 4}, {2, 1}, {2, 2}, {1, 1}},
+  const ProblemInstance workload =
+      make_hand_instance({{4, 5}, {3, 4}, {2, 1}, {2, 2}, {1, 1}},
                          {{1, 3, 6}, {1, 4, 1}, {2, 4, 1}, {3, 5, 9}, {4, 5, 2}});
   CHECK(slots(workload, plan(workload, "donf")) ==
         Slots{{1, {1, 0, 4}}, {2, {2, 0, 4}}, {3, {1, 4, 6}}, {4, {2, 5, 7}}, {5, {1, 9, 10}}});

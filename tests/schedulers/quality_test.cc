@@ -79,7 +79,7 @@ std::map<size_t, double> mean_gaps(const std::vector<Instance>& instances, const
   for (const Instance& instance : instances) {
     auto graph = read_task_graph(instance.file);
     REQUIRE(graph.ok());
-    auto workload = make_workload(std::move(graph).value(), {.processors = instance.processors});
+    auto workload = make_instance(std::move(graph).value(), {.processors = instance.processors});
     REQUIRE(workload.ok());
     const auto schedule = plan_with(**registry.find(policy), workload->problem(1), options);
     INFO(policy << " on " << instance.file << " " << schedule.status().message());
@@ -177,7 +177,7 @@ TEST_CASE("the Auckland examples: optimal schedules of 7 to 11 nodes") {
     for (const size_t processors : {2, 4}) {
       auto graph = read_task_graph((oracles() / "sinnen_dot" / (name + ".dot")).string());
       REQUIRE(graph.ok());
-      const auto workload = make_workload(std::move(graph).value(), {.processors = processors});
+      const auto workload = make_instance(std::move(graph).value(), {.processors = processors});
       REQUIRE(workload.ok());
       const auto schedule = plan_with(**registry.find("optimal"), workload->problem());
       INFO(name << " on " << processors << " " << schedule.status().message());
@@ -194,11 +194,11 @@ TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing come
   size_t count = 0;
   const PolicyRegistry registry;
   PolicyOptions budget;
-  budget.iterations = 5'000;
+  budget.iterations = 20'000;
   for (const char* shape : {"layered", "random", "fork-join", "tree", "in-tree", "cholesky"}) {
     for (const double ccr : {0.1, 1.0, 10.0}) {
       for (const bool identical : {false, true}) {
-        const Workload workload = generated({shape, 9}, 2, ccr, 0.0, 17, identical);
+        const ProblemInstance workload = generated({shape, 9}, 2, ccr, 0.0, 17, identical);
         const auto best = plan_with(**registry.find("optimal"), workload.problem());
         REQUIRE(best.ok());
         CHECK(check_schedule(workload.problem(), *best) == "");
@@ -228,7 +228,7 @@ TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing come
 TEST_CASE("optimal equals exhaustive search on tiny graphs") {
   // Every assignment of devices and every topological order, appended.
   for (uint64_t seed = 1; seed <= 12; ++seed) {
-    const Workload workload = generated({"random", 5}, 2, 2.0, 0.3, seed);
+    const ProblemInstance workload = generated({"random", 5}, 2, 2.0, 0.3, seed);
     const auto problem = workload.problem();
     const TaskView view(problem);
     std::vector<TaskId> order;

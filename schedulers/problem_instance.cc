@@ -1,4 +1,4 @@
-#include "schedulers/workload.h"
+#include "schedulers/problem_instance.h"
 
 #include <fmt/format.h>
 
@@ -58,18 +58,18 @@ Platform star(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, T
   return platform;
 }
 
-Status finish(Workload& workload, TaskGraph& task_graph) {
-  workload.graph_name = task_graph.name;
-  workload.graph = std::move(task_graph.graph);
-  workload.unitless = !task_graph.has_unit;
-  workload.delays = task_graph.comm == CommKind::kDelay;
-  DFSIM_ASSIGN_OR_RETURN(workload.comm, make_comm_model(workload.platform));
+Status finish(ProblemInstance& instance, TaskGraph& task_graph) {
+  instance.graph_name = task_graph.name;
+  instance.graph = std::move(task_graph.graph);
+  instance.unitless = !task_graph.has_unit;
+  instance.delays = task_graph.comm == CommKind::kDelay;
+  DFSIM_ASSIGN_OR_RETURN(instance.comm, make_comm_model(instance.platform));
   return ok_status();
 }
 
 }  // namespace
 
-StatusOr<Workload> make_workload(TaskGraph task_graph, const TaskGraphMachine& machine) {
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMachine& machine) {
   std::vector<TaskGraphDevice> devices = task_graph.devices;
   std::vector<size_t> columns;
   if (!devices.empty()) {
@@ -99,17 +99,17 @@ StatusOr<Workload> make_workload(TaskGraph task_graph, const TaskGraphMachine& m
   const double rate = delays                       ? kBytesPerNs
                       : task_graph.bytes_per_s > 0 ? task_graph.bytes_per_s
                                                    : machine.bytes_per_s;
-  Workload workload;
-  workload.platform = star(devices, rate, task_graph.latency_ns);
-  workload.hardware_name = fmt::format("{} {}processors", devices.size(),
+  ProblemInstance instance;
+  instance.platform = star(devices, rate, task_graph.latency_ns);
+  instance.hardware_name = fmt::format("{} {}processors", devices.size(),
                                        task_graph.devices.empty() ? "identical " : "");
-  workload.platform.name = workload.hardware_name;
-  workload.costs = cost_table(task_graph, columns);
-  DFSIM_RETURN_IF_ERROR(finish(workload, task_graph));
-  return workload;
+  instance.platform.name = instance.hardware_name;
+  instance.costs = cost_table(task_graph, columns);
+  DFSIM_RETURN_IF_ERROR(finish(instance, task_graph));
+  return instance;
 }
 
-StatusOr<Workload> make_workload(TaskGraph task_graph, Platform platform) {
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, Platform platform) {
   if (task_graph.comm == CommKind::kDelay && task_graph.graph.edge_count() > 0) {
     return invalid_input(fmt::format(
         "{}: its edges are delays between processors, which a hardware file's links cannot give; "
@@ -131,12 +131,12 @@ StatusOr<Workload> make_workload(TaskGraph task_graph, Platform platform) {
                       printable(platform.name)));
     }
   }
-  Workload workload;
-  workload.hardware_name = platform.name;
-  workload.costs = cost_table(task_graph, columns);
-  workload.platform = std::move(platform);
-  DFSIM_RETURN_IF_ERROR(finish(workload, task_graph));
-  return workload;
+  ProblemInstance instance;
+  instance.hardware_name = platform.name;
+  instance.costs = cost_table(task_graph, columns);
+  instance.platform = std::move(platform);
+  DFSIM_RETURN_IF_ERROR(finish(instance, task_graph));
+  return instance;
 }
 
 }  // namespace dfsim

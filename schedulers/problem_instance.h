@@ -1,5 +1,6 @@
-// Workload: a scheduling problem that owns its parts: graph, costs, platform, communication model.
-// What `dfsim compare` compares on; sources are task graphs (here) and lowered models (cli/).
+// ProblemInstance: a scheduling problem that owns its parts: graph, costs, platform, communication
+// model. What `dfsim compare` compares on; sources are task graphs (here) and lowered models
+// (cli/).
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace dfsim {
 
-struct Workload {
+struct ProblemInstance {
   std::string graph_name;
   std::string hardware_name;
   ExecGraph graph;
@@ -37,12 +38,12 @@ struct TaskGraphMachine {
 // The platform is the file's own device table, or `processors` identical devices, all joined by
 // contention-free links. Errors (kInvalidInput): the file says neither how many devices there are
 // nor the caller; or both, and they differ; over 1024 devices.
-StatusOr<Workload> make_workload(TaskGraph task_graph, const TaskGraphMachine& machine);
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMachine& machine);
 
 // The task graph on a given platform: a graph with one column runs equally fast on all devices;
 // columns are matched to devices by name, then by order when the counts are equal. Data moves over
 // the platform's links. Error (kInvalidInput): columns and devices cannot be matched; edges are
 // delays, which say nothing about links.
-StatusOr<Workload> make_workload(TaskGraph task_graph, Platform platform);
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, Platform platform);
 
 }  // namespace dfsim
