@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graphs/ops/infer.h"
 
@@ -173,10 +174,7 @@ namespace {
 class WorkloadMaker {
  public:
   explicit WorkloadMaker(const Graph& graph)
-      : graph_(graph),
-        data_of_(graph.tensor_count()),
-        weight_seen_(graph.tensor_count(), false),
-        leaves_(graph.tensor_count(), false) {}
+      : graph_(graph), data_of_(graph.tensor_count()), leaves_(graph.tensor_count(), false) {}
 
   StatusOr<Workload> run() {
     builder_.reserve(graph_.op_count(), graph_.op_count() * 2);
@@ -228,11 +226,10 @@ class WorkloadMaker {
 
   Bytes take_weight(TensorId id) {
     const Tensor& tensor = graph_.tensor(id);
-    if (tensor.role == TensorRole::kActivation || weight_seen_[id.index()] ||
-        !tensor.shape.is_static()) {
+    if (tensor.role == TensorRole::kActivation || !tensor.shape.is_static() ||
+        !seen_weights_.insert(tensor.storage_key != 0 ? tensor.storage_key : ~id.value()).second) {
       return 0;
     }
-    weight_seen_[id.index()] = true;
     workload_.weight_bytes += tensor.bytes().value();
     return tensor.bytes().value();
   }
@@ -268,7 +265,7 @@ class WorkloadMaker {
   Workload workload_;
   ExecGraphBuilder builder_;
   std::vector<DataId> data_of_;
-  std::vector<bool> weight_seen_;
+  std::unordered_set<uint32_t> seen_weights_;  // storage keys; ~id for bytes of its own
   std::vector<bool> leaves_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> rows_by_hash_;
 };

@@ -36,6 +36,9 @@ struct Tensor {
   bool data_dependent = false;
   Shape shape;
   OpId producer;  // none for inputs, weights and initial constants
+  // Weights with the same key are the same bytes seen through another layout (a tied embedding and
+  // its transpose). 0 = bytes of its own.
+  uint32_t storage_key = 0;
 
   // Bytes of the elements; only when the shape is static.
   Count bytes() const { return dtype_bytes(dtype, shape.elements()); }

@@ -55,21 +55,32 @@ Status infer_cast_like(InferContext& context) {
   return ok_status();
 }
 
+// Whether values are dropped at all: in training mode, with a ratio that is not 0.
+bool drops_values(const InferContext& context) {
+  const ConstValue* ratio = context.value(1);
+  const ConstValue* training = context.value(2);
+  const auto is = [](const ConstValue* value, double number) {
+    return value != nullptr && value->size() == 1 && value->as_double(0) == number;
+  };
+  return context.has_input(2) && !is(training, 0) && !is(ratio, 0);
+}
+
 // Y and, when asked for, the mask.
 Status infer_dropout(InferContext& context) {
   context.set_output(0, context.dtype(0), context.shape(0));
   context.set_output(1, context.version() >= 10 ? DType::kBool : context.dtype(0),
                      context.shape(0));
+  if (!drops_values(context)) {
+    context.set_class(OpClass::kView);
+  }
   return ok_status();
 }
 
-// Inference leaves the values alone; only training multiplies by a mask.
 void work_dropout(WorkContext& context) {
-  const ConstValue* training = context.value(2);
-  if (training != nullptr && training->size() == 1 && training->as_int(0) != 0) {
-    context.add_flops(context.first_output().shape.elements(), 2);
-  } else {
+  if (context.op().op_class == OpClass::kView) {
     context.set_no_traffic();
+  } else {
+    context.add_flops(context.first_output().shape.elements(), 2);
   }
 }
 

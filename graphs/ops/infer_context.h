@@ -40,6 +40,8 @@ class InferContext {
   // Also sets dtype and shape from the value.
   void set_value(size_t i, ConstValue value);
   void mark_data_dependent(size_t i);
+  // For ops whose attributes decide about their class (Dropout does nothing in inference).
+  void set_class(OpClass op_class) { builder_.op(op_).op_class = op_class; }
   const Shape& output_shape(size_t i) const;
   DType output_dtype(size_t i) const;
 

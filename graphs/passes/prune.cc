@@ -30,10 +30,26 @@ bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& cons
   return values_known || (inputs_constant && shapes_known);
 }
 
+// For each tensor the weight whose bytes it shows, itself when it owns them.
+std::vector<TensorId> storage_roots(const Graph& graph) {
+  std::vector<TensorId> roots(graph.tensor_count());
+  for (size_t t = 0; t < roots.size(); ++t) {
+    roots[t] = TensorId(t);
+  }
+  for (const Op& op : graph.ops()) {
+    const bool layout_only = op.op_class == OpClass::kView || op.op_type == "Transpose";
+    if (layout_only && op.inputs[0].valid() && op.outputs[0].valid()) {
+      roots[op.outputs[0].index()] = roots[op.inputs[0].index()];
+    }
+  }
+  return roots;
+}
+
 // Rebuilds a graph from the ops to keep and the tensors they touch.
 class Rebuilder {
  public:
-  explicit Rebuilder(const Graph& graph) : graph_(graph), new_ids_(graph.tensor_count()) {
+  explicit Rebuilder(const Graph& graph)
+      : graph_(graph), roots_(storage_roots(graph)), new_ids_(graph.tensor_count()) {
     builder_.info() = graph.info();
   }
 
@@ -73,6 +89,9 @@ class Rebuilder {
     if (constant && tensor.role == TensorRole::kActivation) {
       tensor.role = graph_.constant(id) != nullptr ? TensorRole::kConstant : TensorRole::kWeight;
     }
+    if (tensor.role == TensorRole::kWeight && tensor.storage_key == 0) {
+      tensor.storage_key = roots_[id.index()].value() + 1;
+    }
     new_id = builder_.add_tensor(std::move(tensor));
     if (const ConstValue* value = graph_.constant(id)) {
       builder_.set_constant(new_id, *value);
@@ -81,6 +100,7 @@ class Rebuilder {
   }
 
   const Graph& graph_;
+  std::vector<TensorId> roots_;
   GraphBuilder builder_;
   std::vector<TensorId> new_ids_;
 };
