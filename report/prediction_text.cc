@@ -32,13 +32,13 @@ std::string dims_text(const Prediction& prediction) {
 
 std::string memory_text(const Prediction& prediction) {
   std::string text = fmt::format(
-      "{} = {} weights + {} inputs + {} activations at the peak",
+      "{} = {} weights + {} inputs + {} peak activations",
       format_bytes(prediction.peak_memory_bytes), format_bytes(prediction.weight_bytes),
       format_bytes(prediction.input_bytes), format_bytes(prediction.peak_activation_bytes));
   if (prediction.memory_bytes > 0 && prediction.peak_memory_bytes > prediction.memory_bytes) {
     text += fmt::format("; MORE than the device's {}", format_bytes(prediction.memory_bytes));
   } else if (prediction.memory_bytes > 0) {
-    text += fmt::format(" ({} of {})",
+    text += fmt::format(", {} of {}",
                         percent(static_cast<double>(prediction.peak_memory_bytes) /
                                 static_cast<double>(prediction.memory_bytes)),
                         format_bytes(prediction.memory_bytes));
@@ -125,12 +125,9 @@ std::string limit_text(const Prediction& prediction) {
   const auto latency = static_cast<double>(prediction.latency_ns);
   const double busy = static_cast<double>(prediction.device_busy_ns) / latency;
   const double host = static_cast<double>(prediction.host_busy_ns) / latency;
-  const std::string facts =
-      fmt::format("device busy {}, host dispatching {}", percent(busy), percent(host));
-  return busy >= host ? facts + ": the device sets the pace"
-                      : facts +
-                            ": the host sets the pace (larger batch, fusion or a CUDA graph "
-                            "would help)";
+  const std::string facts = fmt::format("(device busy {}, host {})", percent(busy), percent(host));
+  return busy >= host ? "the device " + facts
+                      : "the host " + facts + "; larger batches, fusion or a CUDA graph would help";
 }
 
 }  // namespace

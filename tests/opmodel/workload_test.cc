@@ -1,0 +1,137 @@
+#include "opmodel/workload.h"
+
+#include <catch2/catch.hpp>
+
+#include "graphs/ops/infer.h"
+#include "graphs/passes/prune.h"
+#include "opmodel/sol.h"
+
+namespace dfsim {
+namespace {
+
+TensorId tensor(GraphBuilder& builder, const std::string& name, TensorRole role, Shape shape) {
+  Tensor added;
+  added.name = name;
+  added.dtype = DType::kFloat32;
+  added.role = role;
+  added.shape = std::move(shape);
+  return builder.add_tensor(std::move(added));
+}
+
+TensorId op(GraphBuilder& builder, const std::string& type, std::vector<TensorId> inputs,
+            const std::string& output) {
+  Op added;
+  added.op_type = type;
+  added.version = 17;
+  added.inputs = std::move(inputs);
+  added.outputs = {builder.tensor_by_name(output)};
+  REQUIRE(builder.add_op(std::move(added)).ok());
+  return builder.find_tensor(output);
+}
+
+Workload workload_of(GraphBuilder& builder) {
+  REQUIRE(infer_shapes(builder, {}).ok());
+  const auto graph = builder.build();
+  REQUIRE(graph.ok());
+  const auto pruned = prune(*graph);
+  REQUIRE(pruned.ok());
+  auto workload = make_workload(pruned->graph);
+  REQUIRE(workload.ok());
+  return std::move(*workload);
+}
+
+TEST_CASE("equal ops share a cost row, different shapes do not") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
+  builder.mark_input(x);
+  const TensorId a = op(builder, "Relu", {x}, "a");
+  const TensorId b = op(builder, "Relu", {a}, "b");
+  const TensorId c = op(builder, "Transpose", {b}, "c");
+  builder.mark_output(op(builder, "Relu", {c}, "d"));
+  const Workload workload = workload_of(builder);
+  REQUIRE(workload.graph.task_count() == 4);
+  CHECK(workload.rows.size() == 3);
+  CHECK(workload.graph.cost_row(TaskId(0)) == workload.graph.cost_row(TaskId(1)));
+  CHECK(workload.graph.cost_row(TaskId(0)) != workload.graph.cost_row(TaskId(3)));
+  CHECK(workload.rows[1].attributes == "perm=1,0");
+}
+
+TEST_CASE("readers of a view read the data it shows") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
+  builder.mark_input(x);
+  const TensorId a = op(builder, "Relu", {x}, "a");
+  const TensorId flat = op(builder, "Flatten", {a}, "flat");
+  builder.mark_output(op(builder, "Sigmoid", {flat}, "y"));
+  const Workload workload = workload_of(builder);
+  REQUIRE(workload.graph.task_count() == 2);
+  REQUIRE(workload.graph.edge_count() == 1);
+  CHECK(workload.graph.edges()[0].from == TaskId(0));
+  CHECK(workload.graph.edges()[0].to == TaskId(1));
+  CHECK(workload.graph.edge_bytes(workload.graph.edges()[0]) == 24);
+}
+
+TEST_CASE("a view that leaves the graph keeps its source alive") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
+  builder.mark_input(x);
+  const TensorId a = op(builder, "Relu", {x}, "a");
+  builder.mark_output(op(builder, "Flatten", {a}, "flat"));
+  const Workload workload = workload_of(builder);
+  REQUIRE(workload.graph.data_count() == 1);
+  CHECK(workload.graph.data_is_output(DataId(0)));
+}
+
+TEST_CASE("a weight counts once, with its first reader, also through a transpose") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 4});
+  const TensorId w = tensor(builder, "w", TensorRole::kWeight, {8, 4});
+  builder.mark_input(x);
+  const TensorId wt = op(builder, "Transpose", {w}, "wt");
+  const TensorId h = op(builder, "MatMul", {x, wt}, "h");
+  const TensorId back = op(builder, "MatMul", {h, w}, "back");
+  builder.mark_output(op(builder, "MatMul", {back, wt}, "y"));
+  const Workload workload = workload_of(builder);
+  REQUIRE(workload.graph.task_count() == 3);
+  CHECK(workload.weight_bytes == 8 * 4 * 4);
+  CHECK(workload.graph.resident_bytes(TaskId(0)) == 128);
+  CHECK(workload.graph.resident_bytes(TaskId(1)) == 0);
+  CHECK(workload.graph.resident_bytes(TaskId(2)) == 0);
+}
+
+TEST_CASE("canonical attributes of a convolution are complete, whatever the file leaves out") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1, 3, 8, 8});
+  const TensorId w = tensor(builder, "w", TensorRole::kWeight, {16, 3, 3, 3});
+  builder.mark_input(x);
+  const TensorId y = op(builder, "Conv", {x, w}, "y");
+  builder.op(OpId(0)).attributes.set("auto_pad", std::string("SAME_UPPER"));
+  builder.op(OpId(0)).attributes.set("strides", std::vector<int64_t>{2, 2});
+  builder.mark_output(y);
+  const Workload workload = workload_of(builder);
+  // 8 -> 4 with stride 2 and kernel 3 needs 3 * 2 + 3 - 8 = 1 row, put at the end.
+  CHECK(workload.rows[0].attributes ==
+        "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,1,1;strides=2,2");
+}
+
+TEST_CASE("the cost table has every row on every device") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1000});
+  builder.mark_input(x);
+  builder.mark_output(op(builder, "Relu", {x}, "y"));
+  const Workload workload = workload_of(builder);
+  Platform platform;
+  for (const double bandwidth : {1e9, 2e9}) {
+    DeviceSpec device;
+    device.peaks = {{DType::kFloat32, 1e12, 0}};
+    device.memory_bytes_per_s = bandwidth;
+    platform.devices.push_back(device);
+  }
+  const auto table = make_cost_table(workload.rows, platform, *make_sol_model());
+  REQUIRE(table.ok());
+  CHECK(table->time_ns(0, DeviceId(size_t{0})) == 8000);
+  CHECK(table->time_ns(0, DeviceId(1)) == 4000);
+}
+
+}  // namespace
+}  // namespace dfsim
