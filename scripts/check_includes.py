@@ -52,6 +52,7 @@ THIRD_PARTY = [
     (r"simdjson\.h$", ["datasets/*.cc"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
     (r"boost/", ["graphs/algorithms/*.cc"]),
+    (r"coin/", ["schedulers/*.cc"]),
     (r"CLI/", ["cli/*"]),
     (
         r"nlohmann/",
