@@ -1,0 +1,57 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace dfsim::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kQuietTime{1};
+constexpr std::chrono::milliseconds kRefresh{200};
+constexpr size_t kMaxStageChars = 60;
+
+}  // namespace
+
+Progress::Progress(bool quiet) {
+  if (!quiet && ::isatty(STDERR_FILENO) != 0) {
+    watcher_ = std::thread([this] { watch(); });
+  }
+}
+
+Progress::~Progress() {
+  if (watcher_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    watcher_.join();
+  }
+}
+
+void Progress::stage(std::string what) {
+  const std::lock_guard lock(mutex_);
+  stage_ = std::move(what);
+}
+
+void Progress::watch() {
+  const Clock::time_point start = Clock::now();
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, kQuietTime, [this] { return done_; })) {
+    return;
+  }
+  do {
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+    fmt::print(stderr, "\r\x1b[K{} ({} s)", stage_.substr(0, kMaxStageChars), seconds);
+    std::fflush(stderr);
+  } while (!changed_.wait_for(lock, kRefresh, [this] { return done_; }));
+  fmt::print(stderr, "\r\x1b[K");
+}
+
+}  // namespace dfsim::cli
