@@ -31,19 +31,18 @@ std::string dims_text(const Prediction& prediction) {
 }
 
 std::string memory_text(const Prediction& prediction) {
-  std::string text = fmt::format(
-      "{} = {} weights + {} inputs + {} peak activations",
-      format_bytes(prediction.peak_memory_bytes), format_bytes(prediction.weight_bytes),
-      format_bytes(prediction.input_bytes), format_bytes(prediction.peak_activation_bytes));
+  std::string total = format_bytes(prediction.peak_memory_bytes);
   if (prediction.memory_bytes > 0 && prediction.peak_memory_bytes > prediction.memory_bytes) {
-    text += fmt::format("; MORE than the device's {}", format_bytes(prediction.memory_bytes));
+    total += fmt::format(" (MORE than the device's {})", format_bytes(prediction.memory_bytes));
   } else if (prediction.memory_bytes > 0) {
-    text += fmt::format(", {} of {}",
-                        percent(static_cast<double>(prediction.peak_memory_bytes) /
-                                static_cast<double>(prediction.memory_bytes)),
-                        format_bytes(prediction.memory_bytes));
+    total += fmt::format(" ({} of {})",
+                         percent(static_cast<double>(prediction.peak_memory_bytes) /
+                                 static_cast<double>(prediction.memory_bytes)),
+                         format_bytes(prediction.memory_bytes));
   }
-  return text;
+  return fmt::format("{} = {} weights + {} inputs + {} activations", total,
+                     format_bytes(prediction.weight_bytes), format_bytes(prediction.input_bytes),
+                     format_bytes(prediction.peak_activation_bytes));
 }
 
 std::string shares_text(std::string_view title, const std::vector<Share>& shares) {
@@ -127,7 +126,7 @@ std::string limit_text(const Prediction& prediction) {
   const double host = static_cast<double>(prediction.host_busy_ns) / latency;
   const std::string facts = fmt::format("(device busy {}, host {})", percent(busy), percent(host));
   return busy >= host ? "the device " + facts
-                      : "the host " + facts + "; larger batches, fusion or a CUDA graph would help";
+                      : "the host " + facts + "; try larger batches, fusion, CUDA graphs";
 }
 
 }  // namespace

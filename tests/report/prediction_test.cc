@@ -79,6 +79,10 @@ TEST_CASE("the CSV has one row per executed op and quotes what needs it") {
 TEST_CASE("the summary fits 100 columns, also with long names") {
   Prediction prediction = small_prediction().prediction;
   prediction.ops[0].name = std::string(300, 'n');
+  prediction.host_busy_ns = prediction.latency_ns;  // the longest reason
+  prediction.weight_bytes = 123'456'789'000;
+  prediction.peak_memory_bytes = 234'567'890'000;
+  prediction.memory_bytes = 85'899'345'920;
   const std::string text = summary_text(prediction);
   size_t start = 0;
   for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Checks that what the README and docs/ show is what dfsim prints.
+
+A fenced block marked `console` holds commands and their output. A line that begins with
+`$ ./dfsim` is run in the root of the sources; the lines up to the next command or the end of the
+block are its output. A line that is only `...` stands for any lines that are left out.
+
+usage: run_docs.py DFSIM             check all blocks
+       run_docs.py --update DFSIM    write the outputs anew (what `...` left out stays left out by
+                                     keeping as many first lines as before)
+"""
+
+import difflib
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+from run_golden import ROOT, clean_environment
+
+PROMPT = "$ ./dfsim "
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TIMEOUT_S = 120
+
+
+def output_of(program, line):
+    result = subprocess.run(
+        [program, *shlex.split(line[len(PROMPT):])], cwd=ROOT, env=clean_environment(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        timeout=TIMEOUT_S, check=False)
+    return result.stdout.decode("utf-8").splitlines()
+
+
+def commands_of(block):
+    """(command line, shown output lines) of each command in a block."""
+    found = []
+    for line in block.splitlines():
+        if line.startswith(PROMPT):
+            found.append((line, []))
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+def trimmed(lines):
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
+
+
+def matches(shown, actual):
+    pattern = "".join("(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in shown)
+    return re.fullmatch(pattern, "".join(line + "\n" for line in actual)) is not None
+
+
+def updated(shown, actual):
+    if "..." not in shown:
+        return actual
+    return actual[: shown.index("...")] + ["..."]
+
+
+def process(path, program, update):
+    """Returns the number of outputs that differ; rewrites the file under --update."""
+    failures = 0
+    text = path.read_text(encoding="utf-8")
+
+    def replace(match):
+        nonlocal failures
+        lines = []
+        for command, shown in commands_of(match.group(1)):
+            shown, actual = trimmed(shown), trimmed(output_of(program, command))
+            if not matches(shown, actual):
+                failures += 1
+                if not update:
+                    print(f"{path.relative_to(ROOT)}: {command}: shows something else:")
+                    print("\n".join(list(difflib.unified_diff(
+                        shown, actual, "shown", "printed", lineterm=""))[:60]))
+            lines += [command] + (updated(shown, actual) if update else shown)
+        return "```console\n" + "".join(line + "\n" for line in lines) + "```"
+
+    new_text = BLOCK.sub(replace, text)
+    if update and new_text != text:
+        path.write_text(new_text, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: updated")
+    return failures
+
+
+def main():
+    arguments = sys.argv[1:]
+    update = arguments[:1] == ["--update"]
+    program = str(pathlib.Path(arguments[-1]).resolve())
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    blocks = sum(len(BLOCK.findall(p.read_text(encoding="utf-8"))) for p in pages)
+    failures = sum(process(page, program, update) for page in pages)
+    print(f"{blocks} blocks, {failures} outputs differ")
+    return 1 if blocks == 0 or (failures and not update) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
