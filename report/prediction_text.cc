@@ -33,7 +33,7 @@ std::string dims_text(const Prediction& prediction) {
 std::string memory_text(const Prediction& prediction) {
   std::string total = format_bytes(prediction.peak_memory_bytes);
   if (prediction.memory_bytes > 0 && prediction.peak_memory_bytes > prediction.memory_bytes) {
-    total += fmt::format(" (MORE than the device's {})", format_bytes(prediction.memory_bytes));
+    total += fmt::format(" (MORE than its {})", format_bytes(prediction.memory_bytes));
   } else if (prediction.memory_bytes > 0) {
     total += fmt::format(" ({} of {})",
                          percent(static_cast<double>(prediction.peak_memory_bytes) /
@@ -126,7 +126,7 @@ std::string limit_text(const Prediction& prediction) {
   const double host = static_cast<double>(prediction.host_busy_ns) / latency;
   const std::string facts = fmt::format("(device busy {}, host {})", percent(busy), percent(host));
   return busy >= host ? "the device " + facts
-                      : "the host " + facts + "; try larger batches, fusion, CUDA graphs";
+                      : "the host " + facts + "; try larger batches or CUDA graphs";
 }
 
 }  // namespace

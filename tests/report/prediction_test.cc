@@ -96,7 +96,7 @@ TEST_CASE("the summary fits 100 columns, also with long names") {
 TEST_CASE("what does not fit the device is said") {
   Prediction prediction = small_prediction().prediction;
   prediction.memory_bytes = 100;
-  CHECK(summary_text(prediction).find("MORE than the device's 100 B") != std::string::npos);
+  CHECK(summary_text(prediction).find("MORE than its 100 B") != std::string::npos);
 }
 
 TEST_CASE("unresolved ops are listed, never silent") {
