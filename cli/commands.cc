@@ -10,6 +10,7 @@ void register_commands(Registrar& registrar) {
       register_hardware,
       register_inspect,
       register_predict,
+      register_profiles,
       register_version,
   };
   for (const auto& register_command : kCommands) {

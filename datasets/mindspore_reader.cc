@@ -263,7 +263,7 @@ class MindsporeImporter : public Importer {
           std::filesystem::path(run.framework_file).parent_path().filename().string();
       common.network = profile.intern(run.network.empty() ? folder : run.network);
       common.batch = run.batch;
-      set_origin(profile, options, "Ascend", "mindspore", "", &common);
+      set_origin(profile, options, "Ascend 910", "mindspore", "", &common);
       common.timing = TimingKind::kKernelOnly;
       common.provenance = profile.intern("MindSpore profiler");
       DFSIM_RETURN_IF_ERROR(RunReader(sink, drops, common).read(run));

@@ -1,0 +1,312 @@
+// dfsim profiles: imports other tools' measurements, validates profiles, says what they hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "datasets/importer.h"
+#include "datasets/profile_io.h"
+#include "datasets/profile_stats.h"
+
+namespace dfsim::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ProfilesOptions {
+  std::vector<std::string> files;
+  std::string format = "dfsim";
+  std::string output = "-";
+  std::string device;  // check: the only one that may be there
+  ImportOptions origin;
+  bool json = false;
+};
+
+// A file may hold bytes that are no UTF-8.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json drops_json(const DropReport& drops) {
+  Json reasons = Json::object();
+  for (int i = 0; i < kDropReasonCount; ++i) {
+    const auto reason = static_cast<DropReason>(i);
+    reasons[std::string(drop_reason_name(reason))] = drops.count(reason);
+  }
+  Json first = Json::array();
+  for (const DropReport::Entry& entry : drops.entries()) {
+    first.push_back({{"file", entry.file},
+                     {"row", entry.row},
+                     {"reason", drop_reason_name(entry.reason)},
+                     {"message", entry.message}});
+  }
+  return {{"total", drops.total()}, {"reasons", reasons}, {"first", first}};
+}
+
+std::string drops_text(const DropReport& drops) {
+  std::string text = fmt::format("rows left out: {}\n", drops.summary());
+  for (const DropReport::Entry& entry : drops.entries()) {
+    text += fmt::format("  {}:{}: {}: {}\n", entry.file, entry.row, drop_reason_name(entry.reason),
+                        printable(entry.message, 200));
+  }
+  if (drops.total() > static_cast<int64_t>(drops.entries().size())) {
+    text += fmt::format("  and {} more\n",
+                        drops.total() - static_cast<int64_t>(drops.entries().size()));
+  }
+  return text;
+}
+
+std::vector<std::string> devices_of(const Profile& profile) {
+  std::set<std::string> devices;
+  for (const ProfileRow& row : profile.rows()) {
+    devices.insert(profile.text(row.device));
+  }
+  return {devices.begin(), devices.end()};
+}
+
+Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
+  DropReport drops;
+  DFSIM_ASSIGN_OR_RETURN(const Profile profile,
+                         import_profiles(options.format, options.files, options.origin, &drops));
+  DFSIM_RETURN_IF_ERROR(write_profile(profile, options.output));
+  const Json json = {{"rows", profile.size()},
+                     {"devices", devices_of(profile)},
+                     {"output", options.output},
+                     {"left_out", drops_json(drops)}};
+  const std::string text =
+      options.json
+          ? dump(json)
+          : fmt::format("{} rows of {} written to {}\n{}", profile.size(),
+                        join(devices_of(profile), ", "), options.output, drops_text(drops));
+  // With the profile itself on stdout, what is said about it goes to stderr.
+  if (options.output == "-") {
+    fmt::print(stderr, "{}", global.quiet ? "" : text);
+    return ok_status();
+  }
+  return options.json || !global.quiet ? write_file("-", text) : ok_status();
+}
+
+// One file of `check`; `problem` says why it fails, "" when it does not.
+struct CheckedFile {
+  std::string path;
+  int64_t rows = 0;
+  std::vector<std::string> devices;
+  DropReport drops;
+  std::string problem;
+};
+
+CheckedFile check_file(const std::string& path, const std::string& device) {
+  CheckedFile checked;
+  checked.path = path;
+  const auto profile = read_profile(path, &checked.drops);
+  if (!profile.ok()) {
+    checked.problem = profile.status().message();
+    return checked;
+  }
+  checked.rows = static_cast<int64_t>(profile->size());
+  checked.devices = devices_of(*profile);
+  if (!device.empty() && checked.devices != std::vector<std::string>{device}) {
+    checked.problem = fmt::format("{}: rows of {}, expected only {}", path,
+                                  printable(join(checked.devices, ", "), 200), device);
+  } else if (checked.drops.total() > 0) {
+    checked.problem = fmt::format("{}: {} rows cannot be used ({})", path, checked.drops.total(),
+                                  checked.drops.summary());
+  }
+  return checked;
+}
+
+Json check_json(const std::vector<CheckedFile>& files) {
+  Json list = Json::array();
+  bool sound = true;
+  for (const CheckedFile& file : files) {
+    sound = sound && file.problem.empty();
+    list.push_back({{"file", file.path},
+                    {"ok", file.problem.empty()},
+                    {"problem", file.problem},
+                    {"rows", file.rows},
+                    {"devices", file.devices},
+                    {"left_out", drops_json(file.drops)}});
+  }
+  return {{"ok", sound}, {"files", list}};
+}
+
+Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
+  std::vector<CheckedFile> files;
+  std::vector<std::string> problems;
+  std::string text;
+  for (const std::string& path : options.files) {
+    files.push_back(check_file(path, options.device));
+    const CheckedFile& file = files.back();
+    if (!file.problem.empty()) {
+      problems.push_back(file.problem);
+    }
+    text += fmt::format("{}: {} rows of {}\n", path, file.rows,
+                        file.devices.empty() ? "no device" : join(file.devices, ", "));
+    text += file.drops.total() > 0 ? drops_text(file.drops) : "";
+  }
+  if (options.json || !global.quiet) {
+    DFSIM_RETURN_IF_ERROR(write_file("-", options.json ? dump(check_json(files)) : text));
+  }
+  return problems.empty() ? ok_status() : invalid_input(join(problems, "; "));
+}
+
+Json stats_json(const ProfileStats& stats, const DropReport& drops) {
+  Json groups = Json::array();
+  for (const ProfileGroup& group : stats.groups) {
+    groups.push_back({{"device", group.device},
+                      {"op_type", group.op_type},
+                      {"op_class", op_class_name(group.op_class)},
+                      {"dtype", dtype_name(group.dtype)},
+                      {"timing", timing_kind_name(group.timing)},
+                      {"rows", group.rows},
+                      {"distinct", group.distinct},
+                      {"min_ns", group.min_ns},
+                      {"median_ns", group.median_ns},
+                      {"max_ns", group.max_ns},
+                      {"min_bytes", group.min_bytes},
+                      {"max_bytes", group.max_bytes}});
+  }
+  Json networks = Json::array();
+  for (const NetworkStats& network : stats.networks) {
+    networks.push_back({{"network", network.network},
+                        {"device", network.device},
+                        {"batch", network.batch},
+                        {"rows", network.rows},
+                        {"op_types", network.op_types},
+                        {"total_ns", network.total_ns}});
+  }
+  return {{"rows", stats.rows},
+          {"groups", groups},
+          {"networks", networks},
+          {"duplicates",
+           {{"measurements", stats.duplicates.measurements},
+            {"rows", stats.duplicates.rows},
+            {"median_spread", stats.duplicates.median_spread},
+            {"p90_spread", stats.duplicates.p90_spread}}},
+          {"left_out", drops_json(drops)}};
+}
+
+std::string stats_text(const ProfileStats& stats, const DropReport& drops) {
+  TextTable groups({{"device"},
+                    {"op"},
+                    {"class"},
+                    {"dtype"},
+                    {"timing"},
+                    {"rows", Align::kRight},
+                    {"distinct", Align::kRight},
+                    {"shortest", Align::kRight},
+                    {"median", Align::kRight},
+                    {"longest", Align::kRight}});
+  for (const ProfileGroup& group : stats.groups) {
+    groups.add_row({printable(group.device), printable(group.op_type),
+                    std::string(op_class_name(group.op_class)),
+                    std::string(dtype_name(group.dtype)),
+                    std::string(timing_kind_name(group.timing)), fmt::format("{}", group.rows),
+                    fmt::format("{}", group.distinct), format_time(group.min_ns),
+                    format_time(group.median_ns), format_time(group.max_ns)});
+  }
+  std::string text = groups.render();
+  if (!stats.networks.empty()) {
+    TextTable networks({{"network"},
+                        {"batch", Align::kRight},
+                        {"device"},
+                        {"rows", Align::kRight},
+                        {"op types", Align::kRight},
+                        {"total", Align::kRight}});
+    for (const NetworkStats& network : stats.networks) {
+      networks.add_row({printable(network.network), fmt::format("{}", network.batch),
+                        printable(network.device), fmt::format("{}", network.rows),
+                        fmt::format("{}", network.op_types), format_time(network.total_ns)});
+    }
+    text += "\n" + networks.render();
+  }
+  text += fmt::format("\n{} rows; {} measurements are there more than once ({} rows)", stats.rows,
+                      stats.duplicates.measurements, stats.duplicates.rows);
+  if (stats.duplicates.measurements > 0) {
+    text += fmt::format(", {:.2f} % from their median (p90 {:.2f} %)",
+                        100 * stats.duplicates.median_spread, 100 * stats.duplicates.p90_spread);
+  }
+  return text + "\n" + (drops.total() > 0 ? drops_text(drops) : "");
+}
+
+Status run_stats(const ProfilesOptions& options) {
+  DropReport drops;
+  DFSIM_ASSIGN_OR_RETURN(const Profile profile,
+                         import_profiles(options.format, options.files, options.origin, &drops));
+  const ProfileStats stats = profile_stats(profile);
+  return write_file(options.output,
+                    options.json ? dump(stats_json(stats, drops)) : stats_text(stats, drops));
+}
+
+std::string formats_help() {
+  std::string text = "Formats:";
+  for (const auto& importer : importers()) {
+    text += fmt::format("\n  {:15}{}", importer->name(), importer->description());
+  }
+  return text;
+}
+
+void add_origin_options(CLI::App* command, ProfilesOptions* options) {
+  command->add_option("--format", options->format, "Format of the files, see below")
+      ->capture_default_str();
+  command->add_option("--device", options->origin.device, "Device, where the file does not say it");
+  command->add_option("--runtime", options->origin.runtime, "Runtime that was measured");
+  command->add_option("--runtime-version", options->origin.runtime_version, "Its version");
+  command->add_option("--network", options->origin.network, "Network that was measured");
+  command->add_option("--batch", options->origin.batch, "Its batch size")
+      ->check(CLI::PositiveNumber);
+  command->footer(formats_help());
+}
+
+CLI::App* add_command(CLI::App* parent, ProfilesOptions* options, const char* name,
+                      const char* description) {
+  CLI::App* command = parent->add_subcommand(name, description);
+  command->add_option("FILE", options->files, "Files (or folders, where the format is one)")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  return command;
+}
+
+}  // namespace
+
+void register_profiles(Registrar& registrar) {
+  CLI::App* parent = registrar.app().add_subcommand(
+      "profiles", "Import, check and describe measured operator times");
+  parent->require_subcommand(1);
+  const auto import_options = std::make_shared<ProfilesOptions>();
+  CLI::App* import = add_command(parent, import_options.get(), "import",
+                                 "Convert other tools' measurements into a profile");
+  add_origin_options(import, import_options.get());
+  import->get_option("--format")->required();
+  import
+      ->add_option("-o,--output", import_options->output,
+                   "Profile to write: .csv, .jsonl, each also with .gz; - is stdout")
+      ->capture_default_str();
+  registrar.on_run(import, [import_options, &registrar] {
+    return run_import(*import_options, registrar.global());
+  });
+
+  const auto check_options = std::make_shared<ProfilesOptions>();
+  CLI::App* check = add_command(parent, check_options.get(), "check",
+                                "Validate profiles; rows that cannot be used are an error");
+  check->add_option("--device", check_options->device, "The only device that may be there");
+  registrar.on_run(
+      check, [check_options, &registrar] { return run_check(*check_options, registrar.global()); });
+
+  const auto stats_options = std::make_shared<ProfilesOptions>();
+  CLI::App* stats = add_command(parent, stats_options.get(), "stats",
+                                "Rows by device, op, dtype and timing; ranges; duplicates");
+  add_origin_options(stats, stats_options.get());
+  stats->add_option("-o,--output", stats_options->output, "File to write, - is stdout")
+      ->capture_default_str();
+  registrar.on_run(stats, [stats_options] { return run_stats(*stats_options); });
+}
+
+}  // namespace dfsim::cli
