@@ -1,7 +1,7 @@
 // dfsim profiles: imports other tools' measurements, validates profiles, says what they hold.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -193,26 +193,36 @@ Json stats_json(const ProfileStats& stats, const DropReport& drops) {
           {"left_out", drops_json(drops)}};
 }
 
-std::string stats_text(const ProfileStats& stats, const DropReport& drops) {
-  TextTable groups({{"device"},
-                    {"op"},
-                    {"class"},
-                    {"dtype"},
-                    {"timing"},
-                    {"rows", Align::kRight},
-                    {"distinct", Align::kRight},
-                    {"shortest", Align::kRight},
-                    {"median", Align::kRight},
-                    {"longest", Align::kRight}});
-  for (const ProfileGroup& group : stats.groups) {
-    groups.add_row({printable(group.device), printable(group.op_type),
-                    std::string(op_class_name(group.op_class)),
-                    std::string(dtype_name(group.dtype)),
-                    std::string(timing_kind_name(group.timing)), fmt::format("{}", group.rows),
-                    fmt::format("{}", group.distinct), format_time(group.min_ns),
-                    format_time(group.median_ns), format_time(group.max_ns)});
+// One table per device and kind of timing.
+std::string groups_text(const std::vector<ProfileGroup>& groups) {
+  std::map<std::pair<std::string, TimingKind>, TextTable> tables;
+  for (const ProfileGroup& group : groups) {
+    const auto [it, added] =
+        tables.try_emplace({group.device, group.timing}, TextTable({{"op"},
+                                                                    {"class"},
+                                                                    {"dtype"},
+                                                                    {"rows", Align::kRight},
+                                                                    {"distinct", Align::kRight},
+                                                                    {"shortest", Align::kRight},
+                                                                    {"median", Align::kRight},
+                                                                    {"longest", Align::kRight},
+                                                                    {"largest", Align::kRight}}));
+    it->second.add_row({printable(group.op_type), std::string(op_class_name(group.op_class)),
+                        std::string(dtype_name(group.dtype)), fmt::format("{}", group.rows),
+                        fmt::format("{}", group.distinct), format_time(group.min_ns),
+                        format_time(group.median_ns), format_time(group.max_ns),
+                        format_bytes(group.max_bytes)});
   }
-  std::string text = groups.render();
+  std::string text;
+  for (const auto& [key, table] : tables) {
+    text += fmt::format("{} ({})\n{}\n", printable(key.first), timing_kind_name(key.second),
+                        table.render(100, 2));
+  }
+  return text;
+}
+
+std::string stats_text(const ProfileStats& stats, const DropReport& drops) {
+  std::string text = groups_text(stats.groups);
   if (!stats.networks.empty()) {
     TextTable networks({{"network"},
                         {"batch", Align::kRight},
@@ -225,9 +235,9 @@ std::string stats_text(const ProfileStats& stats, const DropReport& drops) {
                         printable(network.device), fmt::format("{}", network.rows),
                         fmt::format("{}", network.op_types), format_time(network.total_ns)});
     }
-    text += "\n" + networks.render();
+    text += networks.render() + "\n";
   }
-  text += fmt::format("\n{} rows; {} measurements are there more than once ({} rows)", stats.rows,
+  text += fmt::format("{} rows; {} measurements are there more than once ({} rows)", stats.rows,
                       stats.duplicates.measurements, stats.duplicates.rows);
   if (stats.duplicates.measurements > 0) {
     text += fmt::format(", {:.2f} % from their median (p90 {:.2f} %)",
@@ -284,7 +294,7 @@ void register_profiles(Registrar& registrar) {
   CLI::App* import = add_command(parent, import_options.get(), "import",
                                  "Convert other tools' measurements into a profile");
   add_origin_options(import, import_options.get());
-  import->get_option("--format")->required();
+  import->get_option("--format")->required()->default_str("");
   import
       ->add_option("-o,--output", import_options->output,
                    "Profile to write: .csv, .jsonl, each also with .gz; - is stdout")

@@ -7,12 +7,14 @@
 
 namespace dfsim {
 
+inline constexpr std::string_view kBlanks = " \t\r\n";
+
 // `text` without blanks at its ends.
 inline std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
+  const size_t first = text.find_first_not_of(kBlanks);
   return first == std::string_view::npos
              ? std::string_view()
-             : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
 // The whole of `text` (blanks at its ends apart) as a number; none when it is not one.

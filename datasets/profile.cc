@@ -180,8 +180,9 @@ std::string_view attribute_value(std::string_view attributes, std::string_view n
   return "";
 }
 
-void DropReport::add(std::string_view file, int64_t row, DropReason reason, std::string message) {
-  ++counts_[static_cast<size_t>(reason)];
+void DropReport::add(std::string_view file, int64_t row, DropReason reason, std::string message,
+                     int64_t count) {
+  counts_[static_cast<size_t>(reason)] += count;
   if (entries_.size() < kMaxKept) {
     entries_.push_back({std::string(file), row, reason, std::move(message)});
   }
@@ -305,7 +306,7 @@ DType Profile::dtype(const ProfileRow& row) const {
   }
   for (const TensorListId id : {row.inputs, row.outputs}) {
     for (const TensorSpec& tensor : tensors(id)) {
-      if (tensor.dtype != DType::kUnknown) {
+      if (tensor.dtype != DType::kUnknown && tensor.format != kBytesFormat) {
         return tensor.dtype;
       }
     }

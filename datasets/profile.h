@@ -30,9 +30,9 @@ namespace dfsim {
 // What the measured time spans. Never mix kinds in one model without an overhead term.
 enum class TimingKind : uint8_t {
   kUnknown,
-  kKernelOnly,       // device time of the op's kernels, queueing and launch excluded
+  kKernelOnly,       // device time of the op's kernels, launch excluded; `network` says where
   kLaunchInclusive,  // one eager op timed alone, launch overhead included
-  kInNetwork,        // inside a run of a whole network: caches warm, neighbours present
+  kInNetwork,        // wall time of the op inside a run of a whole network
 };
 inline constexpr int kTimingKindCount = static_cast<int>(TimingKind::kInNetwork) + 1;
 
@@ -51,6 +51,9 @@ struct TensorSpec {
   bool operator==(const TensorSpec&) const = default;
 };
 using TensorList = std::vector<TensorSpec>;
+
+// Format of an operand of which only the size is known: uint8[bytes]@BYTES.
+inline constexpr std::string_view kBytesFormat = "BYTES";
 
 // "float32[1x3x224x224]", "float16[8x4x7x7x16]@NC1HWC0", "float32[]" for a scalar, "none" for a
 // missing input; an extent that is not known is "?" (-1). Lists join them with ';'.
@@ -115,7 +118,9 @@ class DropReport {
     std::string message;  // what was found, what was expected
   };
 
-  void add(std::string_view file, int64_t row, DropReason reason, std::string message);
+  // `count` rows with one message.
+  void add(std::string_view file, int64_t row, DropReason reason, std::string message,
+           int64_t count = 1);
   void merge(const DropReport& other);
   int64_t count(DropReason reason) const { return counts_[static_cast<size_t>(reason)]; }
   int64_t total() const;
@@ -151,7 +156,8 @@ class Profile {
   // Keeps rows where `keep[i]`; |keep| == size().
   void filter(const std::vector<bool>& keep);
 
-  // Arithmetic dtype of a row: compute_dtype, or the first known dtype of its inputs, then outputs.
+  // Arithmetic dtype of a row: compute_dtype, or the first known dtype of its inputs, then outputs;
+  // operands of kBytesFormat do not count.
   DType dtype(const ProfileRow& row) const;
 
  private:
