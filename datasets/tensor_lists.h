@@ -10,8 +10,8 @@
 
 namespace dfsim {
 
-// No tensor has a longer axis; a number above it in a file is an error.
-inline constexpr int64_t kMaxExtent = int64_t{1} << 40;
+// A longer axis in a file is an error. The product of two cannot overflow.
+inline constexpr int64_t kMaxExtent = int64_t{1} << 31;
 
 inline TensorSpec tensor(DType dtype, std::vector<int64_t> extents, std::string format = "") {
   return {dtype, std::move(extents), std::move(format)};

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/text_file.h"
 #include "datasets/numbers.h"
+#include "datasets/tensor_lists.h"
 
 namespace dfsim {
 namespace {
@@ -162,7 +163,7 @@ bool parse_json_extents(std::string_view json, std::vector<int64_t>* extents) {
   }
   for (const std::string_view item : split_json_array(json)) {
     const auto extent = parse_number<int64_t>(item);
-    if (!extent.has_value()) {
+    if (!extent.has_value() || *extent < -1 || *extent > kMaxExtent) {
       return false;
     }
     extents->push_back(*extent);

@@ -34,7 +34,8 @@ struct TraceEvent {
 std::string_view unquote_json(std::string_view json);
 // Elements of a JSON array, as JSON text each; empty when `json` is no array.
 std::vector<std::string_view> split_json_array(std::string_view json);
-// Numbers of a flat JSON array such as [1, 3, 224]; false when it is something else.
+// Numbers from -1 to kMaxExtent of a flat JSON array such as [1, 3, 224]; false when it is
+// something else.
 bool parse_json_extents(std::string_view json, std::vector<int64_t>* extents);
 
 class TraceEvents {

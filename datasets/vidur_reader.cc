@@ -193,7 +193,8 @@ std::string read_layer(const TableReader& table, Layer* layer) {
     v[column] = *value;
   }
   const int64_t parallel = v[kParallel];
-  if (v[kEmbed] % v[kHeads] != 0 || v[kHeads] % parallel != 0 || v[kExpanded] % parallel != 0) {
+  if (v[kEmbed] % v[kHeads] != 0 || v[kKvHeads] > v[kHeads] || v[kHeads] % parallel != 0 ||
+      v[kExpanded] % parallel != 0) {
     return "heads or widths that cannot be split evenly over the devices";
   }
   const int64_t head = v[kEmbed] / v[kHeads];

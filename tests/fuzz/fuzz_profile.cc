@@ -1,0 +1,51 @@
+// libFuzzer target of what reads measurements: no input may crash, hang or grow memory.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/csv.h"
+#include "datasets/mindspore_op_info.h"
+#include "datasets/profile_columns.h"
+#include "datasets/profile_jsonl.h"
+#include "datasets/trace_events.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const dfsim::StatusOr<dfsim::TensorList> tensors = dfsim::parse_tensors(text);
+  if (tensors.ok()) {
+    // What is accepted survives being written.
+    const auto again = dfsim::parse_tensors(dfsim::format_tensors(*tensors));
+    if (!again.ok() || *again != *tensors) {
+      std::abort();
+    }
+  }
+  std::string scratch;
+  std::vector<std::string_view> fields;
+  dfsim::split_csv_line(text, &scratch, &fields);
+  dfsim::Profile profile;
+  dfsim::DropReport drops;
+  dfsim::RowSink sink(profile, &drops, "fuzz");
+  dfsim::ProfileRowParser rows(sink);
+  dfsim::ProfileCells cells;
+  for (size_t i = 0; i < fields.size() && i < cells.size(); ++i) {
+    cells[i] = fields[i];
+  }
+  rows.add(cells, 1);
+  dfsim::ProfileCells json_cells;
+  dfsim::ProfileLineParser json;
+  if (json.parse(text, &json_cells).empty()) {
+    rows.add(json_cells, 2);
+  }
+  dfsim::OpInfoParser op_info;
+  dfsim::TensorList inputs;
+  dfsim::TensorList outputs;
+  for (const std::string& cell : dfsim::split_framework_line(text).cells) {
+    op_info.parse(cell, &inputs, &outputs);
+    dfsim::guess_mindspore_attributes("Conv", inputs, outputs);
+  }
+  dfsim::split_json_array(text);
+  return 0;
+}
