@@ -1,0 +1,114 @@
+// Requests and repetition.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "sim/repeat.h"
+#include "sim/requests.h"
+#include "tests/sim/sim_case.h"
+
+using namespace dfsim;
+
+namespace {
+
+// Two stages of 10 and 20 on a device each, with a free transfer between them.
+SimCase two_stages() {
+  SimCase sim(2);
+  const TaskId a = sim.task(10, 0);
+  sim.edge(a, sim.task(20, 1), 0);
+  sim.build();
+  return sim;
+}
+
+}  // namespace
+
+TEST_CASE("a closed loop of one request is one run after the other", "[sim]") {
+  const SimCase sim = two_stages();
+  RequestOptions requests;
+  requests.requests = 5;
+  const auto result = simulate_requests(sim.input(), sim.schedule, requests);
+  REQUIRE(result.ok());
+  CHECK(result->run.makespan_ns == 150);
+  CHECK(result->p50_ns == 30);
+  CHECK(result->max_ns == 30);
+  CHECK(result->throughput_per_s == Approx(1e9 / 30));
+}
+
+TEST_CASE("a full pipeline runs at the pace of its slowest stage", "[sim]") {
+  const SimCase sim = two_stages();
+  RequestOptions requests;
+  requests.requests = 10;
+  requests.in_flight = 3;
+  requests.warm_up = 2;
+  const auto result = simulate_requests(sim.input(), sim.schedule, requests);
+  REQUIRE(result.ok());
+  CHECK(result->run.makespan_ns == 10 + 10 * 20);
+  CHECK(result->throughput_per_s == Approx(1e9 / 20));
+  CHECK(result->p50_ns == 60);  // three stages of 20 behind one another
+}
+
+TEST_CASE("requests below capacity keep their latency, above it they queue", "[sim]") {
+  const SimCase sim = two_stages();
+  RequestOptions requests;
+  requests.requests = 100;
+  requests.arrivals = ArrivalKind::kUniform;
+  requests.requests_per_s = 1e9 / 40;
+  const auto calm = simulate_requests(sim.input(), sim.schedule, requests);
+  REQUIRE(calm.ok());
+  CHECK(calm->max_ns == 30);
+  requests.requests_per_s = 1e9 / 10;
+  const auto busy = simulate_requests(sim.input(), sim.schedule, requests);
+  REQUIRE(busy.ok());
+  CHECK(busy->max_ns == 30 + 99 * 10);  // each waits 10 longer than the one before
+  requests.requests_per_s = 0;
+  CHECK_FALSE(simulate_requests(sim.input(), sim.schedule, requests).ok());
+}
+
+TEST_CASE("noise follows the intervals and the seed", "[sim]") {
+  SimCase sim(1);
+  sim.task(1'000'000);
+  sim.build();
+  sim.costs.at(0, DeviceId(0)).low_ns = 900'000;
+  sim.costs.at(0, DeviceId(0)).high_ns = 1'200'000;
+  RepeatOptions repeat;
+  repeat.runs = 4000;
+  repeat.seed = 3;
+  const auto result = simulate_repeatedly(sim.input(), sim.schedule, repeat);
+  REQUIRE(result.ok());
+  CHECK(std::abs(static_cast<double>(result->p10_ns) - 900'000) < 8'000);
+  CHECK(std::abs(static_cast<double>(result->p50_ns) - 1'000'000) < 8'000);
+  CHECK(std::abs(static_cast<double>(result->p90_ns) - 1'200'000) < 16'000);
+  repeat.threads = 3;
+  const auto threaded = simulate_repeatedly(sim.input(), sim.schedule, repeat);
+  REQUIRE(threaded.ok());
+  CHECK(threaded->makespans_ns == result->makespans_ns);
+  repeat.seed = 4;
+  const auto other = simulate_repeatedly(sim.input(), sim.schedule, repeat);
+  REQUIRE(other.ok());
+  CHECK(other->makespans_ns != result->makespans_ns);
+}
+
+TEST_CASE("tasks of one op share their noise when asked to", "[sim]") {
+  SimCase sim(1);
+  for (int i = 0; i < 100; ++i) {
+    ExecGraphBuilder::Task task;
+    task.cost_row = 0;
+    sim.builder.add_task(task);
+  }
+  sim.times = {1'000'000};
+  sim.placement = {0};
+  sim.build();
+  for (uint32_t t = 1; t < 100; ++t) {
+    sim.schedule.placements.push_back({DeviceId(0), 0, 0});
+    sim.schedule.order[0].emplace_back(t);
+  }
+  sim.costs.at(0, DeviceId(0)).low_ns = 900'000;
+  sim.costs.at(0, DeviceId(0)).high_ns = 1'100'000;
+  RepeatOptions repeat;
+  repeat.runs = 500;
+  const auto apart = simulate_repeatedly(sim.input(), sim.schedule, repeat);
+  repeat.scope = NoiseScope::kPerOp;
+  const auto together = simulate_repeatedly(sim.input(), sim.schedule, repeat);
+  REQUIRE((apart.ok() && together.ok()));
+  const double ratio = together->standard_deviation_ns / apart->standard_deviation_ns;
+  CHECK(ratio == Approx(10).epsilon(0.2));  // sqrt of 100 independent tasks
+}
