@@ -41,9 +41,6 @@ Engine::Engine(const SimInput& input, const SimOptions& options, const EngineMod
       memory_(options.memory != MemoryPolicy::kOff),
       spill_(options.memory == MemoryPolicy::kSpill),
       waits_for_memory_(spill_ || options.memory == MemoryPolicy::kWait) {
-  for (const LinkSpec& link : platform_.links) {
-    link_ns_per_byte_.push_back(1e9 / link.bytes_per_s);
-  }
   if (needs_flows(platform_)) {
     flows_.emplace(platform_, routes_, ends_);
   }
@@ -128,12 +125,14 @@ void Engine::set_up_devices() {
 
 void Engine::set_up_data() {
   in_flight_.resize(static_cast<size_t>(ends_) * ends_);
+  route_use_.resize(in_flight_.size());
   keep_copies_ = memory_ || policy_ != nullptr;
   std::vector<bool> read(data_count_, false);
   for (const Edge& edge : graph_.edges()) {
     shared_data_ = shared_data_ || read[edge.data.index()];
     read[edge.data.index()] = true;
   }
+  look_for_copies_ = shared_data_ || keep_copies_;
   if (!memory_) {
     return;
   }
@@ -319,6 +318,7 @@ StatusOr<SimResult> Engine::finish_run() {
   for (const RequestRecord& request : requests_) {
     result_.makespan_ns = std::max(result_.makespan_ns, request.finish_ns);
   }
+  sum_up_transfers();
   result_.events = event_count_;
   if (one_slot_) {
     result_.tasks = std::move(records_);

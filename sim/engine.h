@@ -141,6 +141,11 @@ class Engine final : public OnlineView {
     uint32_t first = kNone;
     uint32_t last = kNone;
   };
+  struct RouteUse {
+    size_t transfers = 0;
+    Bytes input_bytes = 0;
+    Bytes spill_bytes = 0;
+  };
   struct HostThread {
     uint32_t instance = kNone;  // being dispatched, or waited for when synchronous
     bool busy = false;
@@ -208,8 +213,10 @@ class Engine final : public OnlineView {
   uint32_t find_copy(uint32_t data_instance, uint32_t device) const;
   uint32_t new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to);
   void send_copy(uint32_t copy);
-  void start_transfer(Transfer transfer);
+  uint32_t take_transfer();
+  void start_transfer(uint32_t transfer);
   void count_transfer(const Transfer& transfer);
+  void sum_up_transfers();
   void transfer_started(uint32_t transfer);
   void pop_route(uint32_t route);
   void transfer_arrived(uint32_t transfer);
@@ -314,8 +321,9 @@ class Engine final : public OnlineView {
   std::vector<uint32_t> copy_head_;    // by data instance
   std::vector<uint32_t> next_reader_;  // by edge and slot; empty: no data item has two readers
   bool keep_copies_ = false;
-  bool shared_data_ = false;  // some data item has two readers
-  std::vector<double> link_ns_per_byte_;
+  bool shared_data_ = false;         // some data item has two readers
+  bool look_for_copies_ = false;     // data may be on its way to a device already
+  std::vector<RouteUse> route_use_;  // by route
 
   bool memory_ = false;
   bool spill_ = false;

@@ -25,7 +25,7 @@ void Engine::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
     }
     return input_arrived(reader);
   }
-  uint32_t id = find_copy(data_instance(slot, data), to);
+  uint32_t id = look_for_copies_ ? find_copy(data_instance(slot, data), to) : kNone;
   if (id == kNone) {
     id = new_copy(slot, data, from, to);
     if (id == kNone) {
@@ -65,12 +65,14 @@ uint32_t Engine::new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t 
     id = free_copies_.back();
     free_copies_.pop_back();
   }
-  Copy copy;
+  Copy& copy = copies_[id];
+  copy = Copy{};
   copy.data = data;
   copy.slot = slot;
   copy.device = to;
-  copy.next = std::exchange(copy_head_[data_instance(slot, data)], id);
-  copies_[id] = copy;
+  if (look_for_copies_) {
+    copy.next = std::exchange(copy_head_[data_instance(slot, data)], id);
+  }
   if (memory_ && must_wait_for_memory(to, graph_.data_bytes(DataId(data)))) {
     devices_[to].waiting_copies.push_back(id);
     freed_.push_back(to);  // the task that runs next may need it at once
@@ -86,7 +88,8 @@ void Engine::send_copy(uint32_t id) {
     allocate(copy.device, graph_.data_bytes(DataId(copy.data)), MemoryUse::kCopy, copy.slot,
              copy.data);
   }
-  Transfer transfer;
+  const uint32_t transfer_id = take_transfer();
+  Transfer& transfer = transfers_[transfer_id];
   transfer.data = copy.data;
   transfer.slot = copy.slot;
   transfer.copy = id;
@@ -100,23 +103,28 @@ void Engine::send_copy(uint32_t id) {
       ++home.pins;
     }
   }
-  start_transfer(transfer);
+  start_transfer(transfer_id);
 }
 
-void Engine::start_transfer(Transfer transfer) {
-  auto id = static_cast<uint32_t>(transfers_.size());
+// The id of a new transfer with nothing set.
+uint32_t Engine::take_transfer() {
   if (free_transfers_.empty()) {
     transfers_.emplace_back();
-  } else {
-    id = free_transfers_.back();
-    free_transfers_.pop_back();
+    return static_cast<uint32_t>(transfers_.size() - 1);
   }
+  const uint32_t id = free_transfers_.back();
+  free_transfers_.pop_back();
+  transfers_[id] = Transfer{};
+  return id;
+}
+
+void Engine::start_transfer(uint32_t id) {
+  Transfer& transfer = transfers_[id];
   const Bytes bytes = graph_.data_bytes(DataId(transfer.data));
   const uint32_t route = transfer.from * ends_ + transfer.to;
   transfer.requested_ns = now_;
   if (flows_.has_value()) {
     transfer.sequence = events_.take_sequence();
-    transfers_[id] = transfer;
     flows_->request(id, route, bytes, now_, flow_events_);
     return;
   }
@@ -126,7 +134,6 @@ void Engine::start_transfer(Transfer transfer) {
   }
   transfer.arrive_ns = timing.arrive_ns;
   transfer.sequence = events_.take_sequence();
-  transfers_[id] = transfer;
   if (!fifo_.ordered(route)) {
     return events_.push({transfer.arrive_ns, transfer.sequence, kTransferArrived, id});
   }
@@ -196,21 +203,34 @@ void Engine::transfer_started(uint32_t transfer) {
 }
 
 void Engine::count_transfer(const Transfer& transfer) {
+  RouteUse& use = route_use_[transfer.from * ends_ + transfer.to];
+  ++use.transfers;
   const Bytes bytes = graph_.data_bytes(DataId(transfer.data));
-  ++result_.transfers;
-  if (transfer.from < devices_.size()) {
-    result_.devices[transfer.from].bytes_out += bytes;
-  }
-  if (transfer.to < devices_.size()) {
-    result_.devices[transfer.to].bytes_in += bytes;
-  }
-  (transfer.purpose == TransferPurpose::kInput ? result_.bytes_moved : result_.bytes_spilled) +=
-      bytes;
-  for (const Hop& hop : routes_.route(transfer.from, transfer.to).hops) {
-    LinkUse& link = result_.links[hop.link.index()];
-    link.bytes += bytes;
-    ++link.transfers;
-    link.busy_ns += occupancy_ns(link_ns_per_byte_[hop.link.index()], bytes);
+  (transfer.purpose == TransferPurpose::kInput ? use.input_bytes : use.spill_bytes) += bytes;
+}
+
+// What went over each route, as totals of the result, its devices and links.
+void Engine::sum_up_transfers() {
+  for (uint32_t from = 0; from < ends_; ++from) {
+    for (uint32_t to = 0; to < ends_; ++to) {
+      const RouteUse& use = route_use_[from * ends_ + to];
+      const Bytes bytes = use.input_bytes + use.spill_bytes;
+      result_.transfers += use.transfers;
+      result_.bytes_moved += use.input_bytes;
+      result_.bytes_spilled += use.spill_bytes;
+      if (from < devices_.size()) {
+        result_.devices[from].bytes_out += bytes;
+      }
+      if (to < devices_.size()) {
+        result_.devices[to].bytes_in += bytes;
+      }
+      for (const Hop& hop : routes_.route(from, to).hops) {
+        LinkUse& link = result_.links[hop.link.index()];
+        link.bytes += bytes;
+        link.transfers += use.transfers;
+        link.busy_ns += occupancy_ns(1e9 / platform_.links[hop.link.index()].bytes_per_s, bytes);
+      }
+    }
   }
 }
 
@@ -236,22 +256,23 @@ void Engine::transfer_arrived(uint32_t id) {
 }
 
 void Engine::copy_arrived(uint32_t id) {
-  const Copy copy = copies_[id];
+  const uint32_t data = copies_[id].data;
+  const uint32_t slot = copies_[id].slot;
+  const uint32_t first_reader = std::exchange(copies_[id].first_reader, kNone);
   copies_[id].present = true;
-  copies_[id].first_reader = kNone;
   if (!keep_copies_) {
     free_copies_.push_back(id);
   }
   if (spill_) {
-    came_to_device(copy.data, copy.device);
+    came_to_device(data, copies_[id].device);
   }
-  for (uint32_t edge = copy.first_reader; edge != kNone;) {
+  for (uint32_t edge = first_reader; edge != kNone;) {
     const uint32_t next =
-        next_reader_.empty() ? kNone : next_reader_[copy.slot * graph_.edge_count() + edge];
-    const uint32_t reader = copy.slot * task_count_ + graph_.edges()[edge].to.value();
+        next_reader_.empty() ? kNone : next_reader_[slot * graph_.edge_count() + edge];
+    const uint32_t reader = slot * task_count_ + graph_.edges()[edge].to.value();
     wait(reader, WaitReason::kLink) = now_;
     if (memory_) {
-      reader_served(copy.slot, copy.data);
+      reader_served(slot, data);
     }
     input_arrived(reader);
     edge = next;

@@ -23,7 +23,7 @@ void Engine::fill_slot(uint32_t slot) {
   if (tasks_.size() < instances) {
     tasks_.resize(instances);
     records_.resize(instances);
-    copy_head_.resize(data, kNone);
+    copy_head_.resize(look_for_copies_ ? data : 0, kNone);
     readers_left_.resize(memory_ ? data : 0);
     if (shared_data_) {
       next_reader_.resize(static_cast<size_t>(slot + 1) * graph_.edge_count());

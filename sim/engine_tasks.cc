@@ -41,7 +41,7 @@ void Engine::release_successors(uint32_t instance, uint32_t device) {
       send(slot, first_edge + i, device, state.device);
     }
   }
-  if (!keep_copies_) {
+  if (!keep_copies_ && look_for_copies_) {
     for (const Edge& edge : out) {
       // All of its readers are known: none will look for its copies again.
       copy_head_[data_instance(slot, edge.data.value())] = kNone;

@@ -41,7 +41,7 @@ FifoNetwork::FifoNetwork(const Platform& platform, const RouteTable& routes, uin
   }
 }
 
-TimeNs* FifoNetwork::first_free_engine(uint32_t end) {
+inline TimeNs* FifoNetwork::first_free_engine(uint32_t end) {
   TimeNs* best = nullptr;
   for (uint32_t e = engine_begin_[end]; e < engine_begin_[end + 1]; ++e) {
     if (best == nullptr || engine_free_[e] < *best) {
