@@ -66,7 +66,7 @@ THIRD_PARTY = [
 EVERYTHING_ALLOWED_IN = ["tests/*"]
 # The C and POSIX headers that are not a matter of layers.
 SYSTEM = re.compile(
-    r"^(cxxabi|dirent|dlfcn|errno|fcntl|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
+    r"^(cxxabi|dirent|dlfcn|errno|fcntl|malloc|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
     r"string|time|unistd)\.h$|^sys/[a-z_]+\.h$|^sanitizer/[a-z_]+\.h$"
 )
 

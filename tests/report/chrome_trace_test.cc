@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "small_prediction.h"
+#include "tests/report/small_prediction.h"
 
 namespace dfsim {
 namespace {

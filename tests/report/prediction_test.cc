@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/prediction_views.h"
-#include "small_prediction.h"
+#include "tests/report/small_prediction.h"
 
 namespace dfsim {
 namespace {
