@@ -64,9 +64,8 @@ enum class LinkSharing : uint8_t { kFifo, kFair, kNone };
 
 std::string_view link_sharing_name(LinkSharing sharing);
 
-// A point-to-point medium between two nodes (devices, the host or switches). Traffic between nodes
-// without a direct link takes the route with the least latency, then the most bandwidth, over
-// switches, the host and devices.
+// A point-to-point medium between two nodes (devices, the host or switches). Which links a transfer
+// takes is said in hardware/route.h.
 struct LinkSpec {
   std::string name;
   std::string from;  // node names
