@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "graphs/ops/infer.h"
 
@@ -187,7 +188,11 @@ class WorkloadMaker {
         workload_.input_bytes += graph_.tensor(input).bytes().value();
       }
     }
-    DFSIM_ASSIGN_OR_RETURN(workload_.graph, builder_.build());
+    std::vector<uint32_t> order;
+    DFSIM_ASSIGN_OR_RETURN(workload_.graph, builder_.build(&order));
+    for (const uint32_t inserted : order) {
+      workload_.views.push_back(views_[inserted]);
+    }
     return std::move(workload_);
   }
 
@@ -199,6 +204,7 @@ class WorkloadMaker {
       if (op.outputs[0].valid() && op.inputs[0].valid()) {
         data_of_[op.outputs[0].index()] = data_of_[op.inputs[0].index()];
       }
+      ++pending_views_;
       return ok_status();
     }
     DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(graph_, id));
@@ -209,6 +215,7 @@ class WorkloadMaker {
       task.resident_bytes += input.valid() ? take_weight(input) : 0;
     }
     const TaskId task_id = builder_.add_task(std::move(task));
+    views_.push_back(std::exchange(pending_views_, 0));
     for (const TensorId input : op.inputs) {
       if (input.valid() && data_of_[input.index()].valid()) {
         builder_.add_edge(data_of_[input.index()], task_id);
@@ -265,6 +272,8 @@ class WorkloadMaker {
   Workload workload_;
   ExecGraphBuilder builder_;
   std::vector<DataId> data_of_;
+  std::vector<uint32_t> views_;  // by task in order of insertion
+  uint32_t pending_views_ = 0;
   std::unordered_set<uint32_t> seen_weights_;  // storage keys; ~id for bytes of its own
   std::vector<bool> leaves_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> rows_by_hash_;
@@ -273,6 +282,16 @@ class WorkloadMaker {
 }  // namespace
 
 StatusOr<Workload> make_workload(const Graph& graph) { return WorkloadMaker(graph).run(); }
+
+std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& runtime) {
+  std::vector<TimeNs> times;
+  if (runtime.view_dispatch_ns > 0) {
+    for (const uint32_t views : workload.views) {
+      times.push_back(runtime.dispatch_ns + TimeNs{views} * runtime.view_dispatch_ns);
+    }
+  }
+  return times;
+}
 
 StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
                                     const CostModel& model) {

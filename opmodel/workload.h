@@ -14,6 +14,7 @@ namespace dfsim {
 struct Workload {
   ExecGraph graph;                 // ExecGraph::op() points into the graph it was made from
   std::vector<OpDescriptor> rows;  // by cost row: ops with equal descriptors share one
+  std::vector<uint32_t> views;     // by task: view ops right before it in the program
   Bytes weight_bytes = 0;          // resident before the run
   Bytes input_bytes = 0;           // fed by the caller
 };
@@ -25,6 +26,10 @@ OpDescriptor describe_op(const Graph& graph, OpId op, const OpWork& work);
 // reads a view reads the data it shows. A weight belongs to the first task that reads it.
 // `graph` must be pruned (graphs/passes/prune.h). Error: work that does not fit in 63 bits.
 StatusOr<Workload> make_workload(const Graph& graph);
+
+// Host time to dispatch each task under the runtime, the views before it included. Empty when all
+// are the runtime's plain dispatch_ns.
+std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& runtime);
 
 // Costs of every row on every device, one batch per device.
 StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,

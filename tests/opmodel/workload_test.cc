@@ -69,6 +69,13 @@ TEST_CASE("readers of a view read the data it shows") {
   CHECK(workload.graph.edges()[0].from == TaskId(0));
   CHECK(workload.graph.edges()[0].to == TaskId(1));
   CHECK(workload.graph.edge_bytes(workload.graph.edges()[0]) == 24);
+
+  // The host pays for the view when it dispatches the op behind it.
+  RuntimeSpec runtime;
+  runtime.dispatch_ns = 100;
+  CHECK(dispatch_times(workload, runtime).empty());
+  runtime.view_dispatch_ns = 7;
+  CHECK(dispatch_times(workload, runtime) == std::vector<TimeNs>{100, 107});
 }
 
 TEST_CASE("a view that leaves the graph keeps its source alive") {
