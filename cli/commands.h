@@ -5,6 +5,8 @@
 
 namespace dfsim::cli {
 
+void register_compare(Registrar& registrar);
+void register_generate(Registrar& registrar);
 void register_hardware(Registrar& registrar);
 void register_inspect(Registrar& registrar);
 void register_predict(Registrar& registrar);

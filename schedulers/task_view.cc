@@ -24,8 +24,8 @@ Status check_problem(const SchedulingProblem& problem) {
   }
   std::vector<bool> runs(costs.rows(), false);
   for (uint32_t row = 0; row < costs.rows(); ++row) {
-    for (size_t d = 0; d < costs.devices(); ++d) {
-      runs[row] = runs[row] || costs.feasible(row, DeviceId(d));
+    for (size_t d = 0; d < costs.devices() && !runs[row]; ++d) {
+      runs[row] = costs.feasible(row, DeviceId(d));
     }
   }
   for (size_t i = 0; i < problem.graph.task_count(); ++i) {

@@ -1,0 +1,247 @@
+// dfsim compare: scheduling policies side by side, every plan simulated.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/instance_source.h"
+#include "report/comparison.h"
+#include "report/gantt.h"
+#include "schedulers/plugin.h"
+
+namespace dfsim::cli {
+namespace {
+
+constexpr size_t kWidth = 100;  // when stdout is no terminal
+
+struct Options {
+  std::vector<std::string> graphs;
+  std::vector<std::string> hardware;
+  std::vector<size_t> processors;
+  double bandwidth = 125e6;
+  ModelOptions model;
+  std::string policies = "all";
+  std::vector<std::string> plugins;
+  std::string gantt = "best";
+  std::string unit = "auto";
+  bool json = false;
+  bool csv = false;
+  std::string output = "-";
+  CompareOptions compare;
+};
+
+size_t terminal_width() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+      size.ws_col == 0) {
+    return kWidth;
+  }
+  return std::clamp<size_t>(size.ws_col, 40, 240);
+}
+
+// Every machine that each graph is to run on.
+std::vector<MachineChoice> machines_of(const Options& options) {
+  std::vector<MachineChoice> machines;
+  for (const std::string& hardware : options.hardware) {
+    machines.push_back({hardware, 0, options.bandwidth});
+  }
+  for (const size_t processors : options.processors) {
+    machines.push_back({"", processors, options.bandwidth});
+  }
+  if (machines.empty()) {
+    machines.push_back({"", 0, options.bandwidth});
+  }
+  return machines;
+}
+
+StatusOr<std::string> gantt_of(const Options& options, const Comparison& comparison,
+                               const ExecGraph& graph, const TimeFormat& format) {
+  const PolicyOutcome* shown = comparison.best();
+  if (options.gantt != "best") {
+    const auto named = std::ranges::find(comparison.policies, options.gantt, &PolicyOutcome::name);
+    if (named == comparison.policies.end()) {
+      std::vector<std::string> names = {"best", "none"};
+      for (const PolicyOutcome& outcome : comparison.policies) {
+        names.push_back(outcome.name);
+      }
+      return invalid_input(unknown_name_message("policy to draw", options.gantt, names));
+    }
+    shown = named->status.ok() ? &*named : nullptr;
+  }
+  return shown == nullptr ? std::string()
+                          : "\n" + gantt_text(comparison, *shown, graph, format, terminal_width());
+}
+
+// The table and chart of one problem.
+StatusOr<std::string> text_of(const Options& options, const Comparison& comparison,
+                              const ExecGraph& graph) {
+  DFSIM_ASSIGN_OR_RETURN(const TimeFormat format, time_format(options.unit, comparison.unitless));
+  std::string text = comparison_text(comparison, format);
+  if (options.gantt != "none") {
+    DFSIM_ASSIGN_OR_RETURN(const std::string gantt, gantt_of(options, comparison, graph, format));
+    text += gantt;
+  }
+  return text;
+}
+
+// Fails when no policy had a result: there is nothing to compare.
+Status check_any_result(const Comparison& comparison) {
+  if (comparison.policies.empty() || comparison.policies.front().status.ok()) {
+    return ok_status();
+  }
+  const PolicyOutcome& first = comparison.policies.front();
+  return Status(first.status.code(),
+                fmt::format("{}: no policy gave a schedule; {}: {}", printable(comparison.graph),
+                            first.name, first.status.message()));
+}
+
+Status run(Options& options) {
+  PolicyRegistry registry;
+  for (const std::string& plugin : options.plugins) {
+    DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
+  }
+  const bool svg = options.output.ends_with(".svg");
+  const std::vector<MachineChoice> machines = machines_of(options);
+  const bool single = options.graphs.size() * machines.size() == 1;
+  std::vector<Comparison> comparisons;
+  std::string text;
+  std::string drawing;
+  for (const std::string& path : options.graphs) {
+    for (const MachineChoice& machine : machines) {
+      DFSIM_ASSIGN_OR_RETURN(const ProblemInstance instance,
+                             load_instance(path, options.model, machine));
+      DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
+                             registry.select(options.policies, instance.graph.task_count()));
+      auto compared = compare_policies(instance, policies, options.compare);
+      if (!compared.ok()) {
+        return compared.status().with_place(path);
+      }
+      DFSIM_RETURN_IF_ERROR(check_any_result(*compared));
+      if (!options.json && !options.csv) {
+        DFSIM_ASSIGN_OR_RETURN(const std::string part, text_of(options, *compared, instance.graph));
+        text += part + (single ? "" : "\n");
+      }
+      if (svg && single) {
+        DFSIM_ASSIGN_OR_RETURN(const TimeFormat format,
+                               time_format(options.unit, compared->unitless));
+        drawing = comparison_svg(*compared, instance.graph, format);
+      }
+      // Only totals are needed from here on.
+      for (PolicyOutcome& outcome : compared->policies) {
+        outcome.result.tasks = {};
+      }
+      comparisons.push_back(std::move(*compared));
+    }
+  }
+  if (!single) {
+    const std::vector<PolicySummary> summary = summarise(comparisons);
+    text += summary_table(summary, comparisons.size());
+    drawing = profile_svg(summary, comparisons.size());
+  }
+  if (options.json) {
+    text = comparison_json(comparisons);
+  } else if (options.csv) {
+    text = comparison_csv(comparisons);
+  }
+  if (svg) {
+    DFSIM_RETURN_IF_ERROR(write_file(options.output, drawing));
+  }
+  return write_file(svg ? "-" : options.output, text);
+}
+
+void add_input_options(CLI::App* command, Options& options) {
+  command
+      ->add_option("GRAPH", options.graphs,
+                   "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models")
+      ->required()
+      ->option_text("FILE...");
+  command
+      ->add_option("--hw", options.hardware,
+                   "A hardware file, or the name of a built-in one; repeatable")
+      ->option_text("FILE|NAME");
+  command
+      ->add_option("--procs", options.processors,
+                   "That many identical processors (task graphs); repeatable")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--bandwidth", options.bandwidth,
+                   "Bytes per second of links, for task graphs with bytes but no rate")
+      ->option_text("X")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--batch", options.model.batch, "Size of a model's batch dimension")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--dim", options.model.dims,
+                   "Value of a model's named dynamic dimension; repeatable")
+      ->option_text("NAME=N");
+}
+
+void add_policy_options(CLI::App* command, Options& options) {
+  std::vector<std::string> names;
+  for (const PolicyInfo& policy : builtin_policies()) {
+    names.push_back(policy.name);
+  }
+  command
+      ->add_option("--policies", options.policies,
+                   "all (those that take a graph of this size), or some of: " + join(names, ", "))
+      ->option_text("all|A,B,C")
+      ->capture_default_str();
+  command
+      ->add_option("--plugin", options.plugins,
+                   "A shared library with more policies (docs/schedulers.md); repeatable")
+      ->option_text("FILE.so");
+  command->add_option("--seed", options.compare.seed, "Of policies that draw lots")
+      ->option_text("N")
+      ->capture_default_str();
+  command
+      ->add_option("--time-budget", options.compare.policy.time_budget_s,
+                   "Seconds for anneal and optimal; makes results depend on the machine")
+      ->option_text("S")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--iterations", options.compare.policy.iterations,
+                   "Steps of anneal, nodes of optimal; default: their own")
+      ->option_text("N");
+}
+
+}  // namespace
+
+void register_compare(Registrar& registrar) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = registrar.app().add_subcommand(
+      "compare", "Scheduling policies side by side, each plan simulated");
+  add_input_options(command, *options);
+  add_policy_options(command, *options);
+  command
+      ->add_option("--unit", options->unit,
+                   "How times are shown: auto, ms, us, or none (as written in the file)")
+      ->option_text("UNIT")
+      ->capture_default_str();
+  command
+      ->add_option("--gantt", options->gantt, "The policy whose run is drawn: best, none or a name")
+      ->option_text("POLICY")
+      ->capture_default_str();
+  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
+  command->add_flag("--csv", options->csv, "One row per policy as CSV")->excludes(json);
+  command
+      ->add_option("-o,--output", options->output,
+                   "Where the result goes; - is stdout. A name that ends in .svg gets a drawing, "
+                   "and the text still goes to stdout")
+      ->option_text("FILE");
+  command
+      ->add_option("--trace", options->compare.trace_folder,
+                   "Write each policy's timeline there, for Perfetto or chrome://tracing")
+      ->option_text("DIR");
+  registrar.on_run(command, [options] { return run(*options); });
+}
+
+}  // namespace dfsim::cli
