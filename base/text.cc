@@ -68,6 +68,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::string best;
   size_t best_distance = SIZE_MAX;
   for (const std::string& candidate : names) {
+    if (candidate.size() > kLongestCompared) {
+      continue;
+    }
     const size_t limit = std::max<size_t>(2, std::max(candidate.size(), name.size()) / 3);
     const size_t distance = edit_distance(wanted, to_lower(candidate));
     if (distance <= limit && distance < best_distance) {
@@ -83,9 +86,11 @@ std::string unknown_name_message(std::string_view kind, std::string_view name,
   const std::string nearest = nearest_name(name, names);
   std::sort(names.begin(), names.end());
   std::string message = fmt::format("unknown {} '{}'", kind, printable(name));
-  message += nearest.empty() ? "; " : fmt::format("; did you mean '{}'? ", nearest);
+  message += nearest.empty() ? "; " : fmt::format("; did you mean '{}'? ", printable(nearest));
   const size_t hidden = names.size() > kMaxListedNames ? names.size() - kMaxListedNames : 0;
   names.resize(names.size() - hidden);
+  std::transform(names.begin(), names.end(), names.begin(),
+                 [](const std::string& valid) { return printable(valid); });
   message += "Valid: " + (names.empty() ? "none" : join(names, ", "));
   if (hidden > 0) {
     message += fmt::format(" and {} more", hidden);

@@ -1,6 +1,17 @@
 #include "graphs/ir/attributes.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace dfsim {
+
+int64_t ConstValue::as_int(size_t i) const {
+  if (!is_floating(dtype)) {
+    return ints[i];
+  }
+  constexpr double kBound = 9.2e18;  // below 2^63, so that the conversion is defined
+  return std::isnan(floats[i]) ? 0 : static_cast<int64_t>(std::clamp(floats[i], -kBound, kBound));
+}
 
 void Attributes::set(std::string name, AttrValue value) {
   for (auto& [existing, old_value] : entries_) {

@@ -27,10 +27,8 @@ struct ConstValue {
   std::vector<double> floats;
 
   size_t size() const { return is_floating(dtype) ? floats.size() : ints.size(); }
-  // The element as an integer (floats truncated) or as a double.
-  int64_t as_int(size_t i) const {
-    return is_floating(dtype) ? static_cast<int64_t>(floats[i]) : ints[i];
-  }
+  // The element as an integer (floats truncated, saturating, NaN as 0) or as a double.
+  int64_t as_int(size_t i) const;
   double as_double(size_t i) const {
     return is_floating(dtype) ? floats[i] : static_cast<double>(ints[i]);
   }

@@ -64,6 +64,8 @@ struct GraphInfo {
   int64_t ir_version = 0;
   std::vector<std::pair<std::string, int>> opsets;  // domain, version
   std::vector<std::pair<std::string, std::string>> metadata;
+  // Of a subgraph: the tensors of the graph around it that its last inputs stand for.
+  std::vector<std::string> captures;
 };
 
 class Graph {

@@ -57,6 +57,9 @@ GraphBuilder::GraphBuilder(const Graph& graph) : graph_(graph) {
   for (size_t i = 0; i < graph_.tensors_.size(); ++i) {
     tensor_ids_.emplace(graph_.tensors_[i].name, TensorId(i));
   }
+  for (size_t i = 0; i < graph_.symbols_.size(); ++i) {
+    symbol_ids_.emplace(graph_.symbols_[i], static_cast<uint32_t>(i));
+  }
 }
 
 TensorId GraphBuilder::tensor_by_name(std::string_view name) {
@@ -135,12 +138,12 @@ void GraphBuilder::set_constant(TensorId id, ConstValue value) {
 const ConstValue* GraphBuilder::constant(TensorId id) const { return graph_.constant(id); }
 
 uint32_t GraphBuilder::symbol(std::string_view name) {
-  const auto it = std::find(graph_.symbols_.begin(), graph_.symbols_.end(), name);
-  if (it != graph_.symbols_.end()) {
-    return static_cast<uint32_t>(it - graph_.symbols_.begin());
+  const auto [it, inserted] =
+      symbol_ids_.try_emplace(std::string(name), static_cast<uint32_t>(graph_.symbols_.size()));
+  if (inserted) {
+    graph_.symbols_.push_back(it->first);
   }
-  graph_.symbols_.emplace_back(name);
-  return static_cast<uint32_t>(graph_.symbols_.size() - 1);
+  return it->second;
 }
 
 Status GraphBuilder::sort() {
@@ -252,6 +255,7 @@ StatusOr<Graph> GraphBuilder::build() {
   name_ops();
   index_consumers();
   tensor_ids_.clear();
+  symbol_ids_.clear();
   return std::move(graph_);
 }
 

@@ -66,6 +66,7 @@ class GraphBuilder {
 
   Graph graph_;
   std::unordered_map<std::string, TensorId> tensor_ids_;
+  std::unordered_map<std::string, uint32_t> symbol_ids_;
 };
 
 }  // namespace dfsim

@@ -14,11 +14,11 @@ namespace dfsim {
 
 struct ImportOptions {
   // Value of the batch dimension: of symbols that are named like one, else of axis 0 of the inputs.
-  std::optional<int64_t> batch;
-  std::map<std::string, int64_t> dims;                       // symbol -> extent
-  std::map<std::string, std::vector<int64_t>> input_shapes;  // input -> whole shape
+  std::optional<int64_t> batch = {};
+  std::map<std::string, int64_t> dims = {};                       // symbol -> extent
+  std::map<std::string, std::vector<int64_t>> input_shapes = {};  // input -> whole shape
   // Instead of the values usually assumed for symbols without any value, the batch excepted.
-  std::optional<int64_t> assumed_extent;
+  std::optional<int64_t> assumed_extent = {};
   // Where neither a rule nor a library finds a shape, believe the one that the file declares.
   bool use_declared_shapes = true;
 };
@@ -27,7 +27,7 @@ struct ImportOptions {
 struct BoundDim {
   std::string name;
   int64_t extent = 0;
-  std::string origin;  // "given", "model's default", "assumed"
+  std::string origin;  // "given", "model's default", "assumed", "derived" (from other dimensions)
 };
 
 struct UnresolvedOpInfo {

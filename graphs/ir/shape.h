@@ -9,6 +9,11 @@
 
 namespace dfsim {
 
+// Bounds on what a tensor may claim, far above any real one. Importers and shape inference refuse
+// more, so that products of a few extents fit in 63 bits and shapes stay small.
+inline constexpr int kMaxRank = 64;
+inline constexpr int64_t kMaxExtent = int64_t{1} << 40;
+
 // One dimension: a non-negative extent, or a symbol (index into the graph's symbol table), or
 // unknown. Eight bytes, so that shapes are plain arrays.
 class Dim {

@@ -168,12 +168,16 @@ std::optional<AttrValue> read_attribute(const onnx::AttributeProto& attribute) {
 }  // namespace
 
 StatusOr<Shape> read_dims(const onnx::TensorProto& tensor) {
+  if (tensor.dims_size() > kMaxRank) {
+    return invalid_input(fmt::format("tensor '{}' has {} dimensions; expected at most {}",
+                                     printable(tensor.name()), tensor.dims_size(), kMaxRank));
+  }
   Dims dims;
   dims.reserve(static_cast<size_t>(tensor.dims_size()));
   for (const int64_t extent : tensor.dims()) {
-    if (extent < 0) {
-      return invalid_input(fmt::format("tensor '{}' has the extent {}; expected 0 or more",
-                                       printable(tensor.name()), extent));
+    if (extent < 0 || extent > kMaxExtent) {
+      return invalid_input(fmt::format("tensor '{}' has the extent {}; expected 0 to {}",
+                                       printable(tensor.name()), extent, kMaxExtent));
     }
     dims.emplace_back(extent);
   }
@@ -208,11 +212,15 @@ StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* buil
   if (!tensor.has_shape()) {
     return declared;
   }
+  if (tensor.shape().dim_size() > kMaxRank) {
+    return invalid_input(fmt::format("{} dimensions are declared; expected at most {}",
+                                     tensor.shape().dim_size(), kMaxRank));
+  }
   Dims dims;
   for (const auto& dim : tensor.shape().dim()) {
-    if (dim.has_dim_value() && dim.dim_value() < -1) {
+    if (dim.has_dim_value() && (dim.dim_value() < -1 || dim.dim_value() > kMaxExtent)) {
       return invalid_input(
-          fmt::format("a declared extent is {}; expected 0 or more", dim.dim_value()));
+          fmt::format("a declared extent is {}; expected 0 to {}", dim.dim_value(), kMaxExtent));
     }
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
       dims.emplace_back(dim.dim_value());
@@ -226,7 +234,13 @@ StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* buil
   return declared;
 }
 
-Attributes read_attributes(const onnx::NodeProto& node) {
+StatusOr<Attributes> read_attributes(const onnx::NodeProto& node) {
+  constexpr int kMaxAttributes = 1000;  // attributes are searched linearly
+  if (node.attribute_size() > kMaxAttributes) {
+    return invalid_input(fmt::format("{} '{}' has {} attributes; expected at most {}",
+                                     printable(node.op_type(), 40), printable(node.name()),
+                                     node.attribute_size(), kMaxAttributes));
+  }
   Attributes attributes;
   for (const auto& attribute : node.attribute()) {
     if (auto value = read_attribute(attribute)) {

@@ -12,7 +12,7 @@
 
 namespace dfsim {
 
-// Static shape of a tensor. Error: a negative extent.
+// Static shape of a tensor. Error: an extent outside 0 to kMaxExtent, a rank over kMaxRank.
 StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
 
 // The values when they are present, complete and at most kMaxConstElements (integers, booleans) or
@@ -27,8 +27,15 @@ struct DeclaredType {
 };
 StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* builder);
 
-// Attributes other than graphs.
-Attributes read_attributes(const onnx::NodeProto& node);
+// Attributes other than graphs. Error: more than any operator has (over 1,000).
+StatusOr<Attributes> read_attributes(const onnx::NodeProto& node);
+
+// The tensor that a Constant node holds in one of its attributes. Error: not one output or no
+// value.
+StatusOr<onnx::TensorProto> constant_of_node(const onnx::NodeProto& node);
+
+// Name, type and dims of a sparse tensor; the values are not looked at.
+onnx::TensorProto dense_header(const onnx::SparseTensorProto& sparse);
 
 // A tensor that ops can use like any other: its role is told from dtype, size and value.
 TensorRole role_of_initializer(DType dtype, const Shape& shape, bool has_value);

@@ -91,9 +91,10 @@ void work_attention(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"Attention", OpClass::kAttention, infer_attention, work_attention},
+    {"Attention", OpClass::kAttention, infer_attention, work_attention, nullptr, 0, 3},
     // two products and a sum per element
-    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3},
+    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3,
+     3},
 };
 
 }  // namespace

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_set>
 
 #include "base/text.h"
+#include "graphs/ops/dim_expression.h"
 
 namespace dfsim {
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t{1} << 40;
 constexpr std::string_view kDefaultPrefix = "dfsim.dim.";
 
 bool is_batch_name(const std::string& name) {
@@ -55,6 +56,7 @@ class Binder {
     DFSIM_RETURN_IF_ERROR(apply_given_dims());
     DFSIM_RETURN_IF_ERROR(apply_batch());
     apply_defaults();
+    DFSIM_RETURN_IF_ERROR(derive_expressions());
     DFSIM_RETURN_IF_ERROR(substitute());
     *overridden = overridden_;
     return ok_status();
@@ -137,23 +139,32 @@ class Binder {
           continue;
         }
         const std::string& name = builder_.symbols()[shape[i].symbol_index()];
-        if (std::find(symbols_.begin(), symbols_.end(), name) == symbols_.end()) {
+        if (known_symbols_.insert(name).second) {
           symbols_.push_back(name);
-        }
-        // "x[0]" of an image-like or token input is the batch as well.
-        const bool anonymous_first = i == 0 && name.ends_with("[0]");
-        if ((is_batch_name(name) || anonymous_first) &&
-            std::find(batch_symbols_.begin(), batch_symbols_.end(), name) == batch_symbols_.end()) {
-          batch_symbols_.push_back(name);
+          // "x[0]" of an image-like or token input is the batch as well.
+          if (is_batch_name(name) || (i == 0 && name.ends_with("[0]"))) {
+            batch_symbols_.push_back(name);
+          }
         }
       }
     }
+    std::erase_if(batch_symbols_, [this](const std::string& name) { return is_derived(name); });
+  }
+
+  // Arithmetic on other symbols of the inputs: it has their values, not one of its own.
+  bool is_derived(const std::string& name) const {
+    return evaluate_dim_expression(name,
+                                   [this](std::string_view part) {
+                                     return known_symbols_.contains(std::string(part))
+                                                ? std::optional<int64_t>(1)
+                                                : std::nullopt;
+                                   })
+        .has_value();
   }
 
   Status apply_given_dims() {
     for (const auto& [name, extent] : options_.dims) {
-      if (std::find(symbols_.begin(), symbols_.end(), name) == symbols_.end() &&
-          !bound_.contains(name)) {
+      if (!known_symbols_.contains(name) && !bound_.contains(name)) {
         return invalid_input("--dim: " + unknown_name_message("dimension", name, symbols_));
       }
       DFSIM_RETURN_IF_ERROR(check_extent(fmt::format("--dim {}", printable(name)), extent, 0));
@@ -194,13 +205,33 @@ class Binder {
 
   void apply_defaults() {
     for (const std::string& name : symbols_) {
-      if (bound_.contains(name)) {
+      if (bound_.contains(name) || is_derived(name)) {
         continue;
       }
       const auto model_default = default_from_metadata(name);
       bound_.emplace(name, model_default ? BoundDim{name, *model_default, "model's default"}
                                          : BoundDim{name, assumption_for(name), "assumed"});
     }
+  }
+
+  Status derive_expressions() {
+    for (const std::string& name : symbols_) {
+      if (bound_.contains(name)) {
+        continue;
+      }
+      const auto extent = evaluate_dim_expression(name, [this](std::string_view part) {
+        const auto it = bound_.find(std::string(part));
+        return it != bound_.end() ? std::optional(it->second.extent) : std::nullopt;
+      });
+      if (!extent) {  // made of another expression
+        bound_.emplace(name, BoundDim{name, assumption_for(name), "assumed"});
+        continue;
+      }
+      DFSIM_RETURN_IF_ERROR(check_extent(
+          fmt::format("dimension '{}', derived from others,", printable(name)), *extent, 0));
+      bound_.emplace(name, BoundDim{name, *extent, "derived"});
+    }
+    return ok_status();
   }
 
   int64_t assumption_for(const std::string& name) const {
@@ -265,6 +296,7 @@ class Binder {
   const ImportOptions& options_;
   ImportReport* report_;
   std::vector<std::string> symbols_;  // in order of first use by inputs
+  std::unordered_set<std::string> known_symbols_;
   std::vector<std::string> batch_symbols_;
   std::map<std::string, BoundDim> bound_;
   bool overridden_ = false;

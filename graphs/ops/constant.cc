@@ -93,8 +93,11 @@ Status infer_range(InferContext& context) {
     return context.error("expected scalar start, limit and a delta other than 0");
   }
   const double steps = std::ceil((limit->as_double(0) - start->as_double(0)) / delta->as_double(0));
-  if (!(steps < 9e18)) {
-    return context.error("start, limit and delta give no valid number of elements");
+  if (!(steps <= static_cast<double>(kMaxExtent))) {
+    return context.error(
+        fmt::format("start, limit and delta give no valid number of elements; "
+                    "expected up to {}",
+                    kMaxExtent));
   }
   const auto count = static_cast<int64_t>(std::max(steps, 0.0));
   context.set_output(0, context.dtype(0), Shape({Dim(count)}));
@@ -104,7 +107,11 @@ Status infer_range(InferContext& context) {
       if (is_floating(value.dtype)) {
         value.floats.push_back(start->as_double(0) + static_cast<double>(i) * delta->as_double(0));
       } else {
-        value.ints.push_back(start->as_int(0) + i * delta->as_int(0));
+        const Count element = Count(start->as_int(0)) + Count(i) * Count(delta->as_int(0));
+        if (element.overflowed()) {
+          return ok_status();
+        }
+        value.ints.push_back(element.value());
       }
     }
     context.set_value(0, std::move(value));
@@ -143,10 +150,10 @@ constexpr OpDef kOps[] = {
     {"Shape", kC, infer_shape, work_none},
     {"Size", kC, infer_size, work_none},
     {"ConstantOfShape", kC, infer_constant_of_shape, nullptr},
-    {"Range", kC, infer_range, work_per_element, nullptr, 1},
+    {"Range", kC, infer_range, work_per_element, nullptr, 1, 3},
     {"EyeLike", kC, infer_like, nullptr},
-    {"RandomNormal", kE, infer_random, work_per_element, nullptr, 10},
-    {"RandomUniform", kE, infer_random, work_per_element, nullptr, 3},
+    {"RandomNormal", kE, infer_random, work_per_element, nullptr, 10, 0},
+    {"RandomUniform", kE, infer_random, work_per_element, nullptr, 3, 0},
     {"RandomNormalLike", kE, infer_like, work_per_element, nullptr, 10},
     {"RandomUniformLike", kE, infer_like, work_per_element, nullptr, 3},
     {"Bernoulli", kE, infer_like, work_per_element, nullptr, 3},

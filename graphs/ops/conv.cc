@@ -24,10 +24,11 @@ Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) 
   if (group <= 0) {
     return context.error(fmt::format("group is {}; expected 1 or more", group));
   }
-  if (x[1].known() && w[1].known() && x[1].extent() != w[1].extent() * group) {
-    return context.error(fmt::format(
-        "input {} has {} channels, weight {} with {} groups expects {}", format_shape(x),
-        x[1].extent(), format_shape(w), group, (Count(w[1].extent()) * Count(group)).value()));
+  const Count channels = w[1].known() ? Count(w[1].extent()) * Count(group) : Count();
+  if (x[1].known() && w[1].known() && Count(x[1].extent()) != channels) {
+    return context.error(
+        fmt::format("input {} has {} channels, weight {} with {} groups expects {}",
+                    format_shape(x), x[1].extent(), format_shape(w), group, channels.value()));
   }
   DFSIM_ASSIGN_OR_RETURN(const Window window, Window::from_conv(context, x.rank() - 2, w));
   Dims dims = {x[0], w[0]};
@@ -118,10 +119,10 @@ void work_conv_transpose(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"Conv", OpClass::kConv, infer_conv, work_conv},
-    {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose},
-    {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer},
-    {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv},
+    {"Conv", OpClass::kConv, infer_conv, work_conv, nullptr, 0, 2},
+    {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose, nullptr, 0, 2},
+    {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer, nullptr, 0, 2},
+    {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv, nullptr, 0, 8},
 };
 
 }  // namespace

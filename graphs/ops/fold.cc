@@ -105,17 +105,16 @@ bool mul_overflows(int64_t a, int64_t b, int64_t* r) { return __builtin_mul_over
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
   std::vector<int64_t> strides(extents.size(), 1);
   for (size_t i = extents.size(); i-- > 1;) {
-    strides[i - 1] = strides[i] * extents[i];
+    // Wraps only beside an extent of 0, where no element is ever addressed.
+    strides[i - 1] =
+        static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(extents[i]));
   }
   return strides;
 }
 
 std::vector<int64_t> strided_positions(const std::vector<int64_t>& extents,
                                        const std::vector<int64_t>& strides, int64_t base) {
-  size_t total = 1;
-  for (const int64_t extent : extents) {
-    total *= static_cast<size_t>(extent);
-  }
+  const auto total = static_cast<size_t>(Shape::of(extents).elements().value());
   std::vector<int64_t> positions(total, base);
   for (size_t flat = 0; flat < total; ++flat) {
     size_t rest = flat;

@@ -110,13 +110,13 @@ void work_scatter(WorkContext& context) {
 constexpr OpClass kG = OpClass::kGather;
 
 constexpr OpDef kOps[] = {
-    {"Gather", kG, infer_gather, work_gather, fold_gather},
-    {"GatherElements", kG, infer_gather_elements, work_gather},
-    {"GatherND", kG, infer_gather_nd, work_gather},
-    {"Scatter", kG, infer_same_as_first, work_scatter},
-    {"ScatterElements", kG, infer_same_as_first, work_scatter},
-    {"ScatterND", kG, infer_same_as_first, work_scatter},
-    {"OneHot", kG, infer_one_hot, nullptr},
+    {"Gather", kG, infer_gather, work_gather, fold_gather, 0, 2},
+    {"GatherElements", kG, infer_gather_elements, work_gather, nullptr, 0, 2},
+    {"GatherND", kG, infer_gather_nd, work_gather, nullptr, 0, 2},
+    {"Scatter", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
+    {"ScatterElements", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
+    {"ScatterND", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
+    {"OneHot", kG, infer_one_hot, nullptr, nullptr, 0, 3},
 };
 
 }  // namespace

@@ -19,6 +19,39 @@ bool all_values_known(const InferContext& context) {
   return context.input_count() > 0;
 }
 
+Status check_inputs(const InferContext& context, const OpDef& def) {
+  for (size_t i = 0; i < def.required_inputs; ++i) {
+    if (!context.has_input(i)) {
+      return context.error(
+          fmt::format("input {} is missing; expected at least {} inputs", i, def.required_inputs));
+    }
+  }
+  return ok_status();
+}
+
+// Bounds every shape, so that what reads it need not fear overflow.
+Status check_outputs(const InferContext& context) {
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    const Shape& shape = context.output_shape(i);
+    const bool too_long = std::any_of(shape.dims().begin(), shape.dims().end(), [](Dim dim) {
+      return dim.known() && dim.extent() > kMaxExtent;
+    });
+    if (too_long || shape.rank() > kMaxRank) {
+      return context.error(
+          fmt::format("output {} would have the shape {}; expected extents up to {} and rank up "
+                      "to {}",
+                      i, printable(format_shape(shape), 120), kMaxExtent, kMaxRank));
+    }
+  }
+  return ok_status();
+}
+
+bool outputs_static(const GraphBuilder& builder, const Op& op) {
+  return std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return !id.valid() || builder.tensor(id).shape.is_static();
+  });
+}
+
 // Why the op's outputs are unknown, or "" when all are static.
 std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool has_rule,
                               const std::string& fallback_reason) {
@@ -27,7 +60,7 @@ std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool ha
       return id.valid() && !builder.tensor(id).shape.is_static();
     });
   };
-  if (unknown(op.outputs) == op.outputs.end()) {
+  if (outputs_static(builder, op)) {
     return "";
   }
   if (const auto input = unknown(op.inputs); input != op.inputs.end()) {
@@ -51,15 +84,18 @@ Status infer_op(GraphBuilder& builder, OpId id, const InferOptions& options,
   std::string fallback_reason;
   if (def != nullptr) {
     op.op_class = def->op_class;
+    DFSIM_RETURN_IF_ERROR(check_inputs(context, *def));
     DFSIM_RETURN_IF_ERROR(def->infer(context));
+    DFSIM_RETURN_IF_ERROR(check_outputs(context));
     if (def->fold != nullptr && all_values_known(context)) {
       def->fold(context);
     }
   } else {
     op.op_class = OpClass::kOpaque;
-    if (options.fallback) {
-      fallback_reason = options.fallback(builder, id);
-    }
+  }
+  if (options.fallback && !outputs_static(builder, op)) {
+    fallback_reason = options.fallback(builder, id, def != nullptr);
+    DFSIM_RETURN_IF_ERROR(check_outputs(context));
   }
   std::string reason = unresolved_reason(builder, op, def != nullptr, fallback_reason);
   if (!reason.empty()) {

@@ -18,9 +18,9 @@ struct UnresolvedOp {
 };
 
 struct InferOptions {
-  // Asked for ops that have no rule of ours; sets output dtypes and shapes on the builder and
-  // returns "" or why it could not. May be empty.
-  std::function<std::string(GraphBuilder& builder, OpId op)> fallback;
+  // Asked for ops whose outputs are still unknown, with a rule of ours or without; sets dtypes and
+  // shapes on the builder where it can and returns "" or why it could not. May be empty.
+  std::function<std::string(GraphBuilder& builder, OpId op, bool has_rule)> fallback;
 };
 
 // Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/text.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -209,8 +210,8 @@ Status infer_einsum(InferContext& context) {
   const std::string text = context.attributes().string_or("equation", "");
   const auto equation = parse_equation(text);
   if (!equation || equation->operands.size() != context.input_count()) {
-    return context.error(
-        fmt::format("equation '{}' does not fit {} operands", text, context.input_count()));
+    return context.error(fmt::format("equation '{}' does not fit {} operands", printable(text),
+                                     context.input_count()));
   }
   std::vector<Shape> shapes;
   for (size_t i = 0; i < context.input_count(); ++i) {
@@ -230,7 +231,8 @@ Status infer_einsum(InferContext& context) {
     }
     const auto it = labels.extents.find(label);
     if (it == labels.extents.end()) {
-      return context.error(fmt::format("output label '{}' of '{}' is in no operand", label, text));
+      return context.error(fmt::format("output label '{}' of '{}' is in no operand",
+                                       printable(std::string(1, label)), printable(text)));
     }
     dims.push_back(it->second);
   }
@@ -266,11 +268,11 @@ void work_einsum(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"MatMul", OpClass::kMatMul, infer_matmul, work_matmul},
-    {"Gemm", OpClass::kMatMul, infer_gemm, work_gemm},
+    {"MatMul", OpClass::kMatMul, infer_matmul, work_matmul, nullptr, 0, 2},
+    {"Gemm", OpClass::kMatMul, infer_gemm, work_gemm, nullptr, 0, 2},
     {"Einsum", OpClass::kMatMul, infer_einsum, work_einsum},
-    {"MatMulInteger", OpClass::kMatMul, infer_matmul_integer, work_matmul_integer},
-    {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul},
+    {"MatMulInteger", OpClass::kMatMul, infer_matmul_integer, work_matmul_integer, nullptr, 0, 2},
+    {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul, nullptr, 0, 8},
 };
 
 }  // namespace

@@ -555,13 +555,13 @@ constexpr OpDef kOps[] = {
     {"Split", kM, infer_split, nullptr, fold_split},
     {"Slice", kM, infer_slice, work_copy, fold_slice},
     {"Pad", kM, infer_pad, work_copy},
-    {"Expand", kM, infer_expand, work_copy, fold_expand},
-    {"Tile", kM, infer_tile, work_copy},
+    {"Expand", kM, infer_expand, work_copy, fold_expand, 0, 2},
+    {"Tile", kM, infer_tile, work_copy, nullptr, 0, 2},
     {"SpaceToDepth", kM, infer_space_to_depth, work_copy},
     {"DepthToSpace", kM, infer_depth_to_space, work_copy},
     {"Resize", kM, infer_resize, work_resize},
     {"Upsample", kM, infer_resize, work_resize},
-    {"ReverseSequence", kM, infer_reverse_sequence, work_copy},
+    {"ReverseSequence", kM, infer_reverse_sequence, work_copy, nullptr, 0, 2},
     {"Trilu", kM, infer_same_as_first, work_copy},
 };
 

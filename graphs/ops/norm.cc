@@ -59,15 +59,15 @@ void work_batch_norm(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm},
+    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm, nullptr, 0, 5},
     // mean, subtract, square, sum, divide by deviation, scale, shift
-    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7},
-    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7},
-    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7},
+    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7, 2},
+    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3},
+    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3},
     {"MeanVarianceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr,
      5},
     // square, sum, divide by root, scale
-    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4},
+    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4, 2},
     {"LpNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 3},
     {"LRN", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5},
     // maximum, subtract, exponential, sum, divide

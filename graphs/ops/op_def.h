@@ -31,6 +31,8 @@ struct OpDef {
   FoldRule fold = nullptr;
   // Scalar operations per output element, for rules that count that way (see docs/ops-work.md).
   double flops_per_element = 0;
+  // The first so many inputs must be there in every version; rules may rely on it.
+  size_t required_inputs = 1;
   std::string_view domain = "";  // ai.onnx
 };
 

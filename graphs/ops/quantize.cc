@@ -31,9 +31,9 @@ constexpr OpClass kQ = OpClass::kQuantize;
 
 constexpr OpDef kOps[] = {
     // divide, round, add the zero point, saturate
-    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4},
+    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2},
     // subtract the zero point, multiply
-    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2},
+    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2},
     // minimum and maximum first
     {"DynamicQuantizeLinear", kQ, infer_dynamic_quantize, work_per_element, nullptr, 6},
 };

@@ -137,7 +137,7 @@ constexpr OpDef kOps[] = {
     {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2},
     {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1},
     {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1},
-    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1},
+    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2},
 };
 
 }  // namespace

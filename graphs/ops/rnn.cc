@@ -52,9 +52,9 @@ void work_rnn(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"LSTM", OpClass::kRnn, infer_rnn, work_rnn},
-    {"GRU", OpClass::kRnn, infer_rnn, work_rnn},
-    {"RNN", OpClass::kRnn, infer_rnn, work_rnn},
+    {"LSTM", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
+    {"GRU", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
+    {"RNN", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ void work_sort(WorkContext& context) {
 constexpr OpDef kOps[] = {
     {"TopK", OpClass::kSort, infer_top_k, work_sort},
     {"NonZero", OpClass::kSort, infer_non_zero, work_per_element, nullptr, 1},
-    {"NonMaxSuppression", OpClass::kSort, infer_non_max_suppression, work_sort},
+    {"NonMaxSuppression", OpClass::kSort, infer_non_max_suppression, work_sort, nullptr, 0, 2},
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ Status Window::append_output(const InferContext& context, const Shape& x, bool c
     }
     const int64_t stride = strides_[i];
     if (auto_pad_ == "SAME_UPPER" || auto_pad_ == "SAME_LOWER") {
-      dims->push_back(Dim((in.extent() - 1) / stride + 1));
+      dims->push_back(Dim((in.extent() + stride - 1) / stride));
       continue;
     }
     const int64_t pad = auto_pad_ == "VALID" ? 0 : pads_[i] + pads_[i + strides_.size()];

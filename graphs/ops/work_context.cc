@@ -15,10 +15,7 @@ WorkContext::WorkContext(const Graph& graph, const Op& op, const OpDef& def)
     : graph_(graph), op_(op), def_(def) {
   read_.resize(op.inputs.size());
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const bool repeated =
-        std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                  op.inputs[i]) != op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-    if (has_input(i) && !repeated) {
+    if (has_input(i) && !is_repeated(i)) {
       read_[i] = input(i).bytes();
       if (work_.dtype == DType::kUnknown ||
           (!is_floating(work_.dtype) && is_floating(input(i).dtype))) {
@@ -34,6 +31,15 @@ WorkContext::WorkContext(const Graph& graph, const Op& op, const OpDef& def)
       }
     }
   }
+}
+
+bool WorkContext::is_repeated(size_t i) {
+  constexpr size_t kFew = 16;  // below, a search beats hashing
+  if (op_.inputs.size() > kFew) {
+    return !seen_.insert(op_.inputs[i]).second;
+  }
+  const auto end = op_.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+  return std::find(op_.inputs.begin(), end, op_.inputs[i]) != end;
 }
 
 const Tensor& WorkContext::first_output() const {

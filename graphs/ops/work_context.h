@@ -1,6 +1,9 @@
 // WorkContext: one op of a finished graph as a work rule sees it.
 #pragma once
 
+#include <unordered_set>
+#include <vector>
+
 #include "base/status.h"
 #include "base/units.h"
 #include "graphs/ir/graph.h"
@@ -43,6 +46,9 @@ class WorkContext {
   StatusOr<OpWork> finish() const;
 
  private:
+  // The same tensor is an earlier input, too. Called once per input, in order.
+  bool is_repeated(size_t i);
+
   const Graph& graph_;
   const Op& op_;
   const OpDef& def_;
@@ -51,6 +57,7 @@ class WorkContext {
   Count flops_;
   std::vector<Count> read_;  // per input slot
   Count written_;
+  std::unordered_set<TensorId> seen_;  // of ops with many inputs
 };
 
 // Counts def().flops_per_element per element of the first output, reading and writing everything.

@@ -1,0 +1,168 @@
+// Constant folding and removal of dead operators.
+#include "graphs/passes/prune.h"
+
+#include <catch2/catch.hpp>
+
+#include "graphs/ir/graph_builder.h"
+#include "graphs/ops/infer.h"
+
+namespace dfsim {
+namespace {
+
+// Tensors have the shape [4] unless a rule says otherwise.
+class Case {
+ public:
+  void input(const std::string& name) {
+    shape_of(name);
+    builder_.mark_input(builder_.tensor_by_name(name));
+  }
+  void weight(const std::string& name) {
+    shape_of(name);
+    builder_.tensor(builder_.tensor_by_name(name)).role = TensorRole::kWeight;
+  }
+  void op(const std::string& type, const std::vector<std::string>& inputs,
+          const std::string& output) {
+    Op op;
+    op.op_type = type;
+    op.name = output;
+    op.version = 17;
+    for (const std::string& name : inputs) {
+      op.inputs.push_back(builder_.tensor_by_name(name));
+    }
+    op.outputs.push_back(builder_.tensor_by_name(output));
+    REQUIRE(builder_.add_op(std::move(op)).ok());
+  }
+  void output(const std::string& name) { builder_.mark_output(builder_.tensor_by_name(name)); }
+
+  PruneResult prune() {
+    REQUIRE(infer_shapes(builder_, {}).ok());
+    const auto graph = builder_.build();
+    REQUIRE(graph.ok());
+    auto result = dfsim::prune(*graph);
+    REQUIRE(result.ok());
+    return std::move(*result);
+  }
+
+ private:
+  void shape_of(const std::string& name) {
+    Tensor& tensor = builder_.tensor(builder_.tensor_by_name(name));
+    tensor.shape = Shape({Dim(4)});
+    tensor.dtype = DType::kFloat32;
+  }
+
+  GraphBuilder builder_;
+};
+
+std::vector<std::string> names(const Graph& graph) {
+  std::vector<std::string> list;
+  for (const Op& op : graph.ops()) {
+    list.push_back(op.name);
+  }
+  return list;
+}
+
+const Tensor* find(const Graph& graph, const std::string& name) {
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.name == name) {
+      return &tensor;
+    }
+  }
+  return nullptr;
+}
+
+TEST_CASE("an op on weights alone is folded into a weight, the unused weight is dropped") {
+  Case example;
+  example.input("x");
+  example.weight("w");
+  example.op("Transpose", {"w"}, "wt");
+  example.op("Add", {"x", "wt"}, "y");
+  example.output("y");
+  const PruneResult result = example.prune();
+  CHECK(result.folded_ops == 1);
+  CHECK(result.dead_ops == 0);
+  CHECK(names(result.graph) == std::vector<std::string>{"y"});
+  REQUIRE(find(result.graph, "wt") != nullptr);
+  CHECK(find(result.graph, "wt")->role == TensorRole::kWeight);
+  CHECK(find(result.graph, "w") == nullptr);
+}
+
+TEST_CASE("shape arithmetic is folded although it reads an activation") {
+  Case example;
+  example.input("x");
+  example.op("Shape", {"x"}, "s");
+  example.op("Reshape", {"x", "s"}, "y");
+  example.output("y");
+  const PruneResult result = example.prune();
+  CHECK(result.folded_ops == 1);
+  CHECK(names(result.graph) == std::vector<std::string>{"y"});
+  REQUIRE(find(result.graph, "s") != nullptr);
+  CHECK(find(result.graph, "s")->role == TensorRole::kConstant);
+}
+
+TEST_CASE("what leads to no output is dead, chains of it too") {
+  Case example;
+  example.input("x");
+  example.op("Relu", {"x"}, "y");
+  example.op("Exp", {"x"}, "d1");
+  example.op("Neg", {"d1"}, "d2");
+  example.output("y");
+  const PruneResult result = example.prune();
+  CHECK(result.dead_ops == 2);
+  CHECK(result.folded_ops == 0);
+  CHECK(names(result.graph) == std::vector<std::string>{"y"});
+}
+
+TEST_CASE("random operators are never folded") {
+  Case example;
+  example.weight("w");
+  example.op("RandomNormalLike", {"w"}, "r");
+  example.op("Relu", {"r"}, "y");
+  example.output("y");
+  const PruneResult result = example.prune();
+  CHECK(result.folded_ops == 0);
+  CHECK(names(result.graph) == std::vector<std::string>{"r", "y"});
+}
+
+TEST_CASE("inputs and outputs stay, also an output that is an input or folded") {
+  Case example;
+  example.input("x");
+  example.input("unused");
+  example.weight("w");
+  example.op("Relu", {"w"}, "folded");
+  example.output("x");
+  example.output("folded");
+  const PruneResult result = example.prune();
+  CHECK(result.graph.op_count() == 0);
+  CHECK(result.graph.inputs().size() == 2);
+  CHECK(result.graph.outputs().size() == 2);
+  CHECK(find(result.graph, "folded")->is_output);
+  CHECK(find(result.graph, "folded")->role == TensorRole::kWeight);
+}
+
+TEST_CASE("pruning twice changes nothing more") {
+  Case example;
+  example.input("x");
+  example.weight("w");
+  example.op("Relu", {"w"}, "f");
+  example.op("Mul", {"x", "f"}, "y");
+  example.op("Exp", {"y"}, "dead");
+  example.output("y");
+  const PruneResult once = example.prune();
+  const auto twice = prune(once.graph);
+  REQUIRE(twice.ok());
+  CHECK(twice->folded_ops == 0);
+  CHECK(twice->dead_ops == 0);
+  CHECK(names(twice->graph) == names(once.graph));
+  CHECK(twice->graph.tensor_count() == once.graph.tensor_count());
+}
+
+TEST_CASE("an op of unknown shape is kept") {
+  Case example;
+  example.weight("w");
+  example.op("Frobnicate", {"w"}, "y");
+  example.output("y");
+  CHECK(example.prune().folded_ops == 0);
+}
+
+}  // namespace
+}  // namespace dfsim
