@@ -38,8 +38,8 @@ std::string pads_of(const Graph& graph, const Op& op, const std::vector<int64_t>
   const Shape& out = graph.tensor(op.outputs[0]).shape;
   std::vector<int64_t> pads(spatial * 2, 0);
   for (size_t i = 0; i < spatial; ++i) {
-    const int64_t stride = strides != nullptr ? (*strides)[i] : 1;
-    const int64_t dilation = dilations != nullptr ? (*dilations)[i] : 1;
+    const int64_t stride = strides != nullptr && !strides->empty() ? (*strides)[i] : 1;
+    const int64_t dilation = dilations != nullptr && !dilations->empty() ? (*dilations)[i] : 1;
     const int axis = static_cast<int>(i) + 2;
     const int64_t total = std::max<int64_t>(
         0, (out[axis].extent() - 1) * stride + (kernel[i] - 1) * dilation + 1 - in[axis].extent());
@@ -164,7 +164,8 @@ OpDescriptor describe_op(const Graph& graph, OpId id, const OpWork& work) {
       descriptor.output_dtypes.push_back(graph.tensor(output).dtype);
     }
   }
-  if (is_resolved(graph, id)) {
+  // An operator that dfsim does not know may have any operands.
+  if (is_resolved(graph, id) && op.op_class != OpClass::kOpaque) {
     descriptor.attributes = attributes_of(graph, op);
   }
   return descriptor;

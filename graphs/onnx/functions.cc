@@ -50,9 +50,9 @@ Status GraphReader::inline_function(const onnx::NodeProto& node,
   frame.depth = frame_ != nullptr ? frame_->depth + 1 : 1;
   *inlined_nodes_ += static_cast<size_t>(function.node_size()) + 1;
   if (frame.depth > kMaxCallDepth || *inlined_nodes_ > kMaxInlinedNodes) {
-    return invalid_input(
-        fmt::format("{}: the calls nest over {} deep or give over {} nodes; is it recursive?",
-                    place(), kMaxCallDepth, kMaxInlinedNodes));
+    return invalid_input(fmt::format(
+        "calls of functions nest over {} deep or give over {} nodes; are they recursive?",
+        kMaxCallDepth, kMaxInlinedNodes));
   }
   const std::string label =
       node.name().empty() ? fmt::format("{}_{}", function.name(), calls_++) : node.name();
@@ -86,7 +86,8 @@ Status GraphReader::inline_function(const onnx::NodeProto& node,
     const Status status = add_node(bound);
     frame_ = outer;
     if (!status.ok()) {
-      return status.with_place(place());
+      // The outermost call is what the user can find.
+      return frame.depth == 1 ? status.with_place(place()) : status;
     }
   }
   return ok_status();

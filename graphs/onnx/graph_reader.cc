@@ -59,7 +59,8 @@ std::string GraphReader::scoped_name(const std::string& name) const {
 
 Status GraphReader::add_constant_tensor(const onnx::TensorProto& proto, const std::string& name) {
   if (name.empty()) {
-    return invalid_input("an initializer or Constant has no name; expected one that nodes can read");
+    return invalid_input(
+        "an initializer or Constant has no name; expected one that nodes can read");
   }
   DFSIM_ASSIGN_OR_RETURN(Shape shape, read_dims(proto));
   const DType dtype = dtype_from_onnx(proto.data_type());

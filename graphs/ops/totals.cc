@@ -20,6 +20,11 @@ std::vector<bool> running_statistics(const Graph& graph) {
   return statistics;
 }
 
+// Index tables and masks are stored with the weights, but nobody trains them.
+bool is_trainable_type(DType dtype) {
+  return dtype != DType::kInt64 && dtype != DType::kInt32 && dtype != DType::kBool;
+}
+
 }  // namespace
 
 StatusOr<GraphTotals> graph_totals(const Graph& graph) {
@@ -44,7 +49,9 @@ StatusOr<GraphTotals> graph_totals(const Graph& graph) {
       continue;
     }
     weight_bytes += tensor.bytes();
-    parameters += statistics[t] ? Count(0) : tensor.shape.elements();
+    if (!statistics[t] && is_trainable_type(tensor.dtype)) {
+      parameters += tensor.shape.elements();
+    }
   }
   for (const auto& [name, sum] :
        {std::pair("MACs", macs), std::pair("FLOPs", flops), std::pair("bytes moved", bytes),

@@ -13,7 +13,7 @@ namespace dfsim {
 struct GraphTotals {
   int64_t macs = 0;
   int64_t flops = 0;
-  int64_t parameters = 0;    // elements of trained weights, running statistics of norms left out
+  int64_t parameters = 0;    // elements of trained weights; no running statistics, no indices
   Bytes weight_bytes = 0;    // all weights, statistics included
   std::vector<OpWork> work;  // by op
 };

@@ -38,7 +38,8 @@ std::vector<TensorId> storage_roots(const Graph& graph) {
   }
   for (const Op& op : graph.ops()) {
     const bool layout_only = op.op_class == OpClass::kView || op.op_type == "Transpose";
-    if (layout_only && op.inputs[0].valid() && op.outputs[0].valid()) {
+    if (layout_only && !op.inputs.empty() && !op.outputs.empty() && op.inputs[0].valid() &&
+        op.outputs[0].valid()) {
       roots[op.outputs[0].index()] = roots[op.inputs[0].index()];
     }
   }

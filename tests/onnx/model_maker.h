@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace dfsim {
 
 // Extents of a declared shape: a number, or a name.
 struct DeclaredDim {
-  DeclaredDim(int64_t extent) : extent(extent) {}             // NOLINT
-  DeclaredDim(const char* symbol) : symbol(symbol) {}         // NOLINT
-  DeclaredDim(const std::string& symbol) : symbol(symbol) {}  // NOLINT
+  template <std::integral T>  // a plain 0 must not be taken for a name
+  DeclaredDim(T extent) : extent(static_cast<int64_t>(extent)) {}  // NOLINT
+  DeclaredDim(const char* symbol) : symbol(symbol) {}              // NOLINT
+  DeclaredDim(const std::string& symbol) : symbol(symbol) {}       // NOLINT
   int64_t extent = -1;
   std::string symbol;  // "" with extent -1: neither is declared
 };

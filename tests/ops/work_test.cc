@@ -43,7 +43,7 @@ TEST_CASE("a transposed convolution counts each input element against each tap")
   CHECK(work.bytes_written == 6 * 100 * kF32);
 }
 
-TEST_CASE("matrix products") {
+TEST_CASE("work of matrix products") {
   CHECK(infer({"MatMul", {operand({8, 12, 128, 64}), operand({8, 12, 64, 128})}}).work().macs ==
         int64_t{8} * 12 * 128 * 128 * 64);
   const OpWork gemm = infer({"Gemm",
@@ -122,7 +122,7 @@ TEST_CASE("norms, softmax, reductions, pooling count what they read") {
   CHECK(infer({"GlobalAveragePool", {operand({1, 2, 4, 4})}}).work().flops == 32);
 }
 
-TEST_CASE("recurrent layers") {
+TEST_CASE("work of recurrent layers") {
   // 35 steps x batch 2: four gates of 20 from 100 inputs and 20 hidden units.
   const OpWork work =
       infer({"LSTM", {operand({35, 2, 100}), weight({1, 80, 100}), weight({1, 80, 20})}}).work();
