@@ -169,7 +169,7 @@ void add_input_options(CLI::App* command, Options& options) {
       ->add_option("--procs", options.processors,
                    "That many identical processors (task graphs); repeatable")
       ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1024));
   command
       ->add_option("--bandwidth", options.bandwidth,
                    "Bytes per second of links, for task graphs with bytes but no rate")

@@ -1,6 +1,7 @@
 #include "graphs/taskgraph/file_edges.h"
 
 #include <algorithm>
+#include <span>
 
 namespace dfsim::taskgraph {
 
@@ -24,8 +25,11 @@ void FileEdges::assemble(Assembler& assembler) {
   }
   std::unordered_map<uint64_t, DataId> items;  // (task, file) -> its data item
   const auto key = [](uint32_t task, uint32_t file) { return uint64_t{task} << 32 | file; };
+  // The pairs of a task, ascending by file.
   const auto range = [](const std::vector<Pair>& pairs, uint32_t task) {
-    return std::ranges::equal_range(pairs, task, {}, &Pair::first);
+    const auto begin = std::lower_bound(pairs.begin(), pairs.end(), Pair{task, 0});
+    const auto end = std::upper_bound(begin, pairs.end(), Pair{task, UINT32_MAX});
+    return std::span<const Pair>(begin, end);
   };
   for (const Pair& dependency : dependencies_) {
     const auto written = range(outputs_, dependency.first);
