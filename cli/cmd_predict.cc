@@ -10,6 +10,8 @@
 #include "report/chrome_trace.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
+#include "schedulers/comm_model.h"
+#include "schedulers/registry.h"
 #include "sim/simulator.h"
 
 namespace dfsim::cli {
@@ -19,6 +21,7 @@ struct PredictOptions {
   ModelOptions model;
   std::string hardware;
   std::string runtime;
+  std::string policy;  // "" = everything on the first device
   bool ops = false;
   bool json = false;
   bool csv = false;
@@ -33,6 +36,26 @@ StatusOr<Platform> platform_for(const PredictOptions& options) {
     DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(options.runtime));
   }
   return platform;
+}
+
+// Places the tasks with the chosen policy and runs them.
+StatusOr<SimResult> simulate_with(const std::string& policy_name, const SimInput& input,
+                                  SimListener* listener) {
+  const size_t devices = input.platform.devices.size();
+  if (policy_name.empty()) {
+    return simulate(input, single_device_schedule(input.graph, devices, DeviceId(size_t{0})), {},
+                    listener);
+  }
+  const PolicyRegistry registry;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(policy_name));
+  if (policy->online()) {
+    return simulate(input, *policy->make_online({}), {}, listener);
+  }
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(input.platform));
+  DFSIM_ASSIGN_OR_RETURN(
+      const Schedule schedule,
+      policy->make_static({})->plan({input.graph, input.costs, input.platform, *comm}));
+  return simulate(input, schedule, {}, listener);
 }
 
 std::string render(const PredictOptions& options, const Prediction& prediction) {
@@ -52,14 +75,12 @@ Status run(const PredictOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(model.workload.rows, platform, *cost_model));
   const ExecGraph& tasks = model.workload.graph;
-  const Schedule schedule =
-      single_device_schedule(tasks, platform.devices.size(), DeviceId(size_t{0}));
   std::unique_ptr<ChromeTrace> trace;
   if (!options.trace.empty()) {
     trace = ChromeTrace::create({tasks, platform, &model.pruned.graph, &model.workload, &costs});
   }
   DFSIM_ASSIGN_OR_RETURN(const SimResult result,
-                         simulate({tasks, costs, platform}, schedule, {}, trace.get()));
+                         simulate_with(options.policy, {tasks, costs, platform}, trace.get()));
   const Prediction prediction = make_prediction(
       {model.name, model.report, model.totals, model.pruned.graph, model.imported_ops,
        model.workload, costs, platform, result, cost_model->name()});
@@ -86,6 +107,11 @@ void register_predict(Registrar& registrar) {
                    "How the framework executes: a runtime file or the name of a built-in one; "
                    "default: what the hardware file names")
       ->option_text("FILE|NAME");
+  command
+      ->add_option("--policy", options->policy,
+                   "Which scheduling policy places the operators on the devices (see dfsim compare "
+                   "--help); default: everything on the first device")
+      ->option_text("NAME");
   CLI::Option* ops = command->add_flag("--ops", options->ops, "One line per operator");
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "One row per operator as CSV");
