@@ -179,6 +179,7 @@ class WorkloadMaker {
       : graph_(graph), data_of_(graph.tensor_count()), leaves_(graph.tensor_count(), false) {}
 
   StatusOr<Workload> run() {
+    DFSIM_RETURN_IF_ERROR(check_total_bytes());
     builder_.reserve(graph_.op_count(), graph_.op_count() * 2);
     mark_leaving();
     for (size_t i = 0; i < graph_.op_count(); ++i) {
@@ -198,6 +199,18 @@ class WorkloadMaker {
   }
 
  private:
+  // Every sum of bytes made from here on, in the simulator too, is a part of this one.
+  Status check_total_bytes() const {
+    Count total;
+    for (const Tensor& tensor : graph_.tensors()) {
+      total += tensor.shape.is_static() ? tensor.bytes() : Count();
+    }
+    return total.overflowed() ? invalid_input(
+                                    "the model's tensors do not fit in 63 bits of bytes; check its "
+                                    "dimensions")
+                              : ok_status();
+  }
+
   Status add_op(OpId id) {
     const Op& op = graph_.op(id);
     if (op.op_class == OpClass::kView) {
