@@ -24,6 +24,14 @@ bool dtype_known(const ModelPart& part, DType dtype) {
                      [&](DType trained) { return alike(trained, dtype); });
 }
 
+bool kind_known(const ModelPart& part, std::string_view kind) {
+  if (part.kind != kAnyKind) {
+    return part.kind == kind;
+  }
+  return std::any_of(part.kind_effects.begin(), part.kind_effects.end(),
+                     [&](const auto& known) { return known.first == kind; });
+}
+
 }  // namespace
 
 size_t part_columns(const ModelPart& part) {
@@ -100,11 +108,13 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   std::vector<PartAnswer> answers(queries.size());
   for (size_t i = 0; i < queries.size(); ++i) {
     PartAnswer& answer = answers[i];
-    answer.extrapolated =
-        forest == nullptr || leaves_training_ground(part, *queries[i].geometry, device);
+    const OpGeometry& geometry = *queries[i].geometry;
+    answer.extrapolated = forest == nullptr || !kind_known(part, geometry.kind) ||
+                          leaves_training_ground(part, geometry, device);
     answer.base_us = rooflines[i].base_us();
-    // Efficiencies of another dtype say nothing about this one's tiles: the median has to do.
-    const bool foreign = !dtype_known(part, queries[i].geometry->dtype);
+    // Trees of another dtype or another kind of op say nothing of this one: the median has to do.
+    const bool foreign =
+        !dtype_known(part, geometry.dtype) || (part.kind != kAnyKind && part.kind != geometry.kind);
     const double ratio = std::exp(foreign ? part.median_log_ratio : ratios[i]);
     answer.time_us = answer.base_us * std::max(ratio, kLeastRatio);
     auto [low, high] = interval_at(part.intervals, answer.time_us);

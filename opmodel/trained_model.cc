@@ -118,11 +118,11 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
   int best_score = -1;
   for (size_t i = 0; i < manifest_.parts.size(); ++i) {
     const ModelPart& part = manifest_.parts[i];
-    if (part.op_class != op.op_class || part.family != geometry.family ||
-        (part.kind != geometry.kind && part.kind != kAnyKind)) {
+    if (part.op_class != op.op_class || part.family != geometry.family) {
       continue;
     }
-    const int score = (part.trained_on(geometry.dtype) ? 16 : 0) +
+    const int score = (part.kind == geometry.kind || part.kind == kAnyKind ? 32 : 0) +
+                      (part.trained_on(geometry.dtype) ? 16 : 0) +
                       (part.find_device(device.model) != nullptr ? 8 : 0) +
                       (is_device_time(part.timing) == is_device_time(timing) ? 4 : 0) +
                       (part.kind == geometry.kind ? 2 : 0) + (part.file.empty() ? 0 : 1);
@@ -174,6 +174,23 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
   out->high_us = has_model ? out->high_us * factor : time_us * 2;
   out->time_us = time_us;
   out->source = CostSource::kPredicted;
+}
+
+// A measurement that includes the launch, less the launch.
+bool TrainedModel::take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
+                                   Prediction* out) const {
+  const auto time = measured_us(geometry, device, TimingKind::kLaunchInclusive);
+  if (!time.has_value()) {
+    return false;
+  }
+  const ModelPart* info = part >= 0 ? &manifest_.parts[static_cast<size_t>(part)] : nullptr;
+  const double least_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  out->time_us = std::max(*time - launch_overhead_us(info, device), least_us);
+  // The launch's own spread stays in.
+  out->low_us = std::max(out->time_us - *time * (1 - manifest_.repeat_low), 0.0);
+  out->high_us = out->time_us + *time * (manifest_.repeat_high - 1);
+  out->source = CostSource::kMeasured;
+  return true;
 }
 
 Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> which,
@@ -235,6 +252,10 @@ StatusOr<std::vector<Prediction>> TrainedModel::predict_as(std::span<const OpDes
       }
     }
     const int part = choose_part(ops[i], geometries[i], device, query.timing);
+    if (query.use_lookup && is_device_time(query.timing) &&
+        take_launch_off(part, geometries[i], device, &prediction)) {
+      continue;
+    }
     if (part >= 0) {
       by_part[static_cast<size_t>(part)].push_back(i);
       continue;

@@ -54,7 +54,6 @@ class TrainedModel : public CostModel {
                                                const DeviceSpec& device, const Query& query) const;
   // This shape was measured on this device with this kind of timing.
   bool has_measured(const OpGeometry& geometry, const DeviceSpec& device, TimingKind timing) const;
-  // The class has a part, whatever its kind, for this family.
   const ModelManifest& manifest() const { return manifest_; }
   const LookupTable& lookup() const { return lookup_; }
   const ScalingTable& scaling() const { return scaling_; }
@@ -71,6 +70,8 @@ class TrainedModel : public CostModel {
                            std::span<const OpDescriptor> ops,
                            std::span<const OpGeometry> geometries, const DeviceSpec& device,
                            const Query& query, std::span<Prediction> out) const;
+  bool take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
+                       Prediction* out) const;
   void blend_scaling(const OpDescriptor& op, const DeviceSpec& device, Prediction* out) const;
   StatusOr<const Forest*> forest(size_t part) const;
 
