@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/model_source.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/sol.h"
+#include "opmodel/model_loader.h"
 #include "report/chrome_trace.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
@@ -19,6 +19,7 @@ struct PredictOptions {
   ModelOptions model;
   std::string hardware;
   std::string runtime;
+  std::string cost_model;
   bool ops = false;
   bool json = false;
   bool csv = false;
@@ -48,7 +49,8 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
 Status run(const PredictOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, platform_for(options));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model));
-  const std::unique_ptr<CostModel> cost_model = make_sol_model();
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
+                         load_cost_model_for(platform, options.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(model.workload.rows, platform, *cost_model));
   const ExecGraph& tasks = model.workload.graph;
@@ -86,6 +88,11 @@ void register_predict(Registrar& registrar) {
                    "How the framework executes: a runtime file or the name of a built-in one; "
                    "default: what the hardware file names")
       ->option_text("FILE|NAME");
+  command
+      ->add_option("--cost-model", options->cost_model,
+                   "Operator times: a model's folder, the name of a built-in one, or sol for the "
+                   "speed-of-light bound; default: what each device names")
+      ->option_text("DIR|NAME");
   CLI::Option* ops = command->add_flag("--ops", options->ops, "One line per operator");
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "One row per operator as CSV");

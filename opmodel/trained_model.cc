@@ -157,7 +157,7 @@ double TrainedModel::launch_overhead_us(const ModelPart* part, const DeviceSpec&
 // Between measured batch sizes the straight line decides, a little beyond them both opinions count
 // the same, far from them the trees alone.
 void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& device,
-                                 Prediction* out) const {
+                                 ModelAnswer* out) const {
   const auto scaled = scaling_.estimate(op, device.model);
   if (!scaled.has_value()) {
     return;
@@ -178,7 +178,7 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
 
 // A measurement that includes the launch, less the launch.
 bool TrainedModel::take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
-                                   Prediction* out) const {
+                                   ModelAnswer* out) const {
   const auto time = measured_us(geometry, device, TimingKind::kLaunchInclusive);
   if (!time.has_value()) {
     return false;
@@ -197,7 +197,7 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
                                        std::span<const OpDescriptor> ops,
                                        std::span<const OpGeometry> geometries,
                                        const DeviceSpec& device, const Query& query,
-                                       std::span<Prediction> out) const {
+                                       std::span<ModelAnswer> out) const {
   const ModelPart& info = manifest_.parts[part];
   DFSIM_ASSIGN_OR_RETURN(const Forest* const trees, forest(part));
   std::vector<PartQuery> queries;
@@ -211,7 +211,7 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
   const double overhead_us = from_launch == to_launch ? 0 : launch_overhead_us(&info, device);
   const double least_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
   for (size_t q = 0; q < which.size(); ++q) {
-    Prediction& prediction = out[which[q]];
+    ModelAnswer& prediction = out[which[q]];
     const PartAnswer& answer = answers[q];
     const Roofline roofline = roofline_of(geometries[which[q]], device, least_us);
     const double shift = from_launch && !to_launch ? -overhead_us : overhead_us;
@@ -230,17 +230,14 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
   return ok_status();
 }
 
-StatusOr<std::vector<Prediction>> TrainedModel::predict_as(std::span<const OpDescriptor> ops,
-                                                           std::span<const OpGeometry> geometries,
-                                                           const DeviceSpec& device,
-                                                           const Query& query) const {
-  std::vector<Prediction> out(ops.size());
+StatusOr<std::vector<ModelAnswer>> TrainedModel::predict_as(std::span<const OpDescriptor> ops,
+                                                            std::span<const OpGeometry> geometries,
+                                                            const DeviceSpec& device,
+                                                            const Query& query) const {
+  std::vector<ModelAnswer> out(ops.size());
   std::map<size_t, std::vector<uint32_t>> by_part;
   for (uint32_t i = 0; i < ops.size(); ++i) {
-    Prediction& prediction = out[i];
-    if (costs_nothing(ops[i].op_class)) {
-      continue;
-    }
+    ModelAnswer& prediction = out[i];
     prediction.bound = bound_of(geometries[i], device);
     if (query.use_lookup) {
       if (const auto time = measured_us(geometries[i], device, query.timing)) {
@@ -258,6 +255,11 @@ StatusOr<std::vector<Prediction>> TrainedModel::predict_as(std::span<const OpDes
     }
     if (part >= 0) {
       by_part[static_cast<size_t>(part)].push_back(i);
+      continue;
+    }
+    // Views and constants: nothing, unless a runtime was seen to spend time on them.
+    if (costs_nothing(ops[i].op_class)) {
+      prediction.bound = Bound::kNone;
       continue;
     }
     const Sol sol = speed_of_light(ops[i], device);
@@ -286,10 +288,10 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
   for (const OpDescriptor& op : ops) {
     geometries.push_back(geometry_of(op));
   }
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<Prediction> predictions,
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<ModelAnswer> predictions,
                          predict_as(ops, geometries, device, Query{}));
   for (size_t i = 0; i < ops.size(); ++i) {
-    const Prediction& prediction = predictions[i];
+    const ModelAnswer& prediction = predictions[i];
     out[i].time_ns = ns_from_seconds(prediction.time_us * 1e-6);
     out[i].low_ns = ns_from_seconds(prediction.low_us * 1e-6);
     out[i].high_ns = ns_from_seconds(prediction.high_us * 1e-6);

@@ -24,7 +24,7 @@
 
 namespace dfsim {
 
-struct Prediction {
+struct ModelAnswer {
   double time_us = 0;
   double low_us = 0;
   double high_us = 0;
@@ -49,9 +49,9 @@ class TrainedModel : public CostModel {
     bool use_lookup = true;
   };
   // As predict(), for a kind of timing. `geometries` are those of `ops`.
-  StatusOr<std::vector<Prediction>> predict_as(std::span<const OpDescriptor> ops,
-                                               std::span<const OpGeometry> geometries,
-                                               const DeviceSpec& device, const Query& query) const;
+  StatusOr<std::vector<ModelAnswer>> predict_as(std::span<const OpDescriptor> ops,
+                                                std::span<const OpGeometry> geometries,
+                                                const DeviceSpec& device, const Query& query) const;
   // This shape was measured on this device with this kind of timing.
   bool has_measured(const OpGeometry& geometry, const DeviceSpec& device, TimingKind timing) const;
   const ModelManifest& manifest() const { return manifest_; }
@@ -69,10 +69,10 @@ class TrainedModel : public CostModel {
   Status predict_with_part(size_t part, std::span<const uint32_t> which,
                            std::span<const OpDescriptor> ops,
                            std::span<const OpGeometry> geometries, const DeviceSpec& device,
-                           const Query& query, std::span<Prediction> out) const;
+                           const Query& query, std::span<ModelAnswer> out) const;
   bool take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
-                       Prediction* out) const;
-  void blend_scaling(const OpDescriptor& op, const DeviceSpec& device, Prediction* out) const;
+                       ModelAnswer* out) const;
+  void blend_scaling(const OpDescriptor& op, const DeviceSpec& device, ModelAnswer* out) const;
   StatusOr<const Forest*> forest(size_t part) const;
 
   std::string directory_;

@@ -73,19 +73,12 @@ void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* sa
   }
 }
 
-bool costs_nothing(OpClass op_class) {
-  return op_class == OpClass::kView || op_class == OpClass::kConstant;
-}
-
 std::vector<Job> plan_jobs(const TrainingData& data) {
   // By class, family and timing, then by kind.
   std::map<std::tuple<int, int, int>, std::map<std::string, std::vector<uint32_t>>> groups;
   for (uint32_t i = 0; i < data.samples.size(); ++i) {
     const Sample& sample = data.samples[i];
     const OpClass op_class = data.ops[sample.op].op_class;
-    if (costs_nothing(op_class)) {
-      continue;
-    }
     const OpGeometry& geometry = data.geometries[sample.op];
     groups[{static_cast<int>(op_class), static_cast<int>(geometry.family),
             static_cast<int>(sample.timing)}][geometry.kind]
