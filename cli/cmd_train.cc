@@ -27,6 +27,7 @@ struct Options {
   int threads = 0;
   int rounds = 0;
   bool no_lookup = false;
+  bool no_rows = false;
   bool json = false;
 };
 
@@ -70,6 +71,9 @@ std::string report_text(const TrainReport& report, const LoadedProfiles& loaded,
   for (const std::string& device : report.estimated_devices) {
     text += fmt::format(
         "Device '{}' has no hardware file: its peaks were estimated from its rows\n", device);
+  }
+  if (report.continued) {
+    text += "The model to extend keeps no rows: its trees were added to, not trained anew\n";
   }
   TextTable errors({{"part"},
                     {"timing"},
@@ -155,6 +159,7 @@ Status run(const Options& options, bool quiet) {
                       : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   train.max_rounds = options.rounds;
   train.keep_lookup = !options.no_lookup;
+  train.keep_rows = !options.no_rows;
   train.sources = loaded.sources;
   const std::string directory = options.directory.empty() ? options.extend : options.directory;
   if (directory.empty()) {
@@ -202,6 +207,8 @@ void register_train(Registrar& registrar) {
       ->check(CLI::Range(0, 100000));
   command->add_flag("--no-lookup", options->no_lookup,
                     "Do not keep the times of the measured shapes");
+  command->add_flag("--no-rows", options->no_rows,
+                    "Do not keep the rows beside the model; adding to it later is then less exact");
   command->add_flag("--json", options->json, "The report as JSON");
   registrar.on_run(command,
                    [options, &registrar] { return run(*options, registrar.global().quiet); });

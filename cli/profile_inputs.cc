@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kMaxProfileBytes = int64_t{4} << 30;
 
 std::string format_names() {
-  std::vector<std::string> names = {"dfsim"};
+  std::vector<std::string> names;
   for (const auto& importer : importers()) {
     names.emplace_back(importer->name());
   }
@@ -78,7 +78,8 @@ Status keep_devices(const ProfileInputs& inputs, LoadedProfiles* loaded) {
 void ProfileInputs::add_to(CLI::App* command, bool positional) {
   command
       ->add_option(positional ? "profiles" : "--profiles", files,
-                   "Profiles of measured operators: files or folders, as --format says")
+                   "Profiles of measured operators: files or folders, as --format says; "
+                   "FORMAT:FILE says it for one")
       ->required()
       ->option_text("FILE...");
   command->add_option("--format", format, fmt::format("Format of the profiles: {}", format_names()))
@@ -95,16 +96,33 @@ void ProfileInputs::add_to(CLI::App* command, bool positional) {
       ->option_text("FILE|NAME");
 }
 
+namespace {
+
+// "neusight:data.csv.gz" names its own format; a file of exactly that name wins.
+std::pair<std::string, std::string> format_and_path(const ProfileInputs& inputs,
+                                                    const std::string& file) {
+  std::error_code error;
+  const size_t colon = file.find(':');
+  if (colon != std::string::npos && !fs::exists(file, error) &&
+      find_importer(file.substr(0, colon)).ok()) {
+    return {file.substr(0, colon), file.substr(colon + 1)};
+  }
+  return {inputs.format, file};
+}
+
+}  // namespace
+
 StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs) {
   LoadedProfiles loaded;
   ImportOptions options;
   for (const std::string& file : inputs.files) {
-    const std::string one[] = {file};
+    const auto [format, path] = format_and_path(inputs, file);
+    const std::string one[] = {path};
     DFSIM_ASSIGN_OR_RETURN(const Profile profile,
-                           import_profiles(inputs.format, one, options, &loaded.drops));
+                           import_profiles(format, one, options, &loaded.drops));
     DataSource source;
-    source.file = fs::path(file).lexically_normal().filename().string();
-    DFSIM_ASSIGN_OR_RETURN(source.checksum, digest(file));
+    source.file = fs::path(path).lexically_normal().filename().string();
+    DFSIM_ASSIGN_OR_RETURN(source.checksum, digest(path));
     source.rows = static_cast<int64_t>(profile.size());
     loaded.sources.push_back(std::move(source));
     loaded.profile.append(profile);

@@ -244,6 +244,7 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
   reader.get(root, "rows_dropped", &manifest->rows_dropped);
   reader.get(root, "repeat_low", &manifest->repeat_low);
   reader.get(root, "repeat_high", &manifest->repeat_high);
+  reader.get(root, "rows_file", &manifest->rows_file);
   reader.get(root, "lookup_file", &manifest->lookup_file);
   reader.get_hex(root, "lookup_checksum", &manifest->lookup_checksum);
   reader.get(root, "scaling_file", &manifest->scaling_file);
@@ -326,6 +327,7 @@ std::string format_manifest(const ModelManifest& manifest) {
                      {"devices", devices},
                      {"repeat_low", manifest.repeat_low},
                      {"repeat_high", manifest.repeat_high},
+                     {"rows_file", manifest.rows_file},
                      {"lookup_file", manifest.lookup_file},
                      {"lookup_checksum", hex(manifest.lookup_checksum)},
                      {"scaling_file", manifest.scaling_file},

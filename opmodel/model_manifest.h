@@ -93,6 +93,7 @@ struct ModelManifest {
   // 80 % of single measurements lie between these factors of their shape's median.
   double repeat_low = 0.97;
   double repeat_high = 1.03;
+  std::string rows_file;  // the rows it was trained on; "" = not kept
   std::string lookup_file;
   uint64_t lookup_checksum = 0;
   std::string scaling_file;  // "" = none

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "datasets/profile_io.h"
 #include "opmodel/part_trainer.h"
 #include "opmodel/trained_model.h"
 #include "opmodel/training_data.h"
@@ -29,8 +30,12 @@ namespace fs = std::filesystem;
 constexpr size_t kMinShapesForKind = 120;
 // The part of any kind learns from at most so many shapes.
 constexpr size_t kMaxShapesAnyKind = 20'000;
+constexpr size_t kMaxClosedKinds = 3;
+// Trees fitted to fewer new shapes than this would forget more than they learn.
+constexpr size_t kMinShapesToContinue = 200;
 constexpr size_t kMinRepeats = 3;
 constexpr std::string_view kLookupFile = "lookup.bin";
+constexpr std::string_view kRowsFile = "rows.csv.gz";
 constexpr std::string_view kScalingFile = "scaling.bin";
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -73,7 +78,8 @@ void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* sa
   }
 }
 
-std::vector<Job> plan_jobs(const TrainingData& data) {
+// `known` are parts with trees that exist already: they take new rows however few they are.
+std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& known) {
   // By class, family and timing, then by kind.
   std::map<std::tuple<int, int, int>, std::map<std::string, std::vector<uint32_t>>> groups;
   for (uint32_t i = 0; i < data.samples.size(); ++i) {
@@ -91,14 +97,15 @@ std::vector<Job> plan_jobs(const TrainingData& data) {
     rest.part.family = static_cast<Family>(std::get<1>(group));
     rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
     rest.part.kind = kAnyKind;
-    bool needs_rest = kinds.size() > 1;
+    // Where kinds are many, more will come that no row has shown.
+    bool needs_rest = kinds.size() > kMaxClosedKinds;
     for (auto& [kind, samples] : kinds) {
       rest.samples.insert(rest.samples.end(), samples.begin(), samples.end());
       Job job;
       job.part = rest.part;
       job.part.kind = kind;
       job.shapes = distinct_shapes(data, samples);
-      if (job.shapes < kMinShapesForKind) {
+      if (job.shapes < kMinShapesForKind && !known.contains(key_of(job.part))) {
         needs_rest = true;
         continue;
       }
@@ -135,19 +142,20 @@ class Training {
   StatusOr<TrainReport> run(const Profile& profile,
                             const std::function<void(const PartProgress&)>& progress) {
     const auto start = std::chrono::steady_clock::now();
+    profile_ = profile;
     DFSIM_RETURN_IF_ERROR(load_old());
     TrainingDataOptions data_options;
     data_options.device = options_.device;
     if (old_ != nullptr) {
       data_options.known_devices = old_->manifest().devices;
     }
-    DFSIM_ASSIGN_OR_RETURN(data_, make_training_data(profile, data_options));
+    DFSIM_ASSIGN_OR_RETURN(data_, make_training_data(profile_, data_options));
     if (data_.samples.empty()) {
       return invalid_input(
           "no usable rows to train on; `dfsim profiles check` says why rows of a "
           "profile are left out");
     }
-    jobs_ = plan_jobs(data_);
+    jobs_ = plan_jobs(data_, parts_with_trees());
     take_over_old_parts();
     fit_all(progress);
     DFSIM_RETURN_IF_ERROR(write());
@@ -163,13 +171,40 @@ class Training {
       return ok_status();
     }
     DFSIM_ASSIGN_OR_RETURN(old_, TrainedModel::load(options_.extend));
+    old_data_ = old_->manifest().data;
+    if (old_->manifest().rows_file.empty()) {
+      report_.continued = true;
+      return ok_status();
+    }
+    const std::string path = fmt::format("{}/{}", options_.extend, old_->manifest().rows_file);
+    DropReport drops;
+    DFSIM_ASSIGN_OR_RETURN(Profile rows, read_profile(path, &drops));
+    rows.append(profile_);
+    profile_ = std::move(rows);
+    old_.reset();  // everything is trained anew
     return ok_status();
+  }
+
+  std::set<PartKey> parts_with_trees() const {
+    std::set<PartKey> keys;
+    if (old_ != nullptr) {
+      for (const ModelPart& part : old_->manifest().parts) {
+        if (!part.file.empty()) {
+          keys.insert(key_of(part));
+        }
+      }
+    }
+    return keys;
   }
 
   void take_over_old_parts() {
     if (old_ == nullptr) {
       return;
     }
+    const std::set<PartKey> known = parts_with_trees();
+    std::erase_if(jobs_, [&](const Job& job) {
+      return known.contains(key_of(job.part)) && job.shapes < kMinShapesToContinue;
+    });
     for (Job& job : jobs_) {
       for (const ModelPart& part : old_->manifest().parts) {
         if (key_of(part) == key_of(job.part) && !part.file.empty() &&
@@ -263,6 +298,10 @@ class Training {
     DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
     DFSIM_RETURN_IF_ERROR(write_tables());
     describe();
+    if (options_.keep_rows) {
+      manifest.rows_file = kRowsFile;
+      DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
+    }
     return write_file(fmt::format("{}/{}", directory_, kManifestFile), format_manifest(manifest));
   }
 
@@ -384,7 +423,6 @@ class Training {
     manifest.devices = data_.devices;
     if (old_ != nullptr) {
       const ModelManifest& old = old_->manifest();
-      manifest.data = old.data;
       manifest.rows_used += old.rows_used;
       manifest.rows_dropped += old.rows_dropped;
       for (const DeviceSpec& device : old.devices) {
@@ -393,12 +431,15 @@ class Training {
         }
       }
     }
+    manifest.data = old_data_;
     manifest.data.insert(manifest.data.end(), options_.sources.begin(), options_.sources.end());
   }
 
   const TrainOptions& options_;
   const std::string& directory_;
-  std::unique_ptr<TrainedModel> old_;
+  Profile profile_;
+  std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
+  std::vector<DataSource> old_data_;
   TrainingData data_;
   std::vector<Job> jobs_;
   TrainReport report_;

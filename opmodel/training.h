@@ -25,6 +25,7 @@ struct TrainOptions {
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class
   bool keep_lookup = true;
+  bool keep_rows = true;
   std::vector<DataSource> sources;  // for the manifest
 };
 
@@ -38,6 +39,7 @@ struct PartProgress {
 struct TrainReport {
   ModelManifest manifest;
   std::vector<double> part_seconds;  // by part, 0 = taken over unchanged
+  bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;
   int64_t impossible = 0;

@@ -38,6 +38,8 @@ class Builder {
       device_index_[name] = static_cast<uint32_t>(data_.devices.size());
       DFSIM_ASSIGN_OR_RETURN(DeviceSpec device, device_named(name, rows));
       data_.devices.push_back(std::move(device));
+      // Bounds of a device without a hardware file are guesses from some of its rows.
+      bound_known_.push_back(!options_.device.empty() || find_device(name).ok());
     }
     return ok_status();
   }
@@ -103,7 +105,7 @@ class Builder {
     sample.count = row.count;
     // Generic geometries know too little of the work to call a time impossible.
     const OpGeometry& geometry = data_.geometries[sample.op];
-    if (geometry.family != Family::kGeneric &&
+    if (geometry.family != Family::kGeneric && bound_known_[sample.device] &&
         impossible(geometry, data_.devices[sample.device], sample.time_us)) {
       ++data_.impossible;
       return;
@@ -114,6 +116,7 @@ class Builder {
   const Profile& profile_;
   const TrainingDataOptions& options_;
   TrainingData data_;
+  std::vector<bool> bound_known_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, int, int>, uint32_t> op_index_;
   std::unordered_map<std::string, uint32_t> device_index_;
   std::unordered_map<std::string, uint32_t> network_index_ = {{"", 0}};
