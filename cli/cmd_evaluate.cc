@@ -138,7 +138,8 @@ std::string json_of(const Evaluation& evaluation, std::string_view model) {
                         {"predicted_ns", std::llround(total.predicted_us * 1000)},
                         {"error", total.error()}});
   }
-  const Json json = {{"model", model},
+  const Json json = {{"schema", "dfsim.evaluate/1"},
+                     {"model", model},
                      {"groups", groups},
                      {"overall", group_json(evaluation.overall)},
                      {"networks", networks},

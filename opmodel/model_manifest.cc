@@ -72,6 +72,7 @@ json to_json(const ModelPart& part) {
           {"ranges", ranges},
           {"median_log_ratio", part.median_log_ratio},
           {"kind_effects", pairs_to_json(part.kind_effects)},
+          {"drifts_us", pairs_to_json(part.drifts)},
           {"intervals",
            {{"edges_us", part.intervals.edges_us},
             {"low", part.intervals.low},
@@ -210,6 +211,7 @@ ModelPart read_part(Reader& reader, const json& object) {
   reader.get(object, "ranges", &part.ranges);
   reader.get(object, "median_log_ratio", &part.median_log_ratio);
   reader.get(object, "kind_effects", &part.kind_effects);
+  reader.get(object, "drifts_us", &part.drifts);
   const json& intervals = reader.child(object, "intervals", json::value_t::object);
   reader.get(intervals, "edges_us", &part.intervals.edges_us);
   reader.get(intervals, "low", &part.intervals.low);

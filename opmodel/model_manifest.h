@@ -65,6 +65,9 @@ struct ModelPart {
   double median_log_ratio = 0;                    // of time over base
   // For parts of any kind: mean of ln(time / base) of each kind over that of all.
   std::vector<std::pair<std::string, double>> kind_effects;
+  // Devices whose times grew with the order of measurement, and by how many us in the end
+  // (drift.h).
+  std::vector<std::pair<std::string, double>> drifts;
   IntervalTable intervals;
   ErrorStats held_out;
   ErrorStats held_out_baseline;                            // bound times the median ratio

@@ -97,7 +97,17 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
     batch = std::max(batch_b, m / rows);
     m = rows;
   }
-  *out = start(op, Family::kGemm, batch_b > 1 ? "bmm" : "linear");
+  // Products of 8 bits, weight-only and block-scaled ones run kernels of their own.
+  const std::string_view quant = attribute_value(op.attributes, "quant");
+  std::string kind = batch_b > 1 ? "bmm" : "linear";
+  if (dtype_bits(op.dtype) == 8) {
+    kind += "-8bit";
+  }
+  if (!quant.empty()) {
+    kind += "-";
+    kind += quant;
+  }
+  *out = start(op, Family::kGemm, std::move(kind));
   const bool bias = op.input_extents.size() > 2 && elements(op.input_extents[2]) > 1;
   out->dims = {batch, m, n, k, bias ? 1.0 : 0.0};
   out->flops = 2 * batch * m * n * k;

@@ -17,8 +17,6 @@ namespace dfsim {
 
 namespace {
 
-constexpr double kTestShare = 0.15;
-constexpr double kValidationShare = 0.12;
 constexpr int kPatience = 60;
 constexpr double kRefitGrowth = 1.1;
 constexpr size_t kImportantFeatures = 12;
@@ -44,7 +42,7 @@ struct Recipe {
 Recipe recipe_of(Family family) {
   switch (family) {
     case Family::kGemm:
-      return {6, 0.1, 0.5, 3, 380, 0.002};
+      return {6, 0.1, 0.5, 3, 550, 0.002};
     case Family::kConv:
       return {6, 0.1, 0.5, 2, 250, 0.002};
     case Family::kAttention:
@@ -61,6 +59,13 @@ double quantile(std::vector<double> values, double q) {
   const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(at), values.end());
   return values[at];
+}
+
+// Of an even number of values, the geometric mean of the two in the middle.
+double middle(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : std::sqrt(values[half - 1] * values[half]);
 }
 
 // One distinct (op, device) with the median of its times.
@@ -130,7 +135,7 @@ class PartTrainer {
       Point point;
       point.op = data_.samples[rows.front()].op;
       point.device = key.second;
-      point.time_us = quantile(times, 0.5);
+      point.time_us = middle(std::move(times));
       points_.push_back(point);
     }
     part_.rows += static_cast<int64_t>(samples.size());
@@ -175,9 +180,7 @@ class PartTrainer {
 
   void split_points() {
     for (Point& point : points_) {
-      const uint64_t group = split_group(data_.geometries[point.op]);
-      const double u =
-          static_cast<double>(Hasher().add(options_.seed).add(group).digest() >> 11) * 0x1.0p-53;
+      const double u = split_position(data_.geometries[point.op], options_.seed);
       point.side = u < kTestShare                      ? Side::kTest
                    : u < kTestShare + kValidationShare ? Side::kValidation
                                                        : Side::kTrain;
@@ -429,6 +432,11 @@ class PartTrainer {
 };
 
 }  // namespace
+
+double split_position(const OpGeometry& geometry, uint64_t seed) {
+  const uint64_t digest = Hasher().add(seed).add(split_group(geometry)).digest();
+  return static_cast<double>(digest >> 11) * 0x1.0p-53;
+}
 
 StatusOr<FittedPart> fit_part(ModelPart part, const TrainingData& data,
                               const std::vector<uint32_t>& samples, const FitOptions& options) {

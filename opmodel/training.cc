@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "datasets/profile_io.h"
+#include "opmodel/drift.h"
 #include "opmodel/part_trainer.h"
 #include "opmodel/trained_model.h"
 #include "opmodel/training_data.h"
@@ -157,6 +158,7 @@ class Training {
     }
     jobs_ = plan_jobs(data_, parts_with_trees());
     take_over_old_parts();
+    DFSIM_RETURN_IF_ERROR(remove_drifts());
     fit_all(progress);
     DFSIM_RETURN_IF_ERROR(write());
     report_.estimated_devices = data_.estimated_devices;
@@ -221,6 +223,20 @@ class Training {
         }
       }
     }
+  }
+
+  // Only eager ops timed one after the other show a slowing host.
+  Status remove_drifts() {
+    for (Job& job : jobs_) {
+      if (job.part.timing == TimingKind::kLaunchInclusive && job.part.kind != kAnyKind) {
+        DFSIM_ASSIGN_OR_RETURN(const auto drifts,
+                               remove_drift(job.part, job.samples, options_.seed, &data_));
+        for (const DriftReport& drift : drifts) {
+          job.part.drifts.emplace_back(drift.device, drift.end_us);
+        }
+      }
+    }
+    return ok_status();
   }
 
   void fit_all(const std::function<void(const PartProgress&)>& progress) {

@@ -10,9 +10,11 @@ models=${*:-a100 v100 t4 p100 h100 h200}
 data=${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}/data
 neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
 
-# aiconfigurator's tables of one system but those of collectives, which are no operators.
+# aiconfigurator's tables of one system but those of collectives, which are no operators, and of
+# TensorRT-LLM's attention on A100, whose kernels take up to twice as long as vLLM's.
 tables() {
-  find "$data/aiconfigurator/$1" -name '*.csv.gz' ! -path '*/comm/*' | LC_ALL=C sort |
+  find "$data/aiconfigurator/$1" -name '*.csv.gz' ! -path '*/comm/*' ! -path '*/attention/trtllm/*' |
+    LC_ALL=C sort |
     sed 's/^/aiconfigurator:/'
 }
 train() {

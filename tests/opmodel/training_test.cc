@@ -225,6 +225,31 @@ TEST_CASE("new rows can be added to a model") {
   CHECK(old_ground->overall.all.model.mape < 0.06);
 }
 
+TEST_CASE("a host that slows down while it measures is found and taken off") {
+  const TempFolder folder;
+  Profile profile;
+  Rng rng(61);
+  constexpr int kRows = 1200;
+  for (int i = 0; i < kRows; ++i) {
+    const int64_t m = 8 + static_cast<int64_t>(rng.below(3000));
+    const int64_t n = 8 + static_cast<int64_t>(rng.below(3000));
+    const int64_t k = 8 + static_cast<int64_t>(rng.below(1000));
+    const double drift_us = 300.0 * i / kRows;
+    ProfileRow row = make_row(
+        profile, "MatMul", OpClass::kMatMul, {f32({m, k}), f32({k, n})}, {f32({m, n})},
+        40 + drift_us +
+            toy_gemm_us(static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)));
+    row.timing = TimingKind::kLaunchInclusive;
+    profile.add(row);
+  }
+  const TrainReport report = train(profile, folder / "toy");
+  REQUIRE(report.manifest.parts.size() == 1);
+  const ModelPart& part = report.manifest.parts[0];
+  REQUIRE(part.drifts.size() == 1);
+  CHECK(part.drifts[0].second == Approx(300).epsilon(0.1));
+  CHECK(part.held_out.mape < 0.05);
+}
+
 TEST_CASE("networks are summed with their counts") {
   const TempFolder folder;
   train(toy_profile(500, 21), folder / "toy");
