@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
+#include "cli/progress.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/sol.h"
+#include "opmodel/model_loader.h"
 #include "report/chrome_trace.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
@@ -22,6 +23,7 @@ struct PredictOptions {
   std::string hardware;
   std::string runtime;
   std::string policy;  // "" = everything on the first device
+  std::string cost_model;
   bool ops = false;
   bool json = false;
   bool csv = false;
@@ -40,22 +42,22 @@ StatusOr<Platform> platform_for(const PredictOptions& options) {
 
 // Places the tasks with the chosen policy and runs them.
 StatusOr<SimResult> simulate_with(const std::string& policy_name, const SimInput& input,
-                                  SimListener* listener) {
+                                  const SimOptions& options, SimListener* listener) {
   const size_t devices = input.platform.devices.size();
   if (policy_name.empty()) {
-    return simulate(input, single_device_schedule(input.graph, devices, DeviceId(size_t{0})), {},
-                    listener);
+    return simulate(input, single_device_schedule(input.graph, devices, DeviceId(size_t{0})),
+                    options, listener);
   }
   const PolicyRegistry registry;
   DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(policy_name));
   if (policy->online()) {
-    return simulate(input, *policy->make_online({}), {}, listener);
+    return simulate(input, *policy->make_online({}), options, listener);
   }
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(input.platform));
   DFSIM_ASSIGN_OR_RETURN(
       const Schedule schedule,
       policy->make_static({})->plan({input.graph, input.costs, input.platform, *comm}));
-  return simulate(input, schedule, {}, listener);
+  return simulate(input, schedule, options, listener);
 }
 
 std::string render(const PredictOptions& options, const Prediction& prediction) {
@@ -68,10 +70,14 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
   return options.ops ? ops_text(prediction) : summary_text(prediction, options.top);
 }
 
-Status run(const PredictOptions& options) {
+// The text to print; writes the trace when one is asked for.
+StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
+  progress.stage("importing " + options.model.path);
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, platform_for(options));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model));
-  const std::unique_ptr<CostModel> cost_model = make_sol_model();
+  progress.stage("costing " + std::to_string(model.workload.rows.size()) + " distinct operators");
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
+                         load_cost_model_for(platform, options.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(model.workload.rows, platform, *cost_model));
   const ExecGraph& tasks = model.workload.graph;
@@ -79,15 +85,31 @@ Status run(const PredictOptions& options) {
   if (!options.trace.empty()) {
     trace = ChromeTrace::create({tasks, platform, &model.pruned.graph, &model.workload, &costs});
   }
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
-                         simulate_with(options.policy, {tasks, costs, platform}, trace.get()));
+  progress.stage("simulating " + std::to_string(tasks.task_count()) + " tasks");
+  SimOptions sim_options;
+  sim_options.dispatch_ns = dispatch_times(model.workload, platform.runtime);
+  DFSIM_ASSIGN_OR_RETURN(
+      const SimResult result,
+      simulate_with(options.policy, {tasks, costs, platform}, sim_options, trace.get()));
   const Prediction prediction = make_prediction(
       {model.name, model.report, model.totals, model.pruned.graph, model.imported_ops,
        model.workload, costs, platform, result, cost_model->name()});
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
   }
-  return write_file(options.output, render(options, prediction));
+  return render(options, prediction);
+}
+
+Status run(const PredictOptions& options, bool quiet) {
+  StatusOr<std::string> text = failed("nothing was predicted");
+  {
+    Progress progress(quiet);
+    text = predict(options, progress);
+  }
+  if (!text.ok()) {
+    return text.status();
+  }
+  return write_file(options.output, *text);
 }
 
 }  // namespace
@@ -112,6 +134,11 @@ void register_predict(Registrar& registrar) {
                    "Which scheduling policy places the operators on the devices (see dfsim compare "
                    "--help); default: everything on the first device")
       ->option_text("NAME");
+  command
+      ->add_option("--cost-model", options->cost_model,
+                   "Operator times: a model's folder, the name of a built-in one, or sol for the "
+                   "speed-of-light bound; default: what each device names")
+      ->option_text("DIR|NAME");
   CLI::Option* ops = command->add_flag("--ops", options->ops, "One line per operator");
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "One row per operator as CSV");
@@ -125,7 +152,8 @@ void register_predict(Registrar& registrar) {
       ->option_text("OUT.json");
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");
-  registrar.on_run(command, [options] { return run(*options); });
+  registrar.on_run(command,
+                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
 }
 
 }  // namespace dfsim::cli

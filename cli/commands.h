@@ -6,11 +6,13 @@
 namespace dfsim::cli {
 
 void register_compare(Registrar& registrar);
+void register_evaluate(Registrar& registrar);
 void register_generate(Registrar& registrar);
 void register_hardware(Registrar& registrar);
 void register_inspect(Registrar& registrar);
 void register_predict(Registrar& registrar);
 void register_profiles(Registrar& registrar);
+void register_train(Registrar& registrar);
 void register_version(Registrar& registrar);
 
 }  // namespace dfsim::cli

@@ -6,8 +6,6 @@ namespace dfsim {
 
 namespace {
 
-constexpr double kWorstOverBound = 4.0;
-
 class SolModel : public CostModel {
  public:
   std::string_view name() const override { return "speed-of-light"; }

@@ -29,6 +29,9 @@ Sol speed_of_light(const OpWork& work, const DeviceSpec& device);
 // The same for an op; views, constants and control flow cost nothing at all.
 Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device);
 
+// The upper end of a bound's interval, as a factor.
+inline constexpr double kWorstOverBound = 4.0;
+
 // The cost model without any measurement: every op costs its bound, marked kBoundOnly. Its interval
 // runs from the bound to four times the bound: kernels rarely do worse (see docs/cost-models.md).
 std::unique_ptr<CostModel> make_sol_model();

@@ -153,6 +153,26 @@ StatusOr<Booster> Booster::load(std::string_view bytes, uint64_t checksum, std::
                     "was replaced; train it again or restore it",
                     place, found, checksum));
   }
+  DFSIM_ASSIGN_OR_RETURN(Booster booster, read(bytes, place));
+  DFSIM_RETURN_IF_ERROR(booster.set_threads(1));
+  return booster;
+}
+
+StatusOr<Booster> Booster::resume(std::string_view bytes, const BoosterParams& params) {
+  DFSIM_ASSIGN_OR_RETURN(Booster booster, read(bytes, "trees to go on from"));
+  DFSIM_RETURN_IF_ERROR(set_params(booster.handle_.get(), params));
+  return booster;
+}
+
+StatusOr<int> Booster::rounds() const {
+  int rounds = 0;
+  if (XGBoosterBoostedRounds(handle_.get(), &rounds) != 0) {
+    return library_error("count its rounds");
+  }
+  return rounds;
+}
+
+StatusOr<Booster> Booster::read(std::string_view bytes, std::string_view place) {
   silence();
   BoosterHandle handle = nullptr;
   if (XGBoosterCreate(nullptr, 0, &handle) != 0) {
@@ -163,7 +183,6 @@ StatusOr<Booster> Booster::load(std::string_view bytes, uint64_t checksum, std::
     return invalid_input(fmt::format("{}: XGBoost {} cannot read the model: {}", place,
                                      xgboost_version(), last_error()));
   }
-  DFSIM_RETURN_IF_ERROR(booster.set_threads(1));
   DFSIM_RETURN_IF_ERROR(booster.read_columns());
   return booster;
 }

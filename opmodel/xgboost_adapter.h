@@ -70,6 +70,11 @@ class Booster {
   // of a few hundred rows are faster so.
   static StatusOr<Booster> load(std::string_view bytes, uint64_t checksum, std::string_view place);
 
+  // A model to train further from the bytes of save(); `params` as for create().
+  static StatusOr<Booster> resume(std::string_view bytes, const BoosterParams& params);
+  // Rounds trained so far.
+  StatusOr<int> rounds() const;
+
   // One more round of boosting on `matrix`. `round` counts from 0.
   Status update(int round, const TrainingMatrix& matrix);
   // The evaluation metric of the parameters on `matrix` after `round`.
@@ -96,6 +101,7 @@ class Booster {
   };
   explicit Booster(void* handle) : handle_(handle) {}
   Status read_columns();
+  static StatusOr<Booster> read(std::string_view bytes, std::string_view place);
 
   std::unique_ptr<void, Deleter> handle_;
   size_t columns_ = 0;

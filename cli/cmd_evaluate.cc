@@ -1,0 +1,190 @@
+// dfsim evaluate: how far a cost model is from measured operator times.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/text_table.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/profile_inputs.h"
+#include "opmodel/evaluation.h"
+#include "opmodel/model_loader.h"
+
+namespace dfsim::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  ProfileInputs inputs;
+  std::string model;
+  std::string group_by = "op";
+  bool no_lookup = false;
+  bool json = false;
+  std::string output = "-";
+};
+
+std::string percent(double fraction) { return fmt::format("{:.2f}", fraction * 100); }
+
+void add_row(TextTable& table, const std::string& device, const std::string& op,
+             std::string_view seen, const EvaluationCell& cell) {
+  table.add_row({device, op, std::string(seen), std::to_string(cell.n),
+                 fmt::format("{:.0f}", cell.coverage * 100), percent(cell.model.mape),
+                 percent(cell.model.median), percent(cell.model.p90), percent(cell.model.bias),
+                 fmt::format("{:.0f}", cell.model.interval * 100), percent(cell.baseline.mape)});
+}
+
+void add_group(TextTable& table, const EvaluationGroup& group) {
+  for (size_t i = 0; i < group.by_seen.size(); ++i) {
+    if (group.by_seen[i].n > 0) {
+      add_row(table, group.device, group.op, seen_name(static_cast<Seen>(i)), group.by_seen[i]);
+    }
+  }
+}
+
+std::string network_table(const Evaluation& evaluation) {
+  TextTable table({{"device"},
+                   {"network"},
+                   {"batch", Align::kRight},
+                   {"ops", Align::kRight},
+                   {"measured", Align::kRight},
+                   {"predicted", Align::kRight},
+                   {"error %", Align::kRight}});
+  for (const NetworkTotal& total : evaluation.networks) {
+    table.add_row({total.device, total.network, std::to_string(total.batch),
+                   std::to_string(total.ops),
+                   format_time(ns_from_seconds(total.measured_us * 1e-6)),
+                   format_time(ns_from_seconds(total.predicted_us * 1e-6)),
+                   fmt::format("{:+.2f}", total.error() * 100)});
+  }
+  return fmt::format("{}Mean absolute error of the totals: {} %\n", table.render(100),
+                     percent(evaluation.mean_network_error));
+}
+
+std::string text_of(const Options& options, const Evaluation& evaluation) {
+  TextTable table({{"device"},
+                   {"op"},
+                   {"split"},
+                   {"n", Align::kRight},
+                   {"cover %", Align::kRight},
+                   {"MAPE %", Align::kRight},
+                   {"median", Align::kRight},
+                   {"p90", Align::kRight},
+                   {"bias", Align::kRight},
+                   {"in 80 %", Align::kRight},
+                   {"bound MAPE", Align::kRight}});
+  for (const EvaluationGroup& group : evaluation.groups) {
+    add_group(table, group);
+  }
+  add_group(table, evaluation.overall);
+  add_row(table, "all", "all", "all", evaluation.overall.all);
+  std::string text = table.render(100);
+  text +=
+      "MAPE, median, p90 of |prediction/measurement - 1|; bias: sum of predictions over sum of "
+      "times - 1;\ncover: answered by a measured shape or a trained class; bound MAPE: bound x "
+      "constant\n";
+  if (evaluation.impossible > 0) {
+    text +=
+        fmt::format("Left out, faster than half of their bound: {} rows\n", evaluation.impossible);
+  }
+  if (!evaluation.networks.empty() || options.group_by == "network") {
+    text += "\n" + network_table(evaluation);
+  }
+  return text;
+}
+
+Json cell_json(const EvaluationCell& cell) {
+  return {{"n", cell.n},
+          {"coverage", cell.coverage},
+          {"mape", cell.model.mape},
+          {"median", cell.model.median},
+          {"p90", cell.model.p90},
+          {"bias", cell.model.bias},
+          {"interval", cell.model.interval},
+          {"baseline",
+           {{"mape", cell.baseline.mape},
+            {"median", cell.baseline.median},
+            {"p90", cell.baseline.p90},
+            {"bias", cell.baseline.bias}}}};
+}
+
+Json group_json(const EvaluationGroup& group) {
+  Json json = {{"device", group.device}, {"op", group.op}};
+  json.update(cell_json(group.all));
+  Json splits = Json::object();
+  for (size_t i = 0; i < group.by_seen.size(); ++i) {
+    if (group.by_seen[i].n > 0) {
+      splits[std::string(seen_name(static_cast<Seen>(i)))] = cell_json(group.by_seen[i]);
+    }
+  }
+  json["splits"] = splits;
+  return json;
+}
+
+std::string json_of(const Evaluation& evaluation, std::string_view model) {
+  Json groups = Json::array();
+  for (const EvaluationGroup& group : evaluation.groups) {
+    groups.push_back(group_json(group));
+  }
+  Json networks = Json::array();
+  for (const NetworkTotal& total : evaluation.networks) {
+    networks.push_back({{"device", total.device},
+                        {"network", total.network},
+                        {"batch", total.batch},
+                        {"ops", total.ops},
+                        {"measured_ns", std::llround(total.measured_us * 1000)},
+                        {"predicted_ns", std::llround(total.predicted_us * 1000)},
+                        {"error", total.error()}});
+  }
+  const Json json = {{"schema", "dfsim.evaluate/1"},
+                     {"model", model},
+                     {"groups", groups},
+                     {"overall", group_json(evaluation.overall)},
+                     {"networks", networks},
+                     {"mean_network_error", evaluation.mean_network_error},
+                     {"rows_impossible", evaluation.impossible}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status run(const Options& options) {
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<TrainedModel> model,
+                         load_trained_model(options.model));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(options.inputs));
+  EvaluateOptions evaluate;
+  evaluate.device = options.inputs.device;
+  evaluate.use_lookup = !options.no_lookup;
+  DFSIM_ASSIGN_OR_RETURN(const Evaluation evaluation,
+                         evaluate_model(*model, loaded.profile, evaluate));
+  return write_file(options.output, options.json ? json_of(evaluation, model->name())
+                                                 : text_of(options, evaluation));
+}
+
+}  // namespace
+
+void register_evaluate(Registrar& registrar) {
+  CLI::App* command = registrar.app().add_subcommand(
+      "evaluate", "How far a cost model is from measured operator times");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("--model", options->model,
+                   "Folder that dfsim train wrote, or the name of a model that ships")
+      ->required()
+      ->option_text("DIR|NAME");
+  options->inputs.add_to(command, /*positional=*/false);
+  command
+      ->add_option("--group-by", options->group_by,
+                   "op, or network for the table of whole networks even when it is empty")
+      ->option_text("op|network")
+      ->check(CLI::IsMember({"op", "network"}))
+      ->capture_default_str();
+  command->add_flag("--no-lookup", options->no_lookup,
+                    "Judge the trees alone: measured shapes are predicted too");
+  command->add_flag("--json", options->json, "Everything as JSON");
+  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
+      ->option_text("FILE");
+  registrar.on_run(command, [options] { return run(*options); });
+}
+
+}  // namespace dfsim::cli

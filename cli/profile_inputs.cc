@@ -1,0 +1,134 @@
+#include "cli/profile_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "datasets/importer.h"
+#include "opmodel/xgboost_adapter.h"
+
+namespace dfsim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMaxProfileBytes = int64_t{4} << 30;
+
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const auto& importer : importers()) {
+    names.emplace_back(importer->name());
+  }
+  return join(names, ", ");
+}
+
+// Digest of a file, or of all files of a folder with their names.
+StatusOr<std::string> digest(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_file(path, kMaxProfileBytes));
+    return fmt::format("{:016x}", checksum64(bytes));
+  }
+  std::set<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) {
+      files.insert(entry.path().string());
+    }
+  }
+  Hasher hasher;
+  for (const std::string& file : files) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_file(file, kMaxProfileBytes));
+    hasher.add(fs::path(file).filename().string()).add(checksum64(bytes));
+  }
+  return fmt::format("{:016x}", hasher.digest());
+}
+
+Status keep_devices(const ProfileInputs& inputs, LoadedProfiles* loaded) {
+  if (inputs.only_devices.empty()) {
+    return ok_status();
+  }
+  Profile& profile = loaded->profile;
+  std::set<std::string> present;
+  std::vector<bool> keep(profile.size());
+  for (size_t i = 0; i < profile.size(); ++i) {
+    const std::string& device = profile.text(profile.row(i).device);
+    present.insert(device);
+    keep[i] = std::find(inputs.only_devices.begin(), inputs.only_devices.end(), device) !=
+              inputs.only_devices.end();
+    loaded->other_devices += keep[i] ? 0 : 1;
+  }
+  for (const std::string& wanted : inputs.only_devices) {
+    if (!present.contains(wanted)) {
+      return not_found(
+          unknown_name_message("device", printable(wanted), {present.begin(), present.end()}));
+    }
+  }
+  profile.filter(keep);
+  return ok_status();
+}
+
+}  // namespace
+
+void ProfileInputs::add_to(CLI::App* command, bool positional) {
+  command
+      ->add_option(positional ? "profiles" : "--profiles", files,
+                   "Profiles of measured operators: files or folders, as --format says; "
+                   "FORMAT:FILE says it for one")
+      ->required()
+      ->option_text("FILE...");
+  command->add_option("--format", format, fmt::format("Format of the profiles: {}", format_names()))
+      ->option_text("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--only-device", only_devices,
+                   "Use only the rows of this device, as the profile names it; may be repeated")
+      ->option_text("NAME");
+  command
+      ->add_option("--device", device,
+                   "The hardware file that all rows were measured on; default: the one whose "
+                   "device model is the name in each row")
+      ->option_text("FILE|NAME");
+}
+
+namespace {
+
+// "neusight:data.csv.gz" names its own format; a file of exactly that name wins.
+std::pair<std::string, std::string> format_and_path(const ProfileInputs& inputs,
+                                                    const std::string& file) {
+  std::error_code error;
+  const size_t colon = file.find(':');
+  if (colon != std::string::npos && !fs::exists(file, error) &&
+      find_importer(file.substr(0, colon)).ok()) {
+    return {file.substr(0, colon), file.substr(colon + 1)};
+  }
+  return {inputs.format, file};
+}
+
+}  // namespace
+
+StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs) {
+  LoadedProfiles loaded;
+  ImportOptions options;
+  for (const std::string& file : inputs.files) {
+    const auto [format, path] = format_and_path(inputs, file);
+    const std::string one[] = {path};
+    DFSIM_ASSIGN_OR_RETURN(const Profile profile,
+                           import_profiles(format, one, options, &loaded.drops));
+    DataSource source;
+    source.file = fs::path(path).lexically_normal().filename().string();
+    DFSIM_ASSIGN_OR_RETURN(source.checksum, digest(path));
+    source.rows = static_cast<int64_t>(profile.size());
+    loaded.sources.push_back(std::move(source));
+    loaded.profile.append(profile);
+  }
+  DFSIM_RETURN_IF_ERROR(keep_devices(inputs, &loaded));
+  return loaded;
+}
+
+}  // namespace dfsim::cli

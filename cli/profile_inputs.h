@@ -1,0 +1,34 @@
+// Profiles as train and evaluate take them on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "datasets/profile.h"
+#include "opmodel/model_manifest.h"
+
+namespace dfsim::cli {
+
+struct ProfileInputs {
+  std::vector<std::string> files;
+  std::string format = "dfsim";
+  std::vector<std::string> only_devices;
+  std::string device;
+
+  // `positional`: PROFILES…; else --profiles.
+  void add_to(CLI::App* command, bool positional);
+};
+
+struct LoadedProfiles {
+  Profile profile;
+  DropReport drops;
+  std::vector<DataSource> sources;
+  int64_t other_devices = 0;  // rows left out by --only-device
+};
+
+// Errors: those of the importers; kNotFound when --only-device names none of the profile's devices.
+StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs);
+
+}  // namespace dfsim::cli

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Trains the models that ship, from public data that does not: DFSIM_SHARED must name the folder with
+# data/neusight, data/aiconfigurator (see docs/accuracy.md for where they come from).
+# usage: DFSIM_SHARED=<path> opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+dfsim=${1:-$here/../../build/release/dfsim}
+[ $# -gt 0 ] && shift
+models=${*:-a100 v100 t4 p100 h100 h200}
+data=${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}/data
+neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
+
+# aiconfigurator's tables of one system but those of collectives, which are no operators, and of
+# TensorRT-LLM's attention on A100, whose kernels take up to twice as long as vLLM's.
+tables() {
+  find "$data/aiconfigurator/$1" -name '*.csv.gz' ! -path '*/comm/*' ! -path '*/attention/trtllm/*' |
+    LC_ALL=C sort |
+    sed 's/^/aiconfigurator:/'
+}
+train() {
+  name=$1
+  shift
+  "$dfsim" train "$@" --name "$name" --seed 1 --no-rows -o "$here/$name" > "$here/$name.report.txt"
+  cat "$here/$name.report.txt"
+  mv "$here/$name.report.txt" "$here/$name/training_report.txt"
+}
+for model in $models; do
+  case $model in
+    a100) train a100 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
+            --only-device "NVIDIA A100 80GB PCIe" --only-device "NVIDIA A100-SXM4-80GB" ;;
+    v100) train v100 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
+    t4) train t4 "$neusight" --only-device "Tesla T4" ;;
+    p100) train p100 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
+    h100) train h100 $(tables h100_sxm) ;;
+    h200) train h200 $(tables h200_sxm) ;;
+    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200" >&2; exit 2 ;;
+  esac
+done

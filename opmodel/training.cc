@@ -1,0 +1,472 @@
+#include "opmodel/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "datasets/profile_io.h"
+#include "opmodel/drift.h"
+#include "opmodel/part_trainer.h"
+#include "opmodel/trained_model.h"
+#include "opmodel/training_data.h"
+#include "opmodel/xgboost_adapter.h"
+
+namespace dfsim {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Fewer distinct shapes than this share the part of their class.
+constexpr size_t kMinShapesForKind = 120;
+// The part of any kind learns from at most so many shapes.
+constexpr size_t kMaxShapesAnyKind = 20'000;
+constexpr size_t kMaxClosedKinds = 3;
+// Trees fitted to fewer new shapes than this would forget more than they learn.
+constexpr size_t kMinShapesToContinue = 200;
+constexpr size_t kMinRepeats = 3;
+constexpr std::string_view kLookupFile = "lookup.bin";
+constexpr std::string_view kRowsFile = "rows.csv.gz";
+constexpr std::string_view kScalingFile = "scaling.bin";
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One part to be fitted.
+struct Job {
+  ModelPart part;
+  std::vector<uint32_t> samples;
+  std::string continue_from;
+  size_t shapes = 0;
+  FittedPart fitted;
+  Status status;
+  double seconds = 0;
+};
+
+using PartKey = std::tuple<int, std::string, int, int>;  // class, kind, family, timing
+
+PartKey key_of(const ModelPart& part) {
+  return {static_cast<int>(part.op_class), part.kind, static_cast<int>(part.family),
+          static_cast<int>(part.timing)};
+}
+
+size_t distinct_shapes(const TrainingData& data, const std::vector<uint32_t>& samples) {
+  std::set<std::pair<uint64_t, uint32_t>> shapes;
+  for (const uint32_t i : samples) {
+    shapes.emplace(data.geometries[data.samples[i].op].key, data.samples[i].device);
+  }
+  return shapes.size();
+}
+
+// Every n-th shape by hash, so that about `limit` stay, the same ones whatever the order of rows.
+void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* samples) {
+  const size_t every = shapes / kMaxShapesAnyKind + 1;
+  if (every > 1) {
+    std::erase_if(*samples, [&](uint32_t i) {
+      return Hasher().add(data.geometries[data.samples[i].op].key).digest() % every != 0;
+    });
+  }
+}
+
+// `known` are parts with trees that exist already: they take new rows however few they are.
+std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& known) {
+  // By class, family and timing, then by kind.
+  std::map<std::tuple<int, int, int>, std::map<std::string, std::vector<uint32_t>>> groups;
+  for (uint32_t i = 0; i < data.samples.size(); ++i) {
+    const Sample& sample = data.samples[i];
+    const OpClass op_class = data.ops[sample.op].op_class;
+    const OpGeometry& geometry = data.geometries[sample.op];
+    groups[{static_cast<int>(op_class), static_cast<int>(geometry.family),
+            static_cast<int>(sample.timing)}][geometry.kind]
+        .push_back(i);
+  }
+  std::vector<Job> jobs;
+  for (auto& [group, kinds] : groups) {
+    Job rest;
+    rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
+    rest.part.family = static_cast<Family>(std::get<1>(group));
+    rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
+    rest.part.kind = kAnyKind;
+    // Where kinds are many, more will come that no row has shown.
+    bool needs_rest = kinds.size() > kMaxClosedKinds;
+    for (auto& [kind, samples] : kinds) {
+      rest.samples.insert(rest.samples.end(), samples.begin(), samples.end());
+      Job job;
+      job.part = rest.part;
+      job.part.kind = kind;
+      job.shapes = distinct_shapes(data, samples);
+      if (job.shapes < kMinShapesForKind && !known.contains(key_of(job.part))) {
+        needs_rest = true;
+        continue;
+      }
+      job.samples = std::move(samples);
+      jobs.push_back(std::move(job));
+    }
+    if (needs_rest) {
+      thin_out(data, distinct_shapes(data, rest.samples), &rest.samples);
+      rest.shapes = distinct_shapes(data, rest.samples);
+      jobs.push_back(std::move(rest));
+    }
+  }
+  return jobs;
+}
+
+std::string file_name(const ModelPart& part) {
+  std::string name = fmt::format("{}-{}-{}-{}", op_class_name(part.op_class),
+                                 part.kind == kAnyKind ? "any" : part.kind,
+                                 family_name(part.family), timing_kind_name(part.timing));
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_';
+    c = plain ? c : '_';
+  }
+  // Two kinds may differ only in characters that are not plain.
+  return fmt::format("{}-{:04x}.ubj", name, Hasher().add(part.kind).digest() & 0xFFFF);
+}
+
+class Training {
+ public:
+  Training(const TrainOptions& options, const std::string& directory)
+      : options_(options), directory_(directory) {}
+
+  StatusOr<TrainReport> run(const Profile& profile,
+                            const std::function<void(const PartProgress&)>& progress) {
+    const auto start = std::chrono::steady_clock::now();
+    profile_ = profile;
+    DFSIM_RETURN_IF_ERROR(load_old());
+    TrainingDataOptions data_options;
+    data_options.device = options_.device;
+    if (old_ != nullptr) {
+      data_options.known_devices = old_->manifest().devices;
+    }
+    DFSIM_ASSIGN_OR_RETURN(data_, make_training_data(profile_, data_options));
+    if (data_.samples.empty()) {
+      return invalid_input(
+          "no usable rows to train on; `dfsim profiles check` says why rows of a "
+          "profile are left out");
+    }
+    jobs_ = plan_jobs(data_, parts_with_trees());
+    take_over_old_parts();
+    DFSIM_RETURN_IF_ERROR(remove_drifts());
+    fit_all(progress);
+    DFSIM_RETURN_IF_ERROR(write());
+    report_.estimated_devices = data_.estimated_devices;
+    report_.impossible = data_.impossible;
+    report_.seconds = seconds_since(start);
+    return std::move(report_);
+  }
+
+ private:
+  Status load_old() {
+    if (options_.extend.empty()) {
+      return ok_status();
+    }
+    DFSIM_ASSIGN_OR_RETURN(old_, TrainedModel::load(options_.extend));
+    old_data_ = old_->manifest().data;
+    if (old_->manifest().rows_file.empty()) {
+      report_.continued = true;
+      return ok_status();
+    }
+    const std::string path = fmt::format("{}/{}", options_.extend, old_->manifest().rows_file);
+    DropReport drops;
+    DFSIM_ASSIGN_OR_RETURN(Profile rows, read_profile(path, &drops));
+    rows.append(profile_);
+    profile_ = std::move(rows);
+    old_.reset();  // everything is trained anew
+    return ok_status();
+  }
+
+  std::set<PartKey> parts_with_trees() const {
+    std::set<PartKey> keys;
+    if (old_ != nullptr) {
+      for (const ModelPart& part : old_->manifest().parts) {
+        if (!part.file.empty()) {
+          keys.insert(key_of(part));
+        }
+      }
+    }
+    return keys;
+  }
+
+  void take_over_old_parts() {
+    if (old_ == nullptr) {
+      return;
+    }
+    const std::set<PartKey> known = parts_with_trees();
+    std::erase_if(jobs_, [&](const Job& job) {
+      return known.contains(key_of(job.part)) && job.shapes < kMinShapesToContinue;
+    });
+    for (Job& job : jobs_) {
+      for (const ModelPart& part : old_->manifest().parts) {
+        if (key_of(part) == key_of(job.part) && !part.file.empty() &&
+            part.features == feature_names(part.family)) {
+          auto bytes = read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30);
+          if (bytes.ok() && checksum64(*bytes) == part.checksum) {
+            job.part = part;
+            job.continue_from = std::move(bytes).value();
+          } else {
+            job.status = invalid_input(
+                fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
+                            options_.extend, part.file));
+          }
+        }
+      }
+    }
+  }
+
+  // Only eager ops timed one after the other show a slowing host.
+  Status remove_drifts() {
+    for (Job& job : jobs_) {
+      if (job.part.timing == TimingKind::kLaunchInclusive && job.part.kind != kAnyKind) {
+        DFSIM_ASSIGN_OR_RETURN(const auto drifts,
+                               remove_drift(job.part, job.samples, options_.seed, &data_));
+        for (const DriftReport& drift : drifts) {
+          job.part.drifts.emplace_back(drift.device, drift.end_us);
+        }
+      }
+    }
+    return ok_status();
+  }
+
+  void fit_all(const std::function<void(const PartProgress&)>& progress) {
+    // Long jobs first keeps both threads busy to the end.
+    std::vector<size_t> order(jobs_.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return jobs_[a].shapes > jobs_[b].shapes; });
+    std::atomic<size_t> next = 0;
+    std::mutex mutex;
+    size_t done = 0;
+    const auto work = [&] {
+      for (size_t i = next++; i < order.size(); i = next++) {
+        Job& job = jobs_[order[i]];
+        fit_one(&job);
+        const std::lock_guard lock(mutex);
+        ++done;
+        if (progress) {
+          progress({&job.fitted.part, done, jobs_.size(), job.seconds});
+        }
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 1; i < options_.threads; ++i) {
+      threads.emplace_back(work);
+    }
+    work();
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+
+  void fit_one(Job* job) const {
+    if (!job->status.ok()) {
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    FitOptions fit;
+    fit.seed = options_.seed;
+    fit.max_rounds = options_.max_rounds;
+    fit.continue_from = job->continue_from;
+    auto fitted = fit_part(job->part, data_, job->samples, fit);
+    job->status = fitted.status();
+    if (fitted.ok()) {
+      job->fitted = std::move(fitted).value();
+    }
+    job->seconds = seconds_since(start);
+  }
+
+  Status write() {
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (error) {
+      return failed(fmt::format("{}: cannot be created: {}", directory_, error.message()));
+    }
+    remove_stale_files();
+    ModelManifest& manifest = report_.manifest;
+    for (Job& job : jobs_) {
+      if (!job.status.ok()) {
+        return job.status.with_place(
+            fmt::format("{} {}", op_class_name(job.part.op_class), job.part.kind));
+      }
+      ModelPart part = job.fitted.part;
+      if (!job.fitted.trees.empty()) {
+        part.file = file_name(part);
+        part.checksum = checksum64(job.fitted.trees);
+        DFSIM_RETURN_IF_ERROR(
+            write_file(fmt::format("{}/{}", directory_, part.file), job.fitted.trees));
+      }
+      manifest.parts.push_back(std::move(part));
+      report_.part_seconds.push_back(job.seconds);
+    }
+    DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
+    DFSIM_RETURN_IF_ERROR(write_tables());
+    describe();
+    if (options_.keep_rows) {
+      manifest.rows_file = kRowsFile;
+      DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
+    }
+    return write_file(fmt::format("{}/{}", directory_, kManifestFile), format_manifest(manifest));
+  }
+
+  // Of a model that was here before; an extended one is read by now.
+  void remove_stale_files() const {
+    const auto before = TrainedModel::load(directory_);
+    if (!before.ok() || directory_ == options_.extend) {
+      return;
+    }
+    for (const ModelPart& part : (*before)->manifest().parts) {
+      std::error_code error;
+      if (!part.file.empty()) {
+        fs::remove(fs::path(directory_) / part.file, error);
+      }
+    }
+  }
+
+  Status keep_other_old_parts() {
+    if (old_ == nullptr) {
+      return ok_status();
+    }
+    std::set<PartKey> fitted;
+    for (const ModelPart& part : report_.manifest.parts) {
+      fitted.insert(key_of(part));
+    }
+    for (const ModelPart& part : old_->manifest().parts) {
+      if (fitted.contains(key_of(part))) {
+        continue;
+      }
+      if (!part.file.empty() && directory_ != options_.extend) {
+        DFSIM_ASSIGN_OR_RETURN(
+            const std::string bytes,
+            read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30));
+        DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, part.file), bytes));
+      }
+      report_.manifest.parts.push_back(part);
+      report_.part_seconds.push_back(0);
+    }
+    return ok_status();
+  }
+
+  Status write_tables() {
+    std::vector<std::pair<uint64_t, float>> entries;
+    std::map<uint64_t, std::vector<double>> repeats;
+    std::map<std::tuple<uint32_t, uint32_t, int32_t>, std::vector<double>> scaled;
+    for (const Sample& sample : data_.samples) {
+      const std::string& device = data_.devices[sample.device].model;
+      const uint64_t key = lookup_key(data_.geometries[sample.op], device, sample.timing);
+      entries.emplace_back(key, static_cast<float>(sample.time_us));
+      repeats[key].push_back(sample.time_us);
+      if (sample.network != 0) {
+        scaled[{sample.op, sample.device, sample.batch}].push_back(sample.time_us);
+      }
+    }
+    measure_repeats(repeats);
+    if (old_ != nullptr) {
+      for (const auto& [key, time] : old_->lookup().entries()) {
+        if (!repeats.contains(key)) {
+          entries.emplace_back(key, time);
+        }
+      }
+    }
+    ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
+    for (auto& [key, times] : scaled) {
+      const auto& [op, device, batch] = key;
+      std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2),
+                       times.end());
+      scaling.add(data_.ops[op], data_.devices[device].model, batch, times[times.size() / 2]);
+    }
+    ModelManifest& manifest = report_.manifest;
+    if (options_.keep_lookup) {
+      manifest.lookup_file = kLookupFile;
+      DFSIM_ASSIGN_OR_RETURN(manifest.lookup_checksum,
+                             write_table(kLookupFile, LookupTable(std::move(entries)).serialize()));
+    }
+    if (scaling.size() > 0) {
+      manifest.scaling_file = kScalingFile;
+      DFSIM_ASSIGN_OR_RETURN(manifest.scaling_checksum,
+                             write_table(kScalingFile, scaling.serialize()));
+    }
+    return ok_status();
+  }
+
+  StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {
+    DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, file), bytes));
+    return checksum64(bytes);
+  }
+
+  // How far single measurements of one shape lie from their median.
+  void measure_repeats(const std::map<uint64_t, std::vector<double>>& repeats) {
+    std::vector<double> factors;
+    for (const auto& [key, times] : repeats) {
+      if (times.size() < kMinRepeats) {
+        continue;
+      }
+      std::vector<double> sorted = times;
+      std::sort(sorted.begin(), sorted.end());
+      for (const double time : sorted) {
+        factors.push_back(time / sorted[sorted.size() / 2]);
+      }
+    }
+    if (factors.size() >= 100) {
+      std::sort(factors.begin(), factors.end());
+      report_.manifest.repeat_low = factors[factors.size() / 10];
+      report_.manifest.repeat_high = factors[factors.size() - 1 - factors.size() / 10];
+    }
+  }
+
+  void describe() {
+    ModelManifest& manifest = report_.manifest;
+    manifest.name = !options_.name.empty()
+                        ? options_.name
+                        : fs::path(directory_).lexically_normal().filename().string();
+    manifest.dfsim_version = options_.dfsim_version;
+    manifest.xgboost_version = xgboost_version();
+    manifest.seed = options_.seed;
+    manifest.rows_used = static_cast<int64_t>(data_.samples.size());
+    manifest.rows_dropped = data_.impossible;
+    manifest.devices = data_.devices;
+    if (old_ != nullptr) {
+      const ModelManifest& old = old_->manifest();
+      manifest.rows_used += old.rows_used;
+      manifest.rows_dropped += old.rows_dropped;
+      for (const DeviceSpec& device : old.devices) {
+        if (manifest.find_device(device.model) == nullptr) {
+          manifest.devices.push_back(device);
+        }
+      }
+    }
+    manifest.data = old_data_;
+    manifest.data.insert(manifest.data.end(), options_.sources.begin(), options_.sources.end());
+  }
+
+  const TrainOptions& options_;
+  const std::string& directory_;
+  Profile profile_;
+  std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
+  std::vector<DataSource> old_data_;
+  TrainingData data_;
+  std::vector<Job> jobs_;
+  TrainReport report_;
+};
+
+}  // namespace
+
+StatusOr<TrainReport> train_model(const Profile& profile, const TrainOptions& options,
+                                  const std::string& directory,
+                                  const std::function<void(const PartProgress&)>& progress) {
+  return Training(options, directory).run(profile, progress);
+}
+
+}  // namespace dfsim

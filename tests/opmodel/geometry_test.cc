@@ -1,0 +1,152 @@
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "opmodel/features.h"
+#include "opmodel/op_geometry.h"
+
+namespace dfsim {
+namespace {
+
+OpDescriptor op_of(std::string type, OpClass op_class, std::vector<std::vector<int64_t>> inputs,
+                   std::vector<std::vector<int64_t>> outputs, std::string attributes = "") {
+  OpDescriptor op;
+  op.op_type = std::move(type);
+  op.op_class = op_class;
+  op.dtype = DType::kFloat32;
+  op.input_extents = std::move(inputs);
+  op.output_extents = std::move(outputs);
+  op.input_dtypes.assign(op.input_extents.size(), DType::kFloat32);
+  op.output_dtypes.assign(op.output_extents.size(), DType::kFloat32);
+  op.attributes = std::move(attributes);
+  return op;
+}
+
+DeviceSpec toy_device() {
+  DeviceSpec device;
+  device.model = "toy";
+  device.peaks = {{DType::kFloat32, 1e13, 0}};
+  device.memory_bytes_per_s = 1e12;
+  device.l2_bytes = 1 << 20;
+  device.compute_units = 16;
+  return device;
+}
+
+TEST_CASE("the same product of matrices is one geometry however it is written") {
+  const OpGeometry matmul =
+      geometry_of(op_of("MatMul", OpClass::kMatMul, {{8, 128, 64}, {64, 32}}, {{8, 128, 32}}));
+  const OpGeometry gemm = geometry_of(
+      op_of("Gemm", OpClass::kMatMul, {{1024, 64}, {32, 64}}, {{1024, 32}}, "transA=0;transB=1"));
+  CHECK(matmul.family == Family::kGemm);
+  CHECK(matmul.kind == "linear");
+  CHECK(matmul.dims == gemm.dims);
+  CHECK(matmul.key == gemm.key);
+  CHECK(matmul.dims[dim::kM] == 1024);
+  CHECK(matmul.dims[dim::kN] == 32);
+  CHECK(matmul.dims[dim::kK] == 64);
+  CHECK(matmul.flops == 2.0 * 1024 * 32 * 64);
+  CHECK(matmul.bytes == 4.0 * (1024 * 64 + 64 * 32 + 1024 * 32));
+  // A bias is other work.
+  CHECK(geometry_of(op_of("Gemm", OpClass::kMatMul, {{1024, 64}, {32, 64}, {32}}, {{1024, 32}},
+                          "transA=0;transB=1"))
+            .key != gemm.key);
+}
+
+TEST_CASE("a batched product keeps its batch, also when one side is broadcast") {
+  const OpGeometry bmm = geometry_of(
+      op_of("MatMul", OpClass::kMatMul, {{2, 12, 128, 64}, {2, 12, 64, 128}}, {{2, 12, 128, 128}}));
+  CHECK(bmm.kind == "bmm");
+  CHECK(bmm.dims[dim::kB] == 24);
+  CHECK(bmm.dims[dim::kM] == 128);
+  CHECK(bmm.flops == 2.0 * 24 * 128 * 128 * 64);
+}
+
+TEST_CASE("convolutions: dense, depthwise, grouped, transposed") {
+  const auto conv = [](int64_t group, int64_t per_group) {
+    return geometry_of(op_of("Conv", OpClass::kConv, {{2, 32, 56, 56}, {64, per_group, 3, 3}},
+                             {{2, 64, 28, 28}},
+                             "dilations=1,1;group=" + std::to_string(group) +
+                                 ";kernel_shape=3,3;pads=1,1,1,1;strides=2,2"));
+  };
+  CHECK(conv(1, 32).kind == "dense");
+  CHECK(conv(1, 32).flops == 2.0 * 2 * 64 * 28 * 28 * 32 * 9);
+  CHECK(conv(1, 32).dims[dim::kStride] == 2);
+  CHECK(conv(32, 1).kind == "depthwise");
+  CHECK(conv(32, 1).flops == 2.0 * 2 * 64 * 28 * 28 * 9);
+  CHECK(conv(4, 8).kind == "grouped");
+}
+
+TEST_CASE("causal attention counts the pairs it looks at") {
+  const OpGeometry full = geometry_of(
+      op_of("Attention", OpClass::kAttention, {{1, 2, 4, 8}, {1, 2, 4, 8}, {1, 2, 4, 8}},
+            {{1, 2, 4, 8}}, "causal=0;kind=encoder;kv_heads=2;window=0"));
+  const OpGeometry causal = geometry_of(
+      op_of("Attention", OpClass::kAttention, {{1, 2, 4, 8}, {1, 2, 4, 8}, {1, 2, 4, 8}},
+            {{1, 2, 4, 8}}, "causal=1;kind=context;kv_heads=2;window=0"));
+  CHECK(full.flops == 4.0 * 2 * 16 * 8);
+  CHECK(causal.flops == 4.0 * 2 * 10 * 8);  // 1 + 2 + 3 + 4 pairs
+}
+
+TEST_CASE("shapes that do not fit the class, or foreign formats, make a generic op") {
+  CHECK(geometry_of(op_of("MatMul", OpClass::kMatMul, {{2, 3}, {4, 5}}, {{2, 5}})).family ==
+        Family::kGeneric);
+  CHECK(geometry_of(op_of("MatMul", OpClass::kMatMul, {{-1}}, {})).family == Family::kGeneric);
+  CHECK(geometry_of(op_of("BNTrainingUpdate", OpClass::kOpaque, {}, {})).family ==
+        Family::kGeneric);
+  const OpGeometry formatted =
+      geometry_of(op_of("Conv", OpClass::kConv, {{32, 16, 224, 224}, {64, 16, 7, 7}},
+                        {{32, 64, 112, 112}}, "formats=NC1HWC0,FRACTAL_Z>NC1HWC0"));
+  CHECK(formatted.family == Family::kGeneric);
+  // (32*16*224*224 * 64*16*49 * 32*64*112*112)^0.5: one factor of 7 short of the true count.
+  CHECK(formatted.flops == Approx(2.0 * std::sqrt(25690112.0 * 50176.0 * 25690112.0)));
+}
+
+TEST_CASE("features have the advertised number, are finite, and names are unique") {
+  const std::array ops = {
+      op_of("MatMul", OpClass::kMatMul, {{8, 128, 64}, {64, 32}}, {{8, 128, 32}}),
+      op_of("Conv", OpClass::kConv, {{2, 32, 56, 56}, {64, 32, 3, 3}}, {{2, 64, 28, 28}},
+            "group=1;strides=2,2"),
+      op_of("Attention", OpClass::kAttention, {{1, 2, 1, 8}, {1, 2, 400, 8}, {1, 2, 400, 8}},
+            {{1, 2, 1, 8}}, "causal=1;kind=generation;kv_heads=2;window=0"),
+      op_of("Add", OpClass::kElementwise, {{3, 5}, {3, 5}}, {{3, 5}}),
+      op_of("Unknown", OpClass::kOpaque, {{3, 0}, {-1}}, {{}})};
+  for (const OpDescriptor& op : ops) {
+    const OpGeometry geometry = geometry_of(op);
+    const auto& names = feature_names(geometry.family);
+    std::vector<float> values(names.size(), -777.0F);
+    const DeviceSpec device = toy_device();
+    fill_features(op, geometry, device, roofline_of(geometry, device, 3), values);
+    for (size_t i = 0; i < values.size(); ++i) {
+      INFO(op.op_type << " " << names[i]);
+      CHECK(std::isfinite(values[i]));
+      CHECK(values[i] != -777.0F);
+      CHECK(std::count(names.begin(), names.end(), names[i]) == 1);
+    }
+  }
+}
+
+TEST_CASE("features of a product of matrices, by hand") {
+  const OpDescriptor op = op_of("MatMul", OpClass::kMatMul, {{300, 64}, {64, 200}}, {{300, 200}});
+  const OpGeometry geometry = geometry_of(op);
+  const DeviceSpec device = toy_device();
+  const Roofline roofline = roofline_of(geometry, device, 3);
+  CHECK(roofline.compute_us == Approx(2.0 * 300 * 64 * 200 / 1e7));
+  CHECK(roofline.memory_us == Approx(4.0 * (300 * 64 + 64 * 200 + 300 * 200) / 1e6));
+  const auto& names = feature_names(Family::kGemm);
+  std::vector<float> values(names.size());
+  fill_features(op, geometry, device, roofline, values);
+  const auto value = [&](std::string_view name) {
+    return values[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+  };
+  CHECK(value("M") == Approx(std::log(300.0)));
+  CHECK(value("align_M") == 2);  // 300 = 4 * 75
+  CHECK(value("align_K") == 6);
+  // 128x128: ceil(300/128) * ceil(200/128) = 6 tiles on 16 units.
+  CHECK(value("w128x128") == Approx(std::log(6.0 / 16)));
+  CHECK(value("cw128x128") == 1);
+  CHECK(value("tail128x128") == Approx(6.0 / 16));
+  CHECK(value("pad128x128") == Approx(std::log(6.0 * 128 * 128 / (300 * 200))));
+}
+
+}  // namespace
+}  // namespace dfsim

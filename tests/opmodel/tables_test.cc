@@ -1,0 +1,113 @@
+#include <catch2/catch.hpp>
+
+#include "base/rng.h"
+#include "opmodel/lookup_table.h"
+#include "opmodel/scaling_table.h"
+
+namespace dfsim {
+namespace {
+
+TEST_CASE("a lookup table finds what was put in, with the median of repeats, after a round trip") {
+  const LookupTable table({{7, 1.0F}, {3, 9.0F}, {7, 2.0F}, {7, 50.0F}});
+  const auto loaded = LookupTable::parse(table.serialize(), "lookup.bin");
+  REQUIRE(loaded.ok());
+  CHECK(loaded->size() == 2);
+  CHECK(loaded->find_us(7) == 2.0);
+  CHECK(loaded->find_us(3) == 9.0);
+  CHECK_FALSE(loaded->find_us(4).has_value());
+}
+
+TEST_CASE("damaged tables are errors") {
+  const std::string bytes = LookupTable({{7, 1.0F}, {3, 9.0F}}).serialize();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(LookupTable::parse(bytes.substr(0, size), "cut").ok());
+  }
+  CHECK_FALSE(LookupTable::parse(bytes + "x", "long").ok());
+  std::string swapped = bytes;
+  std::swap(swapped[16], swapped[24]);  // keys 3 and 7 out of order
+  CHECK_FALSE(LookupTable::parse(swapped, "swapped").ok());
+}
+
+OpDescriptor conv_at(int64_t batch) {
+  OpDescriptor op;
+  op.op_type = "Conv2D";
+  op.input_extents = {{batch, 64, 56, 56}, {64, 64, 3, 3}};
+  op.output_extents = {{batch, 64, 56, 56}};
+  op.input_dtypes = {DType::kFloat16, DType::kFloat16};
+  op.output_dtypes = {DType::kFloat16};
+  return op;
+}
+
+TEST_CASE("between two batch sizes time is affine in the batch") {
+  ScalingTable table;
+  table.add(conv_at(32), "npu", 32, 100);
+  table.add(conv_at(128), "npu", 128, 340);  // 20 + 2.5 b
+  const auto at64 = table.estimate(conv_at(64), "npu");
+  REQUIRE(at64.has_value());
+  CHECK(at64->time_us == Approx(180));
+  CHECK(at64->interpolated);
+  const auto at256 = table.estimate(conv_at(256), "npu");
+  REQUIRE(at256.has_value());
+  CHECK(at256->time_us == Approx(660));
+  CHECK_FALSE(at256->interpolated);
+  CHECK(at256->distance == Approx(2));
+  // Another device, or one measured batch size only: nothing.
+  CHECK_FALSE(table.estimate(conv_at(64), "other").has_value());
+  ScalingTable single;
+  single.add(conv_at(32), "npu", 32, 100);
+  CHECK_FALSE(single.estimate(conv_at(64), "npu").has_value());
+}
+
+TEST_CASE("another number of channels is not another batch size") {
+  ScalingTable table;
+  table.add(conv_at(32), "npu", 32, 100);
+  table.add(conv_at(128), "npu", 128, 340);
+  OpDescriptor wide = conv_at(64);
+  wide.input_extents[0][1] = 256;  // 64 -> 256, while the batch doubles
+  CHECK_FALSE(table.estimate(wide, "npu").has_value());
+}
+
+TEST_CASE("without recorded batch sizes the ratio of the shapes does") {
+  ScalingTable table;
+  table.add(conv_at(32), "npu", 0, 100);
+  table.add(conv_at(128), "npu", 0, 340);
+  const auto at64 = table.estimate(conv_at(64), "npu");
+  REQUIRE(at64.has_value());
+  CHECK(at64->time_us == Approx(180));
+}
+
+TEST_CASE("times never fall with the batch, and never start below zero") {
+  ScalingTable table;
+  table.add(conv_at(32), "npu", 32, 100);
+  table.add(conv_at(64), "npu", 64, 90);
+  CHECK(table.estimate(conv_at(128), "npu")->time_us == Approx(90));
+  ScalingTable steep;
+  steep.add(conv_at(32), "npu", 32, 10);
+  steep.add(conv_at(64), "npu", 64, 100);
+  CHECK(steep.estimate(conv_at(16), "npu")->time_us == Approx(5));
+  CHECK(steep.estimate(conv_at(128), "npu")->time_us == Approx(200));
+}
+
+TEST_CASE("a scaling table survives a round trip; damage is an error") {
+  ScalingTable table;
+  table.add(conv_at(32), "npu", 32, 100);
+  table.add(conv_at(128), "npu", 128, 340);
+  const std::string bytes = table.serialize();
+  const auto loaded = ScalingTable::parse(bytes, "scaling.bin");
+  REQUIRE(loaded.ok());
+  CHECK(loaded->serialize() == bytes);
+  CHECK(loaded->estimate(conv_at(64), "npu")->time_us == Approx(180));
+  CHECK_FALSE(ScalingTable::parse(bytes.substr(0, bytes.size() - 1), "cut").ok());
+  Rng rng(4);
+  for (int trial = 0; trial < 500; ++trial) {
+    std::string damaged = bytes;
+    damaged[rng.below(damaged.size())] ^= static_cast<char>(1U << rng.below(8));
+    const auto parsed = ScalingTable::parse(damaged, "flipped");
+    if (parsed.ok()) {
+      (void)parsed->estimate(conv_at(64), "npu");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dfsim
