@@ -2,8 +2,19 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
 
 namespace dfsim {
+
+// Q.K^T and scores.V, then 5 scalar operations of softmax and 2 of scale and mask per score.
+void add_attention_work(WorkContext& context, Count batch_heads, Count q_length, Count kv_length,
+                        Count head, Count v_head) {
+  const Count scores = batch_heads * q_length * kv_length;
+  context.add_macs(scores * (head + v_head));
+  context.add_flops(scores, 7);
+  context.set_matrix();
+}
+
 namespace {
 
 // Extents of Attention in head form, from 3-D (heads packed) or 4-D operands.
@@ -74,7 +85,6 @@ Status infer_attention(InferContext& context) {
   return ok_status();
 }
 
-// Q.K^T and scores.V, then 5 scalar operations of softmax and 2 of scale and mask per score.
 void work_attention(WorkContext& context) {
   const auto dims = attention_dims(context.op().attributes, [&](size_t i) {
     return context.has_input(i) ? context.input(i).shape : Shape();
@@ -83,11 +93,9 @@ void work_attention(WorkContext& context) {
       !dims->kv_length.known() || !dims->head.known() || !dims->v_head.known()) {
     return;
   }
-  const Count scores = Count(dims->batch.extent()) * Count(dims->q_heads.extent()) *
-                       Count(dims->q_length.extent()) * Count(dims->kv_length.extent());
-  context.add_macs(scores * (Count(dims->head.extent()) + Count(dims->v_head.extent())));
-  context.add_flops(scores, 7);
-  context.set_matrix();
+  add_attention_work(context, Count(dims->batch.extent()) * Count(dims->q_heads.extent()),
+                     Count(dims->q_length.extent()), Count(dims->kv_length.extent()),
+                     Count(dims->head.extent()), Count(dims->v_head.extent()));
 }
 
 constexpr OpDef kOps[] = {

@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
 #include "graphs/ops/window.h"
 
 namespace dfsim {
-namespace {
 
 Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) {
   const Shape& x = context.shape(0);
@@ -36,6 +36,25 @@ Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) 
   context.set_output(0, dtype, Shape(std::move(dims)));
   return ok_status();
 }
+
+// Each output element takes C_in/group * prod(kernel) multiply-adds: prod(W.shape[1:]).
+void conv_macs(WorkContext& context, size_t weight_input) {
+  Count macs = context.output(0).shape.elements();
+  const Shape& w = context.input(weight_input).shape;
+  for (int i = 1; i < w.rank(); ++i) {
+    macs *= Count(w[i].extent());
+  }
+  context.add_macs(macs);
+  context.set_matrix();
+}
+
+void add_bias(WorkContext& context, size_t bias_input) {
+  if (context.has_input(bias_input)) {
+    context.add_flops(context.output(0).shape.elements());
+  }
+}
+
+namespace {
 
 Status infer_conv(InferContext& context) { return infer_conv_like(context, 1, context.dtype(0)); }
 
@@ -70,23 +89,6 @@ Status infer_conv_transpose(InferContext& context) {
   DFSIM_RETURN_IF_ERROR(window.append_transposed_output(context, x, &dims));
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();
-}
-
-// Each output element takes C_in/group * prod(kernel) multiply-adds: prod(W.shape[1:]).
-void conv_macs(WorkContext& context, size_t weight_input) {
-  Count macs = context.output(0).shape.elements();
-  const Shape& w = context.input(weight_input).shape;
-  for (int i = 1; i < w.rank(); ++i) {
-    macs *= Count(w[i].extent());
-  }
-  context.add_macs(macs);
-  context.set_matrix();
-}
-
-void add_bias(WorkContext& context, size_t bias_input) {
-  if (context.has_input(bias_input)) {
-    context.add_flops(context.output(0).shape.elements());
-  }
 }
 
 void work_conv(WorkContext& context) {

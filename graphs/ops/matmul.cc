@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
 
 namespace dfsim {
-namespace {
 
 StatusOr<Shape> matmul_shape(const InferContext& context, const Shape& a, const Shape& b) {
   if (!a.has_rank() || !b.has_rank()) {
@@ -42,6 +42,8 @@ StatusOr<Shape> matmul_shape(const InferContext& context, const Shape& a, const 
   }
   return Shape(std::move(dims));
 }
+
+namespace {
 
 Status infer_matmul_at(InferContext& context, size_t a, size_t b, DType dtype) {
   DFSIM_ASSIGN_OR_RETURN(Shape shape, matmul_shape(context, context.shape(a), context.shape(b)));

@@ -58,5 +58,12 @@ std::span<const OpDef> constant_op_defs();
 std::span<const OpDef> quantize_op_defs();
 std::span<const OpDef> selection_op_defs();
 std::span<const OpDef> attention_op_defs();
+std::span<const OpDef> vision_op_defs();
+std::span<const OpDef> signal_op_defs();
+std::span<const OpDef> training_op_defs();
+std::span<const OpDef> text_op_defs();
+std::span<const OpDef> ml_op_defs();
+std::span<const OpDef> contrib_op_defs();
+std::span<const OpDef> contrib_attention_op_defs();
 
 }  // namespace dfsim

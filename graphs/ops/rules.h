@@ -1,0 +1,25 @@
+// Rules that families share.
+#pragma once
+
+#include "graphs/ops/infer_context.h"
+#include "graphs/ops/work_context.h"
+
+namespace dfsim {
+
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
+// numpy's matmul. Unknown rank when an operand's is. Error: the operands don't match.
+StatusOr<Shape> matmul_shape(const InferContext& context, const Shape& a, const Shape& b);
+
+// A convolution of input 0 ([N, C, space...]) with that weight ([M, C/group, kernel...]).
+Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype);
+// MACs of a convolution: elements of output 0 times prod(W.shape[1:]).
+void conv_macs(WorkContext& context, size_t weight_input);
+// One addition per element of output 0 when that input is there.
+void add_bias(WorkContext& context, size_t bias_input);
+
+// Sums, and MACs of Q.K^T and scores.V with softmax, scale and mask (7 operations per score).
+void add_attention_work(WorkContext& context, Count batch_heads, Count q_length, Count kv_length,
+                        Count head, Count v_head);
+
+}  // namespace dfsim

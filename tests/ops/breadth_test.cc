@@ -1,0 +1,151 @@
+// Shapes and work of the families beyond the common networks: ONNX Runtime's operators, vision,
+// signals, classical models, training.
+#include <catch2/catch.hpp>
+
+#include "tests/ops/op_case.h"
+
+namespace dfsim {
+namespace {
+
+const std::string kMs = "com.microsoft";
+
+OpOutcome checked(const OpCase& example) {
+  OpOutcome outcome = infer(example);
+  INFO(example.op_type << ": " << outcome.status.message());
+  REQUIRE(outcome.status.ok());
+  REQUIRE(outcome.unresolved.empty());
+  return outcome;
+}
+
+TEST_CASE("fused attention: projection, scores, cache") {
+  // 2 x 10 positions of 64, 4 heads of 16, 6 earlier positions.
+  const OpOutcome fused = checked({"Attention",
+                                   {operand({2, 10, 64}), weight({64, 192}), weight({192}),
+                                    absent(), operand({2, 2, 4, 6, 16})},
+                                   {{"num_heads", int64_t{4}}},
+                                   1,
+                                   2,
+                                   kMs});
+  CHECK(fused.shape(0) == "2x10x64");
+  CHECK(fused.shape(1) == "2x2x4x16x16");
+  CHECK(fused.work().macs == 2 * 10 * 64 * 192 + 2 * 4 * 10 * 16 * (16 + 16));
+}
+
+TEST_CASE("multi-head and grouped attention") {
+  const OpOutcome multi = checked({"MultiHeadAttention",
+                                   {operand({1, 3, 32}), operand({1, 5, 32}), operand({1, 5, 64})},
+                                   {{"num_heads", int64_t{4}}},
+                                   1,
+                                   1,
+                                   kMs});
+  CHECK(multi.shape(0) == "1x3x64");
+  CHECK(multi.work().macs == 4 * 3 * 5 * (8 + 16));
+  const OpOutcome grouped = checked({"GroupQueryAttention",
+                                     {operand({1, 1, 64}), operand({1, 1, 16}), operand({1, 1, 16}),
+                                      operand({1, 2, 99, 8}), operand({1, 2, 99, 8})},
+                                     {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}},
+                                     1,
+                                     3,
+                                     kMs});
+  CHECK(grouped.shape(0) == "1x1x64");
+  CHECK(grouped.shape(1) == "1x2x100x8");
+  CHECK(grouped.work().macs == 8 * 100 * (8 + 8));
+}
+
+TEST_CASE("ONNX Runtime's products and norms") {
+  const OpOutcome bits =
+      checked({"MatMulNBits",
+               {operand({1, 7, 64}), weight({128, 2, 16}, DType::kUInt8), weight({256})},
+               {{"K", int64_t{64}}, {"N", int64_t{128}}},
+               1,
+               1,
+               kMs});
+  CHECK(bits.shape() == "1x7x128");
+  CHECK(bits.work().macs == 7 * 64 * 128);
+  CHECK(bits.work().weight_bytes == 128 * 2 * 16 + 256 * 4);  // packed, as it lies in memory
+  const OpOutcome fused = checked({"FusedMatMul",
+                                   {operand({2, 4, 3}), operand({2, 4, 5})},
+                                   {{"transA", int64_t{1}}},
+                                   1,
+                                   1,
+                                   kMs});
+  CHECK(fused.shape() == "2x3x5");
+  CHECK(fused.work().macs == 2 * 3 * 5 * 4);
+  const OpOutcome norm = checked({"SkipLayerNormalization",
+                                  {operand({1, 8, 32}), operand({1, 8, 32}), weight({32})},
+                                  {},
+                                  1,
+                                  4,
+                                  kMs});
+  CHECK(norm.shape(0) == "1x8x32");
+  CHECK(norm.shape(1) == "1x8x1");
+  CHECK(norm.shape(3) == "1x8x32");
+  const OpOutcome conv = checked(
+      {"FusedConv", {operand({1, 3, 8, 8}), weight({4, 3, 3, 3}), weight({4})}, {}, 1, 1, kMs});
+  CHECK(conv.shape() == "1x4x6x6");
+  CHECK(conv.work().macs == 4 * 36 * 27);
+}
+
+TEST_CASE("vision") {
+  CHECK(checked({"GridSample", {operand({1, 3, 8, 8}), operand({1, 4, 5, 2})}}).shape() ==
+        "1x3x4x5");
+  CHECK(checked({"AffineGrid", {operand({2, 2, 3}), ints({2, 3, 5, 6})}, {}, 20}).shape() ==
+        "2x5x6x2");
+  CHECK(checked({"Col2Im", {operand({1, 9, 4}), ints({4, 4}), ints({3, 3})}, {}, 18}).shape() ==
+        "1x1x4x4");
+  CHECK(
+      checked({"CenterCropPad", {operand({20, 10, 3}), ints({10, 7})}, {{"axes", Ints{0, 1}}}, 18})
+          .shape() == "10x7x3");
+  CHECK(checked({"RoiAlign",
+                 {operand({1, 16, 32, 32}), operand({9, 4}), operand({9}, DType::kInt64)},
+                 {{"output_height", int64_t{7}}, {"output_width", int64_t{6}}}})
+            .shape() == "9x16x7x6");
+  CHECK(checked({"MaxUnpool",
+                 {operand({1, 1, 2, 2}), operand({1, 1, 2, 2}, DType::kInt64)},
+                 {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}})
+            .shape() == "1x1x4x4");
+}
+
+TEST_CASE("signals") {
+  CHECK(checked({"DFT", {operand({1, 10, 1})}, {{"onesided", int64_t{1}}}}).shape() == "1x6x2");
+  CHECK(checked({"DFT", {operand({1, 10, 8, 2})}, {}, 20}).shape() == "1x10x8x2");
+  CHECK(checked({"STFT", {operand({1, 128, 1}), scalar_int(8), weight({16})}}).shape() ==
+        "1x15x9x2");
+  CHECK(checked({"HannWindow", {scalar_int(10)}}).shape() == "10");
+  CHECK(checked({"MelWeightMatrix",
+                 {scalar_int(8), scalar_int(16), scalar_int(8192), floats({0}), floats({4096})}})
+            .shape() == "9x8");
+  CHECK(checked({"Det", {operand({5, 3, 3})}}).shape() == "5");
+}
+
+TEST_CASE("classical models and training") {
+  const OpOutcome linear = checked(
+      {"LinearClassifier",
+       {operand({6, 4})},
+       {{"coefficients", std::vector<double>(12, 1.0)}, {"classlabels_ints", Ints{0, 1, 2}}},
+       1,
+       2,
+       "ai.onnx.ml"});
+  CHECK(linear.shape(0) == "6");
+  CHECK(linear.shape(1) == "6x3");
+  CHECK(linear.work().macs == 6 * 12);
+  CHECK(checked({"Scaler", {operand({6, 4}, DType::kInt64)}, {}, 1, 1, "ai.onnx.ml"}).dtype() ==
+        DType::kFloat32);
+  CHECK(checked(
+            {"SoftmaxCrossEntropyLoss", {operand({8, 10}), operand({8}, DType::kInt64)}, {}, 13, 2})
+            .shape(1) == "8x10");
+  const OpOutcome momentum =
+      checked({"Momentum",
+               {operand({}), operand({}, DType::kInt64), operand({5}), operand({7}), operand({5}),
+                operand({7}), operand({5}), operand({7})},
+               {},
+               1,
+               4,
+               "ai.onnx.preview.training"});
+  CHECK(momentum.shape(1) == "7");
+  CHECK(momentum.shape(2) == "5");
+  CHECK(momentum.work().flops == 2 * (5 + 7 + 5 + 7));
+}
+
+}  // namespace
+}  // namespace dfsim
