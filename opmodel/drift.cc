@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kKnots = 4;
 constexpr size_t kMinRows = 500;
 constexpr double kShortOps = 0.12;  // quantile of the bound
-constexpr double kMinCorrelation = 0.6;
+constexpr double kMinCorrelation = 0.5;
+constexpr double kLeastDrift = 1;  // in the end, of the floor: less may be chance
 constexpr int kReweightings = 15;
 constexpr int kTurns = 3;
 constexpr size_t kFolds = 3;
@@ -112,6 +113,7 @@ class DeviceDrift {
     }
   }
 
+  double floor_us() const { return floor_us_; }
   const DeviceSpec& device() const { return data_.devices[data_.samples[samples_.front()].device]; }
 
  private:
@@ -282,6 +284,9 @@ StatusOr<std::vector<DriftReport>> remove_drift(const ModelPart& part,
       continue;
     }
     DFSIM_ASSIGN_OR_RETURN(const DriftCurve curve, drift.estimate());
+    if (curve.at(1) < kLeastDrift * drift.floor_us()) {
+      continue;
+    }
     drift.apply(curve, data);
     reports.push_back({drift.device().model, curve.at(1)});
   }

@@ -29,7 +29,7 @@ DriftCurve fit_drift_curve(std::span<const double> ranks, std::span<const double
                            std::span<const double> weights);
 
 // The times of short ops grow with their rank: Pearson's correlation over those whose bound is
-// below its 12 % quantile is above 0.6. `base_us` are bounds, all in the order of measurement.
+// below its 12 % quantile is above 0.5. `base_us` are bounds, all in the order of measurement.
 bool looks_drifting(std::span<const double> times_us, std::span<const double> base_us);
 
 struct DriftReport {
@@ -38,7 +38,8 @@ struct DriftReport {
 };
 
 // Takes the drift off data.samples[i].time_us for i in `samples` (one part), for each device whose
-// rows look drifting; gives those devices. Test rows (of the split by `seed`) are not looked at.
+// rows look drifting, and by more than the floor in the end; gives those devices. Test rows (of the
+// split by `seed`) are not looked at.
 StatusOr<std::vector<DriftReport>> remove_drift(const ModelPart& part,
                                                 const std::vector<uint32_t>& samples, uint64_t seed,
                                                 TrainingData* data);

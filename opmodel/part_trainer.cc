@@ -18,6 +18,7 @@ namespace dfsim {
 namespace {
 
 constexpr int kPatience = 60;
+constexpr double kMostEta = 0.2;
 constexpr double kRefitGrowth = 1.1;
 constexpr size_t kImportantFeatures = 12;
 constexpr size_t kIntervalBins = 4;
@@ -98,6 +99,9 @@ class PartTrainer {
       recipe_.eta = options.eta;
     }
     if (options.max_rounds > 0) {
+      // Fewer trees have to take larger steps.
+      const double fewer = std::max(1.0, static_cast<double>(recipe_.rounds) / options.max_rounds);
+      recipe_.eta = std::min(std::max(kMostEta, recipe_.eta), recipe_.eta * fewer);
       recipe_.rounds = options.max_rounds;
     }
   }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kMagic = "dfsimST1";
 constexpr double kMostRatio = 64;
+// Stands after the extents of each tensor, so that tensors are told apart.
+constexpr int32_t kTensorEnd = -2;
 constexpr uint32_t kMostExtents = 4096;
 
 // Everything that must be equal for two ops to be the same one at different batch sizes.
@@ -43,13 +45,31 @@ std::vector<int32_t> extents_of(const OpDescriptor& op) {
       for (const int64_t extent : shape) {
         extents.push_back(static_cast<int32_t>(std::clamp<int64_t>(extent, -1, INT32_MAX)));
       }
+      extents.push_back(kTensorEnd);
     }
   }
   return extents;
 }
 
+// A batch shows in one axis of a tensor. Where more differ, other sizes do too, if by the same
+// ratio.
+bool one_axis_per_tensor(const std::vector<int32_t>& wanted, const int32_t* measured) {
+  int differing = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == kTensorEnd) {
+      differing = 0;
+    } else if (wanted[i] != measured[i] && ++differing > 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The ratio wanted / measured of all extents that differ; 0 when there is none or they disagree.
 double ratio_of(const std::vector<int32_t>& wanted, const int32_t* measured) {
+  if (!one_axis_per_tensor(wanted, measured)) {
+    return 0;
+  }
   double ratio = 0;
   int32_t largest = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {

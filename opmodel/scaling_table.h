@@ -1,11 +1,11 @@
 // ScalingTable: ops of whole networks measured at several batch sizes, to predict another batch.
 //
-// The same op at batch b1 and b2 has the same type, formats and ranks, and extents that differ by
-// one ratio where they differ at all (up to one block of rounding in blocked formats). Between two
-// measured batch sizes time is close to affine in the batch: t = f + g * b with f, g >= 0. On
-// TinyNAS's 89,759 fp16 convolutions (V100) predicting batch 64 from 32 and 128 this has a median
-// error of 2.7 %, where trees alone have 8.9 %; towards batch sizes outside of the measured ones
-// the geometric mean of both is best (docs/accuracy.md). File: a magic, then records,
+// The same op at batch b1 and b2 has the same type, formats and ranks, and extents that differ in
+// at most one axis of each tensor, by one ratio (up to one block of rounding in blocked formats).
+// Between two measured batch sizes time is close to affine in the batch: t = f + g * b with f, g >=
+// 0. On TinyNAS's 89,759 fp16 convolutions (V100) predicting batch 64 from 32 and 128 this has a
+// median error of 2.7 %, where trees alone have 8.9 %; towards batch sizes outside of the measured
+// ones the geometric mean of both is best (docs/accuracy.md). File: a magic, then records,
 // little-endian; its checksum is in the manifest.
 #pragma once
 

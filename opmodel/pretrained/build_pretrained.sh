@@ -17,22 +17,24 @@ tables() {
     LC_ALL=C sort |
     sed 's/^/aiconfigurator:/'
 }
+# usage: train NAME ROUNDS PROFILES... ; the rounds keep all files together below 40 MB.
 train() {
   name=$1
-  shift
-  "$dfsim" train "$@" --name "$name" --seed 1 --no-rows -o "$here/$name" > "$here/$name.report.txt"
+  rounds=$2
+  shift 2
+  "$dfsim" train "$@" --rounds "$rounds" --name "$name" --seed 1 --no-rows -o "$here/$name" > "$here/$name.report.txt"
   cat "$here/$name.report.txt"
   mv "$here/$name.report.txt" "$here/$name/training_report.txt"
 }
 for model in $models; do
   case $model in
-    a100) train a100 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
+    a100) train a100 330 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
             --only-device "NVIDIA A100 80GB PCIe" --only-device "NVIDIA A100-SXM4-80GB" ;;
-    v100) train v100 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
-    t4) train t4 "$neusight" --only-device "Tesla T4" ;;
-    p100) train p100 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
-    h100) train h100 $(tables h100_sxm) ;;
-    h200) train h200 $(tables h200_sxm) ;;
+    v100) train v100 170 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
+    t4) train t4 170 "$neusight" --only-device "Tesla T4" ;;
+    p100) train p100 170 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
+    h100) train h100 150 $(tables h100_sxm) ;;
+    h200) train h200 150 $(tables h200_sxm) ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200" >&2; exit 2 ;;
   esac
 done

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Writes MODEL_CARD.md of each pretrained model from its manifest.json.
+
+usage: make_model_cards.py DATE [MODEL...]     DATE: the day the models were trained, YYYY-MM-DD
+"""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = {
+    "neusight": (
+        "NeuSight operator measurements (Lee, Phanishayee, Mahajan: ASPLOS 2025), MIT licence, "
+        "github.com/sitar-lab/NeuSight. PyTorch 2.1 eager, FP32 with TF32 off, CUDA events round one "
+        "op, mean of the 5 fastest of 25: launch included."),
+    "aiconfigurator": (
+        "aiconfigurator tables, Apache-2.0 licence, github.com/ai-dynamo/aiconfigurator commit "
+        "095f58a (2026-08-21). vLLM and TensorRT-LLM kernels in CUDA graphs: kernel time only."),
+}
+
+
+def percent(value):
+    return f"{100 * value:.2f}"
+
+
+def error_rows(manifest):
+    for part in manifest["parts"]:
+        held, base = part["held_out"], part["held_out_baseline"]
+        kind = "any other" if part["kind"] == "*" else part["kind"]
+        errors = ["-"] * 6
+        if held["n"]:
+            errors = [percent(held[k]) for k in ("mape", "median", "p90", "bias")]
+            errors += [f"{100 * held['interval']:.0f}", percent(base["mape"])]
+        yield [part["class"], kind, "/".join(part["dtypes"]), part["timing"], str(part["rows"]),
+               str(held["n"]), *errors]
+
+
+def drift_lines(manifest):
+    for part in manifest["parts"]:
+        for device, end_us in part["drifts_us"]:
+            yield (f"- {part['class']} {part['kind']} on {device}: measured times grew by "
+                   f"{end_us:.0f} us in the order of measurement; that was estimated and taken off "
+                   "before training and before the errors above (docs/accuracy.md).")
+
+
+def card(manifest, date):
+    devices = ", ".join(d["model"] for d in manifest["devices"])
+    files = manifest["data"]
+    used = [k for k in SOURCES
+            if any((k == "neusight") == f["file"].startswith("neusight") for f in files)]
+    lines = [
+        f"# Model card: {manifest['name']}", "",
+        f"Operator times of {devices}. Trained on {date} by "
+        f"`opmodel/pretrained/build_pretrained.sh` with dfsim {manifest['dfsim_version']} and "
+        f"XGBoost {manifest['xgboost_version']}, seed {manifest['seed']}, from "
+        f"{manifest['rows_used']} rows ({manifest['rows_dropped']} left out as impossibly fast).",
+        "", "## Data", ""]
+    lines += [f"- {SOURCES[name]}" for name in used]
+    lines += ["", "The data itself is not part of this repository; of it the model keeps trees and, "
+              "in `lookup.bin`, hashed shapes with their times.", "",
+              "| file | checksum | rows |", "|---|---|---|"]
+    lines += [f"| {f['file']} | {f['checksum']} | {f['rows']} |" for f in files]
+    lines += ["", "## Errors on held-out shapes", "",
+              "15 % of the shapes, grouped so that no shape (for products of matrices: no weight "
+              "shape) is on both sides. Percent; bound: MAPE of bound x constant; in 80 %: inside "
+              "their 80 % interval. The shipped trees were then fitted to all rows.", "",
+              "| class | kind | dtypes | timing | rows | test | MAPE | median | p90 | bias | "
+              "in 80 % | bound |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines += ["| " + " | ".join(row) + " |" for row in error_rows(manifest)]
+    lines += ["", "## Limits", "",
+              "- Other dtypes, other devices, sizes beyond those measured and classes that are not "
+              "listed are answered too, but marked extrapolated or bound-only.",
+              "- Launch-inclusive parts: for device time the launch (the part's floor less the "
+              "device's least kernel time) is taken off; short ops are therefore uncertain by about "
+              "a microsecond.",
+              "- One measurement per shape, one machine, one version of the libraries each."]
+    lines += list(drift_lines(manifest))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    date, names = sys.argv[1], sys.argv[2:]
+    for path in sorted(HERE.glob("*/manifest.json")):
+        if not names or path.parent.name in names:
+            manifest = json.loads(path.read_text())
+            (path.parent / "MODEL_CARD.md").write_text(card(manifest, date))
+
+
+if __name__ == "__main__":
+    main()
