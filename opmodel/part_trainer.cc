@@ -218,7 +218,10 @@ class PartTrainer {
         count += 1;
       }
     }
-    for (const auto& [kind, entry] : sums) {
+    for (const auto& sum : sums) {
+      // Not a structured binding: clang 14 does not let a lambda capture one.
+      const std::string& kind = sum.first;
+      const std::pair<double, double>& entry = sum.second;
       if (std::any_of(part_.kind_effects.begin(), part_.kind_effects.end(),
                       [&](const auto& known) { return known.first == kind; })) {
         continue;
