@@ -3,7 +3,7 @@
 # Changes nothing outside a temporary folder.
 set -eu -o pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-build=${1:-$root/build/release}
+build=$(cd -- "${1:-$root/build/release}" && pwd -P)
 tmp=$(mktemp -d)
 trap 'rm -rf -- "$tmp"' EXIT
 
