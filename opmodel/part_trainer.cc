@@ -38,8 +38,8 @@ struct Recipe {
   double floor_quantile;
 };
 
-// Found on the public data sets; see docs/accuracy.md. More and smaller steps gain a few percent of
-// the error and cost as many times the size of the files.
+// Found on the public data sets (opmodel/pretrained/build_pretrained.sh trains on them). More and
+// smaller steps gain a few percent of the error and cost as many times the size of the files.
 Recipe recipe_of(Family family) {
   switch (family) {
     case Family::kGemm:

@@ -5,7 +5,7 @@
 // Between two measured batch sizes time is close to affine in the batch: t = f + g * b with f, g >=
 // 0. On TinyNAS's 89,759 fp16 convolutions (V100) predicting batch 64 from 32 and 128 this has a
 // median error of 2.7 %, where trees alone have 8.9 %; towards batch sizes outside of the measured
-// ones the geometric mean of both is best (docs/accuracy.md). File: a magic, then records,
+// ones the geometric mean of both is best. File: a magic, then records,
 // little-endian; its checksum is in the manifest.
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Trains the models that ship, from public data that does not: DFSIM_SHARED must name the folder with
-# data/neusight, data/aiconfigurator (see docs/accuracy.md for where they come from).
+# data/neusight, data/aiconfigurator.
 # usage: DFSIM_SHARED=<path> opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

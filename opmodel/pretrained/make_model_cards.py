@@ -40,7 +40,7 @@ def drift_lines(manifest):
         for device, end_us in part["drifts_us"]:
             yield (f"- {part['class']} {part['kind']} on {device}: measured times grew by "
                    f"{end_us:.0f} us in the order of measurement; that was estimated and taken off "
-                   "before training and before the errors above (docs/accuracy.md).")
+                   "before training and before the errors above.")
 
 
 def card(manifest, date):
