@@ -61,7 +61,6 @@ bool is_integer(DType dtype) { return dtype >= DType::kInt64 && dtype <= DType::
 DType wider_stand_in(DType dtype) {
   switch (dtype) {
     case DType::kFloat4E2M1:
-      return DType::kFloat8E4M3;
     case DType::kFloat8E5M2:
       return DType::kFloat8E4M3;
     case DType::kFloat8E4M3:
@@ -73,7 +72,6 @@ DType wider_stand_in(DType dtype) {
     case DType::kBool:
       return DType::kInt8;
     case DType::kFloat64:
-      return DType::kFloat64;
     case DType::kFloat32:
       return DType::kFloat64;
     default:

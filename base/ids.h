@@ -22,7 +22,7 @@ class Id {
   constexpr size_t index() const { return value_; }
   constexpr uint32_t value() const { return value_; }
 
-  constexpr auto operator<=>(const Id&) const = default;
+  constexpr auto operator<=>(const Id&) const = default;  // NOLINT(modernize-use-nullptr)
 
  private:
   uint32_t value_ = kNoneValue;

@@ -19,10 +19,11 @@ Status run(const Options& options) {
   if (!totals.ok()) {
     return totals.status().with_place(options.model.path);
   }
-  const std::string name = model_name(options.model.path);
-  DFSIM_RETURN_IF_ERROR(write_file(
-      options.output, options.json ? inspection_json(name, model, *totals)
-                                   : inspection_text(name, model, *totals, options.inspect)));
+  DFSIM_ASSIGN_OR_RETURN(const GraphStructure structure, graph_structure(model.graph, *totals));
+  const Inspection inspection{model_name(options.model.path), model, *totals, structure};
+  DFSIM_RETURN_IF_ERROR(
+      write_file(options.output, options.json ? inspection_json(inspection)
+                                              : inspection_text(inspection, options.inspect)));
   if (options.model.strict && !model.report.unresolved.empty()) {
     return invalid_input(options.model.path + ": " +
                          std::to_string(model.report.unresolved.size()) +

@@ -91,9 +91,10 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   DFSIM_ASSIGN_OR_RETURN(
       const SimResult result,
       simulate_with(options.policy, {tasks, costs, platform}, sim_options, trace.get()));
-  const Prediction prediction = make_prediction(
-      {model.name, model.report, model.totals, model.pruned.graph, model.imported_ops,
-       model.workload, costs, platform, result, cost_model->name()});
+  DFSIM_ASSIGN_OR_RETURN(const Prediction prediction,
+                         make_prediction({model.name, model.report, model.totals,
+                                          model.pruned.graph, model.imported_ops, model.workload,
+                                          costs, platform, result, cost_model->name()}));
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
   }

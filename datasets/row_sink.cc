@@ -47,8 +47,8 @@ void RowSink::drop(int64_t line, DropReason reason, std::string message) {
 
 void set_origin(Profile& profile, const ImportOptions& options, std::string_view device,
                 std::string_view runtime, std::string_view version, ProfileRow* row) {
-  const auto pick = [&profile](const std::string& override_, std::string_view own) {
-    return profile.intern(override_.empty() ? own : std::string_view(override_));
+  const auto pick = [&profile](const std::string& chosen, std::string_view own) {
+    return profile.intern(chosen.empty() ? own : std::string_view(chosen));
   };
   row->device = pick(options.device, device);
   row->runtime = pick(options.runtime, runtime);

@@ -194,6 +194,8 @@ Status TraceEvents::State::read_array(od::array events, const OnEvent& on_event)
     event.start_us = event.duration_us = -1;
     event.args.clear();
     od::value value;
+    // simdjson gives values only to rvalues.
+    // NOLINTNEXTLINE(performance-move-const-arg)
     if (const error_code error = std::move(item).get(value)) {
       return problem(error, index);
     }

@@ -89,7 +89,7 @@ class LinkReader {
         one.to = b;
         const std::string& varying = link.from.ends_with('*') ? a : b;
         if (link.name.empty()) {
-          one.name = a + "-" + b;
+          one.name = fmt::format("{}-{}", a, b);
         } else if (several) {
           one.name = link.name + "-" + varying;
         }

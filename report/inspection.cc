@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "graphs/algorithms/dag.h"
 
 namespace dfsim {
 namespace {
@@ -62,8 +63,19 @@ std::string first_output_shape(const Graph& graph, const Op& op) {
   return "-";
 }
 
-std::string header_text(const std::string& name, const ImportedModel& model,
-                        const GraphTotals& totals) {
+std::string structure_text(const GraphStructure& structure, int64_t flops) {
+  std::string text =
+      fmt::format("{} operators deep, at most {} side by side", structure.depth, structure.width);
+  if (flops > 0) {
+    text += fmt::format(
+        "; one chain holds {:.1f} % of the FLOPs",
+        100 * static_cast<double>(structure.critical_flops) / static_cast<double>(flops));
+  }
+  return text;
+}
+
+std::string header_text(const Inspection& inspection) {
+  const auto& [name, model, totals, structure] = inspection;
   const Graph& graph = model.graph;
   const auto field = [](std::string_view label, const std::string& value) {
     return fmt::format("  {:<13}{}\n", label, value);
@@ -78,6 +90,7 @@ std::string header_text(const std::string& name, const ImportedModel& model,
   text += field("opset", fmt::format("{} (IR {})", join(opsets, ", "), graph.info().ir_version));
   text += field("nodes", fmt::format("{} in the file, {} operators besides constants",
                                      model.report.file_nodes, graph.op_count()));
+  text += field("structure", structure_text(structure, totals.flops));
   for (const TensorId input : graph.inputs()) {
     text += field("input", tensor_text(graph.tensor(input)));
   }
@@ -143,13 +156,32 @@ Json tensor_json(const Tensor& tensor) {
 
 }  // namespace
 
-std::string inspection_text(const std::string& name, const ImportedModel& model,
-                            const GraphTotals& totals, const InspectOptions& options,
+StatusOr<GraphStructure> graph_structure(const Graph& graph, const GraphTotals& totals) {
+  const Digraph digraph = digraph_of(graph);
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<uint32_t> level, levels(digraph));
+  std::vector<size_t> width;
+  for (const uint32_t l : level) {
+    width.resize(std::max<size_t>(width.size(), l + 1));
+    ++width[l];
+  }
+  std::vector<int64_t> flops;
+  flops.reserve(totals.work.size());
+  for (const OpWork& work : totals.work) {
+    flops.push_back(work.flops);
+  }
+  DFSIM_ASSIGN_OR_RETURN(const CriticalPath path, critical_path(digraph, flops));
+  const auto widest = std::max_element(width.begin(), width.end());
+  return GraphStructure{width.size(), widest == width.end() ? 0 : *widest, path.length};
+}
+
+std::string inspection_text(const Inspection& inspection, const InspectOptions& options,
                             size_t width) {
+  const ImportedModel& model = inspection.model;
+  const GraphTotals& totals = inspection.totals;
   if (options.unresolved) {
     return unresolved_text(model.report, width);
   }
-  std::string text = header_text(name, model, totals);
+  std::string text = header_text(inspection);
   if (options.ops) {
     return text + '\n' + ops_text(model.graph, totals, width);
   }
@@ -168,8 +200,8 @@ std::string inspection_text(const std::string& name, const ImportedModel& model,
                                          : text + '\n' + unresolved_text(model.report, width);
 }
 
-std::string inspection_json(const std::string& name, const ImportedModel& model,
-                            const GraphTotals& totals) {
+std::string inspection_json(const Inspection& inspection) {
+  const auto& [name, model, totals, structure] = inspection;
   const Graph& graph = model.graph;
   Json json;
   json["schema"] = "dfsim.inspect/1";
@@ -197,6 +229,9 @@ std::string inspection_json(const std::string& name, const ImportedModel& model,
   json["flops"] = totals.flops;
   json["parameters"] = totals.parameters;
   json["weight_bytes"] = totals.weight_bytes;
+  json["structure"] = {{"depth", structure.depth},
+                       {"width", structure.width},
+                       {"critical_flops", structure.critical_flops}};
   json["op_types"] = Json::array();
   for (const TypeSummary& summary : by_type(graph, totals)) {
     json["op_types"].push_back({{"op_type", summary.op_type},

@@ -13,11 +13,26 @@ struct InspectOptions {
   bool unresolved = false;  // only ops that could not be resolved, all of them
 };
 
-std::string inspection_text(const std::string& name, const ImportedModel& model,
-                            const GraphTotals& totals, const InspectOptions& options,
+// How the operators depend on each other.
+struct GraphStructure {
+  size_t depth = 0;            // operators on the longest chain, views included
+  size_t width = 0;            // most operators of one level, none of which waits for another
+  int64_t critical_flops = 0;  // FLOPs of the chain that has most of them
+};
+
+StatusOr<GraphStructure> graph_structure(const Graph& graph, const GraphTotals& totals);
+
+// Everything that is printed, collected once.
+struct Inspection {
+  std::string name;
+  const ImportedModel& model;
+  const GraphTotals& totals;
+  GraphStructure structure;
+};
+
+std::string inspection_text(const Inspection& inspection, const InspectOptions& options,
                             size_t width = 100);
 // Schema: docs/commands/inspect.md. Holds everything whatever the options.
-std::string inspection_json(const std::string& name, const ImportedModel& model,
-                            const GraphTotals& totals);
+std::string inspection_json(const Inspection& inspection);
 
 }  // namespace dfsim

@@ -5,10 +5,22 @@
 #include <algorithm>
 #include <map>
 
+#include "graphs/algorithms/dag.h"
+
 namespace dfsim {
 namespace {
 
-std::vector<PredictedOp> predicted_ops(const PredictionInput& input) {
+// By task: how long it ran on the device it was given.
+std::vector<int64_t> task_durations(const SimResult& result) {
+  std::vector<int64_t> durations;
+  durations.reserve(result.tasks.size());
+  for (const TaskRecord& record : result.tasks) {
+    durations.push_back(record.end_ns - record.start_ns);
+  }
+  return durations;
+}
+
+std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const CriticalPath& path) {
   std::vector<PredictedOp> ops;
   const ExecGraph& tasks = input.workload.graph;
   ops.reserve(tasks.task_count());
@@ -35,6 +47,9 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input) {
     out.wait_ns = record.wait_ns;
     out.shape = row.output_extents.empty() ? "?" : format_shape(Shape::of(row.output_extents[0]));
     ops.push_back(std::move(out));
+  }
+  for (const uint32_t task : path.nodes) {
+    ops[task].critical = true;
   }
   std::stable_sort(ops.begin(), ops.end(), [](const PredictedOp& a, const PredictedOp& b) {
     return a.start_ns < b.start_ns;
@@ -105,7 +120,9 @@ void set_memory(const PredictionInput& input, Prediction* prediction) {
 
 }  // namespace
 
-Prediction make_prediction(const PredictionInput& input) {
+StatusOr<Prediction> make_prediction(const PredictionInput& input) {
+  DFSIM_ASSIGN_OR_RETURN(const CriticalPath path, critical_path(digraph_of(input.workload.graph),
+                                                                task_durations(input.result)));
   Prediction prediction;
   prediction.model = input.model_name;
   prediction.hardware = input.platform.name;
@@ -117,6 +134,7 @@ Prediction make_prediction(const PredictionInput& input) {
   prediction.dims = input.report.dims;
   prediction.latency_ns = input.result.makespan_ns;
   prediction.host_busy_ns = input.result.host_busy_ns;
+  prediction.critical_path_ns = path.length;
   prediction.macs = input.totals.macs;
   prediction.flops = input.totals.flops;
   prediction.parameters = input.totals.parameters;
@@ -126,7 +144,7 @@ Prediction make_prediction(const PredictionInput& input) {
   prediction.view_ops = input.executed.op_count() - input.workload.graph.task_count();
   prediction.unresolved = input.report.unresolved;
   prediction.notes = input.report.notes;
-  prediction.ops = predicted_ops(input);
+  prediction.ops = predicted_ops(input, path);
   prediction.classes =
       shares(prediction.ops, [](const PredictedOp& op) { return op_class_name(op.op_class); });
   prediction.bounds =

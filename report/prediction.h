@@ -32,6 +32,7 @@ struct PredictedOp {
   DType dtype = DType::kUnknown;
   Bound bound = Bound::kNone;
   CostSource source = CostSource::kBoundOnly;
+  bool critical = false;  // on the critical path of Prediction
   WaitTimes wait_ns{};
   std::string shape;  // of the first output
 };
@@ -68,6 +69,9 @@ struct Prediction {
   DType main_dtype = DType::kUnknown;
   TimeNs device_busy_ns = 0;
   TimeNs host_busy_ns = 0;
+  // The longest chain of operators that wait for each other's results, without transfers and host:
+  // what no number of queues or equal devices can beat.
+  TimeNs critical_path_ns = 0;
   size_t file_nodes = 0;
   size_t graph_ops = 0;
   size_t folded_ops = 0;  // computed once, before the first run, or dead
@@ -93,6 +97,7 @@ struct PredictionInput {
   std::string_view cost_model;
 };
 
-Prediction make_prediction(const PredictionInput& input);
+// Error: times that do not fit in 63 bits.
+StatusOr<Prediction> make_prediction(const PredictionInput& input);
 
 }  // namespace dfsim

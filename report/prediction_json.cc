@@ -39,7 +39,8 @@ Json op_json(const PredictedOp& op) {
                {"dtype", dtype_name(op.dtype)},
                {"bound", bound_name(op.bound)},
                {"source", cost_source_name(op.source)},
-               {"output_shape", op.shape}};
+               {"output_shape", op.shape},
+               {"critical", op.critical}};
   Json waits = Json::object();
   for (int reason = 0; reason < kWaitReasonCount; ++reason) {
     waits[std::string(wait_reason_name(static_cast<WaitReason>(reason)))] =
@@ -91,6 +92,7 @@ std::string prediction_json(const Prediction& prediction) {
   json["main_dtype"] = dtype_name(prediction.main_dtype);
   json["device_busy_ms"] = ms(prediction.device_busy_ns);
   json["host_busy_ms"] = ms(prediction.host_busy_ns);
+  json["critical_path_ms"] = ms(prediction.critical_path_ns);
   json["nodes"] = {{"file", prediction.file_nodes},
                    {"executed", prediction.ops.size()},
                    {"views", prediction.view_ops},

@@ -18,7 +18,7 @@ std::string percent(double fraction) {
 
 // "Label        value" lines of one block.
 std::string field(std::string_view label, const std::string& value) {
-  return fmt::format("  {:<13}{}\n", label, value);
+  return fmt::format("  {:<15}{}\n", label, value);
 }
 
 std::string dims_text(const Prediction& prediction) {
@@ -129,6 +129,19 @@ std::string limit_text(const Prediction& prediction) {
                       : "the host " + facts + "; try larger batches or CUDA graphs";
 }
 
+// How much of the work is one chain: what more queues or devices could save at most.
+std::string critical_text(const Prediction& prediction) {
+  const auto on_path = std::count_if(prediction.ops.begin(), prediction.ops.end(),
+                                     [](const PredictedOp& op) { return op.critical; });
+  const double share = prediction.device_busy_ns > 0
+                           ? static_cast<double>(prediction.critical_path_ns) /
+                                 static_cast<double>(prediction.device_busy_ns)
+                           : 0;
+  return fmt::format("{} in {} of {} operators, {} of the device time",
+                     format_time(prediction.critical_path_ns), on_path, prediction.ops.size(),
+                     percent(share));
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
@@ -138,6 +151,7 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
                 fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
                             format_count(prediction.throughput_per_s), prediction.batch));
   text += field("limited by", limit_text(prediction));
+  text += field("critical path", critical_text(prediction));
   text += field("runtime",
                 fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
   text += field("dimensions", dims_text(prediction));

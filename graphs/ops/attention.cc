@@ -28,10 +28,10 @@ Dim divided(Dim dim, int64_t by) {
 
 template <typename ShapeOf>
 std::optional<AttentionDims> attention_dims(const Attributes& attributes, const ShapeOf& shape) {
-  const Shape q = shape(0);
-  const Shape k = shape(1);
-  const Shape v = shape(2);
-  const Shape past = shape(4);
+  const Shape& q = shape(0);
+  const Shape& k = shape(1);
+  const Shape& v = shape(2);
+  const Shape& past = shape(4);
   if (!q.has_rank() || !k.has_rank() || !v.has_rank() || q.rank() != k.rank() ||
       q.rank() != v.rank() || (q.rank() != 3 && q.rank() != 4)) {
     return std::nullopt;

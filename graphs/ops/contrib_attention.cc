@@ -45,8 +45,8 @@ Dim past_positions(const Shape& past) { return past.rank() >= 4 ? past[past.rank
 // both caches. The hidden sizes are equal unless qkv_hidden_sizes says otherwise.
 template <typename ShapeOf>
 std::optional<Heads> fused_heads(const Op& op, const ShapeOf& shape) {
-  const Shape x = shape(0);
-  const Shape w = shape(1);
+  const Shape& x = shape(0);
+  const Shape& w = shape(1);
   if (x.rank() != 3 || w.rank() != 2) {
     return std::nullopt;
   }
@@ -102,9 +102,9 @@ void work_fused(WorkContext& context) {
 // packed into the query [B, S, n, 3, h] or the key [B, L, n, 2, h]; caches in inputs 6 and 7.
 template <typename ShapeOf>
 std::optional<Heads> multi_heads(const Op& op, const ShapeOf& shape) {
-  const Shape q = shape(0);
-  const Shape k = shape(1);
-  const Shape v = shape(2);
+  const Shape& q = shape(0);
+  const Shape& k = shape(1);
+  const Shape& v = shape(2);
   if (q.rank() != 3 && q.rank() != 5) {
     return std::nullopt;
   }
@@ -160,8 +160,8 @@ void work_multi_head(WorkContext& context) {
 template <typename ShapeOf>
 std::optional<Heads> grouped_heads(const Op& op, const ShapeOf& shape,
                                    const ConstValue* total_length) {
-  const Shape q = shape(0);
-  const Shape k = shape(1);
+  const Shape& q = shape(0);
+  const Shape& k = shape(1);
   if (q.rank() != 3) {
     return std::nullopt;
   }

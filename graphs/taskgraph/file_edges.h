@@ -30,7 +30,7 @@ class FileEdges {
   struct Pair {
     uint32_t first;
     uint32_t second;
-    auto operator<=>(const Pair&) const = default;
+    auto operator<=>(const Pair&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   std::unordered_map<std::string, uint32_t> ids_;

@@ -24,6 +24,9 @@ TEST_CASE("a prediction adds up to what is computed by hand") {
   CHECK(prediction.throughput_per_s == Approx(1.0 / 240e-9));
   CHECK(prediction.achieved_flops_per_s == Approx(72.0 / 240e-9));
   CHECK(prediction.peak_flops_per_s == 1e9);
+  CHECK(prediction.critical_path_ns == 240);
+  CHECK(prediction.ops[0].critical);
+  CHECK(prediction.ops[1].critical);
   CHECK(prediction.view_ops == 1);
   CHECK(prediction.folded_ops == 0);
   REQUIRE(prediction.ops.size() == 2);
@@ -43,7 +46,7 @@ TEST_CASE("the JSON of a prediction has the documented fields") {
   CHECK(json["schema"] == "dfsim.predict/1");
   for (const char* field :
        {"model", "hardware", "batch", "latency_ms", "throughput_per_s", "macs", "flops",
-        "parameters", "weight_bytes", "peak_memory_bytes", "sources", "ops"}) {
+        "parameters", "weight_bytes", "peak_memory_bytes", "critical_path_ms", "sources", "ops"}) {
     INFO(field);
     CHECK(json.contains(field));
   }

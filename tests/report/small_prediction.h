@@ -91,9 +91,10 @@ inline SmallPrediction small_prediction() {
   ImportReport report;
   report.file_nodes = 3;
   report.batch = 1;
-  return {make_prediction({name, report, *totals, pruned->graph, graph.op_count(), *workload,
-                           *costs, platform, *result, model->name()}),
-          trace->finish()};
+  auto prediction = make_prediction({name, report, *totals, pruned->graph, graph.op_count(),
+                                     *workload, *costs, platform, *result, model->name()});
+  DFSIM_CHECK(prediction.ok());
+  return {std::move(*prediction), trace->finish()};
 }
 
 }  // namespace dfsim
