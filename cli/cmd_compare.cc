@@ -19,6 +19,8 @@ namespace dfsim::cli {
 namespace {
 
 constexpr size_t kWidth = 100;  // when stdout is no terminal
+constexpr double kMaxBandwidth = 1e18;
+constexpr double kMaxBudgetS = 1e6;
 
 struct Options {
   std::vector<std::string> graphs;
@@ -26,10 +28,13 @@ struct Options {
   std::vector<size_t> processors;
   double bandwidth = 125e6;
   ModelOptions model;
+  std::string runtime;
+  std::string cost_model;
   std::string policies = "all";
   std::vector<std::string> plugins;
   std::string gantt = "best";
   std::string unit = "auto";
+  std::string memory = "track";
   bool json = false;
   bool csv = false;
   std::string output = "-";
@@ -45,17 +50,39 @@ size_t terminal_width() {
   return std::clamp<size_t>(size.ws_col, 40, 240);
 }
 
+Status check(const Options& options) {
+  if (!(options.bandwidth >= 1 && options.bandwidth <= kMaxBandwidth)) {
+    return invalid_input(fmt::format("--bandwidth is {}, expected 1 to {} bytes per second",
+                                     options.bandwidth, kMaxBandwidth));
+  }
+  if (!(options.compare.policy.time_budget_s >= 0 &&
+        options.compare.policy.time_budget_s <= kMaxBudgetS)) {
+    return invalid_input(fmt::format("--time-budget is {}, expected 0 to {} seconds",
+                                     options.compare.policy.time_budget_s, kMaxBudgetS));
+  }
+  return ok_status();
+}
+
+StatusOr<MemoryPolicy> memory_policy(const std::string& name) {
+  const std::vector<std::string> names = {"off", "track", "fail", "wait", "spill"};
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    return invalid_input(unknown_name_message("memory policy", name, names));
+  }
+  return static_cast<MemoryPolicy>(found - names.begin());
+}
+
 // Every machine that each graph is to run on.
 std::vector<MachineChoice> machines_of(const Options& options) {
   std::vector<MachineChoice> machines;
   for (const std::string& hardware : options.hardware) {
-    machines.push_back({hardware, 0, options.bandwidth});
+    machines.push_back({hardware, 0, options.bandwidth, options.runtime, options.cost_model});
   }
   for (const size_t processors : options.processors) {
-    machines.push_back({"", processors, options.bandwidth});
+    machines.push_back({"", processors, options.bandwidth, "", ""});
   }
   if (machines.empty()) {
-    machines.push_back({"", 0, options.bandwidth});
+    machines.push_back({"", 0, options.bandwidth, "", ""});
   }
   return machines;
 }
@@ -102,6 +129,8 @@ Status check_any_result(const Comparison& comparison) {
 }
 
 Status run(Options& options) {
+  DFSIM_RETURN_IF_ERROR(check(options));
+  DFSIM_ASSIGN_OR_RETURN(options.compare.memory, memory_policy(options.memory));
   PolicyRegistry registry;
   for (const std::string& plugin : options.plugins) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
@@ -118,6 +147,9 @@ Status run(Options& options) {
                              load_instance(path, options.model, machine));
       DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
                              registry.select(options.policies, instance.graph.task_count()));
+      if (machines.size() > 1) {
+        options.compare.trace_prefix = instance.graph_name + "." + instance.hardware_name;
+      }
       auto compared = compare_policies(instance, policies, options.compare);
       if (!compared.ok()) {
         return compared.status().with_place(path);
@@ -172,10 +204,9 @@ void add_input_options(CLI::App* command, Options& options) {
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--bandwidth", options.bandwidth,
-                   "Bytes per second of links, for task graphs with bytes but no rate")
-      ->option_text("X")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+                   "Bytes per second of links, for task graphs with bytes but no rate; default: "
+                   "1.25e8")
+      ->option_text("X");
   command->add_option("--batch", options.model.batch, "Size of a model's batch dimension")
       ->option_text("N")
       ->check(CLI::PositiveNumber);
@@ -183,6 +214,16 @@ void add_input_options(CLI::App* command, Options& options) {
       ->add_option("--dim", options.model.dims,
                    "Value of a model's named dynamic dimension; repeatable")
       ->option_text("NAME=N");
+  command
+      ->add_option("--runtime", options.runtime,
+                   "How the framework executes: a runtime file or the name of a built-in one; "
+                   "default: what the hardware file names")
+      ->option_text("FILE|NAME");
+  command
+      ->add_option("--cost-model", options.cost_model,
+                   "Operator times of models: a model's folder, the name of a built-in one, or sol "
+                   "for the speed-of-light bound; default: what each device names")
+      ->option_text("DIR|NAME");
 }
 
 void add_policy_options(CLI::App* command, Options& options) {
@@ -192,21 +233,22 @@ void add_policy_options(CLI::App* command, Options& options) {
   }
   command
       ->add_option("--policies", options.policies,
-                   "all (those that take a graph of this size), or some of: " + join(names, ", "))
-      ->option_text("all|A,B,C")
-      ->capture_default_str();
+                   "all (the default: those that take a graph of this size), or some of: " +
+                       join(names, ", "))
+      ->option_text("all|A,B,C");
   command
       ->add_option("--plugin", options.plugins,
                    "A shared library with more policies (docs/schedulers.md); repeatable")
       ->option_text("FILE.so");
-  command->add_option("--seed", options.compare.seed, "Of policies that draw lots")
-      ->option_text("N")
-      ->capture_default_str();
+  command->add_option("--seed", options.compare.seed, "Of policies that draw lots; default: 0")
+      ->option_text("N");
   command
       ->add_option("--time-budget", options.compare.policy.time_budget_s,
                    "Seconds for anneal and optimal; makes results depend on the machine")
-      ->option_text("S")
-      ->check(CLI::NonNegativeNumber);
+      ->option_text("S");
+  command->add_flag("!--no-planning-time", options.compare.timing,
+                    "Leave out the time spent planning, the one figure that differs from run to "
+                    "run");
   command
       ->add_option("--iterations", options.compare.policy.iterations,
                    "Steps of anneal, nodes of optimal; default: their own")
@@ -222,14 +264,20 @@ void register_compare(Registrar& registrar) {
   add_input_options(command, *options);
   add_policy_options(command, *options);
   command
-      ->add_option("--unit", options->unit,
-                   "How times are shown: auto, ms, us, or none (as written in the file)")
-      ->option_text("UNIT")
-      ->capture_default_str();
+      ->add_option(
+          "--memory", options->memory,
+          "When a device's memory is full: track (go on and say so), fail, wait, spill (to "
+          "the host), or off (not simulated); default: track")
+      ->option_text("POLICY");
   command
-      ->add_option("--gantt", options->gantt, "The policy whose run is drawn: best, none or a name")
-      ->option_text("POLICY")
-      ->capture_default_str();
+      ->add_option("--unit", options->unit,
+                   "How times are shown: auto, ms, us, or none (as written in the file); default: "
+                   "auto")
+      ->option_text("UNIT");
+  command
+      ->add_option("--gantt", options->gantt,
+                   "The policy whose run is drawn: best, none or a name; default: best")
+      ->option_text("POLICY");
   CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
   command->add_flag("--csv", options->csv, "One row per policy as CSV")->excludes(json);
   command

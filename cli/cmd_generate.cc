@@ -16,33 +16,30 @@ void register_generate(Registrar& registrar) {
   auto options = std::make_shared<Options>();
   CLI::App* command = registrar.app().add_subcommand(
       "generate", "Make a synthetic task graph for `dfsim compare` (docs/task-graphs.md)");
-  command->add_option("--shape", options->graph.shape, "One of: " + join(graph_shapes(), ", "))
-      ->option_text("NAME")
-      ->capture_default_str();
-  command->add_option("--tasks", options->graph.tasks, "How many tasks")
-      ->option_text("N")
-      ->capture_default_str();
+  command
+      ->add_option("--shape", options->graph.shape,
+                   "One of: " + join(graph_shapes(), ", ") + "; default: layered")
+      ->option_text("NAME");
+  command->add_option("--tasks", options->graph.tasks, "How many tasks; default: 100")
+      ->option_text("N");
   command
       ->add_option("--devices", options->graph.devices,
-                   "Devices with costs of their own; 0 leaves processors identical")
-      ->option_text("N")
-      ->capture_default_str();
-  command->add_option("--ccr", options->graph.ccr, "Mean delay of an edge / mean cost of a task")
-      ->option_text("X")
-      ->capture_default_str();
+                   "Devices with costs of their own; 0, the default, leaves processors identical")
+      ->option_text("N");
+  command
+      ->add_option("--ccr", options->graph.ccr,
+                   "Mean delay of an edge / mean cost of a task; default: 1")
+      ->option_text("X");
   command
       ->add_option("--heterogeneity", options->graph.heterogeneity,
-                   "How much costs differ between devices, 0 to 2")
-      ->option_text("X")
-      ->capture_default_str();
+                   "How much costs differ between devices, 0 to 2; default: 0.5")
+      ->option_text("X");
   command
       ->add_option("--restricted", options->graph.restricted,
-                   "Share of tasks that only some devices can run")
-      ->option_text("X")
-      ->capture_default_str();
-  command->add_option("--seed", options->graph.seed, "Same seed, same graph")
-      ->option_text("N")
-      ->capture_default_str();
+                   "Share of tasks that only some devices can run; default: 0")
+      ->option_text("X");
+  command->add_option("--seed", options->graph.seed, "Same seed, same graph; default: 1")
+      ->option_text("N");
   command->add_flag("--json", options->json, "Write JSON (the only format there is)");
   command->add_option("-o,--output", options->output, "Where the graph goes; - is stdout")
       ->option_text("FILE");

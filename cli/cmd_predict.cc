@@ -4,16 +4,15 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
-#include "cli/model_source.h"
+#include "cli/instance_source.h"
 #include "cli/progress.h"
-#include "hardware/platform_loader.h"
 #include "opmodel/model_loader.h"
+#include "opmodel/node_lowering.h"
 #include "report/chrome_trace.h"
+#include "report/policy_run.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
 #include "schedulers/comm_model.h"
-#include "schedulers/registry.h"
-#include "sim/simulator.h"
 
 namespace dfsim::cli {
 namespace {
@@ -22,7 +21,7 @@ struct PredictOptions {
   ModelOptions model;
   std::string hardware;
   std::string runtime;
-  std::string policy;  // "" = everything on the first device
+  std::string policy = "best-single-device";
   std::string cost_model;
   bool ops = false;
   bool json = false;
@@ -31,34 +30,6 @@ struct PredictOptions {
   std::string trace;
   std::string output = "-";
 };
-
-StatusOr<Platform> platform_for(const PredictOptions& options) {
-  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_platform(options.hardware));
-  if (!options.runtime.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(options.runtime));
-  }
-  return platform;
-}
-
-// Places the tasks with the chosen policy and runs them.
-StatusOr<SimResult> simulate_with(const std::string& policy_name, const SimInput& input,
-                                  const SimOptions& options, SimListener* listener) {
-  const size_t devices = input.platform.devices.size();
-  if (policy_name.empty()) {
-    return simulate(input, single_device_schedule(input.graph, devices, DeviceId(size_t{0})),
-                    options, listener);
-  }
-  const PolicyRegistry registry;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(policy_name));
-  if (policy->online()) {
-    return simulate(input, *policy->make_online({}), options, listener);
-  }
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(input.platform));
-  DFSIM_ASSIGN_OR_RETURN(
-      const Schedule schedule,
-      policy->make_static({})->plan({input.graph, input.costs, input.platform, *comm}));
-  return simulate(input, schedule, options, listener);
-}
 
 std::string render(const PredictOptions& options, const Prediction& prediction) {
   if (options.json) {
@@ -73,28 +44,42 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
 // The text to print; writes the trace when one is asked for.
 StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
   progress.stage("importing " + options.model.path);
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform, platform_for(options));
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(options.hardware, options.runtime));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model));
   progress.stage("costing " + std::to_string(model.workload.rows.size()) + " distinct operators");
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, options.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(model.workload.rows, platform, *cost_model));
-  const ExecGraph& tasks = model.workload.graph;
+  auto node = lower_for_node(model.pruned.graph, model.workload, platform, costs);
+  if (!node.ok()) {
+    return node.status().with_place(options.model.path);
+  }
+  const ExecGraph& tasks = node->workload.graph;
   std::unique_ptr<ChromeTrace> trace;
   if (!options.trace.empty()) {
-    trace = ChromeTrace::create({tasks, platform, &model.pruned.graph, &model.workload, &costs});
+    trace =
+        ChromeTrace::create({tasks, platform, &model.pruned.graph, &node->workload, &node->costs});
   }
   progress.stage("simulating " + std::to_string(tasks.task_count()) + " tasks");
-  SimOptions sim_options;
-  sim_options.dispatch_ns = dispatch_times(model.workload, platform.runtime);
-  DFSIM_ASSIGN_OR_RETURN(
-      const SimResult result,
-      simulate_with(options.policy, {tasks, costs, platform}, sim_options, trace.get()));
+  const PolicyRegistry registry;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(options.policy));
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(platform));
+  PolicyRunOptions run_options;
+  run_options.sim.dispatch_ns = std::move(node->dispatch_ns);
+  run_options.group_small_tasks = true;
+  DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy({tasks, node->costs, platform, *comm}, *policy,
+                                                   run_options, trace.get()));
+  // The report is about the model's operators, not the host's tasks around them.
+  std::vector<TaskRecord> records;
+  for (const TaskId task : node->task_of) {
+    records.push_back(run.result.tasks[task.index()]);
+  }
+  run.result.tasks = std::move(records);
   DFSIM_ASSIGN_OR_RETURN(const Prediction prediction,
                          make_prediction({model.name, model.report, model.totals,
                                           model.pruned.graph, model.imported_ops, model.workload,
-                                          costs, platform, result, cost_model->name()}));
+                                          costs, platform, run.result, cost_model->name()}));
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
   }
@@ -133,7 +118,7 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--policy", options->policy,
                    "Which scheduling policy places the operators on the devices (see dfsim compare "
-                   "--help); default: everything on the first device")
+                   "--help); default: best-single-device")
       ->option_text("NAME");
   command
       ->add_option("--cost-model", options->cost_model,

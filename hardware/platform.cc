@@ -33,6 +33,11 @@ double stand_in_rate(const DeviceSpec& device, DType dtype, bool matrix) {
 
 }  // namespace
 
+int queues_in_use(const DeviceSpec& device, const RuntimeSpec& runtime) {
+  const bool pool = device.type == DeviceType::kCpu && runtime.inter_op_workers > 1;
+  return std::max(1, pool ? runtime.inter_op_workers : std::min(device.queues, runtime.streams));
+}
+
 std::string_view device_type_name(DeviceType type) {
   switch (type) {
     case DeviceType::kCpu:

@@ -103,6 +103,9 @@ struct RuntimeSpec {
   std::vector<Citation> citations;
 };
 
+// Tasks that a device runs at once under a runtime: workers of a CPU's pool, or queues. At least 1.
+int queues_in_use(const DeviceSpec& device, const RuntimeSpec& runtime);
+
 // The host's memory: a node of its own ("host"), or that of a CPU device of the platform.
 struct HostSpec {
   std::string node = "host";

@@ -3,69 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "report/chrome_trace.h"
+#include "report/policy_run.h"
 #include "schedulers/task_view.h"
 
 namespace dfsim {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+PolicyRunOptions run_options(const ProblemInstance& instance, const CompareOptions& options) {
+  PolicyRunOptions run;
+  run.policy = options.policy;
+  run.sim.seed = options.seed;
+  run.sim.dispatch_ns = instance.dispatch_ns;
+  run.sim.memory = options.memory;
+  run.group_small_tasks = instance.group_small_tasks;
+  return run;
 }
 
-// Adds up the time an online policy spends deciding.
-class TimedPolicy final : public OnlineScheduler {
- public:
-  explicit TimedPolicy(std::unique_ptr<OnlineScheduler> policy) : policy_(std::move(policy)) {}
-
-  double spent_ms() const { return spent_ms_; }
-  std::string_view name() const override { return policy_->name(); }
-  Status begin(const SchedulingProblem& problem) override {
-    const auto begin = Clock::now();
-    Status status = policy_->begin(problem);
-    spent_ms_ += ms_since(begin);
-    return status;
-  }
-  void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
-              std::vector<Decision>& decisions) override {
-    const auto begin = Clock::now();
-    policy_->decide(view, newly_ready, decisions);
-    spent_ms_ += ms_since(begin);
-  }
-
- private:
-  std::unique_ptr<OnlineScheduler> policy_;
-  double spent_ms_ = 0;
-};
-
-StatusOr<SimResult> run_policy(const ProblemInstance& instance, const PolicyInfo& policy,
-                               const CompareOptions& options, SimListener* listener,
-                               double& schedule_time_ms) {
-  const SimInput input{instance.graph, instance.costs, instance.platform};
-  SimOptions sim_options;
-  sim_options.seed = options.seed;
-  if (policy.online()) {
-    TimedPolicy timed(policy.make_online(options.policy));
-    auto result = simulate(input, timed, sim_options, listener);
-    schedule_time_ms = timed.spent_ms();
-    return result;
-  }
-  const auto begin = Clock::now();
-  auto schedule = policy.make_static(options.policy)->plan(instance.problem(options.seed));
-  schedule_time_ms = ms_since(begin);
-  if (!schedule.ok()) {
-    return schedule.status();
-  }
-  return simulate(input, *schedule, sim_options, listener);
+std::string trace_file(const ProblemInstance& instance, const CompareOptions& options,
+                       const std::string& policy) {
+  std::string name = fmt::format(
+      "{}.{}.json",
+      printable(options.trace_prefix.empty() ? instance.graph_name : options.trace_prefix, 120),
+      policy);
+  // Names come from files: none may lead out of the folder.
+  std::ranges::replace(name, '/', '_');
+  return (std::filesystem::path(options.trace_folder) / name).string();
 }
 
 StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const PolicyInfo& policy,
@@ -77,23 +48,105 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
     trace =
         ChromeTrace::create({instance.graph, instance.platform, nullptr, nullptr, &instance.costs});
   }
-  auto result = run_policy(instance, policy, options, trace.get(), outcome.schedule_time_ms);
-  if (!result.ok()) {
-    outcome.status = result.status();
+  auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
+                        trace.get());
+  if (!run.ok()) {
+    outcome.status = run.status();
     return outcome;
   }
-  outcome.result = std::move(*result);
+  outcome.result = std::move(run->result);
   outcome.makespan_ns = outcome.result.makespan_ns;
+  outcome.schedule_time_ms = options.timing ? run->planning_ms : -1;
   if (trace != nullptr) {
-    const auto path = std::filesystem::path(options.trace_folder) /
-                      fmt::format("{}.{}.json", printable(instance.graph_name, 120), policy.name);
-    DFSIM_RETURN_IF_ERROR(write_file(path.string(), trace->finish()));
+    DFSIM_RETURN_IF_ERROR(write_file(trace_file(instance, options, policy.name), trace->finish()));
   }
   return outcome;
 }
 
 double ratio(TimeNs a, TimeNs b) {
   return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+// No run can be shorter than its overhead and what the host takes to dispatch everything. Workers
+// of a pool dispatch for themselves.
+TimeNs lower_bound(const ProblemInstance& instance, const SchedulingProblem& problem) {
+  const RuntimeSpec& runtime = instance.platform.runtime;
+  TimeNs bound = makespan_lower_bound(problem);
+  if (runtime.inter_op_workers <= 1) {
+    TimeNs dispatch = runtime.dispatch_ns * static_cast<TimeNs>(instance.graph.task_count());
+    if (!instance.dispatch_ns.empty()) {
+      dispatch =
+          std::accumulate(instance.dispatch_ns.begin(), instance.dispatch_ns.end(), TimeNs{0});
+    }
+    bound = std::max(bound, dispatch / std::max(1, runtime.dispatch_threads));
+  }
+  return bound + (instance.graph.task_count() == 0 ? 0 : runtime.run_overhead_ns);
+}
+
+// What a task needs at once: its weights, operands and scratch space.
+Bytes bytes_needed(const ProblemInstance& instance, TaskId task) {
+  const ExecGraph& graph = instance.graph;
+  Bytes bytes = graph.resident_bytes(task) + graph.workspace_bytes(task);
+  if (instance.delays) {
+    return bytes;
+  }
+  DataId last;
+  for (const Edge& edge : graph.out_edges(task)) {
+    bytes += edge.data == last ? 0 : graph.edge_bytes(edge);
+    last = edge.data;
+  }
+  for (const uint32_t e : graph.in_edge_indices(task)) {
+    bytes += graph.edge_bytes(graph.edges()[e]);
+  }
+  return bytes;
+}
+
+// No policy and no way to treat memory can run a task that alone is too large for every device.
+Status check_memory(const ProblemInstance& instance) {
+  for (size_t t = 0; t < instance.graph.task_count(); ++t) {
+    const TaskId task(t);
+    const Bytes needed = bytes_needed(instance, task);
+    Bytes largest = 0;
+    bool fits = false;
+    for (size_t d = 0; d < instance.platform.devices.size() && !fits; ++d) {
+      if (!instance.costs.feasible(instance.graph.cost_row(task), DeviceId(d))) {
+        continue;
+      }
+      const Bytes capacity = instance.platform.devices[d].memory_bytes;
+      fits = capacity == 0 || needed <= capacity;
+      largest = std::max(largest, capacity);
+    }
+    if (!fits) {
+      return invalid_input(fmt::format(
+          "task '{}' needs {} at once, but no device that can run it has more than {}; use devices "
+          "with more memory, or --memory off",
+          printable(instance.graph.name(task)), format_bytes(needed), format_bytes(largest)));
+    }
+  }
+  return ok_status();
+}
+
+// Where the times of the best run come from.
+std::vector<std::pair<std::string, size_t>> cost_sources(const ProblemInstance& instance,
+                                                         const Comparison& comparison) {
+  std::vector<std::pair<std::string, size_t>> sources;
+  const PolicyOutcome* best = comparison.best();
+  if (best == nullptr || instance.cost_model.empty()) {
+    return sources;
+  }
+  std::array<size_t, kCostSourceCount> count{};
+  for (size_t t = 0; t < instance.graph.task_count(); ++t) {
+    const CostSource source =
+        instance.costs.at(instance.graph.cost_row(TaskId(t)), best->result.tasks[t].device).source;
+    ++count[static_cast<size_t>(source)];
+  }
+  for (size_t i = 0; i < count.size(); ++i) {
+    // Given times are those of inputs and outputs in the host's memory.
+    if (count[i] > 0 && static_cast<CostSource>(i) != CostSource::kGiven) {
+      sources.emplace_back(cost_source_name(static_cast<CostSource>(i)), count[i]);
+    }
+  }
+  return sources;
 }
 
 void derive(Comparison& comparison) {
@@ -121,6 +174,9 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
                                       const CompareOptions& options) {
   const SchedulingProblem problem = instance.problem(options.seed);
   DFSIM_RETURN_IF_ERROR(check_problem(problem));
+  if (options.memory != MemoryPolicy::kOff) {
+    DFSIM_RETURN_IF_ERROR(check_memory(instance));
+  }
   if (!options.trace_folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.trace_folder, error);
@@ -138,22 +194,25 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   comparison.delays = instance.delays;
   for (const DeviceSpec& device : instance.platform.devices) {
     comparison.devices.push_back(device.name);
+    comparison.capacity_bytes.push_back(device.memory_bytes);
   }
-  comparison.lower_bound_ns = makespan_lower_bound(problem);
+  comparison.runtime = instance.platform.runtime.name;
+  comparison.cost_model = instance.cost_model;
+  comparison.lower_bound_ns = lower_bound(instance, problem);
   comparison.critical_path_ns = comparison.tasks == 0 ? 0 : least_critical_path(problem);
   const PolicyRegistry builtin;
   DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find("best-single-device"));
-  double unused_ms = 0;
-  CompareOptions untraced = options;
-  untraced.trace_folder.clear();
-  DFSIM_ASSIGN_OR_RETURN(const SimResult alone,
-                         run_policy(instance, *single, untraced, nullptr, unused_ms));
-  comparison.single_device_ns = alone.makespan_ns;
+  // One device may be too small for everything; what it would take is still the yardstick.
+  PolicyRunOptions alone_options = run_options(instance, options);
+  alone_options.sim.memory = MemoryPolicy::kOff;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone, run_policy(problem, *single, alone_options));
+  comparison.single_device_ns = alone.result.makespan_ns;
   for (const PolicyInfo* policy : policies) {
     DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
     comparison.policies.push_back(std::move(outcome));
   }
   derive(comparison);
+  comparison.cost_sources = cost_sources(instance, comparison);
   return comparison;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -16,7 +17,8 @@ struct PolicyOutcome {
   std::string name;
   Status status;  // why there is no result
   TimeNs makespan_ns = 0;
-  double schedule_time_ms = 0;  // wall time of planning; of all decisions for online policies
+  // Wall time of planning; of all decisions for online policies. Negative = not asked for.
+  double schedule_time_ms = 0;
   double ratio_to_best = 0;
   double gap_to_bound = 0;  // makespan / lower bound - 1
   double speedup = 0;       // against everything on the best single device
@@ -33,6 +35,11 @@ struct Comparison {
   bool unitless = false;
   bool delays = false;
   std::vector<std::string> devices;
+  std::vector<Bytes> capacity_bytes;  // of each device; 0 = not limited
+  std::string runtime;
+  std::string cost_model;  // "" = times are given by the graph's file
+  // How many tasks of the best run have a time of which source; only with a cost model.
+  std::vector<std::pair<std::string, size_t>> cost_sources;
   TimeNs lower_bound_ns = 0;
   TimeNs critical_path_ns = 0;
   TimeNs single_device_ns = 0;
@@ -45,12 +52,16 @@ struct Comparison {
 
 struct CompareOptions {
   PolicyOptions policy;
+  MemoryPolicy memory = MemoryPolicy::kTrack;
   uint64_t seed = 0;
+  bool timing = true;        // false leaves out schedule_time_ms: then every run gives the same
   std::string trace_folder;  // one Chrome trace per policy; "" = none
+  std::string trace_prefix;  // of its files' names; "" = the graph's name
 };
 
 // Runs each policy through the simulator. A policy that fails is reported in its outcome. Error:
-// the problem itself is invalid, or a trace cannot be written. Everything but schedule_time_ms is
+// the problem itself is invalid (a task that fits in no device's memory, too), or a trace cannot be
+// written. Everything but schedule_time_ms is
 // the same in every run.
 StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
                                       const std::vector<const PolicyInfo*>& policies,

@@ -37,6 +37,20 @@ double mean_utilisation(const PolicyOutcome& outcome) {
                                         : sum / static_cast<double>(outcome.result.devices.size());
 }
 
+// "heft: 2.00 kB of 1.00 kB on gpu0" for each device that holds more than it can; "" when none.
+std::string overflow(const Comparison& comparison, const PolicyOutcome& outcome) {
+  std::string text;
+  for (size_t d = 0; d < comparison.devices.size() && !comparison.delays; ++d) {
+    const Bytes peak = outcome.result.devices[d].peak_memory_bytes;
+    const Bytes capacity = comparison.capacity_bytes[d];
+    if (capacity > 0 && peak > capacity) {
+      text += fmt::format("{}{} of {} on {}", text.empty() ? "" : ", ", format_bytes(peak),
+                          format_bytes(capacity), printable(comparison.devices[d]));
+    }
+  }
+  return text;
+}
+
 Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   Json json;
   json["name"] = outcome.name;
@@ -57,8 +71,10 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   } else {
     json["bytes_moved"] = outcome.result.bytes_moved;
     json["peak_memory_bytes"] = peak_memory(outcome);
+    json["over_capacity"] = !overflow(comparison, outcome).empty();
   }
-  json["schedule_time_ms"] = outcome.schedule_time_ms;
+  json["schedule_time_ms"] =
+      outcome.schedule_time_ms < 0 ? Json(nullptr) : Json(outcome.schedule_time_ms);
   Json& utilisations = json["utilisation"] = Json::object();
   for (size_t d = 0; d < comparison.devices.size(); ++d) {
     utilisations[comparison.devices[d]] = utilisation(outcome, d);
@@ -73,6 +89,14 @@ Json comparison_object(const Comparison& comparison) {
   json["tasks"] = comparison.tasks;
   json["edges"] = comparison.edges;
   json["unitless"] = comparison.unitless;
+  if (!comparison.cost_model.empty()) {
+    json["runtime"] = comparison.runtime;
+    json["cost_model"] = comparison.cost_model;
+    Json& sources = json["cost_sources"] = Json::object();
+    for (const auto& [source, tasks] : comparison.cost_sources) {
+      sources[source] = tasks;
+    }
+  }
   json["lower_bound_ms"] = ms(comparison.lower_bound_ns);
   json["critical_path_ms"] = ms(comparison.critical_path_ns);
   json["single_device_ms"] = ms(comparison.single_device_ns);
@@ -121,10 +145,18 @@ StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
 }
 
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
-  std::string out =
-      fmt::format("{} on {}: {} tasks, {} edges\nlower bound {}, one device alone {}\n\n",
-                  printable(comparison.graph), printable(comparison.hardware), comparison.tasks,
-                  comparison.edges, format.text(comparison.lower_bound_ns),
+  std::string out = fmt::format("{} on {}: {} tasks, {} edges\n", printable(comparison.graph),
+                                printable(comparison.hardware), comparison.tasks, comparison.edges);
+  if (!comparison.cost_model.empty()) {
+    std::vector<std::string> sources;
+    for (const auto& [source, tasks] : comparison.cost_sources) {
+      sources.push_back(fmt::format("{} {}", tasks, source));
+    }
+    out += fmt::format("runtime {}; operator times: {} ({})\n", comparison.runtime,
+                       comparison.cost_model, join(sources, ", "));
+  }
+  out +=
+      fmt::format("lower bound {}, one device alone {}\n\n", format.text(comparison.lower_bound_ns),
                   format.text(comparison.single_device_ns));
   TextTable table({{"policy"},
                    {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
@@ -137,10 +169,14 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                    {"peak mem", Align::kRight},
                    {"planning", Align::kRight}});
   std::string errors;
+  std::string overflows;
   for (const PolicyOutcome& outcome : comparison.policies) {
     if (!outcome.status.ok()) {
       errors += fmt::format("{}: {}\n", outcome.name, outcome.status.message());
       continue;
+    }
+    if (const std::string over = overflow(comparison, outcome); !over.empty()) {
+      overflows += fmt::format("{}: {}\n", outcome.name, over);
     }
     const bool best = outcome.makespan_ns == comparison.policies.front().makespan_ns;
     const Bytes moved = outcome.result.bytes_moved;
@@ -151,9 +187,14 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                    fmt::format("{:.2f}", outcome.efficiency),
                    comparison.delays ? format.text(moved) : format_bytes(moved),
                    comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
-                   format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
+                   outcome.schedule_time_ms < 0
+                       ? "-"
+                       : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
   }
   out += table.render();
+  if (!overflows.empty()) {
+    out += "\nmore memory than there is (--memory fail, wait or spill enforces it):\n" + overflows;
+  }
   if (!errors.empty()) {
     out += "\nwithout a result:\n" + errors;
   }
@@ -202,7 +243,7 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
       out += comparison.delays
                  ? ",,"
                  : fmt::format("{},{},", outcome.result.bytes_moved, peak_memory(outcome));
-      out += fmt::format("{},\n", outcome.schedule_time_ms);
+      out += outcome.schedule_time_ms < 0 ? ",\n" : fmt::format("{},\n", outcome.schedule_time_ms);
     }
   }
   return out;

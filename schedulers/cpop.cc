@@ -39,23 +39,22 @@ std::vector<TaskId> critical_path(const TaskView& view, const std::vector<double
   return path;
 }
 
-// The device that runs the whole path in the least time; tasks it cannot run count their mean.
+// The device that runs the path in the least time. Tasks that it cannot run (the paper has none)
+// will run elsewhere and count their mean; a device that can run none of the path is no candidate.
 size_t path_device(const TaskView& view, const std::vector<TaskId>& path) {
   size_t best = 0;
   double best_sum = std::numeric_limits<double>::infinity();
-  size_t best_missing = SIZE_MAX;
   for (size_t d = 0; d < view.devices(); ++d) {
     double sum = 0;
-    size_t missing = 0;
+    bool runs_any = false;
     for (const TaskId task : path) {
-      missing += view.feasible(task, d) ? 0 : 1;
+      runs_any = runs_any || view.feasible(task, d);
       sum +=
           view.feasible(task, d) ? static_cast<double>(view.time_ns(task, d)) : view.mean_ns(task);
     }
-    if (std::tie(missing, sum) < std::tie(best_missing, best_sum)) {
+    if (runs_any && sum < best_sum) {
       best = d;
       best_sum = sum;
-      best_missing = missing;
     }
   }
   return best;

@@ -229,7 +229,7 @@ StatusOr<Schedule> Search::run(const Schedule& start) {
   search(0, 0);
   if (stopped_) {
     return failed(
-        fmt::format("optimal: not proven within the budget ({} nodes searched); use a "
+        fmt::format("not proven within the budget ({} nodes searched); use a "
                     "smaller graph, fewer devices, or anneal",
                     nodes_));
   }

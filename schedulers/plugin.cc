@@ -18,10 +18,15 @@ Status load_plugin(const std::string& path, PolicyRegistry& registry) {
   const std::string absolute = std::filesystem::absolute(path, error).string();
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
+    // The reason, without the file's name before it.
+    std::string reason = printable(dlerror(), 300);
+    if (reason.starts_with(absolute + ": ")) {
+      reason = reason.substr(absolute.size() + 2);
+    }
     return invalid_input(
         fmt::format("{}: cannot be loaded: {}; build it against this dfsim "
                     "(docs/schedulers.md)",
-                    path, printable(dlerror(), 300)));
+                    path, reason));
   }
   const auto* plugin =
       static_cast<const SchedulerPlugin*>(dlsym(library, "dfsim_scheduler_plugin"));

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "graphs/taskgraph/task_graph.h"
@@ -23,6 +24,11 @@ struct ProblemInstance {
   bool unitless = false;
   // data_bytes are nanoseconds of delay, not bytes.
   bool delays = false;
+  // Of DL models: where operator times come from ("" = the graph's file), host time to dispatch
+  // each task (empty = the runtime's), and that small tasks stay where their data is.
+  std::string cost_model;
+  std::vector<TimeNs> dispatch_ns;
+  bool group_small_tasks = false;
 
   SchedulingProblem problem(uint64_t seed = 0) const {
     return {graph, costs, platform, *comm, seed};

@@ -109,8 +109,11 @@ TimeNs makespan_lower_bound(const SchedulingProblem& problem) {
   for (size_t i = 0; i < view.tasks(); ++i) {
     work += view.least_ns(TaskId(i));
   }
-  const auto devices = static_cast<TimeNs>(view.devices());
-  return std::max(least_critical_path(problem), (work + devices - 1) / devices);
+  TimeNs queues = 0;
+  for (const DeviceSpec& device : problem.platform.devices) {
+    queues += queues_in_use(device, problem.platform.runtime);
+  }
+  return std::max(least_critical_path(problem), (work + queues - 1) / queues);
 }
 
 }  // namespace dfsim

@@ -52,7 +52,7 @@ class TaskView {
 };
 
 // Largest critical path with each task on its fastest device and free communication, and total work
-// over capacity (sum of least times / devices): no schedule can be shorter.
+// over capacity (sum of least times / queues of all devices): no schedule can be shorter.
 TimeNs makespan_lower_bound(const SchedulingProblem& problem);
 // Just the first: the SLR's denominator (Topcuoglu, Hariri, Wu 2002).
 TimeNs least_critical_path(const SchedulingProblem& problem);

@@ -104,9 +104,7 @@ void Engine::set_up_devices() {
     const DeviceSpec& spec = platform_.devices[d];
     DeviceState& device = devices_[d];
     device.worker_pool = spec.type == DeviceType::kCpu && runtime.inter_op_workers > 1;
-    const int queues =
-        device.worker_pool ? runtime.inter_op_workers : std::min(spec.queues, runtime.streams);
-    device.queues = static_cast<uint32_t>(std::max(1, queues));
+    device.queues = static_cast<uint32_t>(queues_in_use(spec, runtime));
     device.free_queues = device.queues;
     device.first_queue = static_cast<uint32_t>(queues_.size());
     device.ready_first =

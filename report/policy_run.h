@@ -1,0 +1,27 @@
+// One policy on one problem in the simulator: a plan made and run, or an online policy asked.
+#pragma once
+
+#include "base/status.h"
+#include "schedulers/registry.h"
+#include "schedulers/scheduler.h"
+#include "sim/simulator.h"
+
+namespace dfsim {
+
+struct PolicyRun {
+  SimResult result;
+  double planning_ms = 0;  // wall time of planning; of all decisions for online policies
+};
+
+struct PolicyRunOptions {
+  PolicyOptions policy;
+  SimOptions sim;
+  // Place groups of small tasks as one (schedulers/small_tasks.h).
+  bool group_small_tasks = false;
+};
+
+// Errors: those of the policy and of simulate().
+StatusOr<PolicyRun> run_policy(const SchedulingProblem& problem, const PolicyInfo& policy,
+                               const PolicyRunOptions& options, SimListener* listener = nullptr);
+
+}  // namespace dfsim
