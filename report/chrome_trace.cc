@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 namespace dfsim {
@@ -34,6 +35,21 @@ class ChromeTraceImpl : public ChromeTrace {
     for (size_t l = 0; l < subject.platform.links.size(); ++l) {
       add_name("thread_name", links_pid(), l, subject.platform.links[l].name);
     }
+    add_name("process_name", host_pid(), 0, "host");
+  }
+
+  void on_task_dispatched(const DispatchEvent& event) override {
+    if (event.request != 0 || event.time_ns == event.begin_ns) {
+      return;
+    }
+    if (named_.insert({host_pid(), event.thread}).second) {
+      add_name("thread_name", host_pid(), event.thread, fmt::format("dispatch {}", event.thread));
+    }
+    add(fmt::format(R"({{"ph":"X","cat":"dispatch","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
+                    R"("args":{{"device":{}}}}})",
+                    quoted("dispatch " + task_name(event.task)), host_pid(), event.thread,
+                    us(event.begin_ns), us(event.time_ns - event.begin_ns),
+                    quoted(node_name(event.device))));
   }
 
   void on_task_started(const TaskEvent& event) override {
@@ -48,9 +64,7 @@ class ChromeTraceImpl : public ChromeTrace {
     }
     Span& span = spans_[event.task.index()];
     span.end_ns = event.time_ns;
-    const bool new_queue =
-        queues_.emplace(std::pair(event.device.index(), event.queue), true).second;
-    if (new_queue) {
+    if (named_.insert({event.device.index(), event.queue}).second) {
       add_name("thread_name", event.device.index(), event.queue,
                fmt::format("queue {}", event.queue));
     }
@@ -90,6 +104,7 @@ class ChromeTraceImpl : public ChromeTrace {
   };
 
   size_t links_pid() const { return subject_.platform.devices.size(); }
+  size_t host_pid() const { return links_pid() + 1; }
 
   std::string node_name(DeviceId device) const {
     return device.valid() ? subject_.platform.device(device).name : subject_.platform.host.node;
@@ -164,7 +179,7 @@ class ChromeTraceImpl : public ChromeTrace {
 
   Subject subject_;
   std::vector<Span> spans_;
-  std::map<std::pair<size_t, uint32_t>, bool> queues_;
+  std::set<std::pair<size_t, uint32_t>> named_;  // process and thread
   std::map<uint64_t, TimeNs> transfers_;
   std::string body_;
 };

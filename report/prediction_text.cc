@@ -159,7 +159,7 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
                                     format_count(static_cast<double>(prediction.macs)),
                                     format_count(static_cast<double>(prediction.flops)),
                                     format_count(static_cast<double>(prediction.parameters))));
-  if (prediction.peak_flops_per_s > 0) {
+  if (prediction.flops > 0 && prediction.peak_flops_per_s > 0) {
     text += field(
         "rate",
         fmt::format("{}FLOP/s, {} of the {} peak of {}FLOP/s",

@@ -153,9 +153,10 @@ void Engine::dispatched(uint32_t thread) {
   tasks_[instance].flags |= kDispatched;
   wait(instance, WaitReason::kHost) = now_;
   if (listener_ != nullptr) {
-    listener_->on_task_dispatched({now_, TaskId(task_of(instance)),
+    const uint32_t task = task_of(instance);
+    listener_->on_task_dispatched({now_, now_ - dispatch_ns(task), TaskId(task),
                                    slots_[slot_of(instance)].request, records_[instance].device,
-                                   0});
+                                   thread});
   }
   if (platform_.runtime.asynchronous) {
     threads_[thread].busy = false;

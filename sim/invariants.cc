@@ -45,7 +45,7 @@ void InvariantChecker::on_request_finished(uint32_t request, TimeNs time_ns) {
   }
 }
 
-void InvariantChecker::on_task_dispatched(const TaskEvent& event) { tick(event.time_ns); }
+void InvariantChecker::on_task_dispatched(const DispatchEvent& event) { tick(event.time_ns); }
 
 void InvariantChecker::on_task_waited(const WaitEvent& event) {
   TaskSeen& task = tasks_[{event.request, event.task}];

@@ -24,7 +24,7 @@ class InvariantChecker final : public SimListener {
   // References must outlive the checker.
   InvariantChecker(const SimInput& input, const SimOptions& options);
 
-  void on_task_dispatched(const TaskEvent& event) override;
+  void on_task_dispatched(const DispatchEvent& event) override;
   void on_task_waited(const WaitEvent& event) override;
   void on_task_started(const TaskEvent& event) override;
   void on_task_finished(const TaskEvent& event) override;

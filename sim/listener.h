@@ -30,7 +30,17 @@ struct TaskEvent {
   TaskId task;
   uint32_t request = 0;  // 0 in a single run
   DeviceId device;
-  uint32_t queue = 0;  // of the device; 0 in a dispatch, which has none yet
+  uint32_t queue = 0;  // of the device
+};
+
+// A dispatch thread of the host has handed a task to its device.
+struct DispatchEvent {
+  TimeNs time_ns = 0;  // handed over
+  TimeNs begin_ns = 0;
+  TaskId task;
+  uint32_t request = 0;  // 0 in a single run
+  DeviceId device;
+  uint32_t thread = 0;
 };
 
 // Why data moves: for a reader on another device, out of a full memory, or back into it.
@@ -74,7 +84,7 @@ struct WaitEvent {
 class SimListener {
  public:
   virtual ~SimListener() = default;
-  virtual void on_task_dispatched(const TaskEvent&) {}
+  virtual void on_task_dispatched(const DispatchEvent&) {}
   // Its waits come right before a task's start, in the order of WaitReason; empty ones are left
   // out.
   virtual void on_task_waited(const WaitEvent&) {}

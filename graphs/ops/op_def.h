@@ -63,6 +63,7 @@ std::span<const OpDef> signal_op_defs();
 std::span<const OpDef> training_op_defs();
 std::span<const OpDef> text_op_defs();
 std::span<const OpDef> ml_op_defs();
+std::span<const OpDef> experimental_op_defs();
 std::span<const OpDef> contrib_op_defs();
 std::span<const OpDef> contrib_attention_op_defs();
 

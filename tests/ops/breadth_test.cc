@@ -31,6 +31,22 @@ TEST_CASE("fused attention: projection, scores, cache") {
   CHECK(fused.work().macs == 2 * 10 * 64 * 192 + 2 * 4 * 10 * 16 * (16 + 16));
 }
 
+TEST_CASE("operators of early converters that ONNX has since removed") {
+  const OpOutcome scaled = checked({"ImageScaler", {operand({1, 3, 4, 5})}});
+  CHECK(scaled.shape(0) == "1x3x4x5");
+  CHECK(scaled.work().flops == 2 * 60);
+  const std::vector<int64_t> border = {1, 2, 1, 0};
+  CHECK(checked({"Crop", {operand({1, 3, 10, 8})}, {{"border", border}}}).shape(0) == "1x3x8x6");
+  const std::vector<int64_t> kept = {4, 5};
+  const OpOutcome crop =
+      checked({"Crop", {operand({1, 3, 10, 8})}, {{"border", border}, {"scale", kept}}});
+  CHECK(crop.shape(0) == "1x3x4x5");
+  CHECK(crop.work().flops == 0);
+  CHECK(crop.work().bytes_written == 60 * 4);
+  const std::vector<int64_t> too_much = {5, 0, 5, 0};
+  CHECK_FALSE(infer({"Crop", {operand({1, 3, 10, 8})}, {{"border", too_much}}}).status.ok());
+}
+
 TEST_CASE("multi-head and grouped attention") {
   const OpOutcome multi = checked({"MultiHeadAttention",
                                    {operand({1, 3, 32}), operand({1, 5, 32}), operand({1, 5, 64})},

@@ -57,6 +57,30 @@ TEST_CASE("a trace holds a slice per op, named tracks, arrows along data and a m
   CHECK(peak == 128 + 64);
 }
 
+TEST_CASE("the host's dispatches are slices of their own process") {
+  const Graph graph = small_graph();
+  const auto workload = make_workload(graph);
+  REQUIRE(workload.ok());
+  const Platform platform = small_platform();
+  const auto trace = ChromeTrace::create({workload->graph, platform, &graph, nullptr, nullptr});
+  trace->on_task_dispatched({9000, 5000, TaskId(size_t{0}), 0, DeviceId(size_t{0}), 0});
+  trace->on_task_dispatched({9000, 9000, TaskId(size_t{1}), 0, DeviceId(size_t{0}), 0});  // free
+  const Json json = Json::parse(trace->finish());
+  const auto slices = events_of(json, "X");
+  REQUIRE(slices.size() == 1);
+  CHECK(slices[0]["name"] == "dispatch MatMul_op");
+  CHECK(slices[0]["cat"] == "dispatch");
+  CHECK(slices[0]["ts"] == 5.0);
+  CHECK(slices[0]["dur"] == 4.0);
+  CHECK(slices[0]["args"]["device"] == "gpu0");
+  std::map<std::string, Json> names;
+  for (const Json& event : events_of(json, "M")) {
+    names[event["args"]["name"].get<std::string>()] = event["pid"];
+  }
+  CHECK(names["host"] == slices[0]["pid"]);
+  CHECK(names["dispatch 0"] == slices[0]["pid"]);
+}
+
 TEST_CASE("slices of one queue never overlap") {
   const Json trace = Json::parse(small_prediction().trace);
   std::map<std::pair<int, int>, double> end_of;

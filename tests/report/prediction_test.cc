@@ -93,7 +93,7 @@ TEST_CASE("the summary fits 100 columns, also with long names") {
     CHECK(end - start <= 100);
     start = end + 1;
   }
-  CHECK(text.find("latency      240 ns") != std::string::npos);
+  CHECK(text.find("latency        240 ns") != std::string::npos);
 }
 
 TEST_CASE("what does not fit the device is said") {

@@ -1,0 +1,65 @@
+// The experimental operators that ONNX removed from its standard domain in release 1.5, still found
+// in files of early converters (CoreML, CNTK, WinML).
+//
+// Work: scalar operations per output element by the operator's definition.
+#include <utility>
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+namespace {
+
+// border = left, top, right, bottom; or `scale` = height, width of what stays, from the border on.
+Status infer_crop(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  const std::vector<int64_t>* border = context.attributes().get_ints("border");
+  if (x.rank() != 4 || border == nullptr || border->size() != 4) {
+    return context.error("expected an input [N, C, H, W] and four values in attribute 'border'");
+  }
+  Dims y = x.dims();
+  if (const std::vector<int64_t>* kept = context.attributes().get_ints("scale")) {
+    if (kept->size() != 2 || (*kept)[0] < 0 || (*kept)[1] < 0) {
+      return context.error("attribute 'scale' must hold the height and width that stay");
+    }
+    y[2] = Dim((*kept)[0]);
+    y[3] = Dim((*kept)[1]);
+  } else {
+    for (int side = 0; side < 2; ++side) {
+      const Dim extent = x[2 + side];
+      const Count left = Count((*border)[side == 0 ? 1 : 0]) + Count((*border)[side == 0 ? 3 : 2]);
+      if (!extent.known()) {
+        y[static_cast<size_t>(2 + side)] = Dim::unknown();
+      } else if (left.overflowed() || left.value() < 0 || left.value() > extent.extent()) {
+        return context.error("attribute 'border' cuts off more than there is");
+      } else {
+        y[static_cast<size_t>(2 + side)] = Dim(extent.extent() - left.value());
+      }
+    }
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(y)));
+  return ok_status();
+}
+
+constexpr OpClass kE = OpClass::kElementwise;
+
+constexpr OpDef kOps[] = {
+    // alpha x + beta
+    {"Affine", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    {"Crop", OpClass::kDataMovement, infer_crop, work_copy},
+    // scale x + the channel's bias
+    {"ImageScaler", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    // alpha log(exp(beta x) + 1)
+    {"ParametricSoftplus", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"Scale", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    // alpha tanh(beta x)
+    {"ScaledTanh", kE, infer_same_as_first, work_per_element, nullptr, 3},
+};
+
+}  // namespace
+
+std::span<const OpDef> experimental_op_defs() { return kOps; }
+
+}  // namespace dfsim
