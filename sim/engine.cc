@@ -12,8 +12,6 @@ namespace dfsim {
 
 namespace {
 
-constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
-
 // The closed form of FIFO links does not cover rates that change while a transfer is under way.
 bool needs_flows(const Platform& platform) {
   return std::any_of(platform.links.begin(), platform.links.end(),

@@ -129,7 +129,8 @@ class Engine final : public OnlineView {
     uint32_t data = 0;
     uint32_t slot = 0;
     uint32_t copy = kNone;
-    uint32_t from = 0;  // ends of the route table
+    uint32_t edge = kNone;  // instead of a copy: its only reader, when nobody asks where copies are
+    uint32_t from = 0;      // ends of the route table
     uint32_t to = 0;
     uint32_t next_route = kNone;  // requested after this one on the same route
     TransferPurpose purpose = TransferPurpose::kInput;
@@ -210,6 +211,8 @@ class Engine final : public OnlineView {
 
   // engine_data.cc
   void send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
+  void send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
+  bool check_route(uint32_t data, uint32_t from, uint32_t to);
   uint32_t find_copy(uint32_t data_instance, uint32_t device) const;
   uint32_t new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to);
   void send_copy(uint32_t copy);
@@ -221,6 +224,7 @@ class Engine final : public OnlineView {
   void pop_route(uint32_t route);
   void transfer_arrived(uint32_t transfer);
   void copy_arrived(uint32_t copy);
+  void unshared_arrived(uint32_t slot, uint32_t edge);
   void handle_flows();
   TransferEvent transfer_event(uint32_t transfer) const;
 

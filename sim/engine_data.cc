@@ -25,7 +25,10 @@ void Engine::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
     }
     return input_arrived(reader);
   }
-  uint32_t id = look_for_copies_ ? find_copy(data_instance(slot, data), to) : kNone;
+  if (!look_for_copies_) {
+    return send_unshared(slot, edge, from, to);
+  }
+  uint32_t id = find_copy(data_instance(slot, data), to);
   if (id == kNone) {
     id = new_copy(slot, data, from, to);
     if (id == kNone) {
@@ -50,12 +53,41 @@ void Engine::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   }
 }
 
+// Data with one reader, where copies are not kept: the transfer is all there is to remember.
+void Engine::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+  const uint32_t data = graph_.edges()[edge].data.value();
+  if (!check_route(data, from, to)) {
+    return;
+  }
+  const uint32_t id = take_transfer();
+  Transfer& transfer = transfers_[id];
+  transfer.data = data;
+  transfer.slot = slot;
+  transfer.edge = edge;
+  transfer.from = from;
+  transfer.to = to;
+  start_transfer(id);
+}
+
+void Engine::unshared_arrived(uint32_t slot, uint32_t edge) {
+  const uint32_t reader = slot * task_count_ + graph_.edges()[edge].to.value();
+  wait(reader, WaitReason::kLink) = now_;
+  input_arrived(reader);
+}
+
+bool Engine::check_route(uint32_t data, uint32_t from, uint32_t to) {
+  if (routes_.route(from, to).reachable) {
+    return true;
+  }
+  fail(invalid_input(fmt::format(
+      "task '{}' on '{}' has data for '{}', but no links lead there; add a link between them",
+      printable(graph_.name(graph_.data_producer(DataId(data)))),
+      printable(platform_.devices[from].name), printable(platform_.devices[to].name))));
+  return false;
+}
+
 uint32_t Engine::new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to) {
-  if (!routes_.route(from, to).reachable) {
-    fail(invalid_input(fmt::format(
-        "task '{}' on '{}' has data for '{}', but no links lead there; add a link between them",
-        printable(graph_.name(graph_.data_producer(DataId(data)))),
-        printable(platform_.devices[from].name), printable(platform_.devices[to].name))));
+  if (!check_route(data, from, to)) {
     return kNone;
   }
   auto id = static_cast<uint32_t>(copies_.size());
@@ -70,9 +102,7 @@ uint32_t Engine::new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t 
   copy.data = data;
   copy.slot = slot;
   copy.device = to;
-  if (look_for_copies_) {
-    copy.next = std::exchange(copy_head_[data_instance(slot, data)], id);
-  }
+  copy.next = std::exchange(copy_head_[data_instance(slot, data)], id);
   if (memory_ && must_wait_for_memory(to, graph_.data_bytes(DataId(data)))) {
     devices_[to].waiting_copies.push_back(id);
     freed_.push_back(to);  // the task that runs next may need it at once
@@ -235,7 +265,7 @@ void Engine::sum_up_transfers() {
 }
 
 void Engine::transfer_arrived(uint32_t id) {
-  const Transfer transfer = transfers_[id];
+  const Transfer transfer = transfers_[id];  // its place may be taken by another before the end
   count_transfer(transfer);
   if (listener_ != nullptr) {
     listener_->on_transfer_finished(transfer_event(id));
@@ -247,7 +277,8 @@ void Engine::transfer_arrived(uint32_t id) {
         --homes_[transfer.data].pins;
         freed_.push_back(transfer.from);
       }
-      return copy_arrived(transfer.copy);
+      return transfer.copy == kNone ? unshared_arrived(transfer.slot, transfer.edge)
+                                    : copy_arrived(transfer.copy);
     case TransferPurpose::kSpill:
       return spilled(transfer);
     case TransferPurpose::kFetch:

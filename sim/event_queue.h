@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/units.h"
 
 namespace dfsim {
+
+// After every event.
+inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
 struct Event {
   TimeNs time_ns = 0;
@@ -22,11 +26,18 @@ struct Event {
 };
 
 // A binary heap in one array. push and pop are O(log size) and allocate only when the array grows.
+// An event usually schedules another one: pop leaves its place at the root open for the next push.
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty(); }
-  size_t size() const { return heap_.size(); }
-  const Event& top() const { return heap_.front(); }
+  bool empty() const { return size() == 0; }
+  size_t size() const { return heap_.size() - (open_root_ ? 1 : 0); }
+  // Only when not empty.
+  const Event& top() {
+    if (open_root_) {
+      close_root();
+    }
+    return heap_.front();
+  }
 
   // Sequence numbers are handed out in order; a caller that schedules an event later than it
   // decides on it takes the number early to keep the event's place within its instant.
@@ -35,6 +46,10 @@ class EventQueue {
     push(Event{time_ns, take_sequence(), kind, payload});
   }
   void push(const Event& event) {
+    if (open_root_) {
+      open_root_ = false;
+      return sift_down(event);
+    }
     size_t hole = heap_.size();
     heap_.push_back(event);
     while (hole > 0 && event.before(heap_[(hole - 1) / 2])) {
@@ -45,20 +60,25 @@ class EventQueue {
   }
   // Only when not empty.
   Event pop() {
-    const Event first = heap_.front();
+    const Event first = top();
+    open_root_ = true;
+    return first;
+  }
+  void clear() {
+    heap_.clear();
+    open_root_ = false;
+    next_sequence_ = 0;
+  }
+
+ private:
+  void close_root() {
+    open_root_ = false;
     const Event last = heap_.back();
     heap_.pop_back();
     if (!heap_.empty()) {
       sift_down(last);
     }
-    return first;
   }
-  void clear() {
-    heap_.clear();
-    next_sequence_ = 0;
-  }
-
- private:
   void sift_down(const Event& event) {
     const size_t size = heap_.size();
     size_t hole = 0;
@@ -76,6 +96,7 @@ class EventQueue {
   }
 
   std::vector<Event> heap_;
+  bool open_root_ = false;  // heap_[0] is no event any more
   uint64_t next_sequence_ = 0;
 };
 

@@ -7,8 +7,6 @@ namespace dfsim {
 
 namespace {
 
-constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
-
 std::vector<double> channel_capacities(const Platform& platform) {
   std::vector<double> capacities;
   for (const LinkSpec& link : platform.links) {
