@@ -21,11 +21,7 @@ class Donf final : public OnlineBase {
 
   void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
               std::vector<Decision>& decisions) override {
-    waiting_.insert(waiting_.end(), newly_ready.begin(), newly_ready.end());
-    if (waiting_.size() > 1) {
-      std::ranges::stable_sort(waiting_, std::greater<>(),
-                               [this](TaskId task) { return priority_[task.index()]; });
-    }
+    line_up(newly_ready);
     std::ranges::fill(taken_, 0);
     ahead_.resize(tasks().devices());
     for (size_t d = 0; d < ahead_.size(); ++d) {
@@ -37,6 +33,7 @@ class Donf final : public OnlineBase {
 
  private:
   Status prepare() override;
+  void line_up(std::span<const TaskId> newly_ready);
   bool decide_one(const OnlineView& view, TaskId task, std::vector<Decision>& decisions);
 
   Depth depth_;
@@ -66,6 +63,21 @@ Status Donf::prepare() {
     }
   }
   return ok_status();
+}
+
+// Keeps waiting_ by priority, tasks of equal priority in the order in which they came.
+void Donf::line_up(std::span<const TaskId> newly_ready) {
+  const auto priority = [this](TaskId task) { return priority_[task.index()]; };
+  constexpr size_t kFew = 8;
+  if (newly_ready.size() > kFew) {
+    waiting_.insert(waiting_.end(), newly_ready.begin(), newly_ready.end());
+    std::ranges::stable_sort(waiting_, std::greater<>(), priority);
+    return;
+  }
+  for (const TaskId task : newly_ready) {
+    waiting_.insert(std::ranges::upper_bound(waiting_, priority(task), std::greater<>(), priority),
+                    task);
+  }
 }
 
 bool Donf::decide_one(const OnlineView& view, TaskId task, std::vector<Decision>& decisions) {

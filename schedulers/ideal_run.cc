@@ -14,6 +14,8 @@ namespace dfsim {
 namespace {
 
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+constexpr size_t kCostsPerLine = 64 / sizeof(OpCost);  // of a cache
+constexpr size_t kFetchedAhead = 8;
 
 // Who holds what, when some device's memory is limited. A data item takes room where it is produced
 // and where it is sent, from the decision until its last reader has finished.
@@ -97,9 +99,7 @@ class IdealRun final : public OnlineView {
   }
   Bytes free_bytes(DeviceId device) const override { return memory_.free_bytes(device); }
   bool has_data(DataId data, DeviceId device) const override;
-  DeviceId device_of(TaskId task) const override {
-    return schedule_.placements[task.index()].device;
-  }
+  DeviceId device_of(TaskId task) const override { return device_[task.index()]; }
 
  private:
   static uint64_t key(DataId data, DeviceId device) {
@@ -109,11 +109,20 @@ class IdealRun final : public OnlineView {
   Status apply(const Decision& decision);
   // Advances to the next finish; false when nothing is running.
   bool advance();
-  TimeNs next_finish(size_t device) const {
+  void make_ready(TaskId task) {
+    newly_ready_.push_back(task);
+    // apply() will ask for one of its times: in large graphs they are far away by then.
+    const OpCost* costs = &problem_.costs.at(problem_.graph.cost_row(task), DeviceId(size_t{0}));
+    for (size_t d = 0; d < std::min(available_.size(), kFetchedAhead); d += kCostsPerLine) {
+      __builtin_prefetch(costs + d);
+    }
+  }
+  void update_next_finish(size_t device) {
     const std::vector<TaskId>& order = schedule_.order[device];
-    return head_[device] < order.size()
-               ? schedule_.placements[order[head_[device]].index()].planned_finish_ns
-               : kNever;
+    next_finish_[device] =
+        head_[device] < order.size()
+            ? schedule_.placements[order[head_[device]].index()].planned_finish_ns
+            : kNever;
   }
 
   const SchedulingProblem& problem_;
@@ -122,7 +131,9 @@ class IdealRun final : public OnlineView {
   Schedule schedule_;
   TimeNs now_ = 0;
   std::vector<TimeNs> available_;
-  std::vector<size_t> head_;  // per device: first unfinished position of its order
+  std::vector<DeviceId> device_;     // by task
+  std::vector<size_t> head_;         // per device: first unfinished position of its order
+  std::vector<TimeNs> next_finish_;  // per device: of that task
   std::vector<uint8_t> ready_;
   std::vector<TaskId> newly_ready_;
   std::vector<uint8_t> shared_;                    // per data item: more than one reader
@@ -135,7 +146,9 @@ IdealRun::IdealRun(const SchedulingProblem& problem)
       counter_(problem.graph),
       memory_(problem),
       available_(problem.platform.devices.size(), 0),
+      device_(problem.graph.task_count()),
       head_(problem.platform.devices.size(), 0),
+      next_finish_(problem.platform.devices.size(), kNever),
       ready_(problem.graph.task_count(), 0),
       shared_(problem.graph.data_count(), 0) {
   schedule_.placements.resize(problem.graph.task_count());
@@ -158,12 +171,12 @@ bool IdealRun::has_data(DataId data, DeviceId device) const {
 }
 
 TimeNs IdealRun::arrival(const Edge& edge, DeviceId device) {
-  const Placement& made = schedule_.placements[edge.from.index()];
+  const DeviceId source = device_[edge.from.index()];
   const Bytes bytes = problem_.graph.edge_bytes(edge);
-  if (made.device == device || bytes == 0) {
+  if (source == device || bytes == 0) {
     return now_;
   }
-  const TimeNs there = now_ + problem_.comm.transfer_ns(made.device, device, bytes);
+  const TimeNs there = now_ + problem_.comm.transfer_ns(source, device, bytes);
   if (shared_[edge.data.index()] == 0) {
     return there;
   }
@@ -196,25 +209,27 @@ Status IdealRun::apply(const Decision& decision) {
   ++decided_;
   available_[decision.device.index()] = start + time;
   schedule_.placements[decision.task.index()] = {decision.device, start, start + time};
+  device_[decision.task.index()] = decision.device;
   schedule_.order[decision.device.index()].push_back(decision.task);
+  if (next_finish_[decision.device.index()] == kNever) {
+    next_finish_[decision.device.index()] = start + time;
+  }
   schedule_.planned_makespan_ns = std::max(schedule_.planned_makespan_ns, start + time);
   return ok_status();
 }
 
 bool IdealRun::advance() {
-  TimeNs next = kNever;
-  for (size_t d = 0; d < head_.size(); ++d) {
-    next = std::min(next, next_finish(d));
-  }
+  const TimeNs next = *std::ranges::min_element(next_finish_);
   if (next == kNever) {
     return false;
   }
   now_ = next;
   for (size_t d = 0; d < head_.size(); ++d) {
-    while (next_finish(d) == now_) {
+    while (next_finish_[d] == now_) {
       const TaskId task = schedule_.order[d][head_[d]++];
+      update_next_finish(d);
       memory_.finished(task);
-      counter_.done(task, [this](TaskId successor) { newly_ready_.push_back(successor); });
+      counter_.done(task, [this](TaskId successor) { make_ready(successor); });
     }
   }
   return true;
@@ -222,7 +237,7 @@ bool IdealRun::advance() {
 
 StatusOr<Schedule> IdealRun::run(OnlineScheduler& policy) {
   std::vector<Decision> decisions;
-  counter_.start([this](TaskId task) { newly_ready_.push_back(task); });
+  counter_.start([this](TaskId task) { make_ready(task); });
   do {
     std::ranges::sort(newly_ready_);
     for (const TaskId task : newly_ready_) {
