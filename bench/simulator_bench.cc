@@ -1,20 +1,16 @@
-// Simulation of layered random graphs (E = 2.6 N) on four devices joined pairwise. Tasks are placed
-// at random, so three of four edges cross a link: harder on the simulator than a good plan.
+// BM_Simulate*: the simulator on layered random graphs (layered_workload.h). bench/simgrid has the
+// same workload on SimGrid.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
 #include <cstdint>
-#include <string>
-#include <utility>
+#include <cstdlib>
 
-#include "base/rng.h"
-#include "graphs/taskgraph/generate.h"
+#include "bench/layered_workload.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::bench {
 namespace {
-
-constexpr size_t kDevices = 4;
 
 size_t allocated_bytes() {
   const struct mallinfo2 info = mallinfo2();
@@ -33,55 +29,10 @@ class HeapAtEnd final : public SimListener {
   size_t bytes_ = 0;
 };
 
-struct Workload {
-  TaskGraph task_graph;
-  CostTable costs;
-  Platform platform;
-  Schedule schedule;
-};
-
-Workload make_workload(size_t tasks, double ccr, LinkSharing sharing) {
-  Workload workload;
-  GenerateOptions options;
-  options.shape = "layered";
-  options.tasks = tasks;
-  options.devices = kDevices;
-  options.ccr = ccr;
-  workload.task_graph = std::move(generate_task_graph(options)).value();
-  const TaskGraph& graph = workload.task_graph;
-  workload.costs = CostTable(graph.cost_rows(), kDevices);
-  for (uint32_t row = 0; row < graph.cost_rows(); ++row) {
-    for (size_t d = 0; d < kDevices; ++d) {
-      workload.costs.at(row, DeviceId(d)).time_ns = graph.times_ns[row * kDevices + d];
-    }
-  }
-  for (size_t d = 0; d < kDevices; ++d) {
-    DeviceSpec device;
-    device.name = std::string(1, static_cast<char>('a' + d));
-    for (const DeviceSpec& other : workload.platform.devices) {
-      LinkSpec link;
-      link.from = device.name;
-      link.to = other.name;
-      link.bytes_per_s = 1e9;
-      link.sharing = sharing;
-      workload.platform.links.push_back(link);
-    }
-    workload.platform.devices.push_back(device);
-  }
-  Rng rng(1);
-  workload.schedule.order.resize(kDevices);
-  for (size_t t = 0; t < tasks; ++t) {
-    const DeviceId device(rng.below(kDevices));
-    workload.schedule.placements.push_back({device, 0, 0});
-    workload.schedule.order[device.index()].emplace_back(t);
-  }
-  return workload;
-}
-
 void simulate_workload(benchmark::State& state, double ccr, LinkSharing sharing,
                        MemoryPolicy memory) {
   const auto tasks = static_cast<size_t>(state.range(0));
-  const Workload workload = make_workload(tasks, ccr, sharing);
+  const LayeredWorkload workload = layered_workload(tasks, ccr, sharing);
   SimOptions options;
   options.memory = memory;
   const SimInput input{workload.task_graph.graph, workload.costs, workload.platform};
@@ -110,6 +61,16 @@ void BM_SimulateFifoLinks(benchmark::State& state) {
 }
 BENCHMARK(BM_SimulateFifoLinks)->RangeMultiplier(10)->Range(1'000, 1'000'000);
 
+// Takes minutes to set up and 8 GB.
+void BM_SimulateTenMillionTasks(benchmark::State& state) {
+  if (std::getenv("DFSIM_BENCH_LARGE") == nullptr) {
+    state.SkipWithError("left out: set DFSIM_BENCH_LARGE=1 to run it");
+    return;
+  }
+  simulate_workload(state, 1.0, LinkSharing::kFifo, MemoryPolicy::kOff);
+}
+BENCHMARK(BM_SimulateTenMillionTasks)->Arg(10'000'000)->Iterations(1);
+
 void BM_SimulateFifoLinksWithMemory(benchmark::State& state) {
   simulate_workload(state, 1.0, LinkSharing::kFifo, MemoryPolicy::kTrack);
 }
@@ -126,4 +87,4 @@ void BM_SimulateFairLinksMuchContention(benchmark::State& state) {
 BENCHMARK(BM_SimulateFairLinksMuchContention)->Arg(100'000);
 
 }  // namespace
-}  // namespace dfsim
+}  // namespace dfsim::bench

@@ -135,6 +135,7 @@ Status run(Options& options) {
   for (const std::string& plugin : options.plugins) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
   }
+  options.compare.keep_tasks_of = options.gantt;
   const bool svg = options.output.ends_with(".svg");
   const std::vector<MachineChoice> machines = machines_of(options);
   const bool single = options.graphs.size() * machines.size() == 1;

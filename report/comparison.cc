@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -149,6 +150,26 @@ std::vector<std::pair<std::string, size_t>> cost_sources(const ProblemInstance& 
   return sources;
 }
 
+// Millions of tasks times thirty policies are too much to keep.
+void drop_tasks(Comparison& comparison, std::string_view kept) {
+  TimeNs best_ns = std::numeric_limits<TimeNs>::max();
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    best_ns = outcome.status.ok() ? std::min(best_ns, outcome.makespan_ns) : best_ns;
+  }
+  std::string_view best;  // the first by name, as in the sorted list
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.status.ok() && outcome.makespan_ns == best_ns &&
+        (best.empty() || outcome.name < best)) {
+      best = outcome.name;
+    }
+  }
+  for (PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.name != kept && outcome.name != best) {
+      outcome.result.tasks = {};
+    }
+  }
+}
+
 void derive(Comparison& comparison) {
   std::ranges::stable_sort(comparison.policies, [](const auto& a, const auto& b) {
     return std::tuple(!a.status.ok(), a.makespan_ns, std::string_view(a.name)) <
@@ -210,6 +231,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   for (const PolicyInfo* policy : policies) {
     DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
     comparison.policies.push_back(std::move(outcome));
+    drop_tasks(comparison, options.keep_tasks_of);
   }
   derive(comparison);
   comparison.cost_sources = cost_sources(instance, comparison);
