@@ -167,7 +167,7 @@ Status run(Options& options) {
       }
       // Only totals are needed from here on.
       for (PolicyOutcome& outcome : compared->policies) {
-        outcome.result.tasks = {};
+        outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
       }
       comparisons.push_back(std::move(*compared));
     }

@@ -41,6 +41,13 @@ cmake -S "$tmp/consumer" -B "$tmp/consumer/build" -DCMAKE_PREFIX_PATH="$tmp/pref
   { cat "$tmp/c.log"; exit 1; }
 echo "$(find "$tmp/consumer" -maxdepth 1 -name '*.cc' | wc -l) headers compile"
 
+echo "-- a scheduling policy of one's own, out of the tree, for --plugin"
+cmake -S "$root/examples/plugin" -B "$tmp/plugin" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/p.log" 2>&1 &&
+  cmake --build "$tmp/plugin" >>"$tmp/p.log" 2>&1 || { cat "$tmp/p.log"; exit 1; }
+try "$tmp/prefix/bin/dfsim" generate --tasks 200 --devices 3 -o "$tmp/graph.json"
+try "$tmp/prefix/bin/dfsim" compare "$tmp/graph.json" --plugin "$tmp/plugin/libshortest_queue.so" \
+  --policies shortest-queue,heft --gantt none | grep -E '^(shortest-queue|heft)'
+
 echo "-- cpack -G DEB"
 (cd "$tmp" && cpack --config "$build/CPackConfig.cmake" -G DEB -B "$tmp/pack" >"$tmp/cpack.log" 2>&1) ||
   { cat "$tmp/cpack.log"; exit 1; }

@@ -165,7 +165,7 @@ void drop_tasks(Comparison& comparison, std::string_view kept) {
   }
   for (PolicyOutcome& outcome : comparison.policies) {
     if (outcome.name != kept && outcome.name != best) {
-      outcome.result.tasks = {};
+      outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
     }
   }
 }

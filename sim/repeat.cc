@@ -13,7 +13,10 @@ namespace dfsim {
 
 namespace {
 
-StatusOr<TimeNs> one_run(const SimInput& input, const Schedule& schedule,
+// A plan or a policy, run by an engine of its own.
+using RunEngine = std::function<StatusOr<SimResult>(Engine&)>;
+
+StatusOr<TimeNs> one_run(const SimInput& input, const RunEngine& run_engine,
                          const RepeatOptions& repeat, const SimOptions& options, size_t run) {
   EngineMode mode;
   mode.deviation_per_row = repeat.scope == NoiseScope::kPerOp;
@@ -22,8 +25,8 @@ StatusOr<TimeNs> one_run(const SimInput& input, const Schedule& schedule,
   for (float& deviation : mode.deviations) {
     deviation = static_cast<float>(rng.normal());
   }
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
-                         Engine(input, options, mode, nullptr).run(schedule));
+  Engine engine(input, options, mode, nullptr);
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_engine(engine));
   return result.makespan_ns;
 }
 
@@ -47,10 +50,8 @@ void summarise(RepeatResult& result) {
   result.max_ns = sorted.back();
 }
 
-}  // namespace
-
-StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
-                                           const RepeatOptions& repeat, const SimOptions& options) {
+StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_engine,
+                                   const RepeatOptions& repeat, const SimOptions& options) {
   if (repeat.runs == 0) {
     return invalid_input("runs: 0; expected 1 or more");
   }
@@ -60,7 +61,7 @@ StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t run = next++; run < repeat.runs; run = next++) {
-      StatusOr<TimeNs> makespan = one_run(input, schedule, repeat, options, run);
+      StatusOr<TimeNs> makespan = one_run(input, run_engine, repeat, options, run);
       errors[run] = makespan.status();
       result.makespans_ns[run] = makespan.ok() ? *makespan : 0;
     }
@@ -78,6 +79,21 @@ StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule
   }
   summarise(result);
   return result;
+}
+
+}  // namespace
+
+StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
+                                           const RepeatOptions& repeat, const SimOptions& options) {
+  return repeat_runs(
+      input, [&schedule](Engine& engine) { return engine.run(schedule); }, repeat, options);
+}
+
+StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePolicy& make_policy,
+                                           const RepeatOptions& repeat, const SimOptions& options) {
+  return repeat_runs(
+      input, [&make_policy](Engine& engine) { return engine.run(*make_policy()); }, repeat,
+      options);
 }
 
 }  // namespace dfsim

@@ -1,7 +1,9 @@
-// Repetition: the same plan many times with the noise of its costs, as a distribution.
+// Repetition: the same plan or policy many times with the noise of its costs, as a distribution.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
@@ -38,6 +40,13 @@ struct RepeatResult {
 // off at 0. Costs without an interval stay as they are.
 // Errors: those of simulate(); kInvalidInput for no runs.
 StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
+                                           const RepeatOptions& repeat,
+                                           const SimOptions& options = {});
+
+// The same under an online policy, which sees the costs as they are expected and the finishes as
+// they come. `make_policy` makes one for each run, in any thread.
+using MakePolicy = std::function<std::unique_ptr<OnlineScheduler>()>;
+StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePolicy& make_policy,
                                            const RepeatOptions& repeat,
                                            const SimOptions& options = {});
 
