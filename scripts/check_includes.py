@@ -61,6 +61,7 @@ THIRD_PARTY = [
     (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
     (r"catch2/", []),
     (r"benchmark/", ["bench/*"]),
+    (r"simgrid/", ["bench/simgrid/*"]),
 ]
 # Tests may look at any third party: they build inputs and read outputs.
 EVERYTHING_ALLOWED_IN = ["tests/*"]
