@@ -28,6 +28,7 @@ struct Options {
   int rounds = 0;
   bool no_lookup = false;
   bool no_rows = false;
+  bool compact = false;
   bool json = false;
 };
 
@@ -176,6 +177,7 @@ Status run(const Options& options, bool quiet) {
   train.max_rounds = options.rounds;
   train.keep_lookup = !options.no_lookup;
   train.keep_rows = !options.no_rows;
+  train.compact = options.compact;
   train.sources = loaded.sources;
   const std::string directory = options.directory.empty() ? options.extend : options.directory;
   if (directory.empty()) {
@@ -225,6 +227,8 @@ void register_train(Registrar& registrar) {
                     "Do not keep the times of the measured shapes");
   command->add_flag("--no-rows", options->no_rows,
                     "Do not keep the rows beside the model; adding to it later is then less exact");
+  command->add_flag("--compact", options->compact,
+                    "Write trees without what only XGBoost itself needs: a seventh of the size");
   command->add_flag("--json", options->json, "The report as JSON");
   registrar.on_run(command,
                    [options, &registrar] { return run(*options, registrar.global().quiet); });

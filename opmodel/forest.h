@@ -1,12 +1,12 @@
 // Forest: the trees of a saved XGBoost model, laid out for prediction.
 //
 // Purpose: XGBoost takes 20-80 ms to read a model of a few MB and 20 ms to predict 500 rows, which
-//   is more than the rest of `dfsim predict`. A Forest reads the same UBJ bytes in about a
-//   millisecond per MB and walks several rows through a tree at once. It gives the same sums as the
-//   library, bit for bit (same order of additions in float).
+//   is more than the rest of `dfsim predict`. A Forest reads the same UBJ bytes, or the compact
+//   layout of the models that ship (tree_file.h), in about a millisecond per MB and walks several
+//   rows through a tree at once. It gives the same sums as the library, bit for bit (same order of
+//   additions in float).
 // Invariants: every node reached from a root is a leaf or has both children inside the forest.
-// Errors (kInvalidInput): bytes that are not such a model: truncated, another booster than gbtree,
-//   more than one output, categorical splits, children out of range or in a cycle.
+// Errors: those of read_trees().
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,6 @@ class Forest {
   size_t trees() const { return roots_.size(); }
 
  private:
-  friend class ForestReader;
-
   // A leaf has left == its own index and a threshold nothing exceeds: rows stay there. The right
   // child is left + 1.
   struct Node {

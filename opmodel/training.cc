@@ -19,6 +19,7 @@
 #include "opmodel/part_trainer.h"
 #include "opmodel/trained_model.h"
 #include "opmodel/training_data.h"
+#include "opmodel/tree_file.h"
 #include "opmodel/xgboost_adapter.h"
 
 namespace dfsim {
@@ -214,7 +215,7 @@ class Training {
           auto bytes = read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30);
           if (bytes.ok() && checksum64(*bytes) == part.checksum) {
             job.part = part;
-            job.continue_from = std::move(bytes).value();
+            set_trees_to_go_on_from(std::move(bytes).value(), &job);
           } else {
             job.status = invalid_input(
                 fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
@@ -222,6 +223,19 @@ class Training {
           }
         }
       }
+    }
+  }
+
+  // XGBoost knows its own layout only.
+  static void set_trees_to_go_on_from(std::string bytes, Job* job) {
+    if (!are_compact_trees(bytes)) {
+      job->continue_from = std::move(bytes);
+      return;
+    }
+    const auto trees = read_trees(bytes, job->part.file);
+    job->status = trees.status();
+    if (trees.ok()) {
+      job->continue_from = xgboost_trees(*trees);
     }
   }
 
@@ -304,6 +318,10 @@ class Training {
       ModelPart part = job.fitted.part;
       if (!job.fitted.trees.empty()) {
         part.file = file_name(part);
+        if (options_.compact) {
+          DFSIM_ASSIGN_OR_RETURN(const TreeFile trees, read_trees(job.fitted.trees, part.file));
+          job.fitted.trees = compact_trees(trees);
+        }
         part.checksum = checksum64(job.fitted.trees);
         DFSIM_RETURN_IF_ERROR(
             write_file(fmt::format("{}/{}", directory_, part.file), job.fitted.trees));

@@ -26,6 +26,7 @@ struct TrainOptions {
   int max_rounds = 0;  // 0 = as suits each class
   bool keep_lookup = true;
   bool keep_rows = true;
+  bool compact = false;             // trees in the compact layout (tree_file.h)
   std::vector<DataSource> sources;  // for the manifest
 };
 
