@@ -10,7 +10,9 @@
 #include "base/hash.h"
 #include "opmodel/error_stats.h"
 #include "opmodel/forest.h"
+#include "opmodel/intervals.h"
 #include "opmodel/part_model.h"
+#include "opmodel/recipes.h"
 #include "opmodel/xgboost_adapter.h"
 
 namespace dfsim {
@@ -18,43 +20,14 @@ namespace dfsim {
 namespace {
 
 constexpr int kPatience = 60;
-constexpr double kMostEta = 0.2;
 constexpr double kRefitGrowth = 1.1;
 constexpr size_t kImportantFeatures = 12;
-constexpr size_t kIntervalBins = 4;
-constexpr size_t kRowsPerIntervalBin = 50;
-constexpr double kLowQuantile = 0.1;
-constexpr double kHighQuantile = 0.9;
+// With fewer validation rows, intervals are measured by cross-validation.
+constexpr size_t kRowsForIntervals = 400;
+constexpr size_t kFolds = 5;
 constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
 
 enum class Side : uint8_t { kTrain, kValidation, kTest };
-
-struct Recipe {
-  int depth;
-  double eta;
-  double columns;
-  double least_weight;
-  int rounds;
-  double floor_quantile;
-};
-
-// Found on the public data sets (opmodel/pretrained/build_pretrained.sh trains on them). More and
-// smaller steps gain a few percent of the error and cost as many times the size of the files.
-Recipe recipe_of(Family family) {
-  switch (family) {
-    case Family::kGemm:
-      return {6, 0.1, 0.5, 3, 550, 0.002};
-    case Family::kConv:
-      return {6, 0.1, 0.5, 2, 250, 0.002};
-    case Family::kAttention:
-      return {6, 0.15, 0.6, 3, 280, 0.002};
-    case Family::kRows:
-      return {5, 0.12, 0.6, 2, 120, 0.02};
-    case Family::kGeneric:
-      return {6, 0.06, 0.5, 2, 400, 0.01};
-  }
-  return {6, 0.08, 0.5, 3, 400, 0.01};
-}
 
 double quantile(std::vector<double> values, double q) {
   const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
@@ -76,6 +49,7 @@ struct Point {
   double time_us = 0;
   double base_us = 0;
   Side side = Side::kTrain;
+  size_t fold = 0;  // of kFolds; the same for all of a split group
   double log_ratio() const { return std::log(time_us / base_us); }
 };
 
@@ -94,17 +68,10 @@ uint64_t split_group(const OpGeometry& geometry) {
 class PartTrainer {
  public:
   PartTrainer(ModelPart part, const TrainingData& data, const FitOptions& options)
-      : part_(std::move(part)), data_(data), options_(options), recipe_(recipe_of(part_.family)) {
-    if (options.eta > 0) {
-      recipe_.eta = options.eta;
-    }
-    if (options.max_rounds > 0) {
-      // Fewer trees have to take larger steps.
-      const double fewer = std::max(1.0, static_cast<double>(recipe_.rounds) / options.max_rounds);
-      recipe_.eta = std::min(std::max(kMostEta, recipe_.eta), recipe_.eta * fewer);
-      recipe_.rounds = options.max_rounds;
-    }
-  }
+      : part_(std::move(part)),
+        data_(data),
+        options_(options),
+        recipe_(recipe_of(part_.family, options.max_rounds)) {}
 
   StatusOr<FittedPart> fit(const std::vector<uint32_t>& samples) {
     collect_points(samples);
@@ -188,6 +155,7 @@ class PartTrainer {
       point.side = u < kTestShare                      ? Side::kTest
                    : u < kTestShare + kValidationShare ? Side::kValidation
                                                        : Side::kTrain;
+      point.fold = static_cast<size_t>(u * 1e6) % kFolds;
     }
   }
 
@@ -260,17 +228,7 @@ class PartTrainer {
   }
 
   BoosterParams params(double base_score) const {
-    BoosterParams list = {{"objective", "reg:squarederror"},
-                          {"eval_metric", "mae"},
-                          {"tree_method", "hist"},
-                          {"max_bin", "256"},
-                          {"subsample", "0.8"},
-                          {"nthread", "1"},
-                          {"max_depth", std::to_string(recipe_.depth)},
-                          {"eta", fmt::format("{}", recipe_.eta)},
-                          {"colsample_bytree", fmt::format("{}", recipe_.columns)},
-                          {"min_child_weight", fmt::format("{}", recipe_.least_weight)},
-                          {"seed", std::to_string(options_.seed)}};
+    BoosterParams list = booster_params(recipe_, options_.seed);
     if (options_.continue_from.empty()) {
       list.emplace_back("base_score", fmt::format("{:.6g}", base_score));
     }
@@ -309,22 +267,34 @@ class PartTrainer {
     }
     std::vector<size_t> all(points_.size());
     std::iota(all.begin(), all.end(), size_t{0});
+    DFSIM_ASSIGN_OR_RETURN(const Booster booster, fit_rounds(all, rounds, part_.median_log_ratio));
+    DFSIM_ASSIGN_OR_RETURN(part_.rounds, booster.rounds());
+    DFSIM_ASSIGN_OR_RETURN(*trees, booster.save());
+    return rank_features(booster);
+  }
+
+  // `rounds` more trees fitted to these points.
+  StatusOr<Booster> fit_rounds(const std::vector<size_t>& which, int rounds,
+                               double base_score) const {
     std::vector<float> values;
     std::vector<float> labels;
-    fill(all, &values, &labels);
+    fill(which, &values, &labels);
     DFSIM_ASSIGN_OR_RETURN(
         const TrainingMatrix matrix,
         TrainingMatrix::create(
             {.values = values, .columns = part_columns(part_), .labels = labels, .weights = {}},
             1));
-    DFSIM_ASSIGN_OR_RETURN(Booster booster, start(matrix, nullptr, part_.median_log_ratio));
+    DFSIM_ASSIGN_OR_RETURN(Booster booster, start(matrix, nullptr, base_score));
     DFSIM_ASSIGN_OR_RETURN(const int before, booster.rounds());
     for (int round = 0; round < rounds; ++round) {
       DFSIM_RETURN_IF_ERROR(booster.update(before + round, matrix));
     }
-    part_.rounds = before + rounds;
-    DFSIM_ASSIGN_OR_RETURN(*trees, booster.save());
-    return rank_features(booster);
+    return booster;
+  }
+
+  static StatusOr<Forest> forest_of(const Booster& booster) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, booster.save());
+    return Forest::parse(bytes, "trees in training");
   }
 
   // Trains with early stopping, measures intervals and test errors; gives the rounds for the refit.
@@ -361,22 +331,58 @@ class PartTrainer {
       }
     }
     DFSIM_ASSIGN_OR_RETURN(const Booster stopped, booster.first_rounds(before + best_rounds));
-    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, stopped.save());
-    DFSIM_ASSIGN_OR_RETURN(const Forest forest, Forest::parse(bytes, "trees in training"));
-    measure(forest, validation_rows, validation_values);
-    return std::max(1, static_cast<int>(std::lround(best_rounds * kRefitGrowth)));
-  }
-
-  void measure(const Forest& forest, const std::vector<size_t>& validation_rows,
-               const std::vector<float>& validation_values) {
-    std::vector<float> ratios(validation_rows.size());
-    forest.predict(validation_values, ratios);
-    std::vector<std::pair<double, double>> residuals;  // predicted us, ln(time / prediction)
-    for (size_t i = 0; i < validation_rows.size(); ++i) {
-      const Point& point = points_[validation_rows[i]];
-      residuals.emplace_back(point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]);
+    const int rounds = std::max(1, static_cast<int>(std::lround(best_rounds * kRefitGrowth)));
+    std::vector<Residual> residuals;
+    if (validation_rows.size() >= kRowsForIntervals) {
+      DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(stopped));
+      add_residuals(forest, validation_rows, &residuals);
+    } else {
+      DFSIM_RETURN_IF_ERROR(cross_validate(best_rounds, &residuals));
     }
     part_.intervals = interval_table(std::move(residuals));
+    // Judged as it ships: trained on all rows but the test's.
+    std::vector<size_t> known = train_rows;
+    known.insert(known.end(), validation_rows.begin(), validation_rows.end());
+    DFSIM_ASSIGN_OR_RETURN(const Booster judged, fit_rounds(known, rounds, median_ratio(true)));
+    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(judged));
+    measure(forest);
+    return rounds;
+  }
+
+  void add_residuals(const Forest& forest, const std::vector<size_t>& which,
+                     std::vector<Residual>* residuals) const {
+    std::vector<float> values;
+    std::vector<float> labels;
+    fill(which, &values, &labels);
+    std::vector<float> ratios(which.size());
+    forest.predict(values, ratios);
+    for (size_t i = 0; i < which.size(); ++i) {
+      const Point& point = points_[which[i]];
+      residuals->push_back({point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]});
+    }
+  }
+
+  // Residuals of all rows but the test's, each predicted by trees that saw none of its shape.
+  Status cross_validate(int rounds, std::vector<Residual>* residuals) const {
+    for (size_t fold = 0; fold < kFolds; ++fold) {
+      std::vector<size_t> train;
+      std::vector<size_t> held;
+      for (size_t i = 0; i < points_.size(); ++i) {
+        if (points_[i].side != Side::kTest) {
+          (points_[i].fold == fold ? held : train).push_back(i);
+        }
+      }
+      if (train.empty() || held.empty()) {
+        continue;
+      }
+      DFSIM_ASSIGN_OR_RETURN(const Booster booster, fit_rounds(train, rounds, median_ratio(true)));
+      DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
+      add_residuals(forest, held, residuals);
+    }
+    return ok_status();
+  }
+
+  void measure(const Forest& forest) {
     const std::vector<size_t> test_rows = on_side(Side::kTest);
     std::vector<float> values;
     std::vector<float> labels;
@@ -396,27 +402,6 @@ class PartTrainer {
     }
     part_.held_out = errors.stats();
     part_.held_out_baseline = baseline.stats();
-  }
-
-  static IntervalTable interval_table(std::vector<std::pair<double, double>> residuals) {
-    std::sort(residuals.begin(), residuals.end());
-    const size_t bins =
-        std::clamp<size_t>(residuals.size() / kRowsPerIntervalBin, 1, kIntervalBins);
-    IntervalTable table;
-    for (size_t bin = 0; bin < bins; ++bin) {
-      const size_t first = residuals.size() * bin / bins;
-      const size_t last = residuals.size() * (bin + 1) / bins;
-      std::vector<double> logs;
-      for (size_t i = first; i < last; ++i) {
-        logs.push_back(residuals[i].second);
-      }
-      table.low.push_back(std::exp(quantile(logs, kLowQuantile)));
-      table.high.push_back(std::exp(quantile(logs, kHighQuantile)));
-      if (bin + 1 < bins) {
-        table.edges_us.push_back(residuals[last].first);
-      }
-    }
-    return table;
   }
 
   Status rank_features(const Booster& booster) {

@@ -1,10 +1,11 @@
 // PartTrainer: one part of a model from its samples: features, grouped split, trees, intervals.
 //
 // Samples are split by a hash of their shape, so that no shape is on both sides: 15 % test, 12 %
-// validation, the rest trains. Rounds stop when validation error has not fallen for 60 rounds. The
-// report's errors are those of the test rows; 80 % intervals are the 10 % and 90 % quantiles of
-// ln(time / prediction) on validation rows, by predicted time. Then the part is fitted once more on
-// all rows with 1.1 times the rounds found. Same samples and seed: the same bytes.
+// validation, the rest trains. Rounds stop when validation error has not fallen for 60 rounds. Then
+// trees fitted to training and validation rows with 1.1 times those rounds are judged on the test
+// rows, once: that is the report's error. 80 % intervals come from residuals of validation rows, or
+// of 5-fold cross-validation where those are few (intervals.h). Last the part is fitted to all
+// rows. Same samples and seed: the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,6 @@ namespace dfsim {
 struct FitOptions {
   uint64_t seed = 1;
   int max_rounds = 0;  // 0 = as suits the family
-  double eta = 0;      // 0 = as suits the family
   // Trees of the same part to go on from, UBJ; "" = from nothing.
   std::string continue_from;
 };

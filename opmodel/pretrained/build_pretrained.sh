@@ -1,9 +1,10 @@
 #!/bin/sh
 # Trains the models that ship, from public data that does not: DFSIM_SHARED must name the folder with
 # data/neusight, data/aiconfigurator.
-# usage: DFSIM_SHARED=<path> opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
+# usage: DFSIM_SHARED=<path> [OUT=<folder>] opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+out=${OUT:-$here}
 dfsim=${1:-$here/../../build/release/dfsim}
 [ $# -gt 0 ] && shift
 models=${*:-a100 v100 t4 p100 h100 h200}
@@ -17,24 +18,26 @@ tables() {
     LC_ALL=C sort |
     sed 's/^/aiconfigurator:/'
 }
-# usage: train NAME ROUNDS PROFILES... ; the rounds keep all files together below 40 MB.
+# usage: train NAME ROUNDS PROFILES... ; 0 rounds = as many as help. Fewer where the issue is not the
+# last tenth of a percent: all models together train in minutes.
 train() {
   name=$1
   rounds=$2
   shift 2
-  "$dfsim" train "$@" --rounds "$rounds" --name "$name" --seed 1 --no-rows -o "$here/$name" > "$here/$name.report.txt"
-  cat "$here/$name.report.txt"
-  mv "$here/$name.report.txt" "$here/$name/training_report.txt"
+  mkdir -p "$out/$name"
+  "$dfsim" train "$@" --rounds "$rounds" --name "$name" --seed 1 --compact --no-rows -o "$out/$name" \
+    > "$out/$name/training_report.txt"
+  cat "$out/$name/training_report.txt"
 }
 for model in $models; do
   case $model in
-    a100) train a100 330 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
+    a100) train a100 0 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
             --only-device "NVIDIA A100 80GB PCIe" --only-device "NVIDIA A100-SXM4-80GB" ;;
-    v100) train v100 170 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
-    t4) train t4 170 "$neusight" --only-device "Tesla T4" ;;
-    p100) train p100 170 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
-    h100) train h100 150 $(tables h100_sxm) ;;
-    h200) train h200 150 $(tables h200_sxm) ;;
+    v100) train v100 500 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
+    t4) train t4 500 "$neusight" --only-device "Tesla T4" ;;
+    p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
+    h100) train h100 500 $(tables h100_sxm) ;;
+    h200) train h200 500 $(tables h200_sxm) ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200" >&2; exit 2 ;;
   esac
 done
