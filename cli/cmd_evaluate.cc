@@ -85,9 +85,9 @@ std::string text_of(const Options& options, const Evaluation& evaluation) {
       "MAPE, median, p90 of |prediction/measurement - 1|; bias: sum of predictions over sum of "
       "times - 1;\ncover: answered by a measured shape or a trained class; bound MAPE: bound x "
       "constant\n";
-  if (evaluation.impossible > 0) {
-    text +=
-        fmt::format("Left out, faster than half of their bound: {} rows\n", evaluation.impossible);
+  if (evaluation.drops.total() > 0) {
+    text += fmt::format("Left out, faster than half of their bound: {} rows\n{}",
+                        evaluation.drops.total(), first_drops(evaluation.drops));
   }
   if (!evaluation.networks.empty() || options.group_by == "network") {
     text += "\n" + network_table(evaluation);
@@ -144,7 +144,7 @@ std::string json_of(const Evaluation& evaluation, std::string_view model) {
                      {"overall", group_json(evaluation.overall)},
                      {"networks", networks},
                      {"mean_network_error", evaluation.mean_network_error},
-                     {"rows_impossible", evaluation.impossible}};
+                     {"rows_impossible", evaluation.drops.total()}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

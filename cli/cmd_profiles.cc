@@ -14,6 +14,7 @@
 #include "datasets/importer.h"
 #include "datasets/profile_io.h"
 #include "datasets/profile_stats.h"
+#include "opmodel/row_bounds.h"
 
 namespace dfsim::cli {
 namespace {
@@ -105,11 +106,12 @@ struct CheckedFile {
 CheckedFile check_file(const std::string& path, const std::string& device) {
   CheckedFile checked;
   checked.path = path;
-  const auto profile = read_profile(path, &checked.drops);
+  auto profile = read_profile(path, &checked.drops);
   if (!profile.ok()) {
     checked.problem = profile.status().message();
     return checked;
   }
+  drop_impossible(*profile, row_bounds(""), path, &checked.drops);
   checked.rows = static_cast<int64_t>(profile->size());
   checked.devices = devices_of(*profile);
   if (!device.empty() && checked.devices != std::vector<std::string>{device}) {

@@ -29,6 +29,7 @@ struct Options {
   bool no_lookup = false;
   bool no_rows = false;
   bool compact = false;
+  bool keep_drift = false;
   bool json = false;
 };
 
@@ -71,9 +72,10 @@ std::string report_text(const TrainReport& report, const LoadedProfiles& loaded,
       fmt::format("Model '{}' in {}: {} parts from {} rows in {:.1f} s\n", manifest.name, directory,
                   manifest.parts.size(), manifest.rows_used, report.seconds);
   text += fmt::format(
-      "Left out: reading {}; faster than half of their bound {}; of other devices "
+      "Left out: reading {}; faster than half of their bound {}; of other devices or ops "
       "{}\n",
-      loaded.drops.summary(), report.impossible, loaded.other_devices);
+      loaded.drops.summary(), report.drops.total(), loaded.other_devices);
+  text += first_drops(report.drops);
   for (const std::string& device : report.estimated_devices) {
     text += fmt::format(
         "Device '{}' has no hardware file: its peaks were estimated from its rows\n", device);
@@ -153,7 +155,7 @@ std::string report_json(const TrainReport& report, const LoadedProfiles& loaded,
                      {"directory", directory},
                      {"rows_used", manifest.rows_used},
                      {"rows_dropped_reading", loaded.drops.total()},
-                     {"rows_impossible", report.impossible},
+                     {"rows_impossible", report.drops.total()},
                      {"rows_other_devices", loaded.other_devices},
                      {"estimated_devices", report.estimated_devices},
                      {"seed", manifest.seed},
@@ -178,6 +180,7 @@ Status run(const Options& options, bool quiet) {
   train.keep_lookup = !options.no_lookup;
   train.keep_rows = !options.no_rows;
   train.compact = options.compact;
+  train.keep_drift = options.keep_drift;
   train.sources = loaded.sources;
   const std::string directory = options.directory.empty() ? options.extend : options.directory;
   if (directory.empty()) {
@@ -227,6 +230,8 @@ void register_train(Registrar& registrar) {
                     "Do not keep the times of the measured shapes");
   command->add_flag("--no-rows", options->no_rows,
                     "Do not keep the rows beside the model; adding to it later is then less exact");
+  command->add_flag("--keep-drift", options->keep_drift,
+                    "Train on times that grow with the order of measurement as they are");
   command->add_flag("--compact", options->compact,
                     "Write trees without what only XGBoost itself needs: a seventh of the size");
   command->add_flag("--json", options->json, "The report as JSON");

@@ -49,24 +49,25 @@ StatusOr<std::string> digest(const std::string& path) {
   return fmt::format("{:016x}", hasher.digest());
 }
 
-Status keep_devices(const ProfileInputs& inputs, LoadedProfiles* loaded) {
-  if (inputs.only_devices.empty()) {
+// Keeps the rows of which `text_of` (device, op type) is among `wanted`; all when that is empty.
+Status keep_only(std::string_view kind, const std::vector<std::string>& wanted,
+                 TextId ProfileRow::*text_of, LoadedProfiles* loaded) {
+  if (wanted.empty()) {
     return ok_status();
   }
   Profile& profile = loaded->profile;
   std::set<std::string> present;
   std::vector<bool> keep(profile.size());
   for (size_t i = 0; i < profile.size(); ++i) {
-    const std::string& device = profile.text(profile.row(i).device);
-    present.insert(device);
-    keep[i] = std::find(inputs.only_devices.begin(), inputs.only_devices.end(), device) !=
-              inputs.only_devices.end();
+    const std::string& text = profile.text(profile.row(i).*text_of);
+    present.insert(text);
+    keep[i] = std::find(wanted.begin(), wanted.end(), text) != wanted.end();
     loaded->other_devices += keep[i] ? 0 : 1;
   }
-  for (const std::string& wanted : inputs.only_devices) {
-    if (!present.contains(wanted)) {
+  for (const std::string& name : wanted) {
+    if (!present.contains(name)) {
       return not_found(
-          unknown_name_message("device", printable(wanted), {present.begin(), present.end()}));
+          unknown_name_message(kind, printable(name), {present.begin(), present.end()}));
     }
   }
   profile.filter(keep);
@@ -89,6 +90,10 @@ void ProfileInputs::add_to(CLI::App* command, bool positional) {
       ->add_option("--only-device", only_devices,
                    "Use only the rows of this device, as the profile names it; may be repeated")
       ->option_text("NAME");
+  command
+      ->add_option("--only-op", only_ops,
+                   "Use only the rows of this op type, as the profile names it; may be repeated")
+      ->option_text("TYPE");
   command
       ->add_option("--device", device,
                    "The hardware file that all rows were measured on; default: the one whose "
@@ -127,8 +132,22 @@ StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs) {
     loaded.sources.push_back(std::move(source));
     loaded.profile.append(profile);
   }
-  DFSIM_RETURN_IF_ERROR(keep_devices(inputs, &loaded));
+  DFSIM_RETURN_IF_ERROR(keep_only("device", inputs.only_devices, &ProfileRow::device, &loaded));
+  DFSIM_RETURN_IF_ERROR(keep_only("op type", inputs.only_ops, &ProfileRow::op_type, &loaded));
   return loaded;
+}
+
+std::string first_drops(const DropReport& drops) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(drops.entries().size(), kShown); ++i) {
+    const DropReport::Entry& entry = drops.entries()[i];
+    text += fmt::format("  {}:{}: {}: {}\n", entry.file, entry.row, drop_reason_name(entry.reason),
+                        printable(entry.message, 200));
+  }
+  const auto shown = static_cast<int64_t>(std::min(drops.entries().size(), kShown));
+  return drops.total() > shown ? text + fmt::format("  and {} more\n", drops.total() - shown)
+                               : text;
 }
 
 }  // namespace dfsim::cli

@@ -15,6 +15,7 @@ struct ProfileInputs {
   std::vector<std::string> files;
   std::string format = "dfsim";
   std::vector<std::string> only_devices;
+  std::vector<std::string> only_ops;
   std::string device;
 
   // `positional`: PROFILES…; else --profiles.
@@ -25,10 +26,14 @@ struct LoadedProfiles {
   Profile profile;
   DropReport drops;
   std::vector<DataSource> sources;
-  int64_t other_devices = 0;  // rows left out by --only-device
+  int64_t other_devices = 0;  // rows left out by --only-device and --only-op
 };
 
-// Errors: those of the importers; kNotFound when --only-device names none of the profile's devices.
+// Errors: those of the importers; kNotFound when --only-device or --only-op names none of the
+// profile's.
 StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs);
+
+// The first few rows left out, a line each with file, row and reason; "" when there are none.
+std::string first_drops(const DropReport& drops);
 
 }  // namespace dfsim::cli

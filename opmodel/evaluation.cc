@@ -164,7 +164,7 @@ class Evaluator {
       evaluation.mean_network_error +=
           std::abs(total.error()) / static_cast<double>(networks_.size());
     }
-    evaluation.impossible = data_.impossible;
+    evaluation.drops = data_.drops;
     return evaluation;
   }
 

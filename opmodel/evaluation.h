@@ -55,7 +55,7 @@ struct Evaluation {
   EvaluationGroup overall;
   std::vector<NetworkTotal> networks;  // rows with a network name
   double mean_network_error = 0;       // of absolute errors
-  int64_t impossible = 0;              // rows left out, faster than half of their bound
+  DropReport drops;                    // rows left out, faster than half of their bound
 };
 
 struct EvaluateOptions {

@@ -26,6 +26,28 @@ bool costs_nothing(OpClass op_class) {
          op_class == OpClass::kControlFlow;
 }
 
+// What taking a launch off must not take a kernel below: the speed of light. Winograd's algorithm
+// does a 3x3 convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
+double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
+  constexpr double kWinograd = 2.25;
+  const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  const Roofline roofline = roofline_of(geometry, device, launch_us);
+  const auto& d = geometry.dims;
+  const bool winograd = geometry.family == Family::kConv && d[dim::kKH] == 3 && d[dim::kKW] == 3 &&
+                        d[dim::kStride] == 1 && d[dim::kGroup] <= 1;
+  return std::max(roofline.compute_us / (winograd ? kWinograd : 1.0), roofline.memory_us) +
+         launch_us;
+}
+
+bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
+  return a.compute_units == b.compute_units && a.l2_bytes == b.l2_bytes &&
+         std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
+                    [](const PeakRate& x, const PeakRate& y) {
+                      return x.dtype == y.dtype && x.flops_per_s == y.flops_per_s &&
+                             x.matrix_flops_per_s == y.matrix_flops_per_s;
+                    });
+}
+
 Bound bound_of(const OpGeometry& geometry, const DeviceSpec& device) {
   const Roofline roofline =
       roofline_of(geometry, device, static_cast<double>(device.launch_overhead_ns) / kNsPerUs);
@@ -123,7 +145,7 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
     }
     const int score = (part.kind == geometry.kind || part.kind == kAnyKind ? 32 : 0) +
                       (part.trained_on(geometry.dtype) ? 16 : 0) +
-                      (part.find_device(device.model) != nullptr ? 8 : 0) +
+                      (part.find_device(as_known(part, device).model) != nullptr ? 8 : 0) +
                       (is_device_time(part.timing) == is_device_time(timing) ? 4 : 0) +
                       (part.kind == geometry.kind ? 2 : 0) + (part.file.empty() ? 0 : 1);
     if (score > best_score) {
@@ -134,17 +156,33 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
   return best;
 }
 
+// `device` under the name by which `part` knows its chip, where it does.
+DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
+  DeviceSpec known = device;
+  if (part.find_device(device.model) != nullptr) {
+    return known;
+  }
+  for (const PartDevice& trained : part.devices) {
+    const DeviceSpec* const spec = manifest_.find_device(trained.model);
+    if (spec != nullptr && same_chip(*spec, device)) {
+      known.model = trained.model;
+      break;
+    }
+  }
+  return known;
+}
+
 // What a launch adds to the kernel's own time, as this part's rows show it. Without a part that
 // includes launches: the median of all that do, or 0.
 double TrainedModel::launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const {
   const double kernel_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
   if (part != nullptr && part->timing == TimingKind::kLaunchInclusive) {
-    return std::max(part_floor_us(*part, device) - kernel_us, 0.0);
+    return std::max(part_floor_us(*part, as_known(*part, device)) - kernel_us, 0.0);
   }
   std::vector<double> floors;
   for (const ModelPart& other : manifest_.parts) {
     if (other.timing == TimingKind::kLaunchInclusive) {
-      floors.push_back(part_floor_us(other, device));
+      floors.push_back(part_floor_us(other, as_known(other, device)));
     }
   }
   if (floors.empty()) {
@@ -184,8 +222,8 @@ bool TrainedModel::take_launch_off(int part, const OpGeometry& geometry, const D
     return false;
   }
   const ModelPart* info = part >= 0 ? &manifest_.parts[static_cast<size_t>(part)] : nullptr;
-  const double least_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
-  out->time_us = std::max(*time - launch_overhead_us(info, device), least_us);
+  out->time_us =
+      std::max(*time - launch_overhead_us(info, device), least_kernel_us(geometry, device));
   // The launch's own spread stays in.
   out->low_us = std::max(out->time_us - *time * (1 - manifest_.repeat_low), 0.0);
   out->high_us = out->time_us + *time * (manifest_.repeat_high - 1);
@@ -205,19 +243,16 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
   for (const uint32_t i : which) {
     queries.push_back({&ops[i], &geometries[i]});
   }
-  const std::vector<PartAnswer> answers = predict_part(info, trees, queries, device);
+  const std::vector<PartAnswer> answers =
+      predict_part(info, trees, queries, as_known(info, device));
   const bool from_launch = !is_device_time(info.timing);
   const bool to_launch = !is_device_time(query.timing);
   const double overhead_us = from_launch == to_launch ? 0 : launch_overhead_us(&info, device);
-  const double least_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  const double shift = from_launch && !to_launch ? -overhead_us : overhead_us;
   for (size_t q = 0; q < which.size(); ++q) {
     ModelAnswer& prediction = out[which[q]];
     const PartAnswer& answer = answers[q];
-    const Roofline roofline = roofline_of(geometries[which[q]], device, least_us);
-    const double shift = from_launch && !to_launch ? -overhead_us : overhead_us;
-    // Taking the launch off must not take a kernel below what any kernel needs.
-    const double floor_us =
-        std::max(0.5 * std::max(roofline.compute_us, roofline.memory_us), least_us);
+    const double floor_us = least_kernel_us(geometries[which[q]], device);
     const auto shifted = [&](double time_us) {
       return shift == 0 ? time_us : std::max(time_us + shift, floor_us);
     };

@@ -5,7 +5,9 @@
 // (kPredicted); the trees or the class's median efficiency outside of it (kExtrapolated); the
 // speed-of-light bound, when nothing is known of the class (kBoundOnly). CostModel::predict gives
 // device time (kernels only). Measurements that include the launch lose it: their floor less the
-// device's own least kernel time. Loading reads the manifest and the tables; trees are read when
+// device's own least kernel time. Boards with the chip of a device that was measured (equal units,
+// cache and peak rates) count as that device, with their own bandwidth; only their measured shapes
+// are not taken over. Loading reads the manifest and the tables; trees are read when
 // their class is first asked for. predict() is thread-safe.
 #pragma once
 
@@ -65,6 +67,7 @@ class TrainedModel : public CostModel {
                                     TimingKind timing) const;
   int choose_part(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
                   TimingKind timing) const;
+  DeviceSpec as_known(const ModelPart& part, const DeviceSpec& device) const;
   double launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const;
   Status predict_with_part(size_t part, std::span<const uint32_t> which,
                            std::span<const OpDescriptor> ops,

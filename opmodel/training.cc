@@ -163,7 +163,7 @@ class Training {
     fit_all(progress);
     DFSIM_RETURN_IF_ERROR(write());
     report_.estimated_devices = data_.estimated_devices;
-    report_.impossible = data_.impossible;
+    report_.drops = data_.drops;
     report_.seconds = seconds_since(start);
     return std::move(report_);
   }
@@ -242,7 +242,7 @@ class Training {
   // Only eager ops timed one after the other show a slowing host.
   Status remove_drifts() {
     for (Job& job : jobs_) {
-      if (job.part.timing == TimingKind::kLaunchInclusive && job.part.kind != kAnyKind) {
+      if (!options_.keep_drift && job.part.timing == TimingKind::kLaunchInclusive && job.part.kind != kAnyKind) {
         DFSIM_ASSIGN_OR_RETURN(const auto drifts,
                                remove_drift(job.part, job.samples, options_.seed, &data_));
         for (const DriftReport& drift : drifts) {
@@ -453,7 +453,7 @@ class Training {
     manifest.xgboost_version = xgboost_version();
     manifest.seed = options_.seed;
     manifest.rows_used = static_cast<int64_t>(data_.samples.size());
-    manifest.rows_dropped = data_.impossible;
+    manifest.rows_dropped = data_.drops.total();
     manifest.devices = data_.devices;
     if (old_ != nullptr) {
       const ModelManifest& old = old_->manifest();

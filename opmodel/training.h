@@ -25,6 +25,7 @@ struct TrainOptions {
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class
   bool keep_lookup = true;
+  bool keep_drift = false;  // train on times as they are, drift or not (drift.h)
   bool keep_rows = true;
   bool compact = false;             // trees in the compact layout (tree_file.h)
   std::vector<DataSource> sources;  // for the manifest
@@ -43,7 +44,7 @@ struct TrainReport {
   bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;
-  int64_t impossible = 0;
+  DropReport drops;  // rows faster than half of their bound
 };
 
 // `progress` (may be empty) is called after each part, from several threads but one at a time.

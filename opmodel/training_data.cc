@@ -5,15 +5,12 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "opmodel/features.h"
 #include "opmodel/profile_ops.h"
+#include "opmodel/row_bounds.h"
 
 namespace dfsim {
 
 namespace {
-
-constexpr double kLeastOfBound = 0.5;
-constexpr double kCacheFactor = 4;  // tensors below this many caches may never see main memory
 
 class Builder {
  public:
@@ -22,6 +19,16 @@ class Builder {
 
   StatusOr<TrainingData> build() {
     DFSIM_RETURN_IF_ERROR(find_devices());
+    drop_impossible(
+        profile_,
+        [this](const Profile& profile, const ProfileRow& row) {
+          const uint32_t device = device_index_.at(profile.text(row.device));
+          return bound_known_[device] ? least_time_us(geometry_of(descriptor_of(profile, row)),
+                                                      data_.devices[device]) *
+                                            kNsPerUs
+                                      : 0.0;
+        },
+        "profile", &data_.drops);
     for (size_t i = 0; i < profile_.size(); ++i) {
       add_row(i);
     }
@@ -84,14 +91,6 @@ class Builder {
     return it->second;
   }
 
-  static bool impossible(const OpGeometry& geometry, const DeviceSpec& device, double time_us) {
-    const Roofline roofline = roofline_of(geometry, device, 0);
-    const bool cached =
-        geometry.bytes < kCacheFactor * static_cast<double>(std::max<Bytes>(device.l2_bytes, 0));
-    const double bound = std::max(roofline.compute_us, cached ? 0 : roofline.memory_us);
-    return time_us < kLeastOfBound * bound;
-  }
-
   void add_row(size_t index) {
     const ProfileRow& row = profile_.row(index);
     Sample sample;
@@ -103,17 +102,10 @@ class Builder {
     sample.network = network_of(row);
     sample.batch = row.batch;
     sample.count = row.count;
-    // Generic geometries know too little of the work to call a time impossible.
-    const OpGeometry& geometry = data_.geometries[sample.op];
-    if (geometry.family != Family::kGeneric && bound_known_[sample.device] &&
-        impossible(geometry, data_.devices[sample.device], sample.time_us)) {
-      ++data_.impossible;
-      return;
-    }
     data_.samples.push_back(sample);
   }
 
-  const Profile& profile_;
+  Profile profile_;
   const TrainingDataOptions& options_;
   TrainingData data_;
   std::vector<bool> bound_known_;

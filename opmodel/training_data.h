@@ -1,7 +1,7 @@
 // TrainingData: the rows of profiles as samples to train on or to judge by.
 //
-// Each distinct op is kept once. Rows that cannot be right (faster than half of the compute bound,
-// or of the memory bound for data that cannot sit in the cache) are left out and counted.
+// Each distinct op is kept once. Rows that cannot be right (faster than half of their bound, see
+// row_bounds.h) are left out and reported.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct TrainingData {
   std::vector<DeviceSpec> devices;     // `model` is the name in the profile
   std::vector<std::string> networks = {""};
   std::vector<Sample> samples;
-  int64_t impossible = 0;
+  DropReport drops;  // kImpossible only; rows by their number in the file they came from
   // Devices without a hardware file, whose peaks were estimated from their rows.
   std::vector<std::string> estimated_devices;
 };
