@@ -19,6 +19,9 @@ try "$tmp/prefix/bin/dfsim" version
 # A built-in platform and its runtime, which only the installed data can answer.
 try "$tmp/prefix/bin/dfsim" hardware a100 | grep -o 'prefix/share/dfsim/hardware/.*'
 
+# A trained model, which only the installed data can hold.
+try "$tmp/prefix/bin/dfsim" predict "$root/graphs/zoo/bert_base.onnx" --hw v100 | grep -o 'operator times: v100'
+
 echo "-- find_package(dfsim), every installed header on its own"
 mkdir "$tmp/consumer"
 (
