@@ -80,6 +80,16 @@ std::vector<Share> shares(const std::vector<PredictedOp>& ops, const KeyOf& key_
   return list;
 }
 
+// The device that computes longest; the first of equals.
+size_t main_device(const PredictionInput& input) {
+  const auto& uses = input.result.devices;
+  return static_cast<size_t>(std::max_element(uses.begin(), uses.end(),
+                                              [](const DeviceUse& a, const DeviceUse& b) {
+                                                return a.busy_ns < b.busy_ns;
+                                              }) -
+                             uses.begin());
+}
+
 // The dtype that most FLOPs are done in, and its peak on the device that does them.
 void set_rates(const PredictionInput& input, Prediction* prediction) {
   std::map<DType, double> flops_by_dtype;
@@ -96,7 +106,7 @@ void set_rates(const PredictionInput& input, Prediction* prediction) {
       prediction->main_dtype = dtype;
     }
   }
-  const DeviceSpec& device = input.platform.devices.front();
+  const DeviceSpec& device = input.platform.devices[main_device(input)];
   prediction->peak_flops_per_s = device.peak_flops_per_s(prediction->main_dtype, matrix);
   if (prediction->latency_ns > 0) {
     const double seconds = static_cast<double>(prediction->latency_ns) * 1e-9;
@@ -106,16 +116,20 @@ void set_rates(const PredictionInput& input, Prediction* prediction) {
 }
 
 void set_memory(const PredictionInput& input, Prediction* prediction) {
+  // Of the device that holds most.
   Bytes peak = 0;
+  prediction->memory_bytes = input.platform.devices.front().memory_bytes;
   for (size_t d = 0; d < input.platform.devices.size(); ++d) {
-    peak = std::max(peak, input.result.devices[d].peak_memory_bytes);
+    if (input.result.devices[d].peak_memory_bytes > peak) {
+      peak = input.result.devices[d].peak_memory_bytes;
+      prediction->memory_bytes = input.platform.devices[d].memory_bytes;
+    }
     prediction->device_busy_ns += input.result.devices[d].busy_ns;
   }
   prediction->weight_bytes = input.workload.weight_bytes;
   prediction->input_bytes = input.workload.input_bytes;
   prediction->peak_activation_bytes = std::max<Bytes>(0, peak - input.workload.weight_bytes);
   prediction->peak_memory_bytes = peak + input.workload.input_bytes;
-  prediction->memory_bytes = input.platform.devices.front().memory_bytes;
 }
 
 }  // namespace
@@ -127,7 +141,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.model = input.model_name;
   prediction.hardware = input.platform.name;
   prediction.hardware_description = input.platform.description;
-  prediction.device_model = input.platform.devices.front().model;
+  prediction.device_model = input.platform.devices[main_device(input)].model;
   prediction.runtime = input.platform.runtime.name;
   prediction.cost_model = std::string(input.cost_model);
   prediction.batch = input.report.batch;
