@@ -203,6 +203,7 @@ class Engine final : public OnlineView {
   void start_tasks(uint32_t device);
   uint32_t take_queue(DeviceState& device, uint32_t instance);
   void start(uint32_t queue, TimeNs picked_ns);
+  void fetch_ahead(uint32_t instance, const DeviceState& device) const;
   void account_waits(uint32_t instance, TimeNs picked_ns);
   void worker_ready(uint32_t queue);
   TimeNs slowed_end(const QueueState& queue, const DeviceState& device) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/large_pages.h"
 #include "sim/engine.h"
 
 namespace dfsim {
@@ -21,6 +22,8 @@ void Engine::fill_slot(uint32_t slot) {
   const size_t instances = static_cast<size_t>(slot + 1) * task_count_;
   const size_t data = static_cast<size_t>(slot + 1) * data_count_;
   if (tasks_.size() < instances) {
+    reserve_large(tasks_, instances);
+    reserve_large(records_, instances);
     tasks_.resize(instances);
     records_.resize(instances);
     copy_head_.resize(look_for_copies_ ? data : 0, kNone);
