@@ -26,7 +26,7 @@ struct ProfilesOptions {
   std::string format = "dfsim";
   std::string output = "-";
   std::string device;  // check: the only one that may be there
-  ImportOptions origin;
+  ProfileImportOptions origin;
   bool json = false;
 };
 

@@ -119,7 +119,7 @@ std::pair<std::string, std::string> format_and_path(const ProfileInputs& inputs,
 
 StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs) {
   LoadedProfiles loaded;
-  ImportOptions options;
+  ProfileImportOptions options;
   for (const std::string& file : inputs.files) {
     const auto [format, path] = format_and_path(inputs, file);
     const std::string one[] = {path};

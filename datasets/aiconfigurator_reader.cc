@@ -63,7 +63,7 @@ class AiconfiguratorImporter : public Importer {
   std::string_view description() const override {
     return "aiconfigurator tables: GEMM, attention, NCCL (kernel-only)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
@@ -189,7 +189,7 @@ std::string read_collective(const TableReader& table, Profile& profile, ProfileR
   return problem;
 }
 
-Status AiconfiguratorImporter::import(const std::string& path, const ImportOptions& options,
+Status AiconfiguratorImporter::import(const std::string& path, const ProfileImportOptions& options,
                                       Profile& profile, DropReport* drops) const {
   constexpr std::array<int, 4> kRequired = {kFramework, kDevice, kOpName, kLatency};
   DFSIM_ASSIGN_OR_RETURN(TableReader table, TableReader::open(path, kNames, kRequired));

@@ -16,7 +16,7 @@ class DfsimImporter : public Importer {
  public:
   std::string_view name() const override { return "dfsim"; }
   std::string_view description() const override { return "dfsim's own profiles (CSV, JSON Lines)"; }
-  Status import(const std::string& path, const ImportOptions& /*options*/, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& /*options*/, Profile& profile,
                 DropReport* drops) const override {
     DFSIM_ASSIGN_OR_RETURN(const Profile own, read_profile(path, drops));
     profile.append(own);
@@ -49,7 +49,7 @@ StatusOr<const Importer*> find_importer(std::string_view name) {
 }
 
 StatusOr<Profile> import_profiles(std::string_view format, std::span<const std::string> paths,
-                                  const ImportOptions& options, DropReport* drops) {
+                                  const ProfileImportOptions& options, DropReport* drops) {
   DFSIM_ASSIGN_OR_RETURN(const Importer* const importer, find_importer(format));
   Profile profile;
   for (const std::string& path : paths) {

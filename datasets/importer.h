@@ -13,7 +13,7 @@
 namespace dfsim {
 
 // What the caller knows better than the files. "" and 0 leave it to the importer.
-struct ImportOptions {
+struct ProfileImportOptions {
   std::string device;
   std::string runtime;
   std::string runtime_version;
@@ -29,8 +29,8 @@ class Importer {
   virtual std::string_view description() const = 0;
   // Appends the rows of one file (or folder, where the format is one) to `profile`; rows that
   // cannot be used are counted in `drops`. Errors: kNotFound, kInvalidInput (not this format).
-  virtual Status import(const std::string& path, const ImportOptions& options, Profile& profile,
-                        DropReport* drops) const = 0;
+  virtual Status import(const std::string& path, const ProfileImportOptions& options,
+                        Profile& profile, DropReport* drops) const = 0;
 };
 
 // All importers in the order of --help; they live as long as the program.
@@ -41,6 +41,6 @@ StatusOr<const Importer*> find_importer(std::string_view name);
 // Reads `paths` with the named importer; "dfsim" reads our own files. Error: an importer's own, or
 // kInvalidInput when no usable row is left.
 StatusOr<Profile> import_profiles(std::string_view format, std::span<const std::string> paths,
-                                  const ImportOptions& options, DropReport* drops);
+                                  const ProfileImportOptions& options, DropReport* drops);
 
 }  // namespace dfsim

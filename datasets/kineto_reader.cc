@@ -293,11 +293,11 @@ class KinetoImporter : public Importer {
   std::string_view description() const override {
     return "PyTorch profiler JSON (record_shapes=True)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
-Status KinetoImporter::import(const std::string& path, const ImportOptions& options,
+Status KinetoImporter::import(const std::string& path, const ProfileImportOptions& options,
                               Profile& profile, DropReport* drops) const {
   DFSIM_ASSIGN_OR_RETURN(TraceEvents events, TraceEvents::open(path));
   Trace trace;

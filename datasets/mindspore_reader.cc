@@ -253,7 +253,7 @@ class MindsporeImporter : public Importer {
   std::string_view description() const override {
     return "MindSpore profiler on Ascend (folder, or folders of networks)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override {
     DFSIM_ASSIGN_OR_RETURN(const std::vector<MindsporeRun> runs, find_mindspore_runs(path));
     for (const MindsporeRun& run : runs) {

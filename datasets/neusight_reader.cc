@@ -100,7 +100,7 @@ class NeusightImporter : public Importer {
   std::string_view description() const override {
     return "NeuSight operator CSV (fp32 GPU ops, launch-inclusive)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
@@ -156,8 +156,8 @@ void describe(const OpInfo& op, const std::array<int64_t, kColumns>& d, Profile&
 }
 
 // Reads one record; gives what is wrong with it, or "".
-std::string read_record(const TableReader& table, const ImportOptions& options, RowSink& sink,
-                        ProfileRow* row, double* latency_ms) {
+std::string read_record(const TableReader& table, const ProfileImportOptions& options,
+                        RowSink& sink, ProfileRow* row, double* latency_ms) {
   const OpInfo* const op = find_op(table.cell(kOp));
   if (op == nullptr) {
     return fmt::format("unknown op '{}'", printable(table.cell(kOp)));
@@ -188,7 +188,7 @@ std::string read_record(const TableReader& table, const ImportOptions& options, 
   return "";
 }
 
-Status NeusightImporter::import(const std::string& path, const ImportOptions& options,
+Status NeusightImporter::import(const std::string& path, const ProfileImportOptions& options,
                                 Profile& profile, DropReport* drops) const {
   constexpr std::array<int, 8> kRequired = {kOp, kDevice, kLatency, kB, kM, kN, kK, kH};
   DFSIM_ASSIGN_OR_RETURN(TableReader table, TableReader::open(path, kNames, kRequired));

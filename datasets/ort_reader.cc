@@ -207,7 +207,7 @@ class OrtImporter : public Importer {
   std::string_view description() const override {
     return "ONNX Runtime profile JSON (enable_profiling)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
@@ -216,8 +216,8 @@ std::string network_of(const std::string& path) {
   return file.substr(0, file.find('.'));
 }
 
-Status OrtImporter::import(const std::string& path, const ImportOptions& options, Profile& profile,
-                           DropReport* drops) const {
+Status OrtImporter::import(const std::string& path, const ProfileImportOptions& options,
+                           Profile& profile, DropReport* drops) const {
   DFSIM_ASSIGN_OR_RETURN(TraceEvents events, TraceEvents::open(path));
   Trace trace;
   DFSIM_RETURN_IF_ERROR(

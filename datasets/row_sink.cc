@@ -45,7 +45,7 @@ void RowSink::drop(int64_t line, DropReason reason, std::string message) {
   drops_->add(file_, line, reason, std::move(message));
 }
 
-void set_origin(Profile& profile, const ImportOptions& options, std::string_view device,
+void set_origin(Profile& profile, const ProfileImportOptions& options, std::string_view device,
                 std::string_view runtime, std::string_view version, ProfileRow* row) {
   const auto pick = [&profile](const std::string& chosen, std::string_view own) {
     return profile.intern(chosen.empty() ? own : std::string_view(chosen));

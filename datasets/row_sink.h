@@ -38,7 +38,7 @@ class RowSink {
 };
 
 // Fills what the options override, and else the importer's own knowledge.
-void set_origin(Profile& profile, const ImportOptions& options, std::string_view device,
+void set_origin(Profile& profile, const ProfileImportOptions& options, std::string_view device,
                 std::string_view runtime, std::string_view version, ProfileRow* row);
 
 }  // namespace dfsim

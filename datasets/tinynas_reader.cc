@@ -28,7 +28,7 @@ class TinynasImporter : public Importer {
   std::string_view description() const override {
     return "TinyNAS V100 convolution times (TensorRT, fp32, fp16, int8)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
@@ -105,7 +105,7 @@ void describe(const ConvLine& line, DType dtype, Profile& profile, ProfileRow* r
   row->attributes = profile.intern(attributes);
 }
 
-Status TinynasImporter::import(const std::string& path, const ImportOptions& options,
+Status TinynasImporter::import(const std::string& path, const ProfileImportOptions& options,
                                Profile& profile, DropReport* drops) const {
   DFSIM_ASSIGN_OR_RETURN(LineReader lines, LineReader::open(path));
   RowSink sink(profile, drops, path);

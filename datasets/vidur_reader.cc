@@ -178,7 +178,7 @@ class VidurImporter : public Importer {
   std::string_view description() const override {
     return "Vidur mlp.csv and network tables (fp16 transformer layers, kernel-only)";
   }
-  Status import(const std::string& path, const ImportOptions& options, Profile& profile,
+  Status import(const std::string& path, const ProfileImportOptions& options, Profile& profile,
                 DropReport* drops) const override;
 };
 
@@ -278,7 +278,7 @@ Status read_network(const FileContext& file) {
   }
 }
 
-Status VidurImporter::import(const std::string& path, const ImportOptions& options,
+Status VidurImporter::import(const std::string& path, const ProfileImportOptions& options,
                              Profile& profile, DropReport* drops) const {
   DFSIM_ASSIGN_OR_RETURN(TableReader table, TableReader::open(path, kNames, {}));
   RowSink sink(profile, drops, path);

@@ -15,8 +15,8 @@ constexpr std::string_view kInfo =
     R"("output_0":{"format":"DefaultFormat","data_type":"NUMBER_TYPE_INT32","shape":""}})";
 
 // A run of one op, whose op_info cell is `info` as it stands in the file.
-Profile one_op(std::string_view header, std::string_view info, const ImportOptions& options = {},
-               std::string_view folder = "net_bs4") {
+Profile one_op(std::string_view header, std::string_view info,
+               const ProfileImportOptions& options = {}, std::string_view folder = "net_bs4") {
   const ScratchFolder scratch;
   const std::string base(folder);
   scratch.write(base + "/framework_raw_0.csv",
@@ -94,7 +94,7 @@ TEST_CASE("op_info is read however the file quotes it, with a header or without"
 }
 
 TEST_CASE("options override what folders say") {
-  ImportOptions options;
+  ProfileImportOptions options;
   options.device = "Ascend 910B";
   options.network = "bert";
   options.batch = 7;

@@ -8,7 +8,7 @@ namespace dfsim {
 namespace {
 
 Profile import_text(std::string_view format, std::string_view name, std::string_view content,
-                    DropReport* drops, const ImportOptions& options = {}) {
+                    DropReport* drops, const ProfileImportOptions& options = {}) {
   const ScratchFolder folder;
   const std::string path = folder.write(name, content);
   auto profile = import_profiles(format, std::span(&path, 1), options, drops);

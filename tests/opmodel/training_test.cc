@@ -256,6 +256,35 @@ TEST_CASE("a host that slows down while it measures is found and taken off") {
   CHECK(part.held_out.mape < 0.05);
 }
 
+TEST_CASE("a profile of several devices keeps them apart; a class that is missing is bound-only") {
+  const TempFolder folder;
+  Profile profile = toy_profile(400, 17);
+  Rng rng(18);
+  for (int i = 0; i < 400; ++i) {  // a device of half the speed
+    const auto m = static_cast<int64_t>(64 + rng.below(2000));
+    const auto n = static_cast<int64_t>(64 + rng.below(2000));
+    ProfileRow row =
+        make_row(profile, "MatMul", OpClass::kMatMul, {f32({m, 512}), f32({512, n})}, {f32({m, n})},
+                 2 * toy_gemm_us(static_cast<double>(m), static_cast<double>(n), 512));
+    row.device = profile.intern("Slow GPU");
+    profile.add(row);
+  }
+  const TrainReport report = train(profile, folder / "both");
+  REQUIRE(report.manifest.devices.size() == 2);
+  const auto model = TrainedModel::load(folder / "both");
+  REQUIRE(model.ok());
+  OpDescriptor unknown = gemm_op(8, 8, 8);
+  unknown.op_type = "Resize";
+  unknown.op_class = OpClass::kDataMovement;
+  const std::vector<OpDescriptor> ops = {gemm_op(900, 901, 512), unknown};
+  for (const auto& [name, factor] : {std::pair{kToyDevice, 1}, std::pair{"Slow GPU", 2}}) {
+    std::vector<OpCost> costs(2);
+    REQUIRE((*model)->predict(ops, *(*model)->manifest().find_device(name), costs).ok());
+    CHECK(costs[0].time_ns == Approx(factor * 1000 * toy_gemm_us(900, 901, 512)).epsilon(0.2));
+    CHECK(costs[1].source == CostSource::kBoundOnly);
+  }
+}
+
 TEST_CASE("networks are summed with their counts") {
   const TempFolder folder;
   train(toy_profile(500, 21), folder / "toy");
