@@ -21,7 +21,7 @@ struct PredictOptions {
   ModelOptions model;
   std::string hardware;
   std::string runtime;
-  std::string policy = "best-single-device";
+  std::string policy = "first-device";
   std::string cost_model;
   bool ops = false;
   bool json = false;
@@ -118,7 +118,7 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--policy", options->policy,
                    "Which scheduling policy places the operators on the devices (see dfsim compare "
-                   "--help); default: best-single-device")
+                   "--help); default: first-device")
       ->option_text("NAME");
   command
       ->add_option("--cost-model", options->cost_model,

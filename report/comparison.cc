@@ -127,6 +127,22 @@ Status check_memory(const ProblemInstance& instance) {
   return ok_status();
 }
 
+std::vector<std::string> bound_only_devices(const ProblemInstance& instance) {
+  std::vector<std::string> names;
+  for (size_t d = 0; d < instance.platform.devices.size() && !instance.cost_model.empty(); ++d) {
+    bool bound_only = true;
+    for (uint32_t row = 0; row < instance.costs.rows() && bound_only; ++row) {
+      const OpCost& cost = instance.costs.at(row, DeviceId(d));
+      bound_only = cost.time_ns < 0 || cost.source == CostSource::kBoundOnly ||
+                   cost.source == CostSource::kGiven;
+    }
+    if (bound_only) {
+      names.push_back(instance.platform.devices[d].name);
+    }
+  }
+  return names.size() < instance.platform.devices.size() ? names : std::vector<std::string>();
+}
+
 // Where the times of the best run come from.
 std::vector<std::pair<std::string, size_t>> cost_sources(const ProblemInstance& instance,
                                                          const Comparison& comparison) {
@@ -235,6 +251,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   }
   derive(comparison);
   comparison.cost_sources = cost_sources(instance, comparison);
+  comparison.bound_only_devices = bound_only_devices(instance);
   return comparison;
 }
 

@@ -40,6 +40,8 @@ struct Comparison {
   std::string cost_model;  // "" = times are given by the graph's file
   // How many tasks of the best run have a time of which source; only with a cost model.
   std::vector<std::pair<std::string, size_t>> cost_sources;
+  // Devices with lower bounds only, where others have better times: policies are drawn to them.
+  std::vector<std::string> bound_only_devices;
   TimeNs lower_bound_ns = 0;
   TimeNs critical_path_ns = 0;
   TimeNs single_device_ns = 0;

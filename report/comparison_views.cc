@@ -96,6 +96,7 @@ Json comparison_object(const Comparison& comparison) {
     for (const auto& [source, tasks] : comparison.cost_sources) {
       sources[source] = tasks;
     }
+    json["bound_only_devices"] = comparison.bound_only_devices;
   }
   json["lower_bound_ms"] = ms(comparison.lower_bound_ns);
   json["critical_path_ms"] = ms(comparison.critical_path_ns);
@@ -192,6 +193,13 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                        : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
   }
   out += table.render();
+  if (!comparison.bound_only_devices.empty()) {
+    out += fmt::format(
+        "\nwithout a trained model: {}. These times are lower bounds, beside which the others' "
+        "look\n"
+        "slow: policies are drawn there. --cost-model sol compares like with like.\n",
+        printable(join(comparison.bound_only_devices, ", "), 60));
+  }
   if (!overflows.empty()) {
     out += "\nmore memory than there is (--memory fail, wait or spill enforces it):\n" + overflows;
   }

@@ -13,6 +13,7 @@ using OnlinePtr = std::unique_ptr<OnlineScheduler>;
 
 StaticPtr make_anneal(const PolicyOptions& options);
 StaticPtr make_best_single_device(const PolicyOptions& options);
+StaticPtr make_first_device(const PolicyOptions& options);
 StaticPtr make_cpop(const PolicyOptions& options);
 StaticPtr make_dls(const PolicyOptions& options);
 StaticPtr make_donfl(const PolicyOptions& options);

@@ -54,6 +54,8 @@ const std::vector<PolicyInfo>& builtin_policies() {
       offline("etf", "earliest starting task first",
               "Hwang, Chow, Anger, Lee 1989, doi:10.1137/0218016", make_etf),
       online("fcfs", "first come, first served, whenever a device is idle", "", make_fcfs),
+      offline("first-device", "everything on the platform's first device, as frameworks do", "",
+              make_first_device),
       offline("heft", "upward rank, earliest finish, into gaps", kTopcuoglu, make_heft),
       offline("hlfet", "static level, earliest finish",
               "Adam, Chandy, Dickson 1974, doi:10.1145/361604.361619", make_hlfet),
