@@ -242,7 +242,8 @@ class Training {
   // Only eager ops timed one after the other show a slowing host.
   Status remove_drifts() {
     for (Job& job : jobs_) {
-      if (!options_.keep_drift && job.part.timing == TimingKind::kLaunchInclusive && job.part.kind != kAnyKind) {
+      if (!options_.keep_drift && job.part.timing == TimingKind::kLaunchInclusive &&
+          job.part.kind != kAnyKind) {
         DFSIM_ASSIGN_OR_RETURN(const auto drifts,
                                remove_drift(job.part, job.samples, options_.seed, &data_));
         for (const DriftReport& drift : drifts) {
