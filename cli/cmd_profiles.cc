@@ -14,6 +14,8 @@
 #include "datasets/importer.h"
 #include "datasets/profile_io.h"
 #include "datasets/profile_stats.h"
+#include "graphs/onnx/importer.h"
+#include "opmodel/profile_model.h"
 #include "opmodel/row_bounds.h"
 
 namespace dfsim::cli {
@@ -25,6 +27,7 @@ struct ProfilesOptions {
   std::vector<std::string> files;
   std::string format = "dfsim";
   std::string output = "-";
+  std::string model;   // import: the optimised model that was profiled
   std::string device;  // check: the only one that may be there
   ProfileImportOptions origin;
   bool json = false;
@@ -74,18 +77,34 @@ std::vector<std::string> devices_of(const Profile& profile) {
 
 Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
   DropReport drops;
-  DFSIM_ASSIGN_OR_RETURN(const Profile profile,
+  DFSIM_ASSIGN_OR_RETURN(Profile profile,
                          import_profiles(options.format, options.files, options.origin, &drops));
+  size_t completed = 0;
+  if (!options.model.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_onnx(options.model, ImportOptions{}));
+    completed = complete_from_graph(model.graph, &profile);
+    if (completed == 0) {
+      return invalid_input(
+          fmt::format("{}: none of its nodes has the name and type of an op of the profile; give "
+                      "the model that "
+                      "ran, as the runtime wrote it (optimized_model_filepath)",
+                      options.model));
+    }
+  }
   DFSIM_RETURN_IF_ERROR(write_profile(profile, options.output));
   const Json json = {{"rows", profile.size()},
+                     {"rows_completed", completed},
                      {"devices", devices_of(profile)},
                      {"output", options.output},
                      {"left_out", drops_json(drops)}};
   const std::string text =
-      options.json
-          ? dump(json)
-          : fmt::format("{} rows of {} written to {}\n{}", profile.size(),
-                        join(devices_of(profile), ", "), options.output, drops_text(drops));
+      options.json ? dump(json)
+                   : fmt::format("{} rows of {} written to {}\n{}{}", profile.size(),
+                                 join(devices_of(profile), ", "), options.output,
+                                 completed == 0 ? ""
+                                                : fmt::format("{} of them completed from {}\n",
+                                                              completed, options.model),
+                                 drops_text(drops));
   // With the profile itself on stdout, what is said about it goes to stderr.
   if (options.output == "-") {
     fmt::print(stderr, "{}", global.quiet ? "" : text);
@@ -297,6 +316,11 @@ void register_profiles(Registrar& registrar) {
                                  "Convert other tools' measurements into a profile");
   add_origin_options(import, import_options.get());
   import->get_option("--format")->required()->default_str("");
+  import
+      ->add_option("--optimized-model", import_options->model,
+                   "ONNX model as the runtime ran it: gives attributes, left-out operands and "
+                   "missing shapes to the ops it names")
+      ->option_text("FILE");
   import
       ->add_option("-o,--output", import_options->output,
                    "Profile to write: .csv, .jsonl, each also with .gz; - is stdout")
