@@ -73,7 +73,9 @@ struct LineReader::State {
 
   // Makes room and reads one more chunk behind the unread part.
   Status fill() {
-    std::memmove(buffer.data(), buffer.data() + begin, end - begin);
+    if (begin < end) {  // there is no buffer at first
+      std::memmove(buffer.data(), buffer.data() + begin, end - begin);
+    }
     end -= begin;
     begin = 0;
     if (buffer.size() < end + kChunkBytes) {
