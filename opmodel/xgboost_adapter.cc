@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "opmodel/ubjson.h"
 
 namespace dfsim {
 
@@ -173,6 +174,13 @@ StatusOr<int> Booster::rounds() const {
 }
 
 StatusOr<Booster> Booster::read(std::string_view bytes, std::string_view place) {
+  // XGBoost's reader believes every length it reads; only what is whole may reach it.
+  UbjsonReader reader(bytes);
+  if (!reader.skip() || reader.position() != bytes.size()) {
+    return invalid_input(
+        fmt::format("{}: broken at byte {}; expected a model in UBJ format, so train it again",
+                    place, reader.position()));
+  }
   silence();
   BoosterHandle handle = nullptr;
   if (XGBoosterCreate(nullptr, 0, &handle) != 0) {
@@ -227,10 +235,15 @@ StatusOr<double> Booster::evaluate(int round, const TrainingMatrix& matrix) {
   return value;
 }
 
-StatusOr<Booster> Booster::first_rounds(int rounds) const {
+StatusOr<Booster> Booster::first_rounds(int count) const {
+  DFSIM_ASSIGN_OR_RETURN(const int trained, rounds());
+  if (count < 1 || count > trained) {  // XGBoost would leak the slice that it refuses
+    return invalid_input(
+        fmt::format("the first {} rounds are asked for; the model has {}", count, trained));
+  }
   BoosterHandle handle = nullptr;
-  if (XGBoosterSlice(handle_.get(), 0, rounds, 1, &handle) != 0) {
-    return library_error(fmt::format("keep the first {} rounds", rounds));
+  if (XGBoosterSlice(handle_.get(), 0, count, 1, &handle) != 0) {
+    return library_error(fmt::format("keep the first {} rounds", count));
   }
   Booster booster(handle);
   DFSIM_RETURN_IF_ERROR(booster.read_columns());

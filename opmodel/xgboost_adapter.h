@@ -80,7 +80,7 @@ class Booster {
   // The evaluation metric of the parameters on `matrix` after `round`.
   StatusOr<double> evaluate(int round, const TrainingMatrix& matrix);
   // The first `rounds` rounds as a model of its own. 1 <= rounds <= rounds trained.
-  StatusOr<Booster> first_rounds(int rounds) const;
+  StatusOr<Booster> first_rounds(int count) const;
 
   // The model as UBJ bytes: equal models give equal bytes.
   StatusOr<std::string> save() const;
