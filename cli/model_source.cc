@@ -59,6 +59,17 @@ void ModelOptions::add_to(CLI::App* command) {
       ->option_text("NAME=N,N,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--trip-count", trip_counts,
+                   "How often the Loop of that name runs, where the model does not say; repeatable")
+      ->option_text("NAME=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--branch", branch,
+                   "Branch of Ifs whose condition is not known; default: the larger one")
+      ->option_text("then|else")
+      ->check(CLI::IsMember({"then", "else"}));
   command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
 }
 
@@ -81,6 +92,18 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
       extents.push_back(extent);
     }
     options.input_shapes[assignment.first] = std::move(extents);
+  }
+  for (const std::string& text : trip_counts) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--trip-count", "NAME=N"));
+    DFSIM_ASSIGN_OR_RETURN(const int64_t trips, parse_extent(assignment.second, "--trip-count"));
+    if (trips < 0) {
+      return invalid_input(fmt::format("--trip-count: {} is given for '{}'; expected 0 or more",
+                                       trips, printable(assignment.first)));
+    }
+    options.trip_counts[assignment.first] = trips;
+  }
+  if (!branch.empty()) {
+    options.branch = branch == "then";
   }
   return options;
 }

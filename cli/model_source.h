@@ -19,9 +19,12 @@ struct ModelOptions {
   int64_t batch = 0;                      // 0 = not given
   std::vector<std::string> dims;          // NAME=N
   std::vector<std::string> input_shapes;  // NAME=1,3,224,224
+  std::vector<std::string> trip_counts;   // LOOP=N
+  std::string branch;                     // then, else or empty
   bool strict = false;                    // unresolved ops are an error
 
-  // Adds the positional MODEL and --batch, --dim, --input-shape, --strict.
+  // Adds the positional MODEL and --batch, --dim, --input-shape, --trip-count, --branch,
+  // --strict.
   void add_to(CLI::App* command);
   StatusOr<ImportOptions> import_options() const;
 };

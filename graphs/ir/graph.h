@@ -34,6 +34,9 @@ struct Tensor {
   bool is_output = false;  // returned to the caller
   // The extents are an upper bound: the real ones depend on data (NonZero, NMS...).
   bool data_dependent = false;
+  // A list of tensors: `shape` is that of each element, `sequence_length` how many (-1 = unknown).
+  bool is_sequence = false;
+  int64_t sequence_length = -1;
   Shape shape;
   OpId producer;  // none for inputs, weights and initial constants
   // Weights with the same key are the same bytes seen through another layout (a tied embedding and
@@ -41,7 +44,10 @@ struct Tensor {
   uint32_t storage_key = 0;
 
   // Bytes of the elements; only when the shape is static.
-  Count bytes() const { return dtype_bytes(dtype, shape.elements()); }
+  Count bytes() const {
+    const Count one = dtype_bytes(dtype, shape.elements());
+    return is_sequence && sequence_length >= 0 ? one * Count(sequence_length) : one;
+  }
 };
 
 struct Op {

@@ -113,6 +113,7 @@ Status GraphReader::add_inputs(const onnx::GraphProto& graph) {
     }
     builder_.tensor(id).dtype = type->dtype;
     builder_.tensor(id).shape = type->shape;
+    builder_.tensor(id).is_sequence = type->is_sequence;
     builder_.mark_input(id);
   }
   return ok_status();

@@ -204,6 +204,14 @@ std::optional<ConstValue> read_value(const onnx::TensorProto& tensor) {
 
 StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* builder) {
   DeclaredType declared;
+  if (type.has_optional_type()) {
+    return read_type(type.optional_type().elem_type(), builder);
+  }
+  if (type.has_sequence_type()) {
+    DFSIM_ASSIGN_OR_RETURN(declared, read_type(type.sequence_type().elem_type(), builder));
+    declared.is_sequence = true;
+    return declared;
+  }
   if (!type.has_tensor_type()) {
     return declared;
   }

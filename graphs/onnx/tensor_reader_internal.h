@@ -20,10 +20,12 @@ StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
 std::optional<ConstValue> read_value(const onnx::TensorProto& tensor);
 
 // Element type and shape of a declared value; symbolic dims become symbols of the builder.
-// Sequences, maps and sparse tensors give unknown dtype and rank.
+// Of sequences and optionals the element is read. Maps and sparse tensors give unknown dtype and
+// rank.
 struct DeclaredType {
   DType dtype = DType::kUnknown;
   Shape shape;
+  bool is_sequence = false;
 };
 StatusOr<DeclaredType> read_type(const onnx::TypeProto& type, GraphBuilder* builder);
 

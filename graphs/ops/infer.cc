@@ -80,7 +80,7 @@ Status infer_op(GraphBuilder& builder, OpId id, const InferOptions& options,
                 std::vector<UnresolvedOp>* unresolved) {
   Op& op = builder.op(id);
   const OpDef* def = find_op_def(op.domain, op.op_type);
-  InferContext context(builder, id);
+  InferContext context(builder, id, options);
   std::string fallback_reason;
   if (def != nullptr) {
     op.op_class = def->op_class;

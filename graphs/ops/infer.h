@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,18 @@ struct UnresolvedOp {
 struct InferOptions {
   // Asked for ops whose outputs are still unknown, with a rule of ours or without; sets dtypes and
   // shapes on the builder where it can and returns "" or why it could not. May be empty.
-  std::function<std::string(GraphBuilder& builder, OpId op, bool has_rule)> fallback;
+  std::function<std::string(GraphBuilder& builder, OpId op, bool has_rule)> fallback = {};
+  // Trip counts of loops by op name, and the branch of Ifs whose condition is not known (true =
+  // then); where neither is given the larger branch counts, and one trip.
+  std::map<std::string, int64_t> trip_counts = {};
+  std::optional<bool> branch = {};
+  // Receive the names of loops of which one trip is assumed, and of Ifs whose larger branch counts.
+  // May be null.
+  std::vector<std::string>* open_loops = nullptr;
+  std::vector<std::string>* open_ifs = nullptr;
+  // Told of ops inside a subgraph of `outer` that stay unresolved. May be empty.
+  std::function<void(const Op& outer, const Op& op, const std::string& reason)>
+      on_unresolved_in_body = {};
 };
 
 // Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where

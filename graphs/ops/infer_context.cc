@@ -62,6 +62,15 @@ void InferContext::set_output(size_t i, DType dtype, Shape shape) {
   }
 }
 
+void InferContext::set_sequence(size_t i, DType dtype, Shape element, int64_t length) {
+  if (has_output(i)) {
+    set_output(i, dtype, std::move(element));
+    Tensor& tensor = builder_.tensor(op().outputs[i]);
+    tensor.is_sequence = true;
+    tensor.sequence_length = length;
+  }
+}
+
 void InferContext::set_value(size_t i, ConstValue value) {
   if (!has_output(i)) {
     return;
@@ -129,6 +138,10 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict) {
 }
 
 Status infer_same_as_first(InferContext& context) {
+  if (context.is_sequence(0)) {
+    context.set_sequence(0, context.dtype(0), context.shape(0), context.sequence_length(0));
+    return ok_status();
+  }
   context.set_output(0, context.dtype(0), context.shape(0));
   return ok_status();
 }

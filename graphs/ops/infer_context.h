@@ -10,9 +10,15 @@
 
 namespace dfsim {
 
+struct InferOptions;
+
 class InferContext {
  public:
-  InferContext(GraphBuilder& builder, OpId op) : builder_(builder), op_(op) {}
+  // `options` must outlive the context.
+  InferContext(GraphBuilder& builder, OpId op, const InferOptions& options)
+      : builder_(builder), op_(op), options_(options) {}
+
+  const InferOptions& options() const { return options_; }
 
   const Op& op() const { return builder_.op(op_); }
   int version() const { return op().version; }
@@ -25,6 +31,15 @@ class InferContext {
   // Unknown rank or dtype for a missing input.
   const Shape& shape(size_t input) const;
   DType dtype(size_t input) const;
+  // Only for inputs that are there.
+  const Tensor& input_tensor(size_t input) const { return builder_.tensor(op().inputs[input]); }
+  bool is_sequence(size_t input) const {
+    return has_input(input) && input_tensor(input).is_sequence;
+  }
+  // -1 when it is not known.
+  int64_t sequence_length(size_t input) const {
+    return is_sequence(input) ? input_tensor(input).sequence_length : -1;
+  }
   // The known value of an input, or nullptr.
   const ConstValue* value(size_t input) const;
   // The value of an integer input as a list, or nullopt.
@@ -37,6 +52,12 @@ class InferContext {
 
   // Outputs that nobody asked for are skipped silently.
   void set_output(size_t i, DType dtype, Shape shape);
+  // A list of `length` tensors (-1 = unknown) of that dtype and shape.
+  void set_sequence(size_t i, DType dtype, Shape element, int64_t length);
+  // For what inference finds out about the op itself: subgraphs with shapes, trip counts.
+  void set_attribute(std::string name, AttrValue value) {
+    builder_.op(op_).attributes.set(std::move(name), std::move(value));
+  }
   // Also sets dtype and shape from the value.
   void set_value(size_t i, ConstValue value);
   void mark_data_dependent(size_t i);
@@ -53,6 +74,7 @@ class InferContext {
  private:
   GraphBuilder& builder_;
   OpId op_;
+  const InferOptions& options_;
 };
 
 // Multidirectional broadcasting of numpy; unknown rank when an operand's is unknown. A symbol meets

@@ -58,6 +58,8 @@ std::span<const OpDef> constant_op_defs();
 std::span<const OpDef> quantize_op_defs();
 std::span<const OpDef> selection_op_defs();
 std::span<const OpDef> attention_op_defs();
+std::span<const OpDef> control_flow_op_defs();
+std::span<const OpDef> sequence_op_defs();
 std::span<const OpDef> vision_op_defs();
 std::span<const OpDef> signal_op_defs();
 std::span<const OpDef> training_op_defs();

@@ -76,9 +76,24 @@ void WorkContext::set_no_traffic() {
   written_ = Count();
 }
 
+void WorkContext::set_body(const BodyWork& body, int64_t times) {
+  const Count trips(times);
+  set_no_traffic();
+  macs_ = body.macs * trips;
+  flops_ = body.flops * trips;
+  if (!read_.empty()) {
+    read_[0] = body.bytes_read * trips;
+  }
+  written_ = body.bytes_written * trips;
+  body_weights_ = body.weight_bytes * trips;
+  work_.dtype = body.dtype;
+  work_.matrix = body.matrix;
+}
+
 StatusOr<OpWork> WorkContext::finish() const {
+  DFSIM_RETURN_IF_ERROR(error_);
   Count read;
-  Count weights;
+  Count weights = body_weights_;
   for (size_t i = 0; i < read_.size(); ++i) {
     read += read_[i];
     if (has_input(i) && input(i).role == TensorRole::kWeight) {

@@ -13,6 +13,13 @@ namespace dfsim {
 
 struct OpDef;
 
+// The work of a whole subgraph, whose sums may overflow.
+struct BodyWork {
+  Count macs, flops, bytes_read, bytes_written, weight_bytes;
+  DType dtype = DType::kUnknown;
+  bool matrix = false;
+};
+
 // Starts with bytes of all distinct inputs and of all outputs, arithmetic dtype of the first
 // floating input (else of the first input), and no MACs or FLOPs; the rule refines it.
 class WorkContext {
@@ -42,7 +49,12 @@ class WorkContext {
   void set_matrix() { work_.matrix = true; }
   void set_dtype(DType dtype) { work_.dtype = dtype; }
 
-  // Error: some count does not fit in 63 bits.
+  // Replaces everything by `body`, `times` over.
+  void set_body(const BodyWork& body, int64_t times);
+  // finish() will return this instead.
+  void set_error(Status error) { error_ = std::move(error); }
+
+  // Error: some count does not fit in 63 bits, or what set_error() was given.
   StatusOr<OpWork> finish() const;
 
  private:
@@ -57,6 +69,8 @@ class WorkContext {
   Count flops_;
   std::vector<Count> read_;  // per input slot
   Count written_;
+  Count body_weights_;
+  Status error_;
   std::unordered_set<TensorId> seen_;  // of ops with many inputs
 };
 
