@@ -351,7 +351,7 @@ constexpr OpClass kC = OpClass::kControlFlow;
 constexpr OpDef kOps[] = {
     {"If", kC, infer_if, work_if},
     {"Loop", kC, infer_loop, work_loop, nullptr, 0, 0},
-    {"Scan", kC, infer_scan, work_loop},
+    {"Scan", kC, infer_scan, work_loop, nullptr, 0, 0},  // opset 8 may leave the lengths out
 };
 
 }  // namespace

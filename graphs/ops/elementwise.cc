@@ -141,7 +141,7 @@ constexpr OpDef kOps[] = {
     {"Asinh", kE, infer_same_as_first, work_per_element, nullptr, 1},
     {"Acosh", kE, infer_same_as_first, work_per_element, nullptr, 1},
     {"Atanh", kE, infer_same_as_first, work_per_element, nullptr, 1},
-    {"Relu", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {"Relu", kE, infer_same_as_first, work_per_element, fold_relu, 1},
     {"LeakyRelu", kE, infer_same_as_first, work_per_element, nullptr, 2},
     {"ThresholdedRelu", kE, infer_same_as_first, work_per_element, nullptr, 1},
     {"Clip", kE, infer_same_as_first, work_per_element, nullptr, 2},

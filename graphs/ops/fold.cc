@@ -100,6 +100,9 @@ bool add_overflows(int64_t a, int64_t b, int64_t* r) { return __builtin_add_over
 bool sub_overflows(int64_t a, int64_t b, int64_t* r) { return __builtin_sub_overflow(a, b, r); }
 bool mul_overflows(int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); }
 
+// As runtimes do: the smallest integer stays what it is.
+int64_t negated(int64_t a) { return static_cast<int64_t>(-static_cast<uint64_t>(a)); }
+
 }  // namespace
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
@@ -203,12 +206,17 @@ void fold_not(InferContext& context) {
       context, [](int64_t a) { return int64_t{a == 0}; }, [](double a) { return a; });
 }
 void fold_neg(InferContext& context) {
-  fold_unary(
-      context, [](int64_t a) { return -a; }, [](double a) { return -a; });
+  fold_unary(context, negated, [](double a) { return -a; });
 }
 void fold_abs(InferContext& context) {
   fold_unary(
-      context, [](int64_t a) { return std::abs(a); }, [](double a) { return std::abs(a); });
+      context, [](int64_t a) { return a < 0 ? negated(a) : a; },
+      [](double a) { return std::abs(a); });
+}
+void fold_relu(InferContext& context) {
+  fold_unary(
+      context, [](int64_t a) { return std::max<int64_t>(a, 0); },
+      [](double a) { return std::max(a, 0.0); });
 }
 void fold_floor(InferContext& context) {
   fold_unary(

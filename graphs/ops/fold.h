@@ -23,6 +23,7 @@ void fold_or(InferContext& context);
 void fold_not(InferContext& context);
 void fold_neg(InferContext& context);
 void fold_abs(InferContext& context);
+void fold_relu(InferContext& context);
 void fold_floor(InferContext& context);
 void fold_ceil(InferContext& context);
 void fold_sqrt(InferContext& context);

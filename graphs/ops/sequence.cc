@@ -84,10 +84,11 @@ Status infer_split_to_sequence(InferContext& context) {
     }
   } else if (const auto sizes = context.ints(1); sizes && !sizes->empty()) {
     const int64_t size = (*sizes)[0];
-    if (size <= 0) {
-      return context.error(fmt::format("a part has the size {}; expected 1 or more", size));
-    }
     const bool one_size = context.shape(1).rank() == 0;
+    if (size < (one_size ? 1 : 0)) {
+      return context.error(
+          fmt::format("a part has the size {}; expected {} or more", size, one_size ? 1 : 0));
+    }
     bool even = one_size ? extent.known() && extent.extent() % size == 0 : true;
     for (const int64_t other : *sizes) {
       even = even && other == size;
