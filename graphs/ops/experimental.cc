@@ -27,16 +27,18 @@ Status infer_crop(InferContext& context) {
     y[2] = Dim((*kept)[0]);
     y[3] = Dim((*kept)[1]);
   } else {
-    for (int side = 0; side < 2; ++side) {
-      const Dim extent = x[2 + side];
-      const Count left = Count((*border)[side == 0 ? 1 : 0]) + Count((*border)[side == 0 ? 3 : 2]);
+    constexpr size_t kFirstBorder[] = {1, 0};  // of the height: top; of the width: left
+    for (size_t side = 0; side < 2; ++side) {
+      const Dim extent = y[2 + side];
+      const Count cut =
+          Count((*border)[kFirstBorder[side]]) + Count((*border)[kFirstBorder[side] + 2]);
       if (!extent.known()) {
-        y[static_cast<size_t>(2 + side)] = Dim::unknown();
-      } else if (left.overflowed() || left.value() < 0 || left.value() > extent.extent()) {
-        return context.error("attribute 'border' cuts off more than there is");
-      } else {
-        y[static_cast<size_t>(2 + side)] = Dim(extent.extent() - left.value());
+        continue;
       }
+      if (cut.overflowed() || cut.value() < 0 || cut.value() > extent.extent()) {
+        return context.error("attribute 'border' cuts off more than there is");
+      }
+      y[2 + side] = Dim(extent.extent() - cut.value());
     }
   }
   context.set_output(0, context.dtype(0), Shape(std::move(y)));
