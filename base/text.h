@@ -26,6 +26,9 @@ std::string printable(std::string_view text, size_t max_chars = 80);
 // Splits at every `separator`; "" gives {""}.
 std::vector<std::string> split(std::string_view text, char separator);
 
+// A field of a CSV file, quoted as RFC 4180 asks when a separator, quote or line break is inside.
+std::string csv_field(const std::string& text);
+
 std::string to_lower(std::string_view text);
 
 }  // namespace dfsim

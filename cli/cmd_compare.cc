@@ -208,13 +208,7 @@ void add_input_options(CLI::App* command, Options& options) {
                    "Bytes per second of links, for task graphs with bytes but no rate; default: "
                    "1.25e8")
       ->option_text("X");
-  command->add_option("--batch", options.model.batch, "Size of a model's batch dimension")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--dim", options.model.dims,
-                   "Value of a model's named dynamic dimension; repeatable")
-      ->option_text("NAME=N");
+  options.model.add_dims_to(command);
   command
       ->add_option("--runtime", options.runtime,
                    "How the framework executes: a runtime file or the name of a built-in one; "

@@ -46,6 +46,11 @@ void ModelOptions::add_to(CLI::App* command) {
   command->add_option("MODEL", path, "An ONNX model; its weights are never read")
       ->required()
       ->option_text("FILE");
+  add_dims_to(command);
+  command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
+}
+
+void ModelOptions::add_dims_to(CLI::App* command) {
   command->add_option("--batch", batch, "Size of the batch dimension")
       ->option_text("N")
       ->check(CLI::PositiveNumber);
@@ -70,7 +75,6 @@ void ModelOptions::add_to(CLI::App* command) {
                    "Branch of Ifs whose condition is not known; default: the larger one")
       ->option_text("then|else")
       ->check(CLI::IsMember({"then", "else"}));
-  command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
 }
 
 StatusOr<ImportOptions> ModelOptions::import_options() const {

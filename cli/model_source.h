@@ -23,9 +23,11 @@ struct ModelOptions {
   std::string branch;                     // then, else or empty
   bool strict = false;                    // unresolved ops are an error
 
-  // Adds the positional MODEL and --batch, --dim, --input-shape, --trip-count, --branch,
-  // --strict.
+  // Adds the positional MODEL, --strict and what add_dims_to() adds.
   void add_to(CLI::App* command);
+  // --batch, --dim, --input-shape, --trip-count and --branch, for commands that take other graphs
+  // too.
+  void add_dims_to(CLI::App* command);
   StatusOr<ImportOptions> import_options() const;
 };
 

@@ -87,19 +87,8 @@ TimeNs lower_bound(const ProblemInstance& instance, const SchedulingProblem& pro
 // What a task needs at once: its weights, operands and scratch space.
 Bytes bytes_needed(const ProblemInstance& instance, TaskId task) {
   const ExecGraph& graph = instance.graph;
-  Bytes bytes = graph.resident_bytes(task) + graph.workspace_bytes(task);
-  if (instance.delays) {
-    return bytes;
-  }
-  DataId last;
-  for (const Edge& edge : graph.out_edges(task)) {
-    bytes += edge.data == last ? 0 : graph.edge_bytes(edge);
-    last = edge.data;
-  }
-  for (const uint32_t e : graph.in_edge_indices(task)) {
-    bytes += graph.edge_bytes(graph.edges()[e]);
-  }
-  return bytes;
+  return graph.resident_bytes(task) +
+         (instance.delays ? graph.workspace_bytes(task) : graph.working_set_bytes(task));
 }
 
 // No policy and no way to treat memory can run a task that alone is too large for every device.

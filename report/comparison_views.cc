@@ -109,18 +109,6 @@ Json comparison_object(const Comparison& comparison) {
   return json;
 }
 
-// A field of a CSV file, quoted when it has to be.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + '"';
-}
-
 }  // namespace
 
 std::string TimeFormat::text(TimeNs time_ns) const {
@@ -239,10 +227,10 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
       "utilisation,bytes_moved,peak_memory_bytes,schedule_time_ms,error\n";
   for (const Comparison& comparison : comparisons) {
     for (const PolicyOutcome& outcome : comparison.policies) {
-      out += fmt::format("{},{},{},", field(comparison.graph), field(comparison.hardware),
-                         field(outcome.name));
+      out += fmt::format("{},{},{},", csv_field(comparison.graph), csv_field(comparison.hardware),
+                         csv_field(outcome.name));
       if (!outcome.status.ok()) {
-        out += fmt::format(",,,,,,,,,,{}\n", field(outcome.status.message()));
+        out += fmt::format(",,,,,,,,,,{}\n", csv_field(outcome.status.message()));
         continue;
       }
       out += fmt::format("{},{},{},{},{},{},{},", ms(outcome.makespan_ns), outcome.ratio_to_best,

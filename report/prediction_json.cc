@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "report/prediction_views.h"
 
 namespace dfsim {
@@ -48,18 +49,6 @@ Json op_json(const PredictedOp& op) {
   }
   json["wait_us"] = std::move(waits);
   return json;
-}
-
-// Quoted as RFC 4180 asks when a separator, quote or line break is inside.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
 }
 
 }  // namespace

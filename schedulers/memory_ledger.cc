@@ -6,20 +6,6 @@
 
 namespace dfsim::policies {
 
-Bytes MemoryLedger::transient_bytes(TaskId task) const {
-  const ExecGraph& graph = view_.graph();
-  Bytes bytes = graph.workspace_bytes(task);
-  DataId last;
-  for (const Edge& edge : graph.out_edges(task)) {
-    bytes += edge.data == last ? 0 : graph.edge_bytes(edge);
-    last = edge.data;
-  }
-  for (const uint32_t e : graph.in_edge_indices(task)) {
-    bytes += graph.edge_bytes(graph.edges()[e]);
-  }
-  return bytes;
-}
-
 Status MemoryLedger::does_not_fit(TaskId task) const {
   std::vector<std::string> devices;
   for (size_t d = 0; d < view_.devices() && devices.size() < 8; ++d) {
@@ -33,7 +19,7 @@ Status MemoryLedger::does_not_fit(TaskId task) const {
       "task '{}' needs {} resident and {} while it runs, which fits on no device that can run it "
       "({}); use devices with more memory",
       printable(view_.graph().name(task)), format_bytes(view_.graph().resident_bytes(task)),
-      format_bytes(transient_bytes(task)), join(devices, ", ")));
+      format_bytes(view_.graph().working_set_bytes(task)), join(devices, ", ")));
 }
 
 }  // namespace dfsim::policies

@@ -17,16 +17,16 @@ class MemoryLedger {
 
   bool fits(TaskId task, size_t device) const {
     const Bytes capacity = view_.problem().platform.devices[device].memory_bytes;
-    return capacity == 0 || resident_[device] + view_.graph().resident_bytes(task) +
-                                    std::max(transient_[device], transient_bytes(task)) <=
-                                capacity;
+    return capacity == 0 ||
+           resident_[device] + view_.graph().resident_bytes(task) +
+                   std::max(transient_[device], view_.graph().working_set_bytes(task)) <=
+               capacity;
   }
   void place(TaskId task, size_t device) {
     resident_[device] += view_.graph().resident_bytes(task);
-    transient_[device] = std::max(transient_[device], transient_bytes(task));
+    transient_[device] = std::max(transient_[device], view_.graph().working_set_bytes(task));
   }
   Bytes used(size_t device) const { return resident_[device] + transient_[device]; }
-  Bytes transient_bytes(TaskId task) const;
   // kInvalidInput that says how much the task needs and how much is left where it can run.
   Status does_not_fit(TaskId task) const;
 

@@ -10,6 +10,25 @@
 
 namespace dfsim {
 
+Bytes ExecGraph::working_set_bytes(TaskId task) const {
+  Bytes bytes = workspace_bytes(task);
+  std::vector<DataId> written;
+  for (const Edge& edge : out_edges(task)) {  // by target, so that an output may come up anywhere
+    if (written.empty() || written.back() != edge.data) {
+      written.push_back(edge.data);
+    }
+  }
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  for (const DataId data : written) {
+    bytes += data_bytes(data);
+  }
+  for (const uint32_t e : in_edge_indices(task)) {
+    bytes += edge_bytes(edges_[e]);
+  }
+  return bytes;
+}
+
 std::string ExecGraph::name(TaskId task) const {
   if (!names_.empty() && !names_[task.index()].empty()) {
     return names_[task.index()];

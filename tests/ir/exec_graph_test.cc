@@ -130,5 +130,24 @@ TEST_CASE("ends that do not exist and negative bytes are refused") {
   }
 }
 
+TEST_CASE("a task touches its scratch space, its inputs, and each output once") {
+  ExecGraphBuilder builder;
+  const TaskId first = task(builder);
+  const TaskId middle = builder.add_task(ExecGraphBuilder::Task{0, 5000, 100, OpId(), ""});
+  builder.add_edge(builder.add_data(first, 7), middle);
+  const DataId large = builder.add_data(middle, 20);
+  const DataId small = builder.add_data(middle, 3);
+  for (int reader = 0; reader < 3; ++reader) {
+    const TaskId last = task(builder);
+    builder.add_edge(large, last);
+    builder.add_edge(small, last);
+  }
+  const auto graph = builder.build();
+  REQUIRE(graph.ok());
+  CHECK(graph->working_set_bytes(TaskId(0)) == 7);
+  CHECK(graph->working_set_bytes(TaskId(1)) == 100 + 7 + 20 + 3);
+  CHECK(graph->working_set_bytes(TaskId(2)) == 20 + 3);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -6,31 +6,10 @@
 #include "graphs/ops/infer.h"
 #include "graphs/passes/prune.h"
 #include "opmodel/sol.h"
+#include "tests/opmodel/graph_parts.h"
 
 namespace dfsim {
 namespace {
-
-TensorId tensor(GraphBuilder& builder, const std::string& name, TensorRole role, Shape shape,
-                DType dtype = DType::kFloat32) {
-  Tensor added;
-  added.name = name;
-  added.dtype = dtype;
-  added.role = role;
-  added.shape = std::move(shape);
-  return builder.add_tensor(std::move(added));
-}
-
-TensorId op(GraphBuilder& builder, const std::string& type, std::vector<TensorId> inputs,
-            const std::string& output) {
-  Op added;
-  added.name = output;
-  added.op_type = type;
-  added.version = 17;
-  added.inputs = std::move(inputs);
-  added.outputs = {builder.tensor_by_name(output)};
-  REQUIRE(builder.add_op(std::move(added)).ok());
-  return builder.find_tensor(output);
-}
 
 DeviceSpec device(const std::string& name, DeviceType type, double flops_per_s) {
   DeviceSpec spec;

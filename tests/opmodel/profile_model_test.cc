@@ -3,27 +3,19 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
+#include "tests/opmodel/graph_parts.h"
 #include "tests/opmodel/synthetic_profile.h"
 
 namespace dfsim {
 namespace {
 
-TensorId add_tensor(GraphBuilder& builder, const std::string& name, TensorRole role, Shape shape) {
-  Tensor tensor;
-  tensor.name = name;
-  tensor.dtype = DType::kFloat32;
-  tensor.role = role;
-  tensor.shape = std::move(shape);
-  return builder.add_tensor(std::move(tensor));
-}
-
 // conv1: a convolution of stride 2 and dilation 2, which its shapes alone do not tell; clip: a Clip
 // without a minimum.
 Graph model() {
   GraphBuilder builder;
-  const TensorId x = add_tensor(builder, "x", TensorRole::kActivation, {1, 4, 32, 32});
-  const TensorId w = add_tensor(builder, "w", TensorRole::kWeight, {8, 4, 3, 3});
-  const TensorId most = add_tensor(builder, "most", TensorRole::kWeight, Shape{});
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1, 4, 32, 32});
+  const TensorId w = tensor(builder, "w", TensorRole::kWeight, {8, 4, 3, 3});
+  const TensorId most = tensor(builder, "most", TensorRole::kWeight, Shape{});
   builder.mark_input(x);
   Op conv;
   conv.name = "conv1";

@@ -7,19 +7,11 @@
 #include "graphs/passes/prune.h"
 #include "opmodel/op_geometry.h"
 #include "opmodel/workload.h"
+#include "tests/opmodel/graph_parts.h"
 #include "tests/opmodel/synthetic_profile.h"
 
 namespace dfsim {
 namespace {
-
-TensorId add_tensor(GraphBuilder& builder, const std::string& name, TensorRole role, Shape shape) {
-  Tensor tensor;
-  tensor.name = name;
-  tensor.dtype = DType::kFloat32;
-  tensor.role = role;
-  tensor.shape = std::move(shape);
-  return builder.add_tensor(std::move(tensor));
-}
 
 // The descriptor of a graph's only op.
 OpDescriptor of_graph(const std::string& type, const std::vector<Shape>& activations,
@@ -31,12 +23,11 @@ OpDescriptor of_graph(const std::string& type, const std::vector<Shape>& activat
   op.attributes = attributes;
   for (size_t i = 0; i < activations.size(); ++i) {
     op.inputs.push_back(
-        add_tensor(builder, std::string(i + 1, 'x'), TensorRole::kActivation, activations[i]));
+        tensor(builder, std::string(i + 1, 'x'), TensorRole::kActivation, activations[i]));
     builder.mark_input(op.inputs.back());
   }
   for (size_t i = 0; i < weights.size(); ++i) {
-    op.inputs.push_back(
-        add_tensor(builder, std::string(i + 1, 'w'), TensorRole::kWeight, weights[i]));
+    op.inputs.push_back(tensor(builder, std::string(i + 1, 'w'), TensorRole::kWeight, weights[i]));
   }
   op.outputs = {builder.tensor_by_name("y")};
   REQUIRE(builder.add_op(std::move(op)).ok());
