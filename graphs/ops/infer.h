@@ -34,6 +34,9 @@ struct InferOptions {
   // Told of ops inside a subgraph of `outer` that stay unresolved. May be empty.
   std::function<void(const Op& outer, const Op& op, const std::string& reason)>
       on_unresolved_in_body = {};
+  // Down to this many levels of nesting a loop's body may be inferred again, with the state it has
+  // half-way; deeper ones once, so that nesting costs little more than its nodes.
+  int retried_levels = 3;
 };
 
 // Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where

@@ -110,6 +110,17 @@ StatusOr<int> InferContext::axis(int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+Shape common_shape(const Shape& a, const Shape& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) {
+    return Shape();
+  }
+  Dims dims = a.dims();
+  for (int i = 0; i < a.rank(); ++i) {
+    dims[static_cast<size_t>(i)] = a[i] == b[i] ? a[i] : Dim::unknown();
+  }
+  return Shape(std::move(dims));
+}
+
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict) {
   if (!a.has_rank() || !b.has_rank()) {
     return Shape();

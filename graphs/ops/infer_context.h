@@ -77,6 +77,9 @@ class InferContext {
   const InferOptions& options_;
 };
 
+// The shape that describes both: extents that differ are unknown, and so are ranks.
+Shape common_shape(const Shape& a, const Shape& b);
+
 // Multidirectional broadcasting of numpy; unknown rank when an operand's is unknown. A symbol meets
 // 1 as itself; different unknown dims give an unknown dim. Error text (or "") in `conflict`.
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict);

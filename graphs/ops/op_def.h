@@ -59,6 +59,7 @@ std::span<const OpDef> quantize_op_defs();
 std::span<const OpDef> selection_op_defs();
 std::span<const OpDef> attention_op_defs();
 std::span<const OpDef> control_flow_op_defs();
+std::span<const OpDef> loop_op_defs();
 std::span<const OpDef> sequence_op_defs();
 std::span<const OpDef> vision_op_defs();
 std::span<const OpDef> signal_op_defs();

@@ -13,15 +13,31 @@ using Key = std::pair<std::string_view, std::string_view>;
 const std::vector<const OpDef*>& sorted_defs() {
   static const std::vector<const OpDef*> kDefs = [] {
     std::vector<const OpDef*> defs;
-    for (const auto family :
-         {conv_op_defs(),         matmul_op_defs(),    norm_op_defs(),
-          elementwise_op_defs(),  reduce_op_defs(),    pool_op_defs(),
-          movement_op_defs(),     view_op_defs(),      gather_op_defs(),
-          rnn_op_defs(),          constant_op_defs(),  quantize_op_defs(),
-          selection_op_defs(),    attention_op_defs(), control_flow_op_defs(),
-          sequence_op_defs(),     vision_op_defs(),    signal_op_defs(),
-          training_op_defs(),     text_op_defs(),      ml_op_defs(),
-          experimental_op_defs(), contrib_op_defs(),   contrib_attention_op_defs()}) {
+    for (const auto family : {conv_op_defs(),
+                              matmul_op_defs(),
+                              norm_op_defs(),
+                              elementwise_op_defs(),
+                              reduce_op_defs(),
+                              pool_op_defs(),
+                              movement_op_defs(),
+                              view_op_defs(),
+                              gather_op_defs(),
+                              rnn_op_defs(),
+                              constant_op_defs(),
+                              quantize_op_defs(),
+                              selection_op_defs(),
+                              attention_op_defs(),
+                              control_flow_op_defs(),
+                              loop_op_defs(),
+                              sequence_op_defs(),
+                              vision_op_defs(),
+                              signal_op_defs(),
+                              training_op_defs(),
+                              text_op_defs(),
+                              ml_op_defs(),
+                              experimental_op_defs(),
+                              contrib_op_defs(),
+                              contrib_attention_op_defs()}) {
       for (const OpDef& def : family) {
         defs.push_back(&def);
       }

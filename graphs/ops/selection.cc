@@ -60,6 +60,61 @@ Status infer_non_max_suppression(InferContext& context) {
   return ok_status();
 }
 
+// The slices (or, without an axis, elements) whose condition holds; a condition shorter than the
+// axis leaves the rest out.
+Status infer_compress(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const std::optional<int64_t> given = context.attributes().get_int("axis");
+  if (!x.has_rank() || (!given && !x.is_static())) {
+    return ok_status();
+  }
+  Dims dims = {Dim(given ? 0 : x.elements().value())};
+  size_t axis = 0;
+  if (given) {
+    DFSIM_ASSIGN_OR_RETURN(const int checked, context.axis(*given, x.rank()));
+    axis = static_cast<size_t>(checked);
+    dims = x.dims();
+  }
+  Dim& extent = dims[axis];
+  if (const auto condition = context.ints(1)) {
+    const auto end = extent.known() && extent.extent() < static_cast<int64_t>(condition->size())
+                         ? condition->begin() + extent.extent()
+                         : condition->end();
+    extent = Dim(std::count_if(condition->begin(), end, [](int64_t value) { return value != 0; }));
+  } else {
+    const Shape& bound = context.shape(1);
+    if (bound.rank() == 1 && bound[0].known() && extent.known()) {
+      extent = Dim(std::min(extent.extent(), bound[0].extent()));
+    }
+    context.mark_data_dependent(0);
+  }
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// At most as many as there are: the values (slices along an axis), where each was first seen, how
+// often, and, exactly as many as went in, which one each became.
+Status infer_unique(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const std::optional<int64_t> given = context.attributes().get_int("axis");
+  for (const size_t i : {0, 1, 3}) {
+    context.mark_data_dependent(i);
+  }
+  if (!x.has_rank() || (!given && !x.is_static())) {
+    return ok_status();
+  }
+  Dim count(given ? 0 : x.elements().value());
+  if (given) {
+    DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(*given, x.rank()));
+    count = x[axis];
+  }
+  context.set_output(0, context.dtype(0), given ? x : Shape({count}));
+  for (const size_t i : {1, 2, 3}) {
+    context.set_output(i, DType::kInt64, Shape({count}));
+  }
+  return ok_status();
+}
+
 // n elements through a sort or heap: log2(n) comparisons each.
 void work_sort(WorkContext& context) {
   const Count elements = context.input(0).shape.elements();
@@ -73,6 +128,8 @@ void work_sort(WorkContext& context) {
 constexpr OpDef kOps[] = {
     {"TopK", OpClass::kSort, infer_top_k, work_sort},
     {"NonZero", OpClass::kSort, infer_non_zero, work_per_element, nullptr, 1},
+    {"Compress", OpClass::kGather, infer_compress, work_copy, nullptr, 0, 2},
+    {"Unique", OpClass::kSort, infer_unique, work_sort},
     {"NonMaxSuppression", OpClass::kSort, infer_non_max_suppression, work_sort, nullptr, 0, 2},
 };
 

@@ -7,18 +7,6 @@
 namespace dfsim {
 namespace {
 
-// The shape that describes both: extents that differ are unknown.
-Shape common_shape(const Shape& a, const Shape& b) {
-  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) {
-    return Shape();
-  }
-  Dims dims = a.dims();
-  for (int i = 0; i < a.rank(); ++i) {
-    dims[static_cast<size_t>(i)] = a[i] == b[i] ? a[i] : Dim::unknown();
-  }
-  return Shape(std::move(dims));
-}
-
 Status infer_sequence_construct(InferContext& context) {
   if (context.input_count() == 0) {
     return context.error("has no inputs; expected at least one");

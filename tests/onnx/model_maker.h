@@ -41,16 +41,16 @@ inline void declare(onnx::ValueInfoProto* info, const std::string& name, const D
 // Adds to any GraphProto; ModelMaker wraps the main one.
 class GraphMaker {
  public:
-  explicit GraphMaker(onnx::GraphProto* graph) : graph_(*graph) {}
+  explicit GraphMaker(onnx::GraphProto* graph) : graph_(graph) {}
 
-  onnx::GraphProto& proto() { return graph_; }
+  onnx::GraphProto& proto() { return *graph_; }
   void input(const std::string& name, const DeclaredShape& shape,
              int dtype = onnx::TensorProto::FLOAT) {
-    declare(graph_.add_input(), name, shape, dtype);
+    declare(graph_->add_input(), name, shape, dtype);
   }
-  void output(const std::string& name) { graph_.add_output()->set_name(name); }
+  void output(const std::string& name) { graph_->add_output()->set_name(name); }
   onnx::TensorProto* weight(const std::string& name, const std::vector<int64_t>& dims) {
-    onnx::TensorProto* tensor = graph_.add_initializer();
+    onnx::TensorProto* tensor = graph_->add_initializer();
     tensor->set_name(name);
     tensor->set_data_type(onnx::TensorProto::FLOAT);
     for (const int64_t extent : dims) {
@@ -68,7 +68,7 @@ class GraphMaker {
   }
   onnx::NodeProto* node(const std::string& type, const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs, const std::string& name = "") {
-    onnx::NodeProto* node = graph_.add_node();
+    onnx::NodeProto* node = graph_->add_node();
     node->set_op_type(type);
     node->set_name(name);
     for (const std::string& input : inputs) {
@@ -81,7 +81,7 @@ class GraphMaker {
   }
 
  private:
-  onnx::GraphProto& graph_;
+  onnx::GraphProto* graph_;
 };
 
 inline onnx::AttributeProto* set_int(onnx::NodeProto* node, const std::string& name,

@@ -183,6 +183,12 @@ TEST_CASE("gathers, reductions, selections") {
       {{"ArgMax", {x}, {{"axis", int64_t{1}}}}, {"2x1x4"}},
       {{"TopK", {x, ints({3})}, {{"axis", int64_t{1}}}, 11, 2}, {"2x3x4", "2x3x4"}},
       {{"NonZero", {x}}, {"3x48"}},
+      {{"Compress", {x, ints({0, 1, 1})}, {{"axis", int64_t{1}}}}, {"2x2x4"}},
+      {{"Compress", {x, ints({0, 1, 1, 0, 1})}}, {"3"}},
+      {{"Compress", {x, operand({4}, DType::kBool)}, {{"axis", int64_t{1}}}}, {"2x4x4"}},
+      {{"Compress", {x, operand({100}, DType::kBool)}}, {"48"}},
+      {{"Unique", {x}, {}, 11, 4}, {"48", "48", "48", "48"}},
+      {{"Unique", {x}, {{"axis", int64_t{-2}}}, 11, 4}, {"2x6x4", "6", "6", "6"}},
       {{"NonMaxSuppression", {operand({1, 100, 4}), operand({1, 5, 100}), scalar_int(10)}},
        {"50x3"}},
   });

@@ -1,0 +1,151 @@
+// Loops whose state grows or whose shapes depend on the trip, and SequenceMap.
+#include <catch2/catch.hpp>
+
+#include "graphs/ops/totals.h"
+#include "tests/onnx/model_maker.h"
+
+namespace dfsim {
+namespace {
+
+ImportedModel imported(ModelMaker& model, const ImportOptions& options = {}) {
+  auto result = model.import(options);
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  return std::move(*result);
+}
+
+int64_t macs_of(const ImportedModel& model) {
+  const auto totals = graph_totals(model.graph);
+  REQUIRE(totals.ok());
+  return totals->macs;
+}
+
+// A loop of `trips` over `state`; its body has the inputs i, go, before and passes go on.
+GraphMaker add_loop(GraphMaker* model, int64_t trips, const std::string& state,
+                    const std::vector<std::string>& outputs, const std::string& name = "steps") {
+  auto* count = model->weight(name + "_n", {});
+  count->set_data_type(onnx::TensorProto::INT64);
+  count->add_int64_data(trips);
+  auto* node = model->node("Loop", {name + "_n", "", state}, outputs, name);
+  GraphMaker body(set_graph(node, "body"));
+  body.input("i", {}, onnx::TensorProto::INT64);
+  body.input("go", {}, onnx::TensorProto::BOOL);
+  body.output("go");
+  return body;
+}
+
+TEST_CASE("a state that grows by a row a trip: its last shape, and the work of all trips") {
+  ModelMaker model;
+  model.input("x", {1, 4});
+  model.input("cache", {1, 4});
+  model.weight("w", {4, 2});
+  GraphMaker body = add_loop(&model, 5, "cache", {"last"});
+  body.input("before", {1, 4});
+  set_int(body.node("Concat", {"before", "x"}, {"after"}), "axis", 0);
+  body.node("MatMul", {"after", "w"}, {"seen"});
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported(model);
+  CHECK(result.report.unresolved.empty());
+  CHECK(shape_of(result.graph, "last") == "6x4");
+  CHECK(macs_of(result) == (2 + 3 + 4 + 5 + 6) * 4 * 2);
+}
+
+TEST_CASE("a state that doubles has no shape that a rule could tell") {
+  ModelMaker model;
+  model.input("x", {1, 4});
+  GraphMaker body = add_loop(&model, 5, "x", {"last"});
+  body.input("before", {1, 4});
+  set_int(body.node("Concat", {"before", "before"}, {"after"}), "axis", 0);
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported(model);
+  CHECK(shape_of(result.graph, "last") == "?x4");
+  REQUIRE(result.report.unresolved.size() == 1);
+  CHECK(result.report.unresolved[0].name == "steps");
+}
+
+TEST_CASE("a list that is filled in a loop") {
+  ModelMaker model;
+  model.input("x", {2, 4});
+  model.node("SequenceEmpty", {}, {"none"});
+  GraphMaker body = add_loop(&model, 3, "none", {"list"});
+  auto* formal = body.proto().add_input();
+  formal->set_name("before");
+  formal->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
+  body.node("Relu", {"x"}, {"part"});
+  body.node("SequenceInsert", {"before", "part"}, {"after"});
+  body.output("after");
+  set_int(model.node("ConcatFromSequence", {"list"}, {"all"}), "axis", 0);
+  model.output("all");
+  const ImportedModel result = imported(model);
+  CHECK(result.report.unresolved.empty());
+  CHECK(shape_of(result.graph, "all") == "6x4");
+}
+
+// Of 9 rows those up to the trip: 1 to 5, in the middle 3.
+TEST_CASE("shapes that depend on the number of the trip are those of the middle one") {
+  ModelMaker model;
+  model.input("x", {9, 4});
+  model.input("sum", {2});
+  model.weight("w", {4, 2});
+  model.ints("zero", {0});
+  model.ints("one", {1});
+  GraphMaker body = add_loop(&model, 5, "sum", {"last"});
+  body.input("before", {2});
+  body.node("Add", {"i", "one"}, {"end"});
+  body.node("Slice", {"x", "zero", "end", "zero"}, {"rows"}, "rows");
+  body.node("MatMul", {"rows", "w"}, {"product"});
+  body.node("ReduceSum", {"product", "zero"}, {"total"});
+  body.node("Add", {"before", "total"}, {"wide"});
+  body.node("Squeeze", {"wide", "zero"}, {"after"});
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported(model);
+  CHECK(result.report.unresolved.empty());
+  CHECK(shape_of(result.graph, "last") == "2");
+  CHECK(macs_of(result) == (1 + 2 + 3 + 4 + 5) * 4 * 2);
+  CHECK(result.graph.tensor(find_tensor(result.graph, "last")).data_dependent);
+}
+
+TEST_CASE("loops in loops that all grow end in good time") {
+  ModelMaker model;
+  model.input("x", {1, 4});
+  GraphMaker inner(&model.graph());
+  std::string state = "x";
+  for (int depth = 0; depth < 40; ++depth) {
+    const std::string name = std::string("loop").append(std::to_string(depth));
+    const std::string last = name + "_last";
+    GraphMaker body = add_loop(&inner, 3, state, {last}, name);
+    inner.output(last);
+    state = name + "_before";
+    body.input(state, {1, 4});
+    inner = body;
+  }
+  set_int(inner.node("Concat", {state, state}, {"twice"}), "axis", 0);
+  inner.output("twice");
+  const ImportedModel result = imported(model);
+  CHECK_FALSE(result.report.unresolved.empty());
+}
+
+TEST_CASE("SequenceMap: its body once for each element") {
+  ModelMaker model;
+  model.input("a", {2, 4});
+  model.weight("w", {4, 3});
+  model.node("SequenceConstruct", {"a", "a", "a"}, {"list"});
+  auto* map = model.node("SequenceMap", {"list", "w"}, {"mapped"}, "map");
+  GraphMaker body(set_graph(map, "body"));
+  body.input("element", {2, 4});
+  body.input("weight", {4, 3});
+  body.node("MatMul", {"element", "weight"}, {"product"});
+  body.output("product");
+  set_int(model.node("ConcatFromSequence", {"mapped"}, {"all"}), "axis", 0);
+  model.output("all");
+  const ImportedModel result = imported(model);
+  CHECK(result.report.unresolved.empty());
+  CHECK(shape_of(result.graph, "all") == "6x3");
+  CHECK(macs_of(result) == 3 * 2 * 4 * 3);
+}
+
+}  // namespace
+}  // namespace dfsim
