@@ -161,6 +161,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> constant_op_defs() { return kOps; }
+OpFamily constant_op_defs() { return {kOps}; }
 
 }  // namespace dfsim

@@ -267,8 +267,19 @@ constexpr OpDef kOps[] = {
      0, 5, kMs},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_embed_norm, "9 per output element; reads the rows of the tables that it returns"},
+    {work_fused_matmul, "MACs = output elements x contracted length"},
+    {work_matmul_to_float, "MACs = output elements x contracted length, on 8-bit integers"},
+    {work_matmul_n_bits,
+     "MACs = output elements x contracted length; 2 per weight element to unpack it"},
+    {work_fused_conv,
+     "as Conv; 1 per output element for the activation, 1 for a sum with a skip connection"},
+    {work_q_global_pool, "1 per input element"},
+};
+
 }  // namespace
 
-std::span<const OpDef> contrib_op_defs() { return kOps; }
+OpFamily contrib_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

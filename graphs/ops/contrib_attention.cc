@@ -221,8 +221,14 @@ constexpr OpDef kOps[] = {
      kMicrosoft},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_fused, "MACs = projections + scores x (head + value head); 7 per score"},
+    {work_multi_head, "MACs = scores x (head + value head); 7 per score"},
+    {work_grouped, "MACs = scores x (head + value head); 7 per score"},
+};
+
 }  // namespace
 
-std::span<const OpDef> contrib_attention_op_defs() { return kOps; }
+OpFamily contrib_attention_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

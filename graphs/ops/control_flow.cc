@@ -159,8 +159,12 @@ constexpr OpDef kOps[] = {
     {"Scan", kC, infer_scan, work_loop, nullptr, 0, 0},  // opset 8 may leave the lengths out
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_if, "the branch that is taken, else the larger one"},
+};
+
 }  // namespace
 
-std::span<const OpDef> control_flow_op_defs() { return kOps; }
+OpFamily control_flow_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

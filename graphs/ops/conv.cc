@@ -91,6 +91,32 @@ Status infer_conv_transpose(InferContext& context) {
   return ok_status();
 }
 
+// x [N, C, L], weight [C, 1, K], bias, past state [N, C, K - 1]: each channel by itself.
+Status infer_causal_conv(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& w = context.shape(1);
+  context.set_output(0, context.dtype(0), x);
+  if (x.rank() != 3 || w.rank() != 3) {
+    return !x.has_rank() || !w.has_rank()
+               ? ok_status()
+               : context.error(fmt::format("input {} and weight {}: expected rank 3 of both",
+                                           format_shape(x), format_shape(w)));
+  }
+  if (w[2].known()) {
+    const Dim past(std::max<int64_t>(0, w[2].extent() - 1));
+    context.set_output(1, context.dtype(0), Shape({x[0], x[1], past}));
+  }
+  return ok_status();
+}
+
+void work_causal_conv(WorkContext& context) {
+  const Count elements = context.input(0).shape.elements();
+  context.add_macs(elements * Count(context.input(1).shape[2].extent()));
+  add_bias(context, 2);
+  const bool activated = context.op().attributes.string_or("activation", "none") != "none";
+  context.add_flops(elements, activated ? 5 : 0);
+}
+
 void work_conv(WorkContext& context) {
   conv_macs(context, 1);
   add_bias(context, 2);
@@ -122,13 +148,24 @@ void work_conv_transpose(WorkContext& context) {
 
 constexpr OpDef kOps[] = {
     {"Conv", OpClass::kConv, infer_conv, work_conv, nullptr, 0, 2},
+    {"CausalConvWithState", OpClass::kConv, infer_causal_conv, work_causal_conv, nullptr, 0, 2},
     {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose, nullptr, 0, 2},
     {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer, nullptr, 0, 2},
     {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv, nullptr, 0, 8},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_causal_conv,
+     "MACs = output elements x kernel; 1 per element with a bias, 5 with an activation"},
+    {work_conv, "MACs = output elements x C_in/group x kernel; 1 per output element with a bias"},
+    {work_conv_integer, "as Conv, on 8-bit integers"},
+    {work_qlinear_conv, "as Conv on 8-bit integers; 2 per output element to requantise"},
+    {work_conv_transpose,
+     "MACs = input elements x C_out/group x kernel; 1 per output element with a bias"},
+};
+
 }  // namespace
 
-std::span<const OpDef> conv_op_defs() { return kOps; }
+OpFamily conv_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

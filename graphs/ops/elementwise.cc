@@ -117,6 +117,7 @@ constexpr OpDef kOps[] = {
     {"IsInf", kE, infer_predicate, work_per_element, nullptr, 1},
     {"Cast", kE, infer_cast, work_per_element, fold_cast, 1},
     {"CastLike", kE, infer_cast_like, work_per_element, fold_cast, 1, 2},
+    {"BitCast", OpClass::kView, infer_cast, work_none},  // the same bytes by another name
     {"Dropout", kE, infer_dropout, work_dropout},
     {"Abs", kE, infer_same_as_first, work_per_element, fold_abs, 1},
     {"Neg", kE, infer_same_as_first, work_per_element, fold_neg, 1},
@@ -156,12 +157,17 @@ constexpr OpDef kOps[] = {
     {"Selu", kE, infer_same_as_first, work_per_element, nullptr, 5},
     {"Mish", kE, infer_same_as_first, work_per_element, nullptr, 5},
     {"Swish", kE, infer_same_as_first, work_per_element, nullptr, 5},
+    {"SwiGLU", kE, infer_same_as_first, work_per_element, nullptr, 6, 2},
     // x / sqrt(2), erf, add, times x, times 1/2
     {"Gelu", kE, infer_same_as_first, work_per_element, nullptr, 5},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_dropout, "nothing in inference; 2 per element in training"},
+};
+
 }  // namespace
 
-std::span<const OpDef> elementwise_op_defs() { return kOps; }
+OpFamily elementwise_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

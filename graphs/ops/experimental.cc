@@ -62,6 +62,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> experimental_op_defs() { return kOps; }
+OpFamily experimental_op_defs() { return {kOps}; }
 
 }  // namespace dfsim

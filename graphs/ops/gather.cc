@@ -107,6 +107,12 @@ void work_scatter(WorkContext& context) {
   }
 }
 
+// TensorScatter is meant to update a cache in place: only the update moves.
+void work_tensor_scatter(WorkContext& context) {
+  context.set_input_bytes(0, Count());
+  context.set_written_bytes(context.input(1).bytes());
+}
+
 constexpr OpClass kG = OpClass::kGather;
 
 constexpr OpDef kOps[] = {
@@ -116,11 +122,18 @@ constexpr OpDef kOps[] = {
     {"Scatter", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
     {"ScatterElements", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
     {"ScatterND", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
+    {"TensorScatter", kG, infer_same_as_first, work_tensor_scatter, nullptr, 0, 2},
     {"OneHot", kG, infer_one_hot, nullptr, nullptr, 0, 3},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_gather, "reads what it returns"},
+    {work_scatter, "reads and writes the whole target; 1 per update with a reduction"},
+    {work_tensor_scatter, "none; reads and writes the update only"},
 };
 
 }  // namespace
 
-std::span<const OpDef> gather_op_defs() { return kOps; }
+OpFamily gather_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -223,8 +223,10 @@ constexpr OpDef kOps[] = {
     {"SequenceMap", kC, infer_sequence_map, work_loop},
 };
 
+constexpr WorkNote kNotes[] = {{work_loop, "its body once per trip"}};
+
 }  // namespace
 
-std::span<const OpDef> loop_op_defs() { return kOps; }
+OpFamily loop_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -277,8 +277,16 @@ constexpr OpDef kOps[] = {
     {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul, nullptr, 0, 8},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_matmul, "MACs = output elements x contracted length"},
+    {work_matmul_integer, "as MatMul, on 8-bit integers"},
+    {work_qlinear_matmul, "as MatMul on 8-bit integers; 2 per output element to requantise"},
+    {work_gemm, "MACs = output elements x contracted length; 1 per output element with C"},
+    {work_einsum, "MACs = product of the extents of all labels"},
+};
+
 }  // namespace
 
-std::span<const OpDef> matmul_op_defs() { return kOps; }
+OpFamily matmul_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -186,8 +186,14 @@ constexpr OpDef kOps[] = {
     {"ZipMap", kO, infer_map, nullptr, nullptr, 0, 1, kMl},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_linear, "MACs = rows x coefficients"},
+    {work_support_vectors, "MACs = rows x (numbers in support vectors + coefficients)"},
+    {work_trees, "per row and tree 1 + log2 of its nodes"},
+};
+
 }  // namespace
 
-std::span<const OpDef> ml_op_defs() { return kOps; }
+OpFamily ml_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -565,8 +565,12 @@ constexpr OpDef kOps[] = {
     {"Trilu", kM, infer_same_as_first, work_copy},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_resize, "2 per tap: 1 (nearest: none), 2 (linear) or 4 (cubic) taps per resized axis"},
+};
+
 }  // namespace
 
-std::span<const OpDef> movement_op_defs() { return kOps; }
+OpFamily movement_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

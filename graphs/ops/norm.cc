@@ -76,8 +76,12 @@ constexpr OpDef kOps[] = {
     {"Hardmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 2},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_batch_norm, "2 per element in inference, 8 in training"},
+};
+
 }  // namespace
 
-std::span<const OpDef> norm_op_defs() { return kOps; }
+OpFamily norm_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -43,31 +43,45 @@ const OpDef* find_op_def(std::string_view domain, std::string_view op_type);
 // All definitions, sorted by domain and name.
 std::span<const OpDef* const> all_op_defs();
 
+// How a rule counts, in words; "{}" stands for flops_per_element.
+struct WorkNote {
+  WorkRule rule;
+  std::string_view text;
+};
+
+// FLOPs and MACs of an operator in words, for tables and docs/ops.md.
+std::string describe_work(const OpDef& def);
+
+struct OpFamily {
+  std::span<const OpDef> ops;
+  std::span<const WorkNote> notes = {};  // on the family's own rules
+};
+
 // The families, joined in registry.cc.
-std::span<const OpDef> conv_op_defs();
-std::span<const OpDef> matmul_op_defs();
-std::span<const OpDef> norm_op_defs();
-std::span<const OpDef> elementwise_op_defs();
-std::span<const OpDef> reduce_op_defs();
-std::span<const OpDef> pool_op_defs();
-std::span<const OpDef> movement_op_defs();
-std::span<const OpDef> view_op_defs();
-std::span<const OpDef> gather_op_defs();
-std::span<const OpDef> rnn_op_defs();
-std::span<const OpDef> constant_op_defs();
-std::span<const OpDef> quantize_op_defs();
-std::span<const OpDef> selection_op_defs();
-std::span<const OpDef> attention_op_defs();
-std::span<const OpDef> control_flow_op_defs();
-std::span<const OpDef> loop_op_defs();
-std::span<const OpDef> sequence_op_defs();
-std::span<const OpDef> vision_op_defs();
-std::span<const OpDef> signal_op_defs();
-std::span<const OpDef> training_op_defs();
-std::span<const OpDef> text_op_defs();
-std::span<const OpDef> ml_op_defs();
-std::span<const OpDef> experimental_op_defs();
-std::span<const OpDef> contrib_op_defs();
-std::span<const OpDef> contrib_attention_op_defs();
+OpFamily conv_op_defs();
+OpFamily matmul_op_defs();
+OpFamily norm_op_defs();
+OpFamily elementwise_op_defs();
+OpFamily reduce_op_defs();
+OpFamily pool_op_defs();
+OpFamily movement_op_defs();
+OpFamily view_op_defs();
+OpFamily gather_op_defs();
+OpFamily rnn_op_defs();
+OpFamily constant_op_defs();
+OpFamily quantize_op_defs();
+OpFamily selection_op_defs();
+OpFamily attention_op_defs();
+OpFamily control_flow_op_defs();
+OpFamily loop_op_defs();
+OpFamily sequence_op_defs();
+OpFamily vision_op_defs();
+OpFamily signal_op_defs();
+OpFamily training_op_defs();
+OpFamily text_op_defs();
+OpFamily ml_op_defs();
+OpFamily experimental_op_defs();
+OpFamily contrib_op_defs();
+OpFamily contrib_attention_op_defs();
 
 }  // namespace dfsim

@@ -65,8 +65,13 @@ constexpr OpDef kOps[] = {
     {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_pool, "1 per tap of each window"},
+    {work_global_pool, "1 per input element"},
+};
+
 }  // namespace
 
-std::span<const OpDef> pool_op_defs() { return kOps; }
+OpFamily pool_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -40,6 +40,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> quantize_op_defs() { return kOps; }
+OpFamily quantize_op_defs() { return {kOps}; }
 
 }  // namespace dfsim

@@ -137,11 +137,16 @@ constexpr OpDef kOps[] = {
     {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2},
     {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1},
     {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1},
+    {"CumProd", kR, infer_same_as_first, work_reduce, nullptr, 1, 2},
     {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_reduce, "{} per input element"},
 };
 
 }  // namespace
 
-std::span<const OpDef> reduce_op_defs() { return kOps; }
+OpFamily reduce_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -1,44 +1,52 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <map>
 #include <vector>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/standard_versions.h"
 
 namespace dfsim {
 namespace {
 
 using Key = std::pair<std::string_view, std::string_view>;
 
+// Its braces end in a comma, so that every family has a line of its own.
+std::vector<OpFamily> families() {
+  return {
+      conv_op_defs(),
+      matmul_op_defs(),
+      norm_op_defs(),
+      elementwise_op_defs(),
+      reduce_op_defs(),
+      pool_op_defs(),
+      movement_op_defs(),
+      view_op_defs(),
+      gather_op_defs(),
+      rnn_op_defs(),
+      constant_op_defs(),
+      quantize_op_defs(),
+      selection_op_defs(),
+      attention_op_defs(),
+      control_flow_op_defs(),
+      loop_op_defs(),
+      sequence_op_defs(),
+      vision_op_defs(),
+      signal_op_defs(),
+      training_op_defs(),
+      text_op_defs(),
+      ml_op_defs(),
+      experimental_op_defs(),
+      contrib_op_defs(),
+      contrib_attention_op_defs(),
+  };
+}
+
 const std::vector<const OpDef*>& sorted_defs() {
   static const std::vector<const OpDef*> kDefs = [] {
     std::vector<const OpDef*> defs;
-    for (const auto family : {conv_op_defs(),
-                              matmul_op_defs(),
-                              norm_op_defs(),
-                              elementwise_op_defs(),
-                              reduce_op_defs(),
-                              pool_op_defs(),
-                              movement_op_defs(),
-                              view_op_defs(),
-                              gather_op_defs(),
-                              rnn_op_defs(),
-                              constant_op_defs(),
-                              quantize_op_defs(),
-                              selection_op_defs(),
-                              attention_op_defs(),
-                              control_flow_op_defs(),
-                              loop_op_defs(),
-                              sequence_op_defs(),
-                              vision_op_defs(),
-                              signal_op_defs(),
-                              training_op_defs(),
-                              text_op_defs(),
-                              ml_op_defs(),
-                              experimental_op_defs(),
-                              contrib_op_defs(),
-                              contrib_attention_op_defs()}) {
-      for (const OpDef& def : family) {
+    for (const OpFamily& family : families()) {
+      for (const OpDef& def : family.ops) {
         defs.push_back(&def);
       }
     }
@@ -49,6 +57,13 @@ const std::vector<const OpDef*>& sorted_defs() {
   }();
   return kDefs;
 }
+
+// Rules of work_context.h, which all families use.
+constexpr WorkNote kSharedNotes[] = {
+    {work_per_element, "{} per output element"},
+    {work_copy, "none; reads as many bytes as it writes"},
+    {work_none, "none; moves nothing"},
+};
 
 }  // namespace
 
@@ -63,5 +78,30 @@ const OpDef* find_op_def(std::string_view domain, std::string_view op_type) {
 }
 
 std::span<const OpDef* const> all_op_defs() { return sorted_defs(); }
+
+std::string_view standard_versions(std::string_view domain, std::string_view op_type) {
+  const Key key(domain == "ai.onnx" ? std::string_view() : domain, op_type);
+  const auto ops = standard_ops();
+  const auto it = std::lower_bound(
+      ops.begin(), ops.end(), key,
+      [](const StandardOp& op, const Key& wanted) { return Key(op.domain, op.op_type) < wanted; });
+  return it != ops.end() && Key(it->domain, it->op_type) == key ? it->versions : "";
+}
+
+std::string describe_work(const OpDef& def) {
+  if (def.work == nullptr) {
+    return "none; reads its inputs, writes its outputs";
+  }
+  std::vector<OpFamily> all = families();
+  all.push_back({{}, kSharedNotes});
+  for (const OpFamily& family : all) {
+    for (const WorkNote& note : family.notes) {
+      if (note.rule == def.work) {
+        return fmt::format(fmt::runtime(note.text), def.flops_per_element);
+      }
+    }
+  }
+  return "";
+}
 
 }  // namespace dfsim

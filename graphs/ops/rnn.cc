@@ -57,8 +57,13 @@ constexpr OpDef kOps[] = {
     {"RNN", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_rnn,
+     "MACs = steps x batch x directions x gates*hidden x (input + hidden); 10 per gate and unit"},
+};
+
 }  // namespace
 
-std::span<const OpDef> rnn_op_defs() { return kOps; }
+OpFamily rnn_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -115,6 +117,30 @@ Status infer_unique(InferContext& context) {
   return ok_status();
 }
 
+// Draws sample_size classes per row of [batch, classes].
+Status infer_multinomial(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const int64_t samples = context.attributes().int_or("sample_size", 1);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  if (x.rank() != 2 || samples < 0) {
+    return context.error(
+        fmt::format("{} samples of {}; expected 0 or more, of rank 2", samples, format_shape(x)));
+  }
+  const DType dtype = dtype_from_onnx(context.attributes().int_or("dtype", 6));  // 6 = int32
+  context.set_output(0, dtype, Shape({x[0], Dim(samples)}));
+  return ok_status();
+}
+
+// Sums up the row's probabilities, then searches for each sample.
+void work_multinomial(WorkContext& context) {
+  const Count levels(static_cast<int64_t>(
+      std::bit_width(static_cast<uint64_t>(context.input(0).shape[1].extent()))));
+  context.add_flops(context.input(0).shape.elements() +
+                    context.output(0).shape.elements() * levels);
+}
+
 // n elements through a sort or heap: log2(n) comparisons each.
 void work_sort(WorkContext& context) {
   const Count elements = context.input(0).shape.elements();
@@ -128,13 +154,19 @@ void work_sort(WorkContext& context) {
 constexpr OpDef kOps[] = {
     {"TopK", OpClass::kSort, infer_top_k, work_sort},
     {"NonZero", OpClass::kSort, infer_non_zero, work_per_element, nullptr, 1},
+    {"Multinomial", OpClass::kSort, infer_multinomial, work_multinomial},
     {"Compress", OpClass::kGather, infer_compress, work_copy, nullptr, 0, 2},
     {"Unique", OpClass::kSort, infer_unique, work_sort},
     {"NonMaxSuppression", OpClass::kSort, infer_non_max_suppression, work_sort, nullptr, 0, 2},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_multinomial, "1 per input element, log2(classes) per sample"},
+    {work_sort, "elements x log2(elements)"},
+};
+
 }  // namespace
 
-std::span<const OpDef> selection_op_defs() { return kOps; }
+OpFamily selection_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

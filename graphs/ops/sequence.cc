@@ -149,6 +149,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> sequence_op_defs() { return kOps; }
+OpFamily sequence_op_defs() { return {kOps}; }
 
 }  // namespace dfsim

@@ -135,8 +135,13 @@ constexpr OpDef kOps[] = {
     {"Det", kO, infer_determinant, work_determinant},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_fourier, "2.5 x log2(longest transformed axis) per output element"},
+    {work_determinant, "2/3 n^3 per matrix"},
+};
+
 }  // namespace
 
-std::span<const OpDef> signal_op_defs() { return kOps; }
+OpFamily signal_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

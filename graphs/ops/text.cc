@@ -68,8 +68,12 @@ constexpr OpDef kOps[] = {
     {"TfIdfVectorizer", kO, infer_tf_idf, work_tf_idf},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_tf_idf, "4 per input element"},
+};
+
 }  // namespace
 
-std::span<const OpDef> text_op_defs() { return kOps; }
+OpFamily text_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

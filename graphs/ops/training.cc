@@ -58,8 +58,13 @@ constexpr OpDef kOps[] = {
     {"Momentum", kU, infer_update<1>, work_update, nullptr, 2, 2, kTraining},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_loss, "{} per input element"},
+    {work_update, "{} per element of each new value"},
+};
+
 }  // namespace
 
-std::span<const OpDef> training_op_defs() { return kOps; }
+OpFamily training_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

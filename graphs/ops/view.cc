@@ -191,6 +191,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> view_op_defs() { return kOps; }
+OpFamily view_op_defs() { return {kOps}; }
 
 }  // namespace dfsim

@@ -197,6 +197,14 @@ void work_roi_align(WorkContext& context) {
 
 void work_col_to_im(WorkContext& context) { context.add_flops(context.input(0).shape.elements()); }
 
+// The size of an image is only known when it is there.
+Status infer_image_decoder(InferContext& context) {
+  const bool grey = context.attributes().string_or("pixel_format", "RGB") == "Grayscale";
+  context.mark_data_dependent(0);
+  context.set_output(0, DType::kUInt8, Shape({Dim::unknown(), Dim::unknown(), Dim(grey ? 1 : 3)}));
+  return ok_status();
+}
+
 constexpr OpClass kM = OpClass::kDataMovement;
 
 constexpr OpDef kOps[] = {
@@ -206,12 +214,20 @@ constexpr OpDef kOps[] = {
     {"GridSample", kM, infer_grid_sample, work_grid_sample, nullptr, 0, 2},
     {"RoiAlign", OpClass::kPool, infer_roi_align, work_roi_align, nullptr, 0, 3},
     {"MaxRoiPool", OpClass::kPool, infer_max_roi_pool, work_per_element, nullptr, 4, 2},
+    {"ImageDecoder", OpClass::kOpaque, infer_image_decoder, work_per_element, nullptr, 30},
     {"MaxUnpool", kM, infer_max_unpool, nullptr, nullptr, 0, 2},
     {"DeformConv", OpClass::kConv, infer_deform_conv, work_deform_conv, nullptr, 0, 3},
 };
 
+constexpr WorkNote kNotes[] = {
+    {work_deform_conv, "MACs = output elements x C_in/group x kernel; 8 per offset"},
+    {work_grid_sample, "1 (nearest), 8 (linear) or 32 (cubic) per output element"},
+    {work_roi_align, "9 per bilinear sample"},
+    {work_col_to_im, "1 per input element"},
+};
+
 }  // namespace
 
-std::span<const OpDef> vision_op_defs() { return kOps; }
+OpFamily vision_op_defs() { return {kOps, kNotes}; }
 
 }  // namespace dfsim

@@ -128,6 +128,29 @@ TEST_CASE("loops in loops that all grow end in good time") {
   CHECK_FALSE(result.report.unresolved.empty());
 }
 
+TEST_CASE("FlexAttention counts what its subgraphs compute") {
+  ModelMaker model(25);
+  auto* preview = model.model().add_opset_import();
+  preview->set_domain("ai.onnx.preview");
+  preview->set_version(1);
+  model.input("q", {1, 2, 3, 8});
+  model.input("k", {1, 2, 5, 8});
+  model.input("v", {1, 2, 5, 4});
+  auto* node = model.node("FlexAttention", {"q", "k", "v"}, {"y"}, "flex");
+  node->set_domain("ai.onnx.preview");
+  GraphMaker body(set_graph(node, "score_mod"));
+  body.input("scores", {1, 2, 3, 5});
+  body.node("Relu", {"scores"}, {"kept"});
+  body.output("kept");
+  model.output("y");
+  const ImportedModel result = imported(model);
+  CHECK(result.report.unresolved.empty());
+  CHECK(shape_of(result.graph, "y") == "1x2x3x4");
+  const int64_t scores = 2 * 3 * 5;
+  CHECK(macs_of(result) == scores * (8 + 4));
+  CHECK(graph_totals(result.graph)->flops == 2 * macs_of(result) + 7 * scores + scores);
+}
+
 TEST_CASE("SequenceMap: its body once for each element") {
   ModelMaker model;
   model.input("a", {2, 4});

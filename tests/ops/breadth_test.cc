@@ -47,6 +47,51 @@ TEST_CASE("operators of early converters that ONNX has since removed") {
   CHECK_FALSE(infer({"Crop", {operand({1, 3, 10, 8})}, {{"border", too_much}}}).status.ok());
 }
 
+TEST_CASE("operators of opsets 20 to 28") {
+  CHECK(checked({"BitCast", {operand({2, 3})}, {{"to", int64_t{6}}}, 26}).dtype() == DType::kInt32);
+  CHECK(checked({"CumProd", {operand({2, 3}), scalar_int(1)}, {}, 26}).work().flops == 6);
+  CHECK(checked({"SwiGLU", {operand({2, 3}), operand({2, 3})}, {}, 28}).work().flops == 36);
+  const OpOutcome drawn =
+      checked({"Multinomial", {operand({2, 8})}, {{"sample_size", int64_t{5}}}, 22});
+  CHECK(drawn.shape() == "2x5");
+  CHECK(drawn.dtype() == DType::kInt32);
+  CHECK(drawn.work().flops == 2 * 8 + 10 * 4);
+  // A cache of 100 positions, of which 3 are written.
+  const OpOutcome cache =
+      checked({"TensorScatter", {operand({1, 4, 100, 16}), operand({1, 4, 3, 16})}, {}, 24});
+  CHECK(cache.shape() == "1x4x100x16");
+  CHECK(cache.work().bytes() == 2 * (4 * 3 * 16) * 4);
+  const OpOutcome causal = checked({"CausalConvWithState",
+                                    {operand({2, 6, 10}), weight({6, 1, 4}), weight({6})},
+                                    {{"activation", std::string("silu")}},
+                                    27,
+                                    2});
+  CHECK(causal.shape(0) == "2x6x10");
+  CHECK(causal.shape(1) == "2x6x3");
+  CHECK(causal.work().macs == 120 * 4);
+  CHECK(causal.work().flops == 2 * 120 * 4 + 120 + 5 * 120);
+  const OpOutcome image = infer({"ImageDecoder", {operand({1000}, DType::kUInt8)}, {}, 20});
+  CHECK(image.shape() == "?x?x3");
+  CHECK(image.unresolved.size() == 1);
+}
+
+TEST_CASE("attention that is linear in the number of tokens") {
+  // 2 x 5 tokens, 4 query heads of 3, 2 state heads of 3 x 7.
+  const OpCase example = {"LinearAttention",
+                          {operand({2, 5, 12}), operand({2, 5, 6}), operand({2, 5, 14})},
+                          {{"q_num_heads", int64_t{4}},
+                           {"kv_num_heads", int64_t{2}},
+                           {"update_rule", std::string("gated_delta")}},
+                          27,
+                          2};
+  const OpOutcome linear = checked(example);
+  CHECK(linear.shape(0) == "2x5x28");
+  CHECK(linear.shape(1) == "2x2x3x7");
+  const int64_t states = 10 * 2 * 3 * 7;
+  CHECK(linear.work().macs == 2 * states + 10 * 4 * 3 * 7);
+  CHECK(linear.work().flops == 2 * linear.work().macs + states);
+}
+
 TEST_CASE("multi-head and grouped attention") {
   const OpOutcome multi = checked({"MultiHeadAttention",
                                    {operand({1, 3, 32}), operand({1, 5, 32}), operand({1, 5, 64})},

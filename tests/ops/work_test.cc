@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/standard_versions.h"
 #include "tests/ops/op_case.h"
 
 namespace dfsim {
@@ -172,6 +173,7 @@ TEST_CASE("every definition is complete and unique") {
     CHECK(names.emplace(def->domain, def->op_type).second);
     CHECK(find_op_def(def->domain, def->op_type) == def);
     CHECK(def->flops_per_element >= 0);
+    CHECK_FALSE(describe_work(*def).empty());
     if (def->work == work_per_element) {
       CHECK(def->flops_per_element > 0);  // else the rule would count nothing
     }
@@ -185,6 +187,22 @@ TEST_CASE("every definition is complete and unique") {
   CHECK(find_op_def("ai.onnx", "Conv") == find_op_def("", "Conv"));
   CHECK(find_op_def("", "NoSuchOp") == nullptr);
   CHECK(find_op_def("other", "Conv") == nullptr);
+}
+
+// ai.onnx, ai.onnx.ml and the previews, as ONNX itself lists them.
+TEST_CASE("every operator of the standard domains has a definition") {
+  const std::set<std::string_view> without = {
+      "Constant",  // becomes a constant tensor on import
+      "Gradient",  // stands for a whole backward graph that is not there
+  };
+  CHECK(standard_ops().size() == 227);
+  for (const StandardOp& op : standard_ops()) {
+    INFO(op.domain << "::" << op.op_type);
+    CHECK((find_op_def(op.domain, op.op_type) != nullptr) == (without.count(op.op_type) == 0));
+    CHECK(standard_versions(op.domain, op.op_type) == op.versions);
+  }
+  CHECK(standard_versions("ai.onnx", "Conv") == "1, 11, 22");
+  CHECK(standard_versions("com.microsoft", "FusedConv").empty());
 }
 
 TEST_CASE("no rule crashes on operands of any rank, on none, or on values that make no sense") {
