@@ -72,7 +72,7 @@ class OnlineView {
   // When a task appended to the device now could start at the earliest, if no task there had to
   // wait for data: now or later. O(queues of the device).
   virtual TimeNs available_ns(DeviceId device) const = 0;
-  // Tasks decided for the device that have not finished.
+  // Tasks decided for the device that have not finished, those of other requests in flight too.
   virtual size_t unfinished_tasks(DeviceId device) const = 0;
   // Bytes not allocated now; INT64_MAX when the device's memory is not limited or not simulated.
   // Tasks decided but not started have not allocated their outputs yet.
@@ -94,7 +94,7 @@ class OnlineScheduler {
  public:
   virtual ~OnlineScheduler() = default;
   virtual std::string_view name() const = 0;
-  // Before each run; forgets the run before. `problem` outlives the run. Errors: kInvalidInput.
+  // Before each run or request; forgets the last. `problem` outlives all. Errors: kInvalidInput.
   virtual Status begin(const SchedulingProblem& problem) = 0;
   // Called after all events of an instant at which tasks became ready or a task finished.
   // `newly_ready`: the tasks that became ready since the last call, ascending; each is passed once.

@@ -122,7 +122,7 @@ void Engine::set_up_devices() {
 void Engine::set_up_data() {
   in_flight_.resize(static_cast<size_t>(ends_) * ends_);
   route_use_.resize(in_flight_.size());
-  keep_copies_ = memory_ || policy_ != nullptr;
+  keep_copies_ = memory_ || online_;
   std::vector<bool> read(data_count_, false);
   for (const Edge& edge : graph_.edges()) {
     shared_data_ = shared_data_ || read[edge.data.index()];
@@ -221,7 +221,7 @@ void Engine::loop() {
       next_ns = std::min(next_ns, flows_->next_ns(now_));
     }
     if (ask_ && next_ns > now_) {
-      ask_policy();
+      ask_policies();
     } else if (next_ns == kNever) {
       return;
     } else if (next_event_ns <= next_ns) {
@@ -285,11 +285,13 @@ Status Engine::stuck() const {
           format_bytes(platform_.devices[d].memory_bytes), memory_list(d)));
     }
   }
-  if (policy_ != nullptr) {
+  if (online_) {
+    const auto waiting =
+        std::ranges::find_if(slots_, [](const Slot& slot) { return slot.tasks_left > 0; });
     return failed(
         fmt::format("policy '{}' left ready tasks undecided when nothing was running: {} "
                     "of {} tasks were done",
-                    policy_->name(), task_count_ - slots_[0].tasks_left, task_count_));
+                    policies_[0]->name(), task_count_ - waiting->tasks_left, task_count_));
   }
   std::vector<std::string> waiting;
   for (uint32_t d = 0; d < devices_.size() && waiting.size() < 5; ++d) {

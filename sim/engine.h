@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,8 @@ class Engine final : public OnlineView {
 
   StatusOr<SimResult> run(const Schedule& schedule);
   StatusOr<SimResult> run(OnlineScheduler& policy);
+  // A policy of its own for each request in flight.
+  StatusOr<SimResult> run(const MakePolicy& make_policy);
   // Of the finished run: when each request came and was done.
   const std::vector<RequestRecord>& requests() const { return requests_; }
 
@@ -51,7 +54,9 @@ class Engine final : public OnlineView {
   size_t unfinished_tasks(DeviceId device) const override;
   Bytes free_bytes(DeviceId device) const override;
   bool has_data(DataId data, DeviceId device) const override;
-  DeviceId device_of(TaskId task) const override { return DeviceId(tasks_[task.index()].device); }
+  DeviceId device_of(TaskId task) const override {
+    return DeviceId(tasks_[asked_slot_ * task_count_ + task.index()].device);
+  }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -85,9 +90,11 @@ class Engine final : public OnlineView {
     TimeNs picked_ns = 0;  // by a worker that sets it up first
   };
   struct DeviceState {
-    std::vector<uint32_t> order;  // tasks as planned or decided
-    std::vector<uint64_t> ready;  // ready first: a heap of (request, position), smallest on top
-    uint32_t position = 0;        // in order: the next task, of this request
+    std::vector<uint32_t> order;  // tasks as planned, instances as decided
+    // Ready first: a heap, smallest on top, of (request, position in the plan's order) or (number
+    // of the decision, instance).
+    std::vector<uint64_t> ready;
+    uint32_t position = 0;  // in order: the next task, of this request
     uint32_t request = 0;
     uint32_t first_queue = 0;
     uint32_t queues = 1;
@@ -157,6 +164,7 @@ class Engine final : public OnlineView {
     bool open = false;  // the run's overhead is over
     TimeNs arrival_ns = 0;
     TimeNs open_ns = 0;
+    std::vector<TaskId> newly_ready;  // for its policy
   };
   uint32_t task_of(uint32_t instance) const {
     return one_slot_ ? instance : instance % task_count_;
@@ -278,9 +286,15 @@ class Engine final : public OnlineView {
   void host_task_finished(uint32_t instance);
 
   // engine_online.cc
-  void ask_policy();
+  StatusOr<SimResult> run_online();
+  void begin_policy(uint32_t slot);
+  void now_ready(uint32_t instance);
+  void ask_policies();
+  Status ask_policy(uint32_t slot);
   Status apply(const Decision& decision);
+  void line_up(uint32_t instance, uint32_t device);
   Status decide_memory(uint32_t task, uint32_t device);
+  void forget_copies(uint32_t slot);
 
   const ExecGraph& graph_;
   const CostTable& costs_;
@@ -288,7 +302,11 @@ class Engine final : public OnlineView {
   const SimOptions& options_;
   const EngineMode& mode_;
   SimListener* listener_;
-  OnlineScheduler* policy_ = nullptr;
+  bool online_ = false;                     // policies decide, not a plan
+  std::vector<OnlineScheduler*> policies_;  // by slot
+  std::vector<std::unique_ptr<OnlineScheduler>> own_policies_;
+  const MakePolicy* make_policy_ = nullptr;  // for more slots
+  const SchedulingProblem* problem_ = nullptr;
 
   TimeNs now_ = 0;
   EventQueue events_;
@@ -311,7 +329,9 @@ class Engine final : public OnlineView {
   std::vector<TaskRecord> records_;  // by instance
   std::vector<DeviceState> devices_;
   std::vector<QueueState> queues_;
-  std::vector<uint32_t> position_;  // of a task in its device's order; only for ready-first devices
+  // Only for ready-first devices: of a task in its device's order, or the number of an instance's
+  // decision.
+  std::vector<uint32_t> position_;
 
   RouteTable routes_;
   uint32_t ends_;
@@ -337,22 +357,25 @@ class Engine final : public OnlineView {
       readers_left_;  // by data instance: not finished (local) or sent to (remote)
   std::vector<uint32_t> data_offsets_;  // by task, into data_of_
   std::vector<uint32_t> data_of_;
-  std::vector<Bytes> resident_;  // by device
-  std::vector<Location> homes_;  // by data, where it was produced; only to spill
+  std::vector<Bytes> resident_;    // by device
+  std::vector<bool> resident_of_;  // online: by task and device, whether the weights are there
+  std::vector<Location> homes_;    // by data, where it was produced; only to spill
   Bytes host_memory_in_use_ = 0;
   std::vector<uint32_t> freed_;  // devices with memory freed, or to be looked for anew
 
   bool host_free_ = true;  // dispatch costs nothing and never blocks
   std::vector<HostThread> threads_;
-  std::vector<uint32_t> program_;  // tasks in the order of dispatch
+  std::vector<uint32_t> program_;  // in the order of dispatch: tasks as planned, decided instances
   std::vector<uint8_t> sync_after_;
   size_t program_next_ = 0;
   uint32_t program_request_ = 0;
   bool opening_ = false;            // a thread is busy with the overhead of a run
   uint32_t sync_instance_ = kNone;  // the host waits for it
 
-  std::vector<TaskId> newly_ready_;
   std::vector<Decision> decisions_;
+  std::vector<uint32_t> asked_;  // slots, in the order of their requests
+  uint32_t asked_slot_ = 0;      // whose policy is being asked
+  uint32_t decided_ = 0;
   bool ask_ = false;
 };
 

@@ -96,20 +96,21 @@ void Engine::run_host() {
 bool Engine::host_next(HostThread& thread, uint32_t index) {
   const uint32_t slot =
       program_request_ < slot_of_request_.size() ? slot_of_request_[program_request_] : kNone;
-  if (slot == kNone || opening_ || sync_instance_ != kNone) {
+  if (opening_ || sync_instance_ != kNone) {
     return false;
   }
-  if (!slots_[slot].open) {
+  if (slot != kNone && !slots_[slot].open) {
     opening_ = true;
     thread = {kNone, true};
     events_.push(now_ + platform_.runtime.run_overhead_ns, kHostOpened, slot);
     return false;
   }
-  if (program_next_ == program_.size()) {
-    return false;  // an online policy will decide more
+  if (program_next_ == program_.size() || (slot == kNone && !online_)) {
+    return false;  // an online policy will decide more, or a request come
   }
-  const uint32_t task = program_[program_next_];
-  const uint32_t instance = slot * task_count_ + task;
+  const uint32_t instance =
+      online_ ? program_[program_next_] : slot * task_count_ + program_[program_next_];
+  const uint32_t task = task_of(instance);
   DeviceState& device = devices_[tasks_[instance].device];
   const auto depth = static_cast<uint32_t>(std::max(1, platform_.runtime.queue_depth));
   if (platform_.runtime.asynchronous && device.launched >= depth) {
@@ -122,7 +123,7 @@ bool Engine::host_next(HostThread& thread, uint32_t index) {
     sync_instance_ = instance;
   }
   events_.push(now_ + dispatch_ns(task), kHostDispatched, index);
-  if (++program_next_ == program_.size() && !one_slot_) {
+  if (++program_next_ == program_.size() && !one_slot_ && !online_) {
     program_next_ = 0;
     ++program_request_;
   }
@@ -138,8 +139,8 @@ void Engine::slot_opened(uint32_t slot) {
     for (HostThread& thread : threads_) {
       thread.busy = thread.busy && thread.instance != kNone;
     }
-    if (program_.empty() && !one_slot_) {
-      ++program_request_;  // worker pools do everything
+    if (online_ || (program_.empty() && !one_slot_)) {
+      ++program_request_;  // it is open, or worker pools do everything
     }
     run_host();
   }

@@ -166,7 +166,7 @@ void Engine::release_after_finish(uint32_t instance, uint32_t device) {
     }
     const uint32_t copy = find_copy(data_instance(slot, data), device);
     if (copy != kNone && --copies_[copy].readers_left == 0 &&
-        (policy_ == nullptr || readers_left_[data_instance(slot, data)] == 0)) {
+        (!online_ || readers_left_[data_instance(slot, data)] == 0)) {
       drop_copy(copy);
     }
   }

@@ -28,6 +28,9 @@ void Engine::fill_slot(uint32_t slot) {
     records_.resize(instances);
     copy_head_.resize(look_for_copies_ ? data : 0, kNone);
     readers_left_.resize(memory_ ? data : 0);
+    if (online_ && !position_.empty()) {
+      position_.resize(instances);
+    }
     if (shared_data_) {
       next_reader_.resize(static_cast<size_t>(slot + 1) * graph_.edge_count());
     }
@@ -37,7 +40,7 @@ void Engine::fill_slot(uint32_t slot) {
     const auto inputs = static_cast<uint32_t>(graph_.in_degree(TaskId(t)));
     tasks_[base + t] = TaskState{inputs, inputs, kNone, 0};
     records_[base + t] = TaskRecord{};
-    if (policy_ == nullptr) {
+    if (!online_) {
       place(base + t, placement_[t], duration_of(t, placement_[t]));
     }
   }
@@ -61,13 +64,16 @@ void Engine::request_arrived(uint32_t request) {
     free_slots_.pop_back();
   }
   ++arrived_;
-  slots_[slot] = Slot{request, task_count_, false, now_, 0};
+  slots_[slot] = Slot{request, task_count_, false, now_, 0, {}};
   slot_of_request_[request] = slot;
   requests_[request].arrival_ns = now_;
   if (listener_ != nullptr) {
     listener_->on_request_arrived(request, now_);
   }
   fill_slot(slot);
+  if (online_) {
+    begin_policy(slot);
+  }
   if (task_count_ == 0) {
     return request_finished(slot);
   }
@@ -75,9 +81,8 @@ void Engine::request_arrived(uint32_t request) {
     if (tasks_[i].preds_left > 0) {
       continue;
     }
-    if (policy_ != nullptr) {
-      newly_ready_.push_back(TaskId(i));
-      ask_ = true;
+    if (online_) {
+      now_ready(i);
     } else if (devices_[tasks_[i].device].ready_first) {
       push_ready(i, devices_[tasks_[i].device]);
     }
@@ -102,6 +107,9 @@ void Engine::request_finished(uint32_t slot) {
   }
   if (memory_) {
     free_outputs(slot);
+  }
+  if (online_ && !memory_) {
+    forget_copies(slot);
   }
   slots_[slot].request = kNone;
   free_slots_.push_back(slot);

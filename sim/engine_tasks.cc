@@ -30,9 +30,8 @@ void Engine::release_successors(uint32_t instance, uint32_t device) {
     TaskState& state = tasks_[reader];
     if (--state.preds_left == 0) {
       wait(reader, WaitReason::kDependency) = now_;
-      if (policy_ != nullptr) {
-        newly_ready_.push_back(TaskId(reader));
-        ask_ = true;
+      if (online_) {
+        now_ready(reader);
       }
     }
     if (state.device == device) {
@@ -70,7 +69,8 @@ void Engine::push_ready(uint32_t instance, DeviceState& device) {
   const bool needs_dispatch = !host_free_ && !device.worker_pool;
   if (state.inputs_left == 0 && (!needs_dispatch || (state.flags & kDispatched) != 0)) {
     const uint64_t request = slots_[slot_of(instance)].request;
-    device.ready.push_back(request << 32 | position_[task_of(instance)]);
+    device.ready.push_back(online_ ? uint64_t{position_[instance]} << 32 | instance
+                                   : request << 32 | position_[task_of(instance)]);
     std::push_heap(device.ready.begin(), device.ready.end(), std::greater<>());
   }
 }
@@ -93,11 +93,14 @@ uint32_t Engine::next_instance(const DeviceState& device) const {
     }
     request = device.ready.front() >> 32;
     position = device.ready.front() & UINT32_MAX;
+    if (online_) {
+      return static_cast<uint32_t>(position);
+    }
   }
   if (position >= device.order.size()) {
     return kNone;
   }
-  if (one_slot_) {
+  if (one_slot_ || online_) {
     return device.order[position];
   }
   const uint32_t slot = request < slot_of_request_.size() ? slot_of_request_[request] : kNone;
@@ -108,7 +111,7 @@ void Engine::remove_next(DeviceState& device) {
   if (device.ready_first) {
     std::pop_heap(device.ready.begin(), device.ready.end(), std::greater<>());
     device.ready.pop_back();
-  } else if (++device.position == device.order.size() && !one_slot_) {
+  } else if (++device.position == device.order.size() && !one_slot_ && !online_) {
     device.position = 0;
     ++device.request;
   }
@@ -294,7 +297,7 @@ void Engine::finish(uint32_t queue) {
   if (--slots_[slot].tasks_left == 0) {
     request_finished(slot);
   }
-  ask_ = ask_ || policy_ != nullptr;
+  ask_ = ask_ || online_;
   start_tasks(d);
 }
 

@@ -13,7 +13,8 @@ InvariantChecker::InvariantChecker(const SimInput& input, const SimOptions& opti
     : input_(input),
       options_(options),
       memory_(input.platform.devices.size(), 0),
-      peaks_(input.platform.devices.size(), 0) {}
+      peaks_(input.platform.devices.size(), 0),
+      resident_(input.platform.devices.size(), 0) {}
 
 void InvariantChecker::complain(std::string what) {
   constexpr size_t kMostComplaints = 10;
@@ -174,6 +175,7 @@ void InvariantChecker::on_memory_allocated(const MemoryEvent& event) {
   tick(event.time_ns);
   Bytes& memory = memory_[event.device.index()];
   memory += event.bytes;
+  resident_[event.device.index()] += event.use == MemoryUse::kResident ? event.bytes : 0;
   peaks_[event.device.index()] = std::max(peaks_[event.device.index()], memory);
   const Bytes capacity = input_.platform.device(event.device).memory_bytes;
   const bool enforced = options_.memory >= MemoryPolicy::kFail && capacity > 0;
@@ -270,7 +272,7 @@ std::string InvariantChecker::violations(const SimResult& result, size_t request
   if (options_.memory != MemoryPolicy::kOff && options_.memory != MemoryPolicy::kSpill) {
     // What is left are the weights, and a single run's outputs.
     for (size_t d = 0; d < memory_.size(); ++d) {
-      Bytes expected = 0;
+      Bytes expected = result.tasks.empty() ? resident_[d] : 0;
       for (size_t t = 0; t < result.tasks.size(); ++t) {
         expected +=
             result.tasks[t].device == DeviceId(d) ? input_.graph.resident_bytes(TaskId(t)) : 0;
@@ -281,7 +283,7 @@ std::string InvariantChecker::violations(const SimResult& result, size_t request
         expected +=
             here && input_.graph.data_is_output(DataId(i)) ? input_.graph.data_bytes(DataId(i)) : 0;
       }
-      if (!result.tasks.empty() && memory_[d] != expected) {
+      if (memory_[d] != expected) {
         complain(fmt::format("device {} holds {} bytes at the end; expected {}", d, memory_[d],
                              expected));
       }

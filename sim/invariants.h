@@ -71,6 +71,7 @@ class InvariantChecker final : public SimListener {
   std::map<uint32_t, TimeNs> arrivals_;      // of requests
   std::vector<Bytes> memory_;
   std::vector<Bytes> peaks_;
+  std::vector<Bytes> resident_;  // weights: what many requests leave in memory
   WaitTimes wait_ns_{};
   Bytes sent_ = 0;
   Bytes received_ = 0;

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "base/status.h"
@@ -45,7 +43,6 @@ StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule
 
 // The same under an online policy, which sees the costs as they are expected and the finishes as
 // they come. `make_policy` makes one for each run, in any thread.
-using MakePolicy = std::function<std::unique_ptr<OnlineScheduler>()>;
 StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePolicy& make_policy,
                                            const RepeatOptions& repeat,
                                            const SimOptions& options = {});

@@ -83,11 +83,11 @@ void summarise(const RequestOptions& options, RequestResult& result) {
   result.max_ns = latencies.back();
 }
 
-}  // namespace
-
-StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule& schedule,
-                                          const RequestOptions& requests, const SimOptions& options,
-                                          SimListener* listener) {
+// `what`: a plan or a maker of policies.
+template <typename What>
+StatusOr<RequestResult> run_requests(const SimInput& input, const What& what,
+                                     const RequestOptions& requests, const SimOptions& options,
+                                     SimListener* listener) {
   DFSIM_RETURN_IF_ERROR(check(requests));
   EngineMode mode;
   mode.requests = requests.requests;
@@ -95,11 +95,25 @@ StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule&
   DFSIM_ASSIGN_OR_RETURN(mode.arrivals_ns, arrivals(requests));
   Engine engine(input, options, mode, listener);
   RequestResult result;
-  DFSIM_ASSIGN_OR_RETURN(result.run, engine.run(schedule));
+  DFSIM_ASSIGN_OR_RETURN(result.run, engine.run(what));
   result.run.tasks.clear();
   result.requests = engine.requests();
   summarise(requests, result);
   return result;
+}
+
+}  // namespace
+
+StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule& schedule,
+                                          const RequestOptions& requests, const SimOptions& options,
+                                          SimListener* listener) {
+  return run_requests(input, schedule, requests, options, listener);
+}
+
+StatusOr<RequestResult> simulate_requests(const SimInput& input, const MakePolicy& make_policy,
+                                          const RequestOptions& requests, const SimOptions& options,
+                                          SimListener* listener) {
+  return run_requests(input, make_policy, requests, options, listener);
 }
 
 }  // namespace dfsim

@@ -1,7 +1,8 @@
 // Pipelines of requests: one graph run many times over, as a server does.
 //
-// Every request runs the same static plan. Devices take tasks of earlier requests first; the host
-// dispatches requests in the order of arrival. Weights are resident once, tensors per request.
+// Every request runs the same static plan, or has an online policy of its own. Under a plan devices
+// take tasks of earlier requests first, and the host dispatches requests in the order of arrival;
+// under policies both follow the decisions. Weights are resident once, tensors per request.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,15 @@ struct RequestResult {
 // Errors: those of simulate(); kInvalidInput for no requests, a rate that is not positive, a
 // warm-up as long as the run, or MemoryPolicy::kSpill (single runs only).
 StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule& schedule,
+                                          const RequestOptions& requests,
+                                          const SimOptions& options = {},
+                                          SimListener* listener = nullptr);
+
+// The same under online policies, one for each request in flight: made by `make_policy`, begun anew
+// for every request. A policy sees the tasks and data of its own request, and the devices with what
+// all of them have decided. At each instant the policy of the earliest request is asked first.
+// Errors: as above, and those of simulate() under a policy.
+StatusOr<RequestResult> simulate_requests(const SimInput& input, const MakePolicy& make_policy,
                                           const RequestOptions& requests,
                                           const SimOptions& options = {},
                                           SimListener* listener = nullptr);

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/ids.h"
@@ -93,6 +95,9 @@ struct SimResult {
 // never fit), kFailed (memory overflow under kFail, or a deadlock of tasks waiting for memory).
 StatusOr<SimResult> simulate(const SimInput& input, const Schedule& schedule,
                              const SimOptions& options = {}, SimListener* listener = nullptr);
+
+// Makes an online policy, for modes that need several.
+using MakePolicy = std::function<std::unique_ptr<OnlineScheduler>()>;
 
 // Asks the policy as the run goes on. Errors: as above, the policy's own, and kFailed when it makes
 // an invalid decision or leaves ready tasks undecided.

@@ -3,7 +3,9 @@
 #include "sim/invariants.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
 
+#include "schedulers/registry.h"
 #include "sim/requests.h"
 #include "tests/sim/random_case.h"
 
@@ -140,5 +142,64 @@ TEST_CASE("many requests keep the invariants", "[sim]") {
     const auto again = simulate_requests(random.input(), random.schedule, requests, options);
     REQUIRE(again.ok());
     CHECK(same(result->run, again->run));
+  }
+}
+
+TEST_CASE("many requests under online policies keep the invariants", "[sim]") {
+  const PolicyRegistry registry;
+  size_t overlapped = 0;
+  for (uint64_t seed = 4000; seed < 4300; ++seed) {
+    const RandomCase random = random_case(seed, {}, 40);
+    SimOptions options;
+    options.seed = seed;
+    options.queue_order = static_cast<QueueOrder>(seed % 3);
+    options.memory = seed % 2 == 0 ? MemoryPolicy::kOff : MemoryPolicy::kTrack;
+    if (seed % 7 == 0) {
+      options.sync_after = {TaskId(0)};
+    }
+    RequestOptions requests;
+    requests.requests = 12;
+    requests.arrivals = static_cast<ArrivalKind>(seed % 3);
+    requests.in_flight = 1 + seed % 4;
+    requests.requests_per_s = 100'000;
+    requests.seed = seed;
+    const std::vector<std::string> names = {"",     "donfm",         "mct", "fcfs",
+                                            "donf", "work-stealing", "sjf", "critical-path"};
+    const std::string& name = names[seed % names.size()];
+    const MakePolicy make = [&]() -> std::unique_ptr<OnlineScheduler> {
+      if (name.empty()) {
+        return std::make_unique<RandomPolicy>();
+      }
+      return (*registry.find(name))->make_online({});
+    };
+    InvariantChecker checker(random.input(), options);
+    const auto result = simulate_requests(random.input(), make, requests, options, &checker);
+    INFO("seed " << seed << ", policy " << name << ": " << result.status().message());
+    REQUIRE(result.ok());
+    const std::string violations = checker.violations(result->run, requests.requests);
+    CHECK(violations == "");
+    for (size_t r = 1; r < requests.requests; ++r) {
+      overlapped += result->requests[r].arrival_ns < result->requests[r - 1].finish_ns ? 1 : 0;
+    }
+    const auto again = simulate_requests(random.input(), make, requests, options);
+    REQUIRE(again.ok());
+    CHECK(same(result->run, again->run));
+  }
+  CHECK(overlapped > 1000);
+}
+
+TEST_CASE("one request under a policy is a single run", "[sim]") {
+  for (uint64_t seed = 5000; seed < 5050; ++seed) {
+    const RandomCase random = random_case(seed, {}, 60);
+    SimOptions options;
+    options.seed = seed;
+    RandomPolicy policy;
+    const auto single = simulate(random.input(), policy, options);
+    RequestOptions requests;
+    requests.requests = 3;
+    const auto three = simulate_requests(
+        random.input(), [] { return std::make_unique<RandomPolicy>(); }, requests, options);
+    REQUIRE((single.ok() && three.ok()));
+    CHECK(three->requests[0].finish_ns == single->makespan_ns);
   }
 }

@@ -64,6 +64,62 @@ TEST_CASE("requests below capacity keep their latency, above it they queue", "[s
   CHECK_FALSE(simulate_requests(sim.input(), sim.schedule, requests).ok());
 }
 
+TEST_CASE("under policies every request is decided on its own, earlier ones first", "[sim]") {
+  // One task of 10 per request, on either of two devices.
+  SimCase sim(2);
+  sim.task(10, 0);
+  sim.build();
+  const PolicyRegistry registry;
+  const auto run = [&](const char* name, const RequestOptions& requests) {
+    const PolicyInfo* policy = *registry.find(name);
+    const MakePolicy make = [policy] { return policy->make_online({}); };
+    auto result = simulate_requests(sim.input(), make, requests);
+    INFO(name << ": " << result.status().message());
+    REQUIRE(result.ok());
+    return std::move(result).value();
+  };
+  RequestOptions requests;
+  requests.requests = 4;
+  requests.in_flight = 2;
+  for (const char* name : {"mct", "donf", "fcfs", "sjf", "work-stealing"}) {
+    const RequestResult result = run(name, requests);
+    INFO(name);
+    CHECK(result.run.makespan_ns == 20);  // two at a time
+    CHECK(result.max_ns == 10);
+    CHECK(result.run.devices[0].tasks == 2);
+  }
+  // Each request's round robin starts at the first device.
+  CHECK(run("round-robin", requests).run.makespan_ns == 40);
+  // Every 4 ns one comes, two devices take one each 5 ns: the last of 11 comes at 40, and starts at
+  // 50, when the device of the ninth is done.
+  requests.requests = 11;
+  requests.arrivals = ArrivalKind::kUniform;
+  requests.requests_per_s = 1e9 / 4;
+  const RequestResult queued = run("fcfs", requests);
+  REQUIRE(queued.requests.size() == 11);
+  CHECK(queued.requests[0].finish_ns == 10);
+  CHECK(queued.requests[1].finish_ns == 14);
+  CHECK(queued.requests[2].finish_ns == 20);
+  CHECK(queued.requests[3].finish_ns == 24);
+  CHECK(queued.requests[10].arrival_ns == 40);
+  CHECK(queued.requests[10].finish_ns == 60);
+}
+
+TEST_CASE("weights of many requests are on a device once", "[sim]") {
+  SimCase sim(1);
+  sim.task(10, 0, 0, 100);
+  sim.build();
+  const PolicyRegistry registry;
+  const PolicyInfo* policy = *registry.find("mct");
+  RequestOptions requests;
+  requests.requests = 5;
+  requests.in_flight = 3;
+  const auto result = simulate_requests(
+      sim.input(), [policy] { return policy->make_online({}); }, requests);
+  REQUIRE(result.ok());
+  CHECK(result->run.devices[0].peak_memory_bytes == 100);
+}
+
 TEST_CASE("noise follows the intervals and the seed", "[sim]") {
   SimCase sim(1);
   sim.task(1'000'000);
