@@ -82,21 +82,21 @@ void Donf::line_up(std::span<const TaskId> newly_ready) {
 
 bool Donf::decide_one(const OnlineView& view, TaskId task, std::vector<Decision>& decisions) {
   look_at(view, task);
+  const std::vector<TimeNs>& fetch = fetch_all_ns();
   const TimeNs* times = tasks().times(task);
-  size_t best = SIZE_MAX;
-  TimeNs best_finish = std::numeric_limits<TimeNs>::max();
+  const TimeNs now = view.now_ns();
+  constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+  size_t best = 0;
+  TimeNs best_finish = kNever;
   for (size_t d = 0; d < ahead_.size(); ++d) {
-    if (times[d] < 0) {
-      continue;
-    }
-    const TimeNs finish = std::max(ahead_[d], view.now_ns() + fetch_ns(d)) + times[d];
-    const bool limited = free_[d] != std::numeric_limits<Bytes>::max();
-    if (finish < best_finish && (!limited || memory_need(view, d) + taken_[d] <= free_[d])) {
-      best = d;
-      best_finish = finish;
-    }
+    const TimeNs finish = std::max(ahead_[d], now + fetch[d]) + times[d];
+    const bool fits = free_[d] == std::numeric_limits<Bytes>::max() ||
+                      memory_need(view, d) + taken_[d] <= free_[d];
+    const TimeNs candidate = times[d] >= 0 && fits ? finish : kNever;
+    best = candidate < best_finish ? d : best;
+    best_finish = std::min(best_finish, candidate);
   }
-  if (best == SIZE_MAX) {
+  if (best_finish == kNever) {
     return false;
   }
   if (free_[best] != std::numeric_limits<Bytes>::max()) {

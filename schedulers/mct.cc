@@ -18,11 +18,12 @@ class Mct final : public OnlineBase {
     }
     for (const TaskId task : newly_ready) {
       look_at(view, task);
+      const std::vector<TimeNs>& fetch = fetch_all_ns();
       size_t best = 0;
       TimeNs best_finish = std::numeric_limits<TimeNs>::max();
       for (size_t d = 0; d < ahead_.size(); ++d) {
         const TimeNs time = tasks().time_ns(task, d);
-        const TimeNs finish = std::max(ahead_[d], view.now_ns() + fetch_ns(d)) + time;
+        const TimeNs finish = std::max(ahead_[d], view.now_ns() + fetch[d]) + time;
         if (time >= 0 && finish < best_finish) {
           best = d;
           best_finish = finish;

@@ -41,6 +41,18 @@ TimeNs OnlineBase::fetch_ns(size_t device) const {
   return slowest;
 }
 
+const std::vector<TimeNs>& OnlineBase::fetch_all_ns() {
+  const CommModel& comm = view_->problem().comm;
+  fetch_ns_.assign(view_->devices(), 0);
+  for (const Source& source : sources_) {
+    for (size_t d = 0; d < fetch_ns_.size(); ++d) {
+      fetch_ns_[d] =
+          std::max(fetch_ns_[d], comm.transfer_ns(source.device, DeviceId(d), source.bytes));
+    }
+  }
+  return fetch_ns_;
+}
+
 Bytes OnlineBase::memory_need(const OnlineView& view, size_t device) const {
   const ExecGraph& graph = view_->graph();
   Bytes need = graph.resident_bytes(task_) + graph.workspace_bytes(task_);

@@ -27,6 +27,8 @@ class OnlineBase : public OnlineScheduler {
   // Time to fetch the inputs: the slowest source device, bytes summed per source, sources in
   // parallel (Lin et al. 2019).
   TimeNs fetch_ns(size_t device) const;
+  // The same to every device.
+  const std::vector<TimeNs>& fetch_all_ns();
   // Bytes that the task allocates on the device: resident, outputs, scratch, inputs not there yet.
   Bytes memory_need(const OnlineView& view, size_t device) const;
 
@@ -40,6 +42,7 @@ class OnlineBase : public OnlineScheduler {
   std::optional<TaskView> view_;
   TaskId task_;
   std::vector<Source> sources_;
+  std::vector<TimeNs> fetch_ns_;
 };
 
 }  // namespace dfsim::policies

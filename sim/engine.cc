@@ -122,6 +122,11 @@ void Engine::set_up_devices() {
 void Engine::set_up_data() {
   in_flight_.resize(static_cast<size_t>(ends_) * ends_);
   route_use_.resize(in_flight_.size());
+  for (uint32_t from = 0; from < ends_; ++from) {
+    for (uint32_t to = 0; to < ends_; ++to) {
+      route_use_[from * ends_ + to].reachable = routes_.route(from, to).reachable;
+    }
+  }
   keep_copies_ = memory_ || online_;
   std::vector<bool> read(data_count_, false);
   for (const Edge& edge : graph_.edges()) {
@@ -214,6 +219,18 @@ StatusOr<SimResult> Engine::run(const Schedule& schedule) {
 }
 
 void Engine::loop() {
+  if (online_ || flows_.has_value()) {
+    return loop_online_or_fair();
+  }
+  while (error_.ok() && !events_.empty()) {
+    handle(events_.pop());
+    while (!freed_.empty()) {
+      use_freed_memory();
+    }
+  }
+}
+
+void Engine::loop_online_or_fair() {
   while (error_.ok()) {
     const TimeNs next_event_ns = events_.empty() ? kNever : events_.top().time_ns;
     TimeNs next_ns = next_event_ns;

@@ -139,7 +139,7 @@ class Engine final : public OnlineView {
     uint32_t edge = kNone;  // instead of a copy: its only reader, when nobody asks where copies are
     uint32_t from = 0;      // ends of the route table
     uint32_t to = 0;
-    uint32_t next_route = kNone;  // requested after this one on the same route
+    uint32_t next = kNone;  // requested after this one on the same route; of free ones: a free one
     TransferPurpose purpose = TransferPurpose::kInput;
     TimeNs requested_ns = 0;
     TimeNs arrive_ns = 0;
@@ -153,6 +153,7 @@ class Engine final : public OnlineView {
     size_t transfers = 0;
     Bytes input_bytes = 0;
     Bytes spill_bytes = 0;
+    bool reachable = false;
   };
   struct HostThread {
     uint32_t instance = kNone;  // being dispatched, or waited for when synchronous
@@ -187,6 +188,7 @@ class Engine final : public OnlineView {
   void set_up_devices();
   void set_up_data();
   void loop();
+  void loop_online_or_fair();
   void handle(const Event& event);
   StatusOr<SimResult> finish_run();
   Status stuck() const;
@@ -221,13 +223,15 @@ class Engine final : public OnlineView {
   // engine_data.cc
   void send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
   void send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
-  bool check_route(uint32_t data, uint32_t from, uint32_t to);
+  bool check_route(uint32_t data, uint32_t from, uint32_t to) {
+    return route_use_[from * ends_ + to].reachable || no_route(data, from, to);
+  }
+  bool no_route(uint32_t data, uint32_t from, uint32_t to);
   uint32_t find_copy(uint32_t data_instance, uint32_t device) const;
   uint32_t new_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to);
   void send_copy(uint32_t copy);
-  uint32_t take_transfer();
-  void start_transfer(uint32_t transfer);
-  void count_transfer(const Transfer& transfer);
+  uint32_t take_transfer(const Transfer& what);
+  void start_transfer(const Transfer& what);
   void sum_up_transfers();
   void transfer_started(uint32_t transfer);
   void pop_route(uint32_t route);
@@ -340,7 +344,7 @@ class Engine final : public OnlineView {
   std::vector<FlowEvent> flow_events_;
   std::vector<RouteQueue> in_flight_;  // by route
   std::vector<Transfer> transfers_;
-  std::vector<uint32_t> free_transfers_;
+  uint32_t free_transfer_ = kNone;  // first of a list
   std::vector<Copy> copies_;
   std::vector<uint32_t> free_copies_;
   std::vector<uint32_t> copy_head_;    // by data instance

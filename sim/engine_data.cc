@@ -59,14 +59,13 @@ void Engine::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t
   if (!check_route(data, from, to)) {
     return;
   }
-  const uint32_t id = take_transfer();
-  Transfer& transfer = transfers_[id];
+  Transfer transfer;
   transfer.data = data;
   transfer.slot = slot;
   transfer.edge = edge;
   transfer.from = from;
   transfer.to = to;
-  start_transfer(id);
+  start_transfer(transfer);
 }
 
 void Engine::unshared_arrived(uint32_t slot, uint32_t edge) {
@@ -75,10 +74,7 @@ void Engine::unshared_arrived(uint32_t slot, uint32_t edge) {
   input_arrived(reader);
 }
 
-bool Engine::check_route(uint32_t data, uint32_t from, uint32_t to) {
-  if (routes_.route(from, to).reachable) {
-    return true;
-  }
+bool Engine::no_route(uint32_t data, uint32_t from, uint32_t to) {
   fail(invalid_input(fmt::format(
       "task '{}' on '{}' has data for '{}', but no links lead there; add a link between them",
       printable(graph_.name(graph_.data_producer(DataId(data)))),
@@ -118,8 +114,7 @@ void Engine::send_copy(uint32_t id) {
     allocate(copy.device, graph_.data_bytes(DataId(copy.data)), MemoryUse::kCopy, copy.slot,
              copy.data);
   }
-  const uint32_t transfer_id = take_transfer();
-  Transfer& transfer = transfers_[transfer_id];
+  Transfer transfer;
   transfer.data = copy.data;
   transfer.slot = copy.slot;
   transfer.copy = id;
@@ -133,25 +128,29 @@ void Engine::send_copy(uint32_t id) {
       ++home.pins;
     }
   }
-  start_transfer(transfer_id);
+  start_transfer(transfer);
 }
 
-// The id of a new transfer with nothing set.
-uint32_t Engine::take_transfer() {
-  if (free_transfers_.empty()) {
-    transfers_.emplace_back();
+// The id of a new transfer, `what` to begin with.
+uint32_t Engine::take_transfer(const Transfer& what) {
+  const uint32_t id = free_transfer_;
+  if (id == kNone) {
+    transfers_.push_back(what);
     return static_cast<uint32_t>(transfers_.size() - 1);
   }
-  const uint32_t id = free_transfers_.back();
-  free_transfers_.pop_back();
-  transfers_[id] = Transfer{};
+  free_transfer_ = transfers_[id].next;
+  transfers_[id] = what;
   return id;
 }
 
-void Engine::start_transfer(uint32_t id) {
+void Engine::start_transfer(const Transfer& what) {
+  const uint32_t id = take_transfer(what);
   Transfer& transfer = transfers_[id];
   const Bytes bytes = graph_.data_bytes(DataId(transfer.data));
   const uint32_t route = transfer.from * ends_ + transfer.to;
+  RouteUse& use = route_use_[route];
+  ++use.transfers;
+  (transfer.purpose == TransferPurpose::kInput ? use.input_bytes : use.spill_bytes) += bytes;
   transfer.requested_ns = now_;
   if (flows_.has_value()) {
     transfer.sequence = events_.take_sequence();
@@ -173,7 +172,7 @@ void Engine::start_transfer(uint32_t id) {
     queue.first = id;
     events_.push({transfer.arrive_ns, transfer.sequence, kRouteArrived, route});
   } else {
-    transfers_[queue.last].next_route = id;
+    transfers_[queue.last].next = id;
   }
   queue.last = id;
 }
@@ -181,7 +180,7 @@ void Engine::start_transfer(uint32_t id) {
 void Engine::pop_route(uint32_t route) {
   RouteQueue& queue = in_flight_[route];
   const uint32_t id = queue.first;
-  queue.first = transfers_[id].next_route;
+  queue.first = transfers_[id].next;
   if (queue.first != kNone) {
     const Transfer& next = transfers_[queue.first];
     events_.push({next.arrive_ns, next.sequence, kRouteArrived, route});
@@ -232,13 +231,6 @@ void Engine::transfer_started(uint32_t transfer) {
   listener_->on_transfer_started(transfer_event(transfer));
 }
 
-void Engine::count_transfer(const Transfer& transfer) {
-  RouteUse& use = route_use_[transfer.from * ends_ + transfer.to];
-  ++use.transfers;
-  const Bytes bytes = graph_.data_bytes(DataId(transfer.data));
-  (transfer.purpose == TransferPurpose::kInput ? use.input_bytes : use.spill_bytes) += bytes;
-}
-
 // What went over each route, as totals of the result, its devices and links.
 void Engine::sum_up_transfers() {
   for (uint32_t from = 0; from < ends_; ++from) {
@@ -265,20 +257,23 @@ void Engine::sum_up_transfers() {
 }
 
 void Engine::transfer_arrived(uint32_t id) {
-  const Transfer transfer = transfers_[id];  // its place may be taken by another before the end
-  count_transfer(transfer);
   if (listener_ != nullptr) {
     listener_->on_transfer_finished(transfer_event(id));
   }
-  free_transfers_.push_back(id);
+  const uint32_t next_free = std::exchange(free_transfer_, id);
+  if (transfers_[id].edge != kNone) {
+    transfers_[id].next = next_free;
+    return unshared_arrived(transfers_[id].slot, transfers_[id].edge);
+  }
+  const Transfer transfer = transfers_[id];  // its place may be taken by another before the end
+  transfers_[id].next = next_free;
   switch (transfer.purpose) {
     case TransferPurpose::kInput:
       if (spill_ && transfer.from == producer_device(transfer.slot, transfer.data)) {
         --homes_[transfer.data].pins;
         freed_.push_back(transfer.from);
       }
-      return transfer.copy == kNone ? unshared_arrived(transfer.slot, transfer.edge)
-                                    : copy_arrived(transfer.copy);
+      return copy_arrived(transfer.copy);
     case TransferPurpose::kSpill:
       return spilled(transfer);
     case TransferPurpose::kFetch:

@@ -111,13 +111,12 @@ void Engine::spill(uint32_t data, uint32_t d) {
                                    format_time(now_), format_bytes(host_memory_in_use_),
                                    format_bytes(capacity))));
   }
-  const uint32_t transfer_id = take_transfer();
-  Transfer& transfer = transfers_[transfer_id];
+  Transfer transfer;
   transfer.data = data;
   transfer.from = d;
   transfer.to = routes_.host();
   transfer.purpose = TransferPurpose::kSpill;
-  start_transfer(transfer_id);
+  start_transfer(transfer);
 }
 
 void Engine::spilled(const Transfer& transfer) {
@@ -176,13 +175,12 @@ void Engine::fetch_inputs(uint32_t task, uint32_t d) {
     }
     at->home = Home::kFetching;
     allocate(d, bytes, use_of(data, d), 0, data);
-    const uint32_t transfer_id = take_transfer();
-    Transfer& transfer = transfers_[transfer_id];
+    Transfer transfer;
     transfer.data = data;
     transfer.from = routes_.host();
     transfer.to = d;
     transfer.purpose = TransferPurpose::kFetch;
-    start_transfer(transfer_id);
+    start_transfer(transfer);
   }
 }
 

@@ -37,19 +37,20 @@ class FifoNetwork {
     TimeNs latency_ns = 0;
     uint32_t channels_begin = 0;
     uint32_t channels_end = 0;
-    uint32_t from = 0;
-    uint32_t to = 0;
+    uint32_t out_begin = 0;  // engines of the end it leaves
+    uint32_t out_end = 0;
+    uint32_t in_begin = 0;  // and of the one it goes to
+    uint32_t in_end = 0;
     bool ordered = false;
   };
 
-  // The engine of `end` that is free first; nullptr when the end has no limit.
-  TimeNs* first_free_engine(uint32_t end);
+  // The engine of a range that is free first.
+  TimeNs& first_free_engine(uint32_t begin, uint32_t end);
 
   std::vector<Path> paths_;           // by route
   std::vector<uint32_t> channels_;    // of all paths
   std::vector<TimeNs> channel_free_;  // when the last booked transfer has left
-  std::vector<uint32_t> engine_begin_;
-  std::vector<TimeNs> engine_free_;
+  std::vector<TimeNs> engine_free_;   // in the same way; of an end without limit: an entry always 0
 };
 
 }  // namespace dfsim
