@@ -1,6 +1,9 @@
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
+#include "graphs/onnx/importer.h"
+#include "graphs/onnx/shareable.h"
 #include "report/inspection.h"
 
 namespace dfsim::cli {
@@ -10,6 +13,7 @@ struct Options {
   ModelOptions model;
   InspectOptions inspect;
   bool json = false;
+  std::string save;
   std::string output = "-";
 };
 
@@ -20,7 +24,17 @@ Status run(const Options& options) {
     return totals.status().with_place(options.model.path);
   }
   DFSIM_ASSIGN_OR_RETURN(const GraphStructure structure, graph_structure(model.graph, *totals));
-  const Inspection inspection{model_name(options.model.path), model, *totals, structure};
+  DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());
+  const std::vector<StudiedSymbol> symbols = study_symbols(
+      model, import_options,
+      [&](const ImportOptions& varied) { return import_onnx(options.model.path, varied); });
+  if (!options.save.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(options.model.path));
+    DFSIM_ASSIGN_OR_RETURN(const std::string shareable,
+                           shareable_model(file.content(), model, symbols));
+    DFSIM_RETURN_IF_ERROR(write_file(options.save, shareable));
+  }
+  const Inspection inspection{model_name(options.model.path), model, *totals, structure, symbols};
   DFSIM_RETURN_IF_ERROR(
       write_file(options.output, options.json ? inspection_json(inspection)
                                               : inspection_text(inspection, options.inspect)));
@@ -43,6 +57,10 @@ void register_inspect(Registrar& registrar) {
   command->add_flag("--unresolved", options->inspect.unresolved,
                     "Only the operators that could not be resolved, with the reason");
   command->add_flag("--json", options->json, "Everything as JSON");
+  command
+      ->add_option("--save", options->save,
+                   "Also write the graph as ONNX, without weights and with the shapes found")
+      ->option_text("FILE.onnx");
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");
   registrar.on_run(command, [options] { return run(*options); });

@@ -74,8 +74,39 @@ std::string structure_text(const GraphStructure& structure, int64_t flops) {
   return text;
 }
 
+const StudiedSymbol* find_symbol(std::span<const StudiedSymbol> symbols, const std::string& name) {
+  const auto it = std::find_if(symbols.begin(), symbols.end(),
+                               [&](const StudiedSymbol& symbol) { return symbol.name == name; });
+  return it != symbols.end() ? &*it : nullptr;
+}
+
+std::string dependence_text(const StudiedSymbol* symbol, const Graph& graph) {
+  if (symbol == nullptr) {
+    return "";
+  }
+  return symbol->varied == 0 ? "; the model takes no other of the values tried"
+                             : fmt::format("; {} of {} operators depend on it", symbol->op_count(),
+                                           graph.op_count());
+}
+
+// Names of the dimensions that the shapes of an op depend on.
+std::vector<std::string> symbols_of(std::span<const StudiedSymbol> symbols, size_t op) {
+  std::vector<std::string> names;
+  for (const StudiedSymbol& symbol : symbols) {
+    if (symbol.ops[op]) {
+      names.push_back(symbol.name);
+    }
+  }
+  return names;
+}
+
+bool depends_on_data(const Graph& graph, const Op& op) {
+  return std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [&](TensorId id) { return id.valid() && graph.tensor(id).data_dependent; });
+}
+
 std::string header_text(const Inspection& inspection) {
-  const auto& [name, model, totals, structure] = inspection;
+  const auto& [name, model, totals, structure, symbols] = inspection;
   const Graph& graph = model.graph;
   const auto field = [](std::string_view label, const std::string& value) {
     return fmt::format("  {:<13}{}\n", label, value);
@@ -99,8 +130,9 @@ std::string header_text(const Inspection& inspection) {
   }
   for (const BoundDim& dim : model.report.dims) {
     text += field("dimension",
-                  fmt::format("{} = {} ({}; --dim {}=N changes it)", printable(dim.name, 40),
-                              dim.extent, dim.origin, printable(dim.name, 40)));
+                  fmt::format("{} = {} ({}; --dim {}=N changes it){}", printable(dim.name, 40),
+                              dim.extent, dim.origin, printable(dim.name, 40),
+                              dependence_text(find_symbol(symbols, dim.name), graph)));
   }
   text += field("MACs", format_count(static_cast<double>(totals.macs)));
   text += field("FLOPs", format_count(static_cast<double>(totals.flops)));
@@ -124,19 +156,27 @@ std::string unresolved_text(const ImportReport& report, size_t width) {
   return table.render(width, 2);
 }
 
-std::string ops_text(const Graph& graph, const GraphTotals& totals, size_t width) {
+std::string ops_text(const Inspection& inspection, size_t width) {
+  const Graph& graph = inspection.model.graph;
+  const GraphTotals& totals = inspection.totals;
   TextTable table({{"op"},
                    {"type"},
                    {"class"},
                    {"output"},
+                   {"depends on"},
                    {"MACs", Align::kRight},
                    {"FLOPs", Align::kRight},
                    {"bytes", Align::kRight}});
   for (size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
     const OpWork& work = totals.work[i];
+    std::vector<std::string> causes = symbols_of(inspection.symbols, i);
+    if (depends_on_data(graph, op)) {
+      causes.emplace_back("data");
+    }
     table.add_row({printable(op.name, 60), printable(full_type(op), 30),
                    std::string(op_class_name(op.op_class)), first_output_shape(graph, op),
+                   causes.empty() ? "-" : printable(join(causes, ", "), 40),
                    format_count(static_cast<double>(work.macs)),
                    format_count(static_cast<double>(work.flops)), format_bytes(work.bytes())});
   }
@@ -183,7 +223,7 @@ std::string inspection_text(const Inspection& inspection, const InspectOptions& 
   }
   std::string text = header_text(inspection);
   if (options.ops) {
-    return text + '\n' + ops_text(model.graph, totals, width);
+    return text + '\n' + ops_text(inspection, width);
   }
   TextTable table({{"type"},
                    {"class"},
@@ -201,7 +241,7 @@ std::string inspection_text(const Inspection& inspection, const InspectOptions& 
 }
 
 std::string inspection_json(const Inspection& inspection) {
-  const auto& [name, model, totals, structure] = inspection;
+  const auto& [name, model, totals, structure, symbols] = inspection;
   const Graph& graph = model.graph;
   Json json;
   json["schema"] = "dfsim.inspect/1";
@@ -223,7 +263,12 @@ std::string inspection_json(const Inspection& inspection) {
   }
   json["dims"] = Json::array();
   for (const BoundDim& dim : model.report.dims) {
-    json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
+    const StudiedSymbol* symbol = find_symbol(symbols, dim.name);
+    const bool studied = symbol != nullptr && symbol->varied != 0;
+    json["dims"].push_back({{"name", dim.name},
+                            {"value", dim.extent},
+                            {"origin", dim.origin},
+                            {"dependent_ops", studied ? Json(symbol->op_count()) : Json(nullptr)}});
   }
   json["macs"] = totals.macs;
   json["flops"] = totals.flops;
@@ -259,7 +304,9 @@ std::string inspection_json(const Inspection& inspection) {
                            {"bytes_written", work.bytes_written},
                            {"weight_bytes", work.weight_bytes},
                            {"dtype", dtype_name(work.dtype)},
-                           {"output_shape", first_output_shape(graph, op)}});
+                           {"output_shape", first_output_shape(graph, op)},
+                           {"depends_on", symbols_of(symbols, i)},
+                           {"data_dependent", depends_on_data(graph, op)}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,8 +1,10 @@
 // What `dfsim inspect` says about a model: facts of the graph that need no hardware.
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "graphs/algorithms/symbol_study.h"
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
 
@@ -28,6 +30,7 @@ struct Inspection {
   const ImportedModel& model;
   const GraphTotals& totals;
   GraphStructure structure;
+  std::span<const StudiedSymbol> symbols;  // what hangs on the model's dynamic dimensions
 };
 
 std::string inspection_text(const Inspection& inspection, const InspectOptions& options,

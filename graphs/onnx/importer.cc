@@ -27,7 +27,7 @@ std::string some_names(std::string_view op_type, const std::vector<std::string>&
   }
   const std::string more =
       names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "";
-  return fmt::format("{} {}{}", op_type, join(shown, ", "), more);
+  return fmt::format("{}{}{}{}", op_type, op_type.empty() ? "" : " ", join(shown, ", "), more);
 }
 
 // Names of the Loops of a graph and of the graphs inside it. Nesting is bounded by the reader.
@@ -107,6 +107,7 @@ class Importer {
     };
     DFSIM_ASSIGN_OR_RETURN(const auto unresolved, infer_shapes(builder_, options));
     note_assumptions(open_loops, open_ifs);
+    note_bounds();
     for (const UnresolvedOp& op : unresolved) {
       report_.unresolved.push_back(
           {builder_.op(op.op).name, builder_.op(op.op).op_type, op.reason});
@@ -142,6 +143,28 @@ class Importer {
           fmt::format("which branch of {} is taken is not known before the run, the larger one is "
                       "costed; --branch then|else chooses",
                       some_names("If", ifs)));
+    }
+  }
+
+  // Where extents that depend on data begin; what follows has bounds, too.
+  void note_bounds() {
+    const auto depends = [&](const std::vector<TensorId>& ids) {
+      return std::any_of(ids.begin(), ids.end(), [&](TensorId id) {
+        return id.valid() && builder_.tensor(id).data_dependent;
+      });
+    };
+    std::vector<std::string> names;
+    for (size_t i = 0; i < builder_.op_count(); ++i) {
+      const Op& op = builder_.op(OpId(i));
+      if (depends(op.outputs) && !depends(op.inputs) &&
+          op.op_class != OpClass::kControlFlow) {  // those have notes of their own
+        names.push_back(op.op_type + " " + op.name);
+      }
+    }
+    if (!names.empty()) {
+      report_.notes.push_back(
+          fmt::format("how much {} returns depends on the data, the most possible is assumed",
+                      some_names("", names)));
     }
   }
 

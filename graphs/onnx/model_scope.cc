@@ -10,7 +10,7 @@
 namespace dfsim {
 namespace {
 
-constexpr int64_t kNewestKnownOpset = 25;
+constexpr int64_t kNewestKnownOpset = 28;
 constexpr int64_t kLargestPlausibleOpset = 1000;
 
 // What a file is when it is plainly something else.
