@@ -1,6 +1,7 @@
 // Fused attention of the standard domain (opset 23): Attention, RotaryEmbedding.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
 #include "graphs/ops/subgraph.h"
@@ -190,14 +191,15 @@ void work_linear_attention(WorkContext& context) {
 constexpr std::string_view kPreview = "ai.onnx.preview";
 
 constexpr OpDef kOps[] = {
-    {"Attention", OpClass::kAttention, infer_attention, work_attention, nullptr, 0, 3},
+    {"Attention", OpClass::kAttention, infer_attention, work_attention, nullptr, 0, 3, "",
+     factors_attention},
     {"FlexAttention", OpClass::kAttention, infer_flex_attention, work_flex_attention, nullptr, 0, 3,
      kPreview},
     {"LinearAttention", OpClass::kAttention, infer_linear_attention, work_linear_attention, nullptr,
      0, 3},
     // two products and a sum per element
-    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3,
-     3},
+    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 3,
+     "", factors_rotary},
 };
 
 constexpr WorkNote kNotes[] = {

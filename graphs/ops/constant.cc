@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
@@ -152,11 +153,11 @@ constexpr OpDef kOps[] = {
     {"ConstantOfShape", kC, infer_constant_of_shape, nullptr},
     {"Range", kC, infer_range, work_per_element, nullptr, 1, 3},
     {"EyeLike", kC, infer_like, nullptr},
-    {"RandomNormal", kE, infer_random, work_per_element, nullptr, 10, 0},
-    {"RandomUniform", kE, infer_random, work_per_element, nullptr, 3, 0},
-    {"RandomNormalLike", kE, infer_like, work_per_element, nullptr, 10},
-    {"RandomUniformLike", kE, infer_like, work_per_element, nullptr, 3},
-    {"Bernoulli", kE, infer_like, work_per_element, nullptr, 3},
+    {"RandomNormal", kE, infer_random, work_per_element, nullptr, 10, 0, "", factors_random},
+    {"RandomUniform", kE, infer_random, work_per_element, nullptr, 3, 0, "", factors_random},
+    {"RandomNormalLike", kE, infer_like, work_per_element, nullptr, 10, 1, "", factors_random},
+    {"RandomUniformLike", kE, infer_like, work_per_element, nullptr, 3, 1, "", factors_random},
+    {"Bernoulli", kE, infer_like, work_per_element, nullptr, 3, 1, "", factors_random},
 };
 
 }  // namespace

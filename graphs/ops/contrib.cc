@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
 
@@ -230,12 +231,17 @@ constexpr OpClass kX = OpClass::kMatMul;
 constexpr std::string_view kMs = kMicrosoft;
 
 constexpr OpDef kOps[] = {
-    {"SkipLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 9, 3, kMs},
-    {"SkipSimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 6, 3, kMs},
-    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, kMs},
-    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2},
+    {"SkipLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 9, 3, kMs,
+     factors_skip_norm},
+    {"SkipSimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 6, 3, kMs,
+     factors_skip_norm},
+    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, kMs,
+     factors_skip_norm},
+    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, "",
+     factors_skip_norm},
     {"EmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
-    {"GroupNorm", kN, infer_same_as_first, work_per_element, nullptr, 7, 3, kMs},
+    {"GroupNorm", kN, infer_same_as_first, work_per_element, nullptr, 7, 3, kMs,
+     factors_group_norm},
     {"BiasSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
     // tanh approximation: cube, scale, add, scale, tanh, add, scale, multiply
     {"FastGelu", kE, infer_same_as_first, work_per_element, nullptr, 8, 1, kMs},
@@ -254,7 +260,8 @@ constexpr OpDef kOps[] = {
     {"DynamicQuantizeMatMul", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 3, kMs},
     {"MatMulIntegerToFloat", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 4, kMs},
     {"QGemm", kX, infer_q_gemm, work_matmul_to_float, nullptr, 2, 6, kMs},
-    {"FusedConv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kMs},
+    {"FusedConv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kMs,
+     factors_conv},
     {"QLinearAdd", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
     {"QLinearMul", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
     {"QLinearWhere", kE, infer_q_where, work_per_element, nullptr, 4, 8, kMs},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
 
@@ -215,10 +216,11 @@ constexpr OpClass kA = OpClass::kAttention;
 constexpr OpDef kOps[] = {
     {"Attention", kA, infer_fused, work_fused, nullptr, 0, 2, kMicrosoft},
     {"QAttention", kA, infer_fused, work_fused, nullptr, 0, 4, kMicrosoft},
-    {"MultiHeadAttention", kA, infer_multi_head, work_multi_head, nullptr, 0, 1, kMicrosoft},
+    {"MultiHeadAttention", kA, infer_multi_head, work_multi_head, nullptr, 0, 1, kMicrosoft,
+     factors_multi_head_attention},
     {"GroupQueryAttention", kA, infer_grouped, work_grouped, nullptr, 0, 1, kMicrosoft},
     {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 4,
-     kMicrosoft},
+     kMicrosoft, factors_rotary},
 };
 
 constexpr WorkNote kNotes[] = {

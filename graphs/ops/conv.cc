@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
 #include "graphs/ops/window.h"
@@ -147,11 +148,14 @@ void work_conv_transpose(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"Conv", OpClass::kConv, infer_conv, work_conv, nullptr, 0, 2},
+    {"Conv", OpClass::kConv, infer_conv, work_conv, nullptr, 0, 2, "", factors_conv},
     {"CausalConvWithState", OpClass::kConv, infer_causal_conv, work_causal_conv, nullptr, 0, 2},
-    {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose, nullptr, 0, 2},
-    {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer, nullptr, 0, 2},
-    {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv, nullptr, 0, 8},
+    {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose, nullptr, 0, 2, "",
+     factors_conv_transpose},
+    {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer, nullptr, 0, 2, "",
+     factors_conv},
+    {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv, nullptr, 0, 8, "",
+     factors_conv},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -4,6 +4,7 @@
 // whatever its hardware cost (exp, erf and sqrt too). Sigmoid = negate, exp, add, divide = 4.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
@@ -116,7 +117,7 @@ constexpr OpDef kOps[] = {
     {"IsNaN", kE, infer_predicate, work_per_element, nullptr, 1},
     {"IsInf", kE, infer_predicate, work_per_element, nullptr, 1},
     {"Cast", kE, infer_cast, work_per_element, fold_cast, 1},
-    {"CastLike", kE, infer_cast_like, work_per_element, fold_cast, 1, 2},
+    {"CastLike", kE, infer_cast_like, work_per_element, fold_cast, 1, 2, "", factors_first_only},
     {"BitCast", OpClass::kView, infer_cast, work_none},  // the same bytes by another name
     {"Dropout", kE, infer_dropout, work_dropout},
     {"Abs", kE, infer_same_as_first, work_per_element, fold_abs, 1},

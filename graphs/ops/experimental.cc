@@ -4,6 +4,7 @@
 // Work: scalar operations per output element by the operator's definition.
 #include <utility>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -50,7 +51,8 @@ constexpr OpClass kE = OpClass::kElementwise;
 constexpr OpDef kOps[] = {
     // alpha x + beta
     {"Affine", kE, infer_same_as_first, work_per_element, nullptr, 2},
-    {"Crop", OpClass::kDataMovement, infer_crop, work_copy},
+    {"Crop", OpClass::kDataMovement, infer_crop, work_copy, nullptr, 0, 1, "",
+     factors_same_extents},
     // scale x + the channel's bias
     {"ImageScaler", kE, infer_same_as_first, work_per_element, nullptr, 2},
     // alpha log(exp(beta x) + 1)

@@ -1,6 +1,7 @@
 // Gather, scatter, embedding lookups, one-hot.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/op_def.h"
 
@@ -116,14 +117,16 @@ void work_tensor_scatter(WorkContext& context) {
 constexpr OpClass kG = OpClass::kGather;
 
 constexpr OpDef kOps[] = {
-    {"Gather", kG, infer_gather, work_gather, fold_gather, 0, 2},
-    {"GatherElements", kG, infer_gather_elements, work_gather, nullptr, 0, 2},
-    {"GatherND", kG, infer_gather_nd, work_gather, nullptr, 0, 2},
-    {"Scatter", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
-    {"ScatterElements", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
-    {"ScatterND", kG, infer_same_as_first, work_scatter, nullptr, 0, 3},
+    {"Gather", kG, infer_gather, work_gather, fold_gather, 0, 2, "", factors_gather},
+    {"GatherElements", kG, infer_gather_elements, work_gather, nullptr, 0, 2, "",
+     factors_gather_elements},
+    {"GatherND", kG, infer_gather_nd, work_gather, nullptr, 0, 2, "", factors_gather_nd},
+    {"Scatter", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "", factors_scatter_elements},
+    {"ScatterElements", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "",
+     factors_scatter_elements},
+    {"ScatterND", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "", factors_scatter_nd},
     {"TensorScatter", kG, infer_same_as_first, work_tensor_scatter, nullptr, 0, 2},
-    {"OneHot", kG, infer_one_hot, nullptr, nullptr, 0, 3},
+    {"OneHot", kG, infer_one_hot, nullptr, nullptr, 0, 3, "", factors_one_hot},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -1,10 +1,12 @@
 // Matrix products: MatMul, Gemm, Einsum and their integer forms.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
 #include "base/text.h"
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
 
@@ -269,12 +271,64 @@ void work_einsum(WorkContext& context) {
   context.set_matrix();
 }
 
+// Every letter is a factor: parallel when the output has it, else contracted.
+void factors_einsum(FactorContext& context) {
+  const auto equation = parse_equation(context.attributes().string_or("equation", ""));
+  std::map<char, int> letters;
+  int hidden = 0;  // axes behind the ellipsis
+  for (size_t i = 0; i < equation->operands.size(); ++i) {
+    const std::string& operand = equation->operands[i];
+    if (operand.find(kEllipsis) != std::string::npos) {
+      hidden = std::max(hidden, context.input(i).rank() - static_cast<int>(operand.size()) + 1);
+    }
+  }
+  std::vector<int> ellipsis(static_cast<size_t>(hidden), FactorDim::kWhole);
+  const auto visit = [&](const std::string& operand, const Shape& shape, const auto& see) {
+    int dim = 0;
+    for (const char letter : operand) {
+      if (letter != kEllipsis) {
+        see(letter, -1, dim++);
+        continue;
+      }
+      const int own = shape.rank() - static_cast<int>(operand.size()) + 1;
+      for (int k = 0; k < own; ++k) {
+        see(letter, hidden - own + k, dim++);
+      }
+    }
+  };
+  const auto repeated = [&](char letter) {
+    return std::any_of(equation->operands.begin(), equation->operands.end(),
+                       [&](const auto& o) { return std::count(o.begin(), o.end(), letter) > 1; });
+  };
+  for (size_t i = 0; i < equation->operands.size(); ++i) {
+    visit(equation->operands[i], context.input(i), [&](char letter, int axis, int dim) {
+      const int64_t extent = context.in_extent(i, dim);
+      int* factor = axis >= 0 ? &ellipsis[static_cast<size_t>(axis)]
+                              : &letters.try_emplace(letter, FactorDim::kWhole).first->second;
+      const bool kept = equation->output.find(letter) != std::string::npos;
+      if (*factor == FactorDim::kWhole && (axis >= 0 || !repeated(letter))) {
+        const std::string label =
+            axis >= 0 ? fmt::format("ellipsis{}", axis) : std::string(1, letter);
+        *factor = context.add(label, extent, kept ? Reduction::kNone : Reduction::kSum);
+      }
+      if (extent > 1) {
+        context.carry_in(i, dim, *factor);
+      }
+    });
+  }
+  visit(equation->output, context.output(0), [&](char letter, int axis, int dim) {
+    context.carry_out(0, dim, axis >= 0 ? ellipsis[static_cast<size_t>(axis)] : letters[letter]);
+  });
+}
+
 constexpr OpDef kOps[] = {
-    {"MatMul", OpClass::kMatMul, infer_matmul, work_matmul, nullptr, 0, 2},
-    {"Gemm", OpClass::kMatMul, infer_gemm, work_gemm, nullptr, 0, 2},
-    {"Einsum", OpClass::kMatMul, infer_einsum, work_einsum},
-    {"MatMulInteger", OpClass::kMatMul, infer_matmul_integer, work_matmul_integer, nullptr, 0, 2},
-    {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul, nullptr, 0, 8},
+    {"MatMul", OpClass::kMatMul, infer_matmul, work_matmul, nullptr, 0, 2, "", factors_matmul},
+    {"Gemm", OpClass::kMatMul, infer_gemm, work_gemm, nullptr, 0, 2, "", factors_gemm},
+    {"Einsum", OpClass::kMatMul, infer_einsum, work_einsum, nullptr, 0, 1, "", factors_einsum},
+    {"MatMulInteger", OpClass::kMatMul, infer_matmul_integer, work_matmul_integer, nullptr, 0, 2,
+     "", factors_matmul_integer},
+    {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul, nullptr, 0, 8,
+     "", factors_matmul_integer},
 };
 
 constexpr WorkNote kNotes[] = {

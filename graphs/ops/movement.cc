@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/op_def.h"
 
@@ -550,19 +551,20 @@ void fold_transpose(InferContext& context) {
 constexpr OpClass kM = OpClass::kDataMovement;
 
 constexpr OpDef kOps[] = {
-    {"Transpose", kM, infer_transpose, work_copy, fold_transpose},
-    {"Concat", kM, infer_concat, nullptr, fold_concat},
-    {"Split", kM, infer_split, nullptr, fold_split},
-    {"Slice", kM, infer_slice, work_copy, fold_slice},
-    {"Pad", kM, infer_pad, work_copy},
-    {"Expand", kM, infer_expand, work_copy, fold_expand, 0, 2},
-    {"Tile", kM, infer_tile, work_copy, nullptr, 0, 2},
-    {"SpaceToDepth", kM, infer_space_to_depth, work_copy},
-    {"DepthToSpace", kM, infer_depth_to_space, work_copy},
-    {"Resize", kM, infer_resize, work_resize},
-    {"Upsample", kM, infer_resize, work_resize},
-    {"ReverseSequence", kM, infer_reverse_sequence, work_copy, nullptr, 0, 2},
-    {"Trilu", kM, infer_same_as_first, work_copy},
+    {"Transpose", kM, infer_transpose, work_copy, fold_transpose, 0, 1, "", factors_transpose},
+    {"Concat", kM, infer_concat, nullptr, fold_concat, 0, 1, "", factors_concat},
+    {"Split", kM, infer_split, nullptr, fold_split, 0, 1, "", factors_split},
+    {"Slice", kM, infer_slice, work_copy, fold_slice, 0, 1, "", factors_slice},
+    {"Pad", kM, infer_pad, work_copy, nullptr, 0, 1, "", factors_pad},
+    {"Expand", kM, infer_expand, work_copy, fold_expand, 0, 2, "", factors_expand},
+    {"Tile", kM, infer_tile, work_copy, nullptr, 0, 2, "", factors_same_extents},
+    {"SpaceToDepth", kM, infer_space_to_depth, work_copy, nullptr, 0, 1, "", factors_depth_space},
+    {"DepthToSpace", kM, infer_depth_to_space, work_copy, nullptr, 0, 1, "", factors_depth_space},
+    {"Resize", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
+    {"Upsample", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
+    {"ReverseSequence", kM, infer_reverse_sequence, work_copy, nullptr, 0, 2, "",
+     factors_reverse_sequence},
+    {"Trilu", kM, infer_same_as_first, work_copy, nullptr, 0, 1, "", factors_matrix_rows},
 };
 
 constexpr WorkNote kNotes[] = {

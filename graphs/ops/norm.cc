@@ -1,6 +1,7 @@
 // Normalisations and softmax.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -59,21 +60,30 @@ void work_batch_norm(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm, nullptr, 0, 5},
+    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm, nullptr, 0, 5, "",
+     factors_batch_norm},
     // mean, subtract, square, sum, divide by deviation, scale, shift
-    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7, 2},
-    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3},
-    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3},
-    {"MeanVarianceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr,
-     5},
+    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7, 2, "",
+     factors_layer_norm},
+    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3,
+     "", factors_instance_norm},
+    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3, "",
+     factors_group_norm},
+    {"MeanVarianceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5,
+     1, "", factors_mean_variance_norm},
     // square, sum, divide by root, scale
-    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4, 2},
-    {"LpNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 3},
-    {"LRN", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5},
+    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4, 2, "",
+     factors_layer_norm},
+    {"LpNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 3, 1, "",
+     factors_lp_norm},
+    {"LRN", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5, 1, "", factors_lrn},
     // maximum, subtract, exponential, sum, divide
-    {"Softmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 5},
-    {"LogSoftmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 6},
-    {"Hardmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 2},
+    {"Softmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 5, 1, "",
+     factors_softmax},
+    {"LogSoftmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 6, 1, "",
+     factors_softmax},
+    {"Hardmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 2, 1, "",
+     factors_softmax},
 };
 
 constexpr WorkNote kNotes[] = {

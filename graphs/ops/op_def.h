@@ -1,4 +1,5 @@
-// Op definitions: what dfsim knows of each operator: class, shape rule, folding rule, work rule.
+// Op definitions: what dfsim knows of each operator: class, shape rule, folding rule, work rule,
+// factor rule.
 //
 // Split by family, one file each (conv.cc, matmul.cc...). Adding an operator is one table row in
 // its family's file, rules shared where they can be, and a test. See CONTRIBUTING.md.
@@ -10,6 +11,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/ops/factor_context.h"
 #include "graphs/ops/infer_context.h"
 #include "graphs/ops/work_context.h"
 
@@ -22,6 +24,8 @@ using InferRule = Status (*)(InferContext& context);
 using FoldRule = void (*)(InferContext& context);
 // The work of the op at static shapes. Starts from "reads all inputs, writes all outputs".
 using WorkRule = void (*)(WorkContext& context);
+// Says how the op may be split over devices, at static shapes (factors.h).
+using FactorRule = void (*)(FactorContext& context);
 
 struct OpDef {
   std::string_view op_type;
@@ -34,6 +38,7 @@ struct OpDef {
   // The first so many inputs must be there in every version; rules may rely on it.
   size_t required_inputs = 1;
   std::string_view domain = "";  // ai.onnx
+  FactorRule factors = nullptr;  // without one: op_factors() in factors.h
 };
 
 // The definition for an operator of a domain, or nullptr. "ai.onnx" and "" are one domain.
@@ -83,5 +88,6 @@ OpFamily ml_op_defs();
 OpFamily experimental_op_defs();
 OpFamily contrib_op_defs();
 OpFamily contrib_attention_op_defs();
+OpFamily collective_op_defs();
 
 }  // namespace dfsim

@@ -1,6 +1,7 @@
 // Pooling: windows and global.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/window.h"
 
@@ -57,12 +58,15 @@ void work_global_pool(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"MaxPool", OpClass::kPool, infer_pool, work_pool},
-    {"AveragePool", OpClass::kPool, infer_pool, work_pool},
-    {"LpPool", OpClass::kPool, infer_pool, work_pool},
-    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool},
-    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool},
-    {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool},
+    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"LpPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
+    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
+    {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -1,4 +1,5 @@
 // Quantise and dequantise between floating and integer tensors.
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
 
@@ -31,9 +32,10 @@ constexpr OpClass kQ = OpClass::kQuantize;
 
 constexpr OpDef kOps[] = {
     // divide, round, add the zero point, saturate
-    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2},
+    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2, "", factors_quantize},
     // subtract the zero point, multiply
-    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2},
+    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2, "",
+     factors_quantize},
     // minimum and maximum first
     {"DynamicQuantizeLinear", kQ, infer_dynamic_quantize, work_per_element, nullptr, 6},
 };

@@ -1,6 +1,7 @@
 // Reductions over axes: sums, means, extrema, norms, argmin and argmax, cumulative sums.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/op_def.h"
 
@@ -125,20 +126,20 @@ void fold_cumsum(InferContext& context) {
 constexpr OpClass kR = OpClass::kReduce;
 
 constexpr OpDef kOps[] = {
-    {"ReduceSum", kR, infer_reduce, work_reduce, fold_reduce_sum, 1},
-    {"ReduceMean", kR, infer_reduce, work_reduce, nullptr, 1},
-    {"ReduceMax", kR, infer_reduce, work_reduce, fold_reduce_max, 1},
-    {"ReduceMin", kR, infer_reduce, work_reduce, fold_reduce_min, 1},
-    {"ReduceProd", kR, infer_reduce, work_reduce, fold_reduce_prod, 1},
-    {"ReduceL1", kR, infer_reduce, work_reduce, nullptr, 2},
-    {"ReduceL2", kR, infer_reduce, work_reduce, nullptr, 2},
-    {"ReduceSumSquare", kR, infer_reduce, work_reduce, nullptr, 2},
-    {"ReduceLogSum", kR, infer_reduce, work_reduce, nullptr, 1},
-    {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2},
-    {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1},
-    {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1},
-    {"CumProd", kR, infer_same_as_first, work_reduce, nullptr, 1, 2},
-    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2},
+    {"ReduceSum", kR, infer_reduce, work_reduce, fold_reduce_sum, 1, 1, "", factors_reduce},
+    {"ReduceMean", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
+    {"ReduceMax", kR, infer_reduce, work_reduce, fold_reduce_max, 1, 1, "", factors_reduce},
+    {"ReduceMin", kR, infer_reduce, work_reduce, fold_reduce_min, 1, 1, "", factors_reduce},
+    {"ReduceProd", kR, infer_reduce, work_reduce, fold_reduce_prod, 1, 1, "", factors_reduce},
+    {"ReduceL1", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceL2", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceSumSquare", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceLogSum", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
+    {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
+    {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
+    {"CumProd", kR, infer_same_as_first, work_reduce, nullptr, 1, 2, "", factors_cumsum},
+    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2, "", factors_cumsum},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -39,6 +39,7 @@ std::vector<OpFamily> families() {
       experimental_op_defs(),
       contrib_op_defs(),
       contrib_attention_op_defs(),
+      collective_op_defs(),
   };
 }
 

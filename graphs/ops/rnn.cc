@@ -1,6 +1,7 @@
 // Recurrent layers: RNN, GRU, LSTM.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -52,9 +53,9 @@ void work_rnn(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"LSTM", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
-    {"GRU", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
-    {"RNN", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3},
+    {"LSTM", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
+    {"GRU", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
+    {"RNN", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
 
@@ -152,7 +153,7 @@ void work_sort(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"TopK", OpClass::kSort, infer_top_k, work_sort},
+    {"TopK", OpClass::kSort, infer_top_k, work_sort, nullptr, 0, 1, "", factors_top_k},
     {"NonZero", OpClass::kSort, infer_non_zero, work_per_element, nullptr, 1},
     {"Multinomial", OpClass::kSort, infer_multinomial, work_multinomial},
     {"Compress", OpClass::kGather, infer_compress, work_copy, nullptr, 0, 2},

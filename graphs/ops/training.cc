@@ -1,6 +1,7 @@
 // Losses and parameter updates.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -50,12 +51,14 @@ constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr OpClass kU = OpClass::kOptimizer;
 
 constexpr OpDef kOps[] = {
-    {"NegativeLogLikelihoodLoss", OpClass::kReduce, infer_loss, work_loss, nullptr, 1, 2},
+    {"NegativeLogLikelihoodLoss", OpClass::kReduce, infer_loss, work_loss, nullptr, 1, 2, "",
+     factors_loss},
     // the operations of LogSoftmax, then one per class
-    {"SoftmaxCrossEntropyLoss", OpClass::kSoftmax, infer_loss, work_loss, nullptr, 7, 2},
-    {"Adagrad", kU, infer_update<1>, work_update, nullptr, 3, 2, kTraining},
-    {"Adam", kU, infer_update<2>, work_update, nullptr, 4, 2, kTraining},
-    {"Momentum", kU, infer_update<1>, work_update, nullptr, 2, 2, kTraining},
+    {"SoftmaxCrossEntropyLoss", OpClass::kSoftmax, infer_loss, work_loss, nullptr, 7, 2, "",
+     factors_loss},
+    {"Adagrad", kU, infer_update<1>, work_update, nullptr, 3, 2, kTraining, factors_update},
+    {"Adam", kU, infer_update<2>, work_update, nullptr, 4, 2, kTraining, factors_update},
+    {"Momentum", kU, infer_update<1>, work_update, nullptr, 2, 2, kTraining, factors_update},
 };
 
 constexpr WorkNote kNotes[] = {

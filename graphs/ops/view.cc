@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/fold.h"
 #include "graphs/ops/op_def.h"
 
@@ -182,11 +183,11 @@ Status infer_unsqueeze(InferContext& context) {
 constexpr OpClass kV = OpClass::kView;
 
 constexpr OpDef kOps[] = {
-    {"Reshape", kV, infer_reshape, work_none, fold_reshape},
-    {"Flatten", kV, infer_flatten, work_none, fold_reshape},
-    {"Squeeze", kV, infer_squeeze, work_none, fold_reshape},
-    {"Unsqueeze", kV, infer_unsqueeze, work_none, fold_reshape},
-    {"Identity", kV, infer_same_as_first, work_none, fold_reshape},
+    {"Reshape", kV, infer_reshape, work_none, fold_reshape, 0, 1, "", factors_reshape},
+    {"Flatten", kV, infer_flatten, work_none, fold_reshape, 0, 1, "", factors_reshape},
+    {"Squeeze", kV, infer_squeeze, work_none, fold_reshape, 0, 1, "", factors_reshape},
+    {"Unsqueeze", kV, infer_unsqueeze, work_none, fold_reshape, 0, 1, "", factors_reshape},
+    {"Identity", kV, infer_same_as_first, work_none, fold_reshape, 0, 1, "", factors_reshape},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Sampling and rearranging of images: grids, regions of interest, crops, deformable convolution.
 #include <fmt/format.h>
 
+#include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/window.h"
 
@@ -212,8 +213,10 @@ constexpr OpDef kOps[] = {
     {"CenterCropPad", kM, infer_center_crop_pad, work_copy, nullptr, 0, 2},
     {"Col2Im", kM, infer_col_to_im, work_col_to_im, nullptr, 0, 3},
     {"GridSample", kM, infer_grid_sample, work_grid_sample, nullptr, 0, 2},
-    {"RoiAlign", OpClass::kPool, infer_roi_align, work_roi_align, nullptr, 0, 3},
-    {"MaxRoiPool", OpClass::kPool, infer_max_roi_pool, work_per_element, nullptr, 4, 2},
+    {"RoiAlign", OpClass::kPool, infer_roi_align, work_roi_align, nullptr, 0, 3, "",
+     factors_regions},
+    {"MaxRoiPool", OpClass::kPool, infer_max_roi_pool, work_per_element, nullptr, 4, 2, "",
+     factors_regions},
     {"ImageDecoder", OpClass::kOpaque, infer_image_decoder, work_per_element, nullptr, 30},
     {"MaxUnpool", kM, infer_max_unpool, nullptr, nullptr, 0, 2},
     {"DeformConv", OpClass::kConv, infer_deform_conv, work_deform_conv, nullptr, 0, 3},

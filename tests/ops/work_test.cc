@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "graphs/ops/factors.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/standard_versions.h"
 #include "tests/ops/op_case.h"
@@ -180,7 +181,8 @@ TEST_CASE("every definition is complete and unique") {
     if (def->work == nullptr) {
       // The default "reads its inputs, writes its outputs, no arithmetic" must be meant.
       static const std::set<OpClass> kMovers = {OpClass::kDataMovement, OpClass::kGather,
-                                                OpClass::kConstant, OpClass::kOpaque};
+                                                OpClass::kConstant, OpClass::kCollective,
+                                                OpClass::kOpaque};
       CHECK(kMovers.count(def->op_class) == 1);
     }
   }
@@ -255,6 +257,7 @@ TEST_CASE("no rule crashes on operands of any rank, on none, or on values that m
           const OpOutcome outcome = infer(example);
           if (outcome.status.ok()) {
             (void)op_work(outcome.graph, OpId(0));
+            (void)op_factors(outcome.graph, OpId(0));
           } else {
             CHECK(outcome.status.message().find('\n') == std::string::npos);
           }

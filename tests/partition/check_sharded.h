@@ -1,0 +1,19 @@
+// What must hold of every sharded graph.
+#pragma once
+
+#include <vector>
+
+#include "partition/shard_graph.h"
+#include "tests/partition/reference_tensor.h"
+
+namespace dfsim {
+
+// Shards the graph with these seeds and checks: outputs equal the reference's; ranks agree where
+// they hold the same; shape rules at shard shapes give the shapes of the sharded graph; bytes of
+// shards add up to those of the whole. Returns the sharded graph; `plan` receives the plan.
+ShardedGraph check_sharding_of(const Graph& graph, const DeviceMesh& mesh,
+                               const std::vector<ShardingSeed>& seeds, ShardingPlan* plan);
+
+bool nearly_equal(const RefTensor& a, const RefTensor& b);
+
+}  // namespace dfsim
