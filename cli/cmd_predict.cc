@@ -1,14 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/progress.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
 #include "report/chrome_trace.h"
+#include "report/copy_log.h"
 #include "report/policy_run.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
@@ -29,7 +33,50 @@ struct PredictOptions {
   size_t top = 10;
   std::string trace;
   std::string output = "-";
+  size_t requests = 0;
+  RequestOptions pipeline;
+  std::string arrivals = "poisson";
+  size_t repeat = 0;
+  uint64_t seed = 0;
 };
+
+// The pipeline of requests that was asked for, or none.
+StatusOr<std::optional<RequestOptions>> pipeline_of(const PredictOptions& options) {
+  if (options.requests == 0) {
+    return std::optional<RequestOptions>();
+  }
+  RequestOptions pipeline = options.pipeline;
+  pipeline.requests = options.requests;
+  pipeline.seed = options.seed;
+  if (pipeline.requests_per_s != 0) {
+    const std::vector<std::string> names = {"uniform", "poisson"};
+    if (std::ranges::find(names, options.arrivals) == names.end()) {
+      return invalid_input(unknown_name_message("kind of arrivals", options.arrivals, names));
+    }
+    pipeline.arrivals =
+        options.arrivals == "uniform" ? ArrivalKind::kUniform : ArrivalKind::kPoisson;
+  }
+  return std::optional<RequestOptions>(pipeline);
+}
+
+// The modes beside the single run.
+Status add_modes(const PredictOptions& options, const SchedulingProblem& problem,
+                 const PolicyInfo& policy, const PolicyRunOptions& run_options,
+                 Prediction* prediction) {
+  DFSIM_ASSIGN_OR_RETURN(prediction->request_options, pipeline_of(options));
+  if (prediction->request_options.has_value()) {
+    DFSIM_ASSIGN_OR_RETURN(prediction->requests, run_policy_requests(problem, policy, run_options,
+                                                                     *prediction->request_options));
+  }
+  if (options.repeat > 0) {
+    RepeatOptions repeat;
+    repeat.runs = options.repeat;
+    repeat.seed = options.seed;
+    DFSIM_ASSIGN_OR_RETURN(prediction->repetition,
+                           run_policy_repeatedly(problem, policy, run_options, repeat));
+  }
+  return ok_status();
+}
 
 std::string render(const PredictOptions& options, const Prediction& prediction) {
   if (options.json) {
@@ -67,19 +114,23 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(platform));
   PolicyRunOptions run_options;
   run_options.sim.dispatch_ns = std::move(node->dispatch_ns);
+  run_options.sim.seed = options.seed;
   run_options.group_small_tasks = true;
-  DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy({tasks, node->costs, platform, *comm}, *policy,
-                                                   run_options, trace.get()));
+  CopyLog copies(platform, trace.get());
+  const SchedulingProblem problem{tasks, node->costs, platform, *comm, options.seed};
+  DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy(problem, *policy, run_options, &copies));
   // The report is about the model's operators, not the host's tasks around them.
   std::vector<TaskRecord> records;
   for (const TaskId task : node->task_of) {
     records.push_back(run.result.tasks[task.index()]);
   }
   run.result.tasks = std::move(records);
-  DFSIM_ASSIGN_OR_RETURN(const Prediction prediction,
-                         make_prediction({model.name, model.report, model.totals,
-                                          model.pruned.graph, model.imported_ops, model.workload,
-                                          costs, platform, run.result, cost_model->name()}));
+  DFSIM_ASSIGN_OR_RETURN(
+      Prediction prediction,
+      make_prediction({model.name, model.report, model.totals, model.pruned.graph,
+                       model.imported_ops, model.workload, costs, platform, run.result,
+                       cost_model->name(), &tasks, copies.copies()}));
+  DFSIM_RETURN_IF_ERROR(add_modes(options, problem, *policy, run_options, &prediction));
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
   }
@@ -96,6 +147,48 @@ Status run(const PredictOptions& options, bool quiet) {
     return text.status();
   }
   return write_file(options.output, *text);
+}
+
+void add_modes(CLI::App* command, PredictOptions& options) {
+  CLI::Option* requests =
+      command
+          ->add_option("--requests", options.requests,
+                       "Also that many requests one after the other, as a server gets them: "
+                       "throughput and latency percentiles")
+          ->option_text("N")
+          ->check(CLI::PositiveNumber);
+  CLI::Option* in_flight =
+      command
+          ->add_option("--in-flight", options.pipeline.in_flight,
+                       "Requests at a time, the next when one is done; default: 1")
+          ->option_text("N")
+          ->check(CLI::PositiveNumber)
+          ->needs(requests);
+  CLI::Option* rate = command
+                          ->add_option("--rate", options.pipeline.requests_per_s,
+                                       "Instead: requests that arrive per second")
+                          ->option_text("X")
+                          ->check(CLI::PositiveNumber)
+                          ->needs(requests)
+                          ->excludes(in_flight);
+  command
+      ->add_option("--arrivals", options.arrivals,
+                   "Of --rate: poisson or uniform (evenly spaced); default: poisson")
+      ->option_text("KIND")
+      ->needs(rate);
+  command
+      ->add_option("--warm-up", options.pipeline.warm_up,
+                   "Requests that throughput and latencies leave out; default: 0")
+      ->option_text("N")
+      ->needs(requests);
+  command
+      ->add_option("--repeat", options.repeat,
+                   "Also that many runs with times drawn from the operators' intervals: the "
+                   "distribution of latencies")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of arrivals, noise and policies; default: 0")
+      ->option_text("N");
 }
 
 }  // namespace
@@ -136,6 +229,7 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--trace", options->trace, "Write the timeline for Perfetto or chrome://tracing")
       ->option_text("OUT.json");
+  add_modes(command, *options);
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");
   registrar.on_run(command,

@@ -9,8 +9,12 @@
 #include <set>
 #include <vector>
 
+#include "report/copy_log.h"
+
 namespace dfsim {
 namespace {
+
+constexpr uint32_t kFirstEngine = 1000;  // thread of a device's first copy engine, after its queues
 
 using Json = nlohmann::ordered_json;
 
@@ -26,7 +30,7 @@ std::string quoted(const std::string& text) {
 class ChromeTraceImpl : public ChromeTrace {
  public:
   explicit ChromeTraceImpl(const Subject& subject)
-      : subject_(subject), spans_(subject.tasks.task_count()) {
+      : subject_(subject), spans_(subject.tasks.task_count()), copies_(subject.platform) {
     for (size_t d = 0; d < subject.platform.devices.size(); ++d) {
       const DeviceSpec& device = subject.platform.devices[d];
       add_name("process_name", d, 0, fmt::format("{} ({})", device.name, device.model));
@@ -74,11 +78,13 @@ class ChromeTraceImpl : public ChromeTrace {
 
   void on_transfer_started(const TransferEvent& event) override {
     transfers_[event.id] = event.time_ns;
+    copies_.on_transfer_started(event);
   }
 
   void on_transfer_finished(const TransferEvent& event) override {
     const TimeNs start = transfers_.contains(event.id) ? transfers_[event.id] : event.requested_ns;
     transfers_.erase(event.id);
+    copies_.on_transfer_finished(event);
     for (const Hop& hop : event.hops) {
       add(fmt::format(R"({{"ph":"X","cat":"transfer","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                       R"("args":{{"bytes":{},"from":{},"to":{}}}}})",
@@ -92,6 +98,10 @@ class ChromeTraceImpl : public ChromeTrace {
   void on_memory_freed(const MemoryEvent& event) override { add_memory(event); }
 
   std::string finish() override {
+    for (const CopyRecord& copy : copies_.copies()) {
+      add_copy(copy, copy.from, copy.from_engine);
+      add_copy(copy, copy.to, copy.to_engine);
+    }
     return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + body_ + "\n]}\n";
   }
 
@@ -155,6 +165,23 @@ class ChromeTraceImpl : public ChromeTrace {
         us(span.end_ns - span.start_ns), args));
   }
 
+  // On one of its ends' copy engines, for as long as it holds it.
+  void add_copy(const CopyRecord& copy, DeviceId device, int engine) {
+    if (engine < 0) {
+      return;
+    }
+    const uint32_t thread = kFirstEngine + static_cast<uint32_t>(engine);
+    if (named_.insert({device.index(), thread}).second) {
+      add_name("thread_name", device.index(), thread, fmt::format("copy engine {}", engine));
+    }
+    add(fmt::format(R"({{"ph":"X","cat":"copy","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
+                    R"("args":{{"kind":"{}","bytes":{},"from":{},"to":{},"waited_us":{}}}}})",
+                    quoted("copy of " + data_name(copy.data)), device.index(), thread,
+                    us(copy.start_ns), us(copy.released_ns - copy.start_ns),
+                    copy_kind_name(copy.kind), copy.bytes, quoted(node_name(copy.from)),
+                    quoted(node_name(copy.to)), us(copy.start_ns - copy.requested_ns)));
+  }
+
   // An arrow per edge, from the producer's end to this task's start.
   void add_flows(TaskId task, const Span& span) {
     for (const uint32_t edge_index : subject_.tasks.in_edge_indices(task)) {
@@ -181,6 +208,7 @@ class ChromeTraceImpl : public ChromeTrace {
   std::vector<Span> spans_;
   std::set<std::pair<size_t, uint32_t>> named_;  // process and thread
   std::map<uint64_t, TimeNs> transfers_;
+  CopyLog copies_;
   std::string body_;
 };
 

@@ -1,8 +1,9 @@
 // A simulation as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
 //
-// Processes are devices (and the links between them), threads are queues. Slices are ops and
-// transfers; flow arrows go from the producer of a tensor to its readers; counters show memory.
-// Format: "Trace Event Format", Google, 2016.
+// Processes are devices (and the links between them), threads are queues, copy engines and links.
+// Slices are ops, and copies on the engines of accelerators at their ends and on the links between;
+// flow arrows go from the producer of a tensor to its readers; counters show memory. Format: "Trace
+// Event Format", Google, 2016.
 #pragma once
 
 #include <memory>

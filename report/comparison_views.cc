@@ -73,6 +73,7 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
     json["peak_memory_bytes"] = peak_memory(outcome);
     json["over_capacity"] = !overflow(comparison, outcome).empty();
   }
+  json["copies"] = outcome.result.transfers;
   json["schedule_time_ms"] =
       outcome.schedule_time_ms < 0 ? Json(nullptr) : Json(outcome.schedule_time_ms);
   Json& utilisations = json["utilisation"] = Json::object();
@@ -224,21 +225,21 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
 std::string comparison_csv(const std::vector<Comparison>& comparisons) {
   std::string out =
       "graph,hardware,policy,makespan_ms,ratio_to_best,gap_to_bound,speedup,slr,efficiency,"
-      "utilisation,bytes_moved,peak_memory_bytes,schedule_time_ms,error\n";
+      "utilisation,bytes_moved,copies,peak_memory_bytes,schedule_time_ms,error\n";
   for (const Comparison& comparison : comparisons) {
     for (const PolicyOutcome& outcome : comparison.policies) {
       out += fmt::format("{},{},{},", csv_field(comparison.graph), csv_field(comparison.hardware),
                          csv_field(outcome.name));
       if (!outcome.status.ok()) {
-        out += fmt::format(",,,,,,,,,,{}\n", csv_field(outcome.status.message()));
+        out += fmt::format(",,,,,,,,,,,{}\n", csv_field(outcome.status.message()));
         continue;
       }
       out += fmt::format("{},{},{},{},{},{},{},", ms(outcome.makespan_ns), outcome.ratio_to_best,
                          outcome.gap_to_bound, outcome.speedup, outcome.slr, outcome.efficiency,
                          mean_utilisation(outcome));
-      out += comparison.delays
-                 ? ",,"
-                 : fmt::format("{},{},", outcome.result.bytes_moved, peak_memory(outcome));
+      out += comparison.delays ? fmt::format(",{},,", outcome.result.transfers)
+                               : fmt::format("{},{},{},", outcome.result.bytes_moved,
+                                             outcome.result.transfers, peak_memory(outcome));
       out += outcome.schedule_time_ms < 0 ? ",\n" : fmt::format("{},\n", outcome.schedule_time_ms);
     }
   }

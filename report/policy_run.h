@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "schedulers/registry.h"
 #include "schedulers/scheduler.h"
+#include "sim/repeat.h"
+#include "sim/requests.h"
 #include "sim/simulator.h"
 
 namespace dfsim {
@@ -23,5 +25,16 @@ struct PolicyRunOptions {
 // Errors: those of the policy and of simulate().
 StatusOr<PolicyRun> run_policy(const SchedulingProblem& problem, const PolicyInfo& policy,
                                const PolicyRunOptions& options, SimListener* listener = nullptr);
+
+// Under a static policy all requests and repetitions run one plan; under an online one each has a
+// policy of its own (sim/requests.h, sim/repeat.h).
+StatusOr<RequestResult> run_policy_requests(const SchedulingProblem& problem,
+                                            const PolicyInfo& policy,
+                                            const PolicyRunOptions& options,
+                                            const RequestOptions& requests);
+StatusOr<RepeatResult> run_policy_repeatedly(const SchedulingProblem& problem,
+                                             const PolicyInfo& policy,
+                                             const PolicyRunOptions& options,
+                                             const RepeatOptions& repeat);
 
 }  // namespace dfsim

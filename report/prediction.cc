@@ -57,6 +57,34 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
   return ops;
 }
 
+std::vector<PredictedCopy> predicted_copies(const PredictionInput& input) {
+  const ExecGraph& tasks = input.node_tasks == nullptr ? input.workload.graph : *input.node_tasks;
+  const auto node = [&](DeviceId device) {
+    return device.valid() ? input.platform.device(device).name : input.platform.host.node;
+  };
+  std::vector<PredictedCopy> copies;
+  copies.reserve(input.copies.size());
+  for (const CopyRecord& copy : input.copies) {
+    const TaskId producer = tasks.data_producer(copy.data);
+    const OpId op = tasks.op(producer);
+    PredictedCopy out;
+    out.name = op.valid() ? input.executed.op(op).name : tasks.name(producer);
+    out.kind = copy.kind;
+    out.from = node(copy.from);
+    out.to = node(copy.to);
+    out.engine = copy.to_engine >= 0 ? copy.to_engine : copy.from_engine;
+    if (out.engine >= 0) {
+      out.device = copy.to_engine >= 0 ? out.to : out.from;
+    }
+    out.bytes = copy.bytes;
+    out.start_ns = copy.start_ns;
+    out.duration_ns = copy.end_ns - copy.start_ns;
+    out.wait_ns = copy.start_ns - copy.requested_ns;
+    copies.push_back(std::move(out));
+  }
+  return copies;
+}
+
 template <typename KeyOf>
 std::vector<Share> shares(const std::vector<PredictedOp>& ops, const KeyOf& key_of) {
   std::map<std::string, Share> by_name;
@@ -159,6 +187,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.unresolved = input.report.unresolved;
   prediction.notes = input.report.notes;
   prediction.ops = predicted_ops(input, path);
+  prediction.copies = predicted_copies(input);
   prediction.classes =
       shares(prediction.ops, [](const PredictedOp& op) { return op_class_name(op.op_class); });
   prediction.bounds =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "graphs/ops/totals.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
+#include "report/copy_log.h"
+#include "sim/repeat.h"
+#include "sim/requests.h"
 #include "sim/simulator.h"
 
 namespace dfsim {
@@ -35,6 +39,22 @@ struct PredictedOp {
   bool critical = false;  // on the critical path of Prediction
   WaitTimes wait_ns{};
   std::string shape;  // of the first output
+};
+
+// A copy between the memories of two devices, or of the host and one.
+struct PredictedCopy {
+  std::string name;  // of the op or input whose result it is
+  CopyKind kind = CopyKind::kDeviceToDevice;
+  std::string from;
+  std::string to;
+  // The accelerator whose copy engine it holds, the one it goes to if both ends are one; and the
+  // engine. "" and -1 between CPUs.
+  std::string device;
+  int engine = -1;
+  Bytes bytes = 0;
+  TimeNs start_ns = 0;
+  TimeNs duration_ns = 0;
+  TimeNs wait_ns = 0;  // for links and engines
 };
 
 // Time and count of one kind of op. Shares are of the summed device time.
@@ -79,7 +99,12 @@ struct Prediction {
   std::vector<Share> classes;  // by time, largest first
   std::vector<Share> bounds;
   std::vector<Share> sources;
-  std::vector<PredictedOp> ops;  // in order of start
+  std::vector<PredictedOp> ops;       // in order of start
+  std::vector<PredictedCopy> copies;  // in order of start
+  // Of many requests and of repetitions, when they were asked for.
+  std::optional<RequestOptions> request_options;
+  RequestResult requests;
+  std::optional<RepeatResult> repetition;
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
 };
@@ -95,6 +120,9 @@ struct PredictionInput {
   const Platform& platform;
   const SimResult& result;
   std::string_view cost_model;
+  // What ran, with the host's tasks, when that is more than the workload; and its copies.
+  const ExecGraph* node_tasks = nullptr;
+  std::vector<CopyRecord> copies;
 };
 
 // Error: times that do not fit in 63 bits.

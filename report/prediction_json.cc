@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -51,6 +52,57 @@ Json op_json(const PredictedOp& op) {
   return json;
 }
 
+Json requests_json(const Prediction& prediction) {
+  if (!prediction.request_options.has_value()) {
+    return nullptr;
+  }
+  const RequestOptions& options = *prediction.request_options;
+  const RequestResult& result = prediction.requests;
+  const bool closed = options.arrivals == ArrivalKind::kClosedLoop;
+  return {{"requests", options.requests},
+          {"arrivals", arrival_kind_name(options.arrivals)},
+          {"in_flight", closed ? Json(options.in_flight) : Json(nullptr)},
+          {"rate_per_s", closed ? Json(nullptr) : Json(options.requests_per_s)},
+          {"warm_up", options.warm_up},
+          {"throughput_per_s", result.throughput_per_s},
+          {"latency_ms",
+           {{"mean", result.mean_latency_ns / kNsPerMs},
+            {"p50", ms(result.p50_ns)},
+            {"p90", ms(result.p90_ns)},
+            {"p95", ms(result.p95_ns)},
+            {"p99", ms(result.p99_ns)},
+            {"max", ms(result.max_ns)}}}};
+}
+
+Json repetition_json(const Prediction& prediction) {
+  if (!prediction.repetition.has_value()) {
+    return nullptr;
+  }
+  const RepeatResult& result = *prediction.repetition;
+  return {{"runs", result.makespans_ns.size()},
+          {"latency_ms",
+           {{"mean", result.mean_ns / kNsPerMs},
+            {"standard_deviation", result.standard_deviation_ns / kNsPerMs},
+            {"min", ms(result.min_ns)},
+            {"p10", ms(result.p10_ns)},
+            {"p50", ms(result.p50_ns)},
+            {"p90", ms(result.p90_ns)},
+            {"max", ms(result.max_ns)}}}};
+}
+
+Json copy_json(const PredictedCopy& copy) {
+  return {{"name", copy.name},
+          {"kind", copy_kind_name(copy.kind)},
+          {"from", copy.from},
+          {"to", copy.to},
+          {"device", copy.device.empty() ? Json(nullptr) : Json(copy.device)},
+          {"engine", copy.engine < 0 ? Json(nullptr) : Json(copy.engine)},
+          {"bytes", copy.bytes},
+          {"start_us", us(copy.start_ns)},
+          {"duration_us", us(copy.duration_ns)},
+          {"wait_us", us(copy.wait_ns)}};
+}
+
 }  // namespace
 
 std::string prediction_json(const Prediction& prediction) {
@@ -99,6 +151,12 @@ std::string prediction_json(const Prediction& prediction) {
   for (const PredictedOp& op : prediction.ops) {
     json["ops"].push_back(op_json(op));
   }
+  json["pipeline"] = requests_json(prediction);
+  json["repetition"] = repetition_json(prediction);
+  json["copies"] = Json::array();
+  for (const PredictedCopy& copy : prediction.copies) {
+    json["copies"].push_back(copy_json(copy));
+  }
   // Names come from files and may not be UTF-8: replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -107,13 +165,25 @@ std::string ops_csv(const Prediction& prediction) {
   std::string csv =
       "name,op_type,class,device,queue,start_us,duration_us,macs,flops,bytes,dtype,bound,source,"
       "output_shape\n";
+  auto copy = prediction.copies.begin();
+  const auto add_copies_until = [&](TimeNs time_ns) {
+    for (; copy != prediction.copies.end() && copy->start_ns <= time_ns; ++copy) {
+      csv +=
+          fmt::format("{},Copy,copy,{},{},{},{},0,0,{},,link,hardware,\n",
+                      csv_field(fmt::format("{} to {}", copy->name, copy->to)),
+                      csv_field(copy->device), copy->engine < 0 ? "" : std::to_string(copy->engine),
+                      us(copy->start_ns), us(copy->duration_ns), copy->bytes);
+    }
+  };
   for (const PredictedOp& op : prediction.ops) {
+    add_copies_until(op.start_ns);
     csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(op.name),
                        csv_field(op.op_type), op_class_name(op.op_class), csv_field(op.device),
                        op.queue, us(op.start_ns), us(op.duration_ns), op.macs, op.flops, op.bytes,
                        dtype_name(op.dtype), bound_name(op.bound), cost_source_name(op.source),
                        op.shape);
   }
+  add_copies_until(std::numeric_limits<TimeNs>::max());
   return csv;
 }
 

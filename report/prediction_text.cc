@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "base/text.h"
 #include "base/text_table.h"
@@ -142,6 +144,37 @@ std::string critical_text(const Prediction& prediction) {
                      percent(share));
 }
 
+// "2 host to device (606 kB), 1 device to host (4.00 kB); 90.0 us in all"
+std::string copies_text(const Prediction& prediction) {
+  std::map<CopyKind, std::pair<size_t, Bytes>> kinds;
+  TimeNs time_ns = 0;
+  for (const PredictedCopy& copy : prediction.copies) {
+    auto& [count, bytes] = kinds[copy.kind];
+    ++count;
+    bytes += copy.bytes;
+    time_ns += copy.duration_ns;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [kind, sum] : kinds) {
+    parts.push_back(
+        fmt::format("{} {} ({})", sum.first, copy_kind_name(kind), format_bytes(sum.second)));
+  }
+  return fmt::format("{}; {} in all", join(parts, ", "), format_time(time_ns));
+}
+
+std::string requests_text(const Prediction& prediction) {
+  const RequestOptions& options = *prediction.request_options;
+  const RequestResult& result = prediction.requests;
+  const std::string arrivals =
+      options.arrivals == ArrivalKind::kClosedLoop
+          ? fmt::format("{} in flight", options.in_flight)
+          : fmt::format("{} arrivals, {}/s", arrival_kind_name(options.arrivals),
+                        format_count(options.requests_per_s));
+  return fmt::format("{}, {}: {}runs/s; latency p50 {}, p90 {}, p99 {}", options.requests, arrivals,
+                     format_count(result.throughput_per_s), format_time(result.p50_ns),
+                     format_time(result.p90_ns), format_time(result.p99_ns));
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
@@ -168,6 +201,20 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
                     dtype_name(prediction.main_dtype), format_count(prediction.peak_flops_per_s)));
   }
   text += field("memory", memory_text(prediction));
+  if (prediction.request_options.has_value()) {
+    text += field("requests", requests_text(prediction));
+  }
+  if (prediction.repetition.has_value()) {
+    const RepeatResult& runs = *prediction.repetition;
+    text += field(
+        "with noise",
+        fmt::format("{} runs: mean {}, p10 {}, p50 {}, p90 {}", runs.makespans_ns.size(),
+                    format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)), format_time(runs.p10_ns),
+                    format_time(runs.p50_ns), format_time(runs.p90_ns)));
+  }
+  if (!prediction.copies.empty()) {
+    text += field("copies", copies_text(prediction));
+  }
   text += field("graph", fmt::format("{} nodes in the file; {} executed, {} views, {} folded ahead",
                                      prediction.file_nodes, prediction.ops.size(),
                                      prediction.view_ops, prediction.folded_ops));
@@ -188,9 +235,20 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
 
 std::string ops_text(const Prediction& prediction, size_t width) {
   TextTable table = ops_table("start");
+  auto copy = prediction.copies.begin();
+  const auto add_copies_until = [&](TimeNs time_ns) {
+    for (; copy != prediction.copies.end() && copy->start_ns <= time_ns; ++copy) {
+      table.add_row({format_time(copy->start_ns),
+                     fmt::format("{} to {}", printable(copy->name, 50), printable(copy->to, 20)),
+                     "Copy", format_bytes(copy->bytes), format_time(copy->duration_ns), "-", "link",
+                     "hardware"});
+    }
+  };
   for (const PredictedOp& op : prediction.ops) {
+    add_copies_until(op.start_ns);
     add_op_row(op, format_time(op.start_ns), &table);
   }
+  add_copies_until(std::numeric_limits<TimeNs>::max());
   return table.render(width);
 }
 

@@ -1,5 +1,6 @@
 // m-ETF (Jeon et al., Baechi, SoCC 2020, doi:10.1145/3419111.3421302): ETF that skips devices
-// without enough memory left. Ties by higher static level, as in ETF.
+// without enough memory left, on the fastest devices that are about equal
+// (schedulers/equal_devices.h). Ties by higher static level, as in ETF.
 #include "schedulers/memory_ledger.h"
 #include "schedulers/pair_list.h"
 #include "schedulers/ranks.h"
@@ -11,9 +12,10 @@ namespace {
 StatusOr<Schedule> plan(const TaskView& view) {
   const std::vector<double> level = static_level(view);
   MemoryLedger memory(view);
+  const EqualDevices devices(view);
   return plan_by_pairs(
       view, [](TaskId, size_t) { return 0.0; }, [&](TaskId task) { return -level[task.index()]; },
-      &memory);
+      &memory, &devices);
 }
 
 }  // namespace

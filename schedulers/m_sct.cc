@@ -1,7 +1,8 @@
 // m-SCT (Jeon et al., Baechi, SoCC 2020, doi:10.1145/3419111.3421302, after Hanen, Munier 2001):
 // small communication times under memory limits. A linear relaxation picks for each task at most
 // one favourite child (x < 0.5 on the edge); then ETF, where a device keeps itself free for the
-// favourite child of its last task until that child's data could have reached another device.
+// favourite child of its last task until that child's data could have reached another device. On
+// the fastest devices that are about equal (schedulers/equal_devices.h).
 //
 // The relaxation: minimise w over starts s and x in [0,1]: s_j >= s_i + k_i + c_ij x_ij,
 // w >= s_i + k_i, and over the successors of a task, and the predecessors, sum x >= count - 1.
@@ -12,6 +13,7 @@
 #include <limits>
 #include <memory>
 
+#include "schedulers/equal_devices.h"
 #include "schedulers/memory_ledger.h"
 #include "schedulers/ranks.h"
 #include "schedulers/ready_queue.h"
@@ -137,6 +139,7 @@ class Planner {
         level_(static_level(view)),
         builder_(view, Slot::kAppend),
         memory_(view),
+        equal_(view),
         last_(view.devices()),
         reserved_until_(view.devices(), 0) {}
 
@@ -153,6 +156,8 @@ class Planner {
     TimeNs start = std::numeric_limits<TimeNs>::max();
   };
 
+  // One of the equal devices can run and hold it.
+  bool fits_equal(TaskId task) const;
   TimeNs start(const Ready& ready, size_t device) const;
   Choice choose() const;
   void place(TaskId task, size_t device);
@@ -162,6 +167,7 @@ class Planner {
   std::vector<double> level_;
   PlanBuilder builder_;
   MemoryLedger memory_;
+  EqualDevices equal_;
   std::vector<TaskId> last_;  // per device
   std::vector<TimeNs> reserved_until_;
   std::vector<Ready> ready_;
@@ -178,12 +184,23 @@ TimeNs Planner::start(const Ready& ready, size_t device) const {
   return std::max(available, ready.data[device]);
 }
 
+bool Planner::fits_equal(TaskId task) const {
+  for (size_t d = 0; d < view_.devices(); ++d) {
+    if (equal_.contains(d) && view_.feasible(task, d) && memory_.fits(task, d)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Planner::Choice Planner::choose() const {
   Choice best;
   for (size_t i = 0; i < ready_.size(); ++i) {
     const TaskId task = ready_[i].task;
+    const bool by_equals = fits_equal(task);
     for (size_t d = 0; d < view_.devices(); ++d) {
-      if (!view_.feasible(task, d) || !memory_.fits(task, d)) {
+      if (!view_.feasible(task, d) || !memory_.fits(task, d) ||
+          (by_equals && !equal_.contains(d))) {
         continue;
       }
       const TimeNs begin = start(ready_[i], d);

@@ -104,6 +104,18 @@ StatusOr<RequestResult> run_requests(const SimInput& input, const What& what,
 
 }  // namespace
 
+std::string_view arrival_kind_name(ArrivalKind kind) {
+  switch (kind) {
+    case ArrivalKind::kClosedLoop:
+      return "closed-loop";
+    case ArrivalKind::kUniform:
+      return "uniform";
+    case ArrivalKind::kPoisson:
+      return "poisson";
+  }
+  return "";
+}
+
 StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule& schedule,
                                           const RequestOptions& requests, const SimOptions& options,
                                           SimListener* listener) {

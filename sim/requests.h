@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,8 @@ enum class ArrivalKind : uint8_t {
   kUniform,     // evenly spaced, `requests_per_s`
   kPoisson,     // exponential gaps, `requests_per_s` on average
 };
+
+std::string_view arrival_kind_name(ArrivalKind kind);  // closed-loop, uniform, poisson
 
 struct RequestOptions {
   size_t requests = 100;

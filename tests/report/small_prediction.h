@@ -91,8 +91,18 @@ inline SmallPrediction small_prediction() {
   ImportReport report;
   report.file_nodes = 3;
   report.batch = 1;
-  auto prediction = make_prediction({name, report, *totals, pruned->graph, graph.op_count(),
-                                     *workload, *costs, platform, *result, model->name()});
+  auto prediction = make_prediction({name,
+                                     report,
+                                     *totals,
+                                     pruned->graph,
+                                     graph.op_count(),
+                                     *workload,
+                                     *costs,
+                                     platform,
+                                     *result,
+                                     model->name(),
+                                     nullptr,
+                                     {}});
   DFSIM_CHECK(prediction.ok());
   return {std::move(*prediction), trace->finish()};
 }

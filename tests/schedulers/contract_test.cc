@@ -150,6 +150,38 @@ TEST_CASE("memory-aware policies respect memories and say what never fits") {
   }
 }
 
+TEST_CASE("Baechi's policies place on the fast, equal devices, and elsewhere only what must") {
+  // Two fast devices of 70 bytes and a slow one without limit. Task 4 runs on the slow one only,
+  // and of the others, which take 60 bytes each, two fit on the fast ones.
+  for (const char* name : {"m-etf", "m-sct", "m-topo"}) {
+    for (const Bytes capacity : {Bytes{0}, Bytes{70}}) {
+      TaskGraph graph;
+      graph.devices = {{"fast0", capacity}, {"slow", 0}, {"fast1", capacity}};
+      ExecGraphBuilder builder;
+      for (size_t i = 0; i < 4; ++i) {
+        ExecGraphBuilder::Task task;
+        task.resident_bytes = i < 3 ? 60 : 0;
+        task.cost_row = i < 3 ? 0 : 1;
+        builder.add_task(task);
+      }
+      builder.add_edge(builder.add_data(TaskId(size_t{0}), 1), TaskId(size_t{3}));
+      graph.graph = std::move(*builder.build());
+      graph.times_ns = {100, 1000, 110, CostTable::kInfeasible, 100, CostTable::kInfeasible};
+      graph.comm = CommKind::kBytes;
+      graph.bytes_per_s = 1e9;
+      const auto workload = make_instance(std::move(graph), TaskGraphMachine{});
+      REQUIRE(workload.ok());
+      const PolicyRegistry registry;
+      const auto schedule = plan_with(**registry.find(name), workload->problem());
+      INFO(name << " " << capacity << " " << schedule.status().message());
+      REQUIRE(schedule.ok());
+      CHECK(check_schedule(workload->problem(), *schedule) == "");
+      CHECK(schedule->order[1].size() == (capacity == 0 ? 1U : 2U));
+      CHECK(schedule->placements[3].device == DeviceId(size_t{1}));
+    }
+  }
+}
+
 TEST_CASE("DONF and DONFM wait for memory") {
   // One device of 100 bytes: 0 -> 2 with 60 bytes, 1 -> 3 with 60. Only one item fits at a time, so
   // task 1 has to wait until 2 has read the first.
