@@ -1,5 +1,7 @@
-// Importing models of the zoo: mapping, parsing and shape inference.
+// Importing models of the zoo, and chains of up to 100,000 operators: mapping, parsing and shape
+// inference.
 #include <benchmark/benchmark.h>
+#include <onnx/onnx_pb.h>
 
 #include <string>
 
@@ -28,6 +30,51 @@ void import_zoo(benchmark::State& state, const std::string& name) {
 }
 BENCHMARK_CAPTURE(import_zoo, resnet50, "resnet50")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(import_zoo, swin_t, "swin_t")->Unit(benchmark::kMillisecond);
+
+// A chain of operators with a skip now and then, as bytes of an ONNX file.
+std::string chain_model(int64_t nodes) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  onnx::GraphProto* graph = model.mutable_graph();
+  auto* input = graph->add_input();
+  input->set_name("x");
+  auto* type = input->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnx::TensorProto::FLOAT);
+  type->mutable_shape()->add_dim()->set_dim_value(64);
+  std::string last = "x";
+  for (int64_t i = 0; i < nodes; ++i) {
+    auto* node = graph->add_node();
+    node->set_op_type(i % 5 == 0 ? "Add" : "Relu");
+    node->set_name("/layer/op" + std::to_string(i));
+    node->add_input(last);
+    if (i % 5 == 0) {
+      node->add_input("x");
+    }
+    last = "t" + std::to_string(i);
+    node->add_output(last);
+  }
+  graph->add_output()->set_name(last);
+  return model.SerializeAsString();
+}
+
+void import_chain(benchmark::State& state) {
+  const std::string bytes = chain_model(state.range(0));
+  for (auto _ : state) {
+    StatusOr<ImportedModel> model = import_onnx_bytes(bytes, ImportOptions{});
+    if (!model.ok()) {
+      state.SkipWithError(model.status().message().c_str());
+      return;
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(import_chain)
+    ->Unit(benchmark::kMillisecond)
+    ->RangeMultiplier(10)
+    ->Range(1000, 100000)
+    ->Complexity();
 
 }  // namespace
 }  // namespace dfsim

@@ -30,8 +30,20 @@ StatusOr<CharSource> CharSource::open(const std::string& path) {
   return source;
 }
 
+CharSource CharSource::of(std::string_view content, std::string path) {
+  CharSource source;
+  source.path_ = std::move(path);
+  source.buffer_.assign(content.begin(), content.end());
+  source.end_ = content.size();
+  return source;
+}
+
 bool CharSource::refill() {
   position_ = 0;
+  if (file_ == nullptr) {
+    end_ = 0;
+    return false;
+  }
   end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
   return end_ > 0;
 }

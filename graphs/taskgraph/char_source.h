@@ -18,6 +18,8 @@ class CharSource {
 
   // Errors: kNotFound (no such file), kInvalidInput (not a regular file, unreadable).
   static StatusOr<CharSource> open(const std::string& path);
+  // A copy of characters in memory; `path` is what messages call them.
+  static CharSource of(std::string_view content, std::string path);
 
   int peek() { return position_ < end_ || refill() ? byte(position_) : kEnd; }
   int get() {

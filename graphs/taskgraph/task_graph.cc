@@ -65,10 +65,7 @@ Reader recognise(std::string_view prefix) {
   return dot ? taskgraph::read_dot : nullptr;
 }
 
-}  // namespace
-
-StatusOr<TaskGraph> read_task_graph(const std::string& path) {
-  DFSIM_ASSIGN_OR_RETURN(CharSource source, CharSource::open(path));
+StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
   const Reader reader = recognise(source.prefix());
   if (reader == nullptr) {
     return invalid_input(fmt::format(
@@ -81,6 +78,17 @@ StatusOr<TaskGraph> read_task_graph(const std::string& path) {
     task_graph.name = std::filesystem::path(path).stem().string();
   }
   return task_graph;
+}
+
+}  // namespace
+
+StatusOr<TaskGraph> read_task_graph(const std::string& path) {
+  DFSIM_ASSIGN_OR_RETURN(CharSource source, CharSource::open(path));
+  return read_source(std::move(source), path);
+}
+
+StatusOr<TaskGraph> parse_task_graph(std::string_view content, const std::string& path) {
+  return read_source(CharSource::of(content, path), path);
 }
 
 bool looks_like_task_graph(const std::string& path) {

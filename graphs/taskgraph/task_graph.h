@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -50,6 +51,9 @@ struct TaskGraph {
 // format is recognised by content. Errors (kInvalidInput, kNotFound): "FILE:LINE: ..." where a line
 // is to blame. Streams: memory is that of the resulting graph. O(tasks + edges) log(tasks).
 StatusOr<TaskGraph> read_task_graph(const std::string& path);
+
+// The same from memory; messages call it `path`.
+StatusOr<TaskGraph> parse_task_graph(std::string_view content, const std::string& path);
 
 // True when the file starts like one of the formats above (an unreadable file does not).
 bool looks_like_task_graph(const std::string& path);
