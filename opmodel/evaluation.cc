@@ -125,10 +125,13 @@ class Evaluator {
       const ModelAnswer& answer = answers[i];
       Judged judged;
       judged.sample = sample;
-      judged.predicted_us = answer.time_us;
+      // The same op in other runs of the network: how it differs from others of its shape.
+      const double factor = model_.scaling().factor_of(sample->instance);
+      judged.predicted_us = answer.time_us * factor;
       judged.baseline_us = baseline_us(model_, by_part[i], geometries[i], device);
       judged.covered = answer.source != CostSource::kBoundOnly;
-      judged.inside = sample->time_us >= answer.low_us && sample->time_us <= answer.high_us;
+      judged.inside =
+          sample->time_us >= answer.low_us * factor && sample->time_us <= answer.high_us * factor;
       const bool measured = model_.has_measured(geometries[i], device, query.timing);
       judged.seen = !known_device ? Seen::kUnseenDevice
                     : measured    ? Seen::kShape

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "datasets/statistics.h"
 
 namespace dfsim {
 
@@ -26,7 +27,11 @@ LookupTable::LookupTable(std::vector<std::pair<uint64_t, float>> entries_us) {
       ++last;
     }
     keys_.push_back(entries_us[first].first);
-    times_us_.push_back(entries_us[first + (last - first) / 2].second);
+    std::vector<double> times;
+    for (size_t i = first; i < last; ++i) {
+      times.push_back(entries_us[i].second);
+    }
+    times_us_.push_back(static_cast<float>(median(times)));
     first = last;
   }
 }

@@ -8,16 +8,18 @@
 #include <map>
 
 #include "base/hash.h"
+#include "datasets/statistics.h"
 
 namespace dfsim {
 
 namespace {
 
-constexpr std::string_view kMagic = "dfsimST1";
+constexpr std::string_view kMagic = "dfsimST2";
 constexpr double kMostRatio = 64;
 // Stands after the extents of each tensor, so that tensors are told apart.
 constexpr int32_t kTensorEnd = -2;
 constexpr uint32_t kMostExtents = 4096;
+constexpr float kMostEffect = 2;  // of an effect that is no damage
 
 // Everything that must be equal for two ops to be the same one at different batch sizes.
 uint64_t group_of(const OpDescriptor& op, std::string_view device_model) {
@@ -91,26 +93,54 @@ double ratio_of(const std::vector<int32_t>& wanted, const int32_t* measured) {
   return ratio;
 }
 
-double median_of(std::vector<double>& values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
-// Affine through the two points around (or nearest to) `batch`; f and g are held at 0 or more.
-double affine_at(double b1, double t1, double b2, double t2, double batch) {
-  double slope = std::max((t2 - t1) / (b2 - b1), 0.0);
-  double offset = t2 - slope * b2;
-  if (offset < 0) {
-    // More than proportional growth: keep to the nearer point's proportion.
-    const bool near_first = std::abs(batch - b1) < std::abs(batch - b2);
-    slope = near_first ? t1 / b1 : t2 / b2;
-    offset = 0;
-    if (batch > b1 && batch < b2) {
-      return t1 + (t2 - t1) * (batch - b1) / (b2 - b1);
+// The places in which two ops differ.
+std::vector<uint32_t> differing(const std::vector<int32_t>& wanted, const int32_t* measured) {
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] != measured[i]) {
+      places.push_back(i);
     }
   }
-  return offset + slope * batch;
+  return places;
+}
+
+struct SizedTime {
+  double size = 0;  // of a measured op; the wanted one has 1
+  double time_us = 0;
+};
+
+// Affine through two points at size 1; offset and slope are held at 0 or more.
+double affine_at_one(const SizedTime& a, const SizedTime& b) {
+  const double slope = std::max((b.time_us - a.time_us) / (b.size - a.size), 0.0);
+  const double offset = b.time_us - slope * b.size;
+  if (offset >= 0) {
+    return offset + slope;
+  }
+  // More than proportional growth: keep to the nearer point's proportion.
+  if (a.size < 1 && b.size > 1) {
+    return a.time_us + (b.time_us - a.time_us) * (1 - a.size) / (b.size - a.size);
+  }
+  return b.size < 1 ? b.time_us / b.size : a.time_us / a.size;
+}
+
+// `line`: the measured ops that differ from the wanted one in the same places, by size.
+ScalingEstimate estimate_on(const std::vector<SizedTime>& line) {
+  size_t upper = 1;
+  while (upper + 1 < line.size() && line[upper].size < 1) {
+    ++upper;
+  }
+  const SizedTime& a = line[upper - 1];
+  const SizedTime& b = line[upper];
+  ScalingEstimate estimate;
+  estimate.time_us = affine_at_one(a, b);
+  estimate.interpolated = a.size < 1 && b.size > 1;
+  estimate.distance = std::min(std::max(a.size, 1 / a.size), std::max(b.size, 1 / b.size));
+  return estimate;
+}
+
+// Between two sizes is better than beyond them, then nearer is better.
+bool better(const ScalingEstimate& a, const ScalingEstimate& b) {
+  return std::pair(!a.interpolated, a.distance) < std::pair(!b.interpolated, b.distance);
 }
 
 template <typename T>
@@ -130,17 +160,24 @@ bool take(std::string_view& bytes, T* value) {
 
 }  // namespace
 
-void ScalingTable::add_record(uint64_t group, const std::vector<int32_t>& extents, int32_t batch,
-                              float time_us) {
-  groups_[group].push_back({batch, time_us, static_cast<uint32_t>(extents_.size()),
-                            static_cast<uint32_t>(extents.size())});
+void ScalingTable::add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us) {
+  groups_[group].push_back(
+      {time_us, static_cast<uint32_t>(extents_.size()), static_cast<uint32_t>(extents.size())});
   extents_.insert(extents_.end(), extents.begin(), extents.end());
   ++count_;
 }
 
-void ScalingTable::add(const OpDescriptor& op, std::string_view device_model, int32_t batch,
-                       double time_us) {
-  add_record(group_of(op, device_model), extents_of(op), batch, static_cast<float>(time_us));
+void ScalingTable::add(const OpDescriptor& op, std::string_view device_model, double time_us) {
+  add_record(group_of(op, device_model), extents_of(op), static_cast<float>(time_us));
+}
+
+void ScalingTable::add_effect(uint64_t instance, double log_factor) {
+  effects_[instance] = static_cast<float>(log_factor);
+}
+
+double ScalingTable::factor_of(uint64_t instance) const {
+  const auto it = effects_.find(instance);
+  return it == effects_.end() ? 1 : std::exp(it->second);
 }
 
 std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
@@ -150,87 +187,94 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
     return std::nullopt;
   }
   const std::vector<int32_t> wanted = extents_of(op);
-  // By the batch size that this op would have, then by the measured one. Where batch sizes were not
-  // recorded, this op has 1 and a measured one the inverse of its ratio.
-  std::map<int64_t, std::map<double, std::vector<double>>> by_batch;
+  // Times by the places that differ, then by size.
+  std::map<std::vector<uint32_t>, std::map<double, std::vector<double>>> lines;
   for (const Record& record : group->second) {
-    if (record.extent_count != wanted.size()) {
+    const int32_t* const measured = extents_.data() + record.first_extent;
+    const double ratio = record.extent_count == wanted.size() ? ratio_of(wanted, measured) : 0;
+    if (ratio > 0) {
+      lines[differing(wanted, measured)][1 / ratio].push_back(record.time_us);
+    }
+  }
+  std::optional<ScalingEstimate> best;
+  for (auto& [places, sizes] : lines) {
+    if (sizes.size() < 2) {
       continue;
     }
-    const double ratio = ratio_of(wanted, extents_.data() + record.first_extent);
-    if (ratio > 0) {
-      const double measured = record.batch > 0 ? record.batch : 1 / ratio;
-      const auto batch = static_cast<int64_t>(std::llround(ratio * measured * 16));
-      by_batch[batch][measured].push_back(record.time_us);
+    std::vector<SizedTime> line;
+    for (auto& [size, times] : sizes) {
+      line.push_back({size, median(times)});
+    }
+    const ScalingEstimate estimate = estimate_on(line);
+    if (!best.has_value() || better(estimate, *best)) {
+      best = estimate;
     }
   }
-  // Several ops may look like scaled versions: the batch size most measurements agree on is it.
-  const auto best = std::max_element(
-      by_batch.begin(), by_batch.end(),
-      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  if (best == by_batch.end() || best->second.size() < 2) {
-    return std::nullopt;
-  }
-  const double batch = static_cast<double>(best->first) / 16;
-  std::vector<std::pair<double, double>> points;
-  for (auto& [measured, times] : best->second) {
-    points.emplace_back(measured, median_of(times));
-  }
-  size_t upper = 1;
-  while (upper + 1 < points.size() && points[upper].first < batch) {
-    ++upper;
-  }
-  const auto [b1, t1] = points[upper - 1];
-  const auto [b2, t2] = points[upper];
-  ScalingEstimate estimate;
-  estimate.time_us = affine_at(b1, t1, b2, t2, batch);
-  estimate.interpolated = batch >= b1 && batch <= b2;
-  estimate.distance = std::min(std::max(batch / b1, b1 / batch), std::max(batch / b2, b2 / batch));
-  return estimate;
+  return best;
 }
 
 std::string ScalingTable::serialize() const {
   std::string bytes(kMagic);
-  const std::map<uint64_t, std::vector<Record>> sorted(groups_.begin(), groups_.end());
-  for (const auto& [group, records] : sorted) {
+  append(bytes, static_cast<uint64_t>(count_));
+  for (const auto& [group, records] : groups_) {
     for (const Record& record : records) {
       append(bytes, group);
-      append(bytes, record.batch);
       append(bytes, record.time_us);
       append(bytes, record.extent_count);
       bytes.append(reinterpret_cast<const char*>(extents_.data() + record.first_extent),
                    record.extent_count * sizeof(int32_t));
     }
   }
+  append(bytes, static_cast<uint64_t>(effects_.size()));
+  for (const auto& [instance, log_factor] : effects_) {
+    append(bytes, instance);
+    append(bytes, log_factor);
+  }
   return bytes;
 }
 
-StatusOr<ScalingTable> ScalingTable::parse(std::string_view bytes, std::string_view place) {
-  const auto damaged = [&] {
-    return invalid_input(fmt::format(
-        "{}: not a table of ops at several batch sizes; train the model again or restore the file",
-        place));
-  };
-  if (!bytes.starts_with(kMagic)) {
-    return damaged();
+bool ScalingTable::parse_record(std::string_view& bytes) {
+  uint64_t group = 0;
+  float time_us = 0;
+  uint32_t count = 0;
+  if (!take(bytes, &group) || !take(bytes, &time_us) || !take(bytes, &count) ||
+      count > kMostExtents || bytes.size() < count * sizeof(int32_t) || !(time_us > 0) ||
+      !std::isfinite(time_us)) {
+    return false;
   }
-  bytes.remove_prefix(kMagic.size());
+  std::vector<int32_t> extents(count);
+  std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
+  bytes.remove_prefix(count * sizeof(int32_t));
+  add_record(group, extents, time_us);
+  return true;
+}
+
+bool ScalingTable::parse_effect(std::string_view& bytes) {
+  uint64_t instance = 0;
+  float log_factor = 0;
+  if (!take(bytes, &instance) || !take(bytes, &log_factor) ||
+      !(std::abs(log_factor) <= kMostEffect)) {
+    return false;
+  }
+  add_effect(instance, log_factor);
+  return true;
+}
+
+StatusOr<ScalingTable> ScalingTable::parse(std::string_view bytes, std::string_view place) {
   ScalingTable table;
-  std::vector<int32_t> extents;
-  while (!bytes.empty()) {
-    uint64_t group = 0;
-    int32_t batch = 0;
-    float time_us = 0;
-    uint32_t count = 0;
-    if (!take(bytes, &group) || !take(bytes, &batch) || !take(bytes, &time_us) ||
-        !take(bytes, &count) || count > kMostExtents || bytes.size() < count * sizeof(int32_t) ||
-        batch < 0 || !(time_us > 0) || !std::isfinite(time_us)) {
-      return damaged();
+  bool good = bytes.starts_with(kMagic);
+  bytes.remove_prefix(good ? kMagic.size() : 0);
+  for (const auto parse_one : {&ScalingTable::parse_record, &ScalingTable::parse_effect}) {
+    uint64_t count = 0;
+    good = good && take(bytes, &count);
+    for (uint64_t i = 0; good && i < count; ++i) {
+      good = (table.*parse_one)(bytes);
     }
-    extents.resize(count);
-    std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
-    bytes.remove_prefix(count * sizeof(int32_t));
-    table.add_record(group, extents, batch, time_us);
+  }
+  if (!good || !bytes.empty()) {
+    return invalid_input(fmt::format(
+        "{}: not a table of ops at several sizes; train the model again or restore the file",
+        place));
   }
   return table;
 }

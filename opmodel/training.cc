@@ -15,7 +15,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "datasets/profile_io.h"
+#include "datasets/statistics.h"
 #include "opmodel/drift.h"
+#include "opmodel/instances.h"
 #include "opmodel/part_trainer.h"
 #include "opmodel/trained_model.h"
 #include "opmodel/training_data.h"
@@ -381,14 +383,14 @@ class Training {
   Status write_tables() {
     std::vector<std::pair<uint64_t, float>> entries;
     std::map<uint64_t, std::vector<double>> repeats;
-    std::map<std::tuple<uint32_t, uint32_t, int32_t>, std::vector<double>> scaled;
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> scaled;
     for (const Sample& sample : data_.samples) {
       const std::string& device = data_.devices[sample.device].model;
       const uint64_t key = lookup_key(data_.geometries[sample.op], device, sample.timing);
       entries.emplace_back(key, static_cast<float>(sample.time_us));
       repeats[key].push_back(sample.time_us);
       if (sample.network != 0) {
-        scaled[{sample.op, sample.device, sample.batch}].push_back(sample.time_us);
+        scaled[{sample.op, sample.device}].push_back(sample.time_us);
       }
     }
     measure_repeats(repeats);
@@ -401,10 +403,10 @@ class Training {
     }
     ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
     for (auto& [key, times] : scaled) {
-      const auto& [op, device, batch] = key;
-      std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2),
-                       times.end());
-      scaling.add(data_.ops[op], data_.devices[device].model, batch, times[times.size() / 2]);
+      scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times));
+    }
+    for (const auto& [instance, effect] : instance_effects(data_)) {
+      scaling.add_effect(instance, effect);
     }
     ModelManifest& manifest = report_.manifest;
     if (options_.keep_lookup) {

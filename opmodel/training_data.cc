@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "opmodel/instances.h"
 #include "opmodel/profile_ops.h"
 #include "opmodel/row_bounds.h"
 
@@ -91,6 +92,18 @@ class Builder {
     return it->second;
   }
 
+  uint64_t instance_of(const ProfileRow& row) {
+    const std::string& name = profile_.text(row.name);
+    const std::string& network = profile_.text(row.network);
+    if (name.empty() || network.empty()) {
+      return 0;
+    }
+    const std::string& device = profile_.text(row.device);
+    std::string lasting = lasting_name(name) + '\n' + profile_.text(row.op_type);
+    const uint64_t run = instance_key(device, network, lasting, -1 - int64_t{row.batch});
+    return instance_key(device, network, lasting, occurrences_[run]++);
+  }
+
   void add_row(size_t index) {
     const ProfileRow& row = profile_.row(index);
     Sample sample;
@@ -102,6 +115,7 @@ class Builder {
     sample.network = network_of(row);
     sample.batch = row.batch;
     sample.count = row.count;
+    sample.instance = instance_of(row);
     data_.samples.push_back(sample);
   }
 
@@ -111,6 +125,7 @@ class Builder {
   std::vector<bool> bound_known_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, int, int>, uint32_t> op_index_;
   std::unordered_map<std::string, uint32_t> device_index_;
+  std::unordered_map<uint64_t, int64_t> occurrences_;  // by name in one run of a network
   std::unordered_map<std::string, uint32_t> network_index_ = {{"", 0}};
 };
 

@@ -9,42 +9,12 @@
 #include "opmodel/model_loader.h"
 #include "opmodel/trained_model.h"
 #include "tests/opmodel/synthetic_profile.h"
+#include "tests/opmodel/train_in_folder.h"
 
 namespace dfsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own that is gone at the end.
-class TempFolder {
- public:
-  TempFolder() {
-    static int next = 0;
-    path_ = fs::temp_directory_path() /
-            ("dfsim_training_test_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
-    fs::create_directories(path_);
-  }
-  ~TempFolder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-TrainOptions fast_options() {
-  TrainOptions options;
-  options.threads = 1;
-  options.max_rounds = 120;
-  return options;
-}
-
-TrainReport train(const Profile& profile, const std::string& directory,
-                  const TrainOptions& options = fast_options()) {
-  auto report = train_model(profile, options, directory, {});
-  INFO(report.status().message());
-  REQUIRE(report.ok());
-  return std::move(report).value();
-}
 
 TEST_CASE("a model learns a toy GPU, says how well, and beats the bound") {
   const TempFolder folder;
@@ -419,58 +389,6 @@ TEST_CASE("an empty profile and an unknown device or model are errors") {
   const auto model = load_trained_model("no-such-model");
   REQUIRE_FALSE(model.ok());
   CHECK(model.status().message().find("dfsim train") != std::string::npos);
-}
-
-// Training steps of made-up networks on a made-up NPU: times affine in the batch, each network and
-// op type with its own slope, launch and 3 % of noise.
-Profile npu_steps(const std::vector<int>& batches) {
-  Profile profile;
-  const std::vector<std::string> types = {"Conv2D", "BNTrainingUpdate", "TransData", "ReluGrad",
-                                          "ApplyMomentum"};
-  for (const int batch : batches) {
-    Rng shapes(71);  // the same networks at every batch size
-    Rng noise(72 + static_cast<uint64_t>(batch));
-    for (int network = 0; network < 4; ++network) {
-      for (int i = 0; i < 150; ++i) {
-        const std::string& type = types[shapes.below(types.size())];
-        const auto channels = static_cast<int64_t>(1 + shapes.below(32));
-        const auto side = static_cast<int64_t>(7 * (1 + shapes.below(8)));
-        // A property of the op's type and shape, which trees can only guess.
-        const double slope =
-            0.5 +
-            Rng(type.size() + static_cast<uint64_t>(channels * 1000 + side * 100'000)).uniform();
-        const bool weights = type == "ApplyMomentum";
-        TensorSpec x = {
-            DType::kFloat16, {weights ? 9 : batch, channels, side, side, 16}, "NC1HWC0"};
-        const double elements = static_cast<double>(channels * side * side * 16);
-        const double time_us =
-            6 + slope * elements * (weights ? 9 : batch) / 2e5 * (1 + 0.03 * noise.normal());
-        ProfileRow row = make_row(profile, type, OpClass::kOpaque, {x}, {x}, time_us);
-        row.timing = TimingKind::kInNetwork;
-        row.network = profile.intern("net" + std::to_string(network));
-        row.batch = batch;
-        profile.add(row);
-      }
-    }
-  }
-  return profile;
-}
-
-TEST_CASE("a third batch size of networks is predicted from two, op by op and in total") {
-  const TempFolder folder;
-  train(npu_steps({16, 64}), folder / "npu");
-  const auto model = TrainedModel::load(folder / "npu");
-  REQUIRE(model.ok());
-  const auto evaluation = evaluate_model(**model, npu_steps({32}), {});
-  REQUIRE(evaluation.ok());
-  const EvaluationCell& all = evaluation->overall.all;
-  CHECK(all.n == 600);
-  CHECK(all.coverage == 1);
-  CHECK(all.model.mape < 0.08);
-  CHECK(all.model.median < 0.05);
-  CHECK(all.model.mape < all.baseline.mape);
-  REQUIRE(evaluation->networks.size() == 4);
-  CHECK(evaluation->mean_network_error < 0.05);
 }
 
 TEST_CASE("any op type trains: unknown ones share a part that knows their level") {
