@@ -83,7 +83,12 @@ void ProfileInputs::add_to(CLI::App* command, bool positional) {
                    "FORMAT:FILE says it for one")
       ->required()
       ->option_text("FILE...");
-  command->add_option("--format", format, fmt::format("Format of the profiles: {}", format_names()))
+  command
+      ->add_option(
+          "--format", format,
+          fmt::format("Format of the profiles: auto (mindspore for folders and framework_raw "
+                      "files, else dfsim), {}",
+                      format_names()))
       ->option_text("NAME")
       ->capture_default_str();
   command
@@ -103,6 +108,14 @@ void ProfileInputs::add_to(CLI::App* command, bool positional) {
 
 namespace {
 
+// What "auto" stands for.
+std::string guessed_format(const std::string& path) {
+  std::error_code error;
+  const bool mindspore = fs::is_directory(path, error) ||
+                         fs::path(path).filename().string().starts_with("framework_raw_");
+  return mindspore ? "mindspore" : "dfsim";
+}
+
 // "neusight:data.csv.gz" names its own format; a file of exactly that name wins.
 std::pair<std::string, std::string> format_and_path(const ProfileInputs& inputs,
                                                     const std::string& file) {
@@ -112,7 +125,7 @@ std::pair<std::string, std::string> format_and_path(const ProfileInputs& inputs,
       find_importer(file.substr(0, colon)).ok()) {
     return {file.substr(0, colon), file.substr(colon + 1)};
   }
-  return {inputs.format, file};
+  return {inputs.format == "auto" ? guessed_format(file) : inputs.format, file};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace dfsim::cli {
 
 struct ProfileInputs {
   std::vector<std::string> files;
-  std::string format = "dfsim";
+  std::string format = "auto";
   std::vector<std::string> only_devices;
   std::vector<std::string> only_ops;
   std::string device;

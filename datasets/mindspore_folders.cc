@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "base/text.h"
@@ -127,8 +128,34 @@ StatusOr<MindsporeRun> run_of(const fs::path& framework_file) {
     return invalid_input(fmt::format("{}: aicore_intermediate_{}_detail.csv is not beside it",
                                      run.framework_file, number));
   }
-  read_folders(fs::absolute(folder, error).lexically_normal(), &run);
+  if (number.find_first_not_of("0123456789") != std::string::npos) {
+    const FolderMeaning meaning = read_folder_name(number);  // framework_raw_resnet50_bs32.csv
+    run.network = meaning.network;
+    run.batch = meaning.batch;
+  }
+  if (run.network.empty()) {
+    read_folders(fs::absolute(folder, error).lexically_normal(), &run);
+  }
   return run;
+}
+
+// Runs of one folder that says no batch size may be of different networks: each gets its number.
+void tell_apart(std::vector<MindsporeRun>* runs) {
+  std::map<std::pair<fs::path, std::string>, std::vector<MindsporeRun*>> by_folder;
+  for (MindsporeRun& run : *runs) {
+    if (run.batch == 0) {
+      by_folder[{fs::path(run.framework_file).parent_path(), run.network}].push_back(&run);
+    }
+  }
+  for (auto& [folder, together] : by_folder) {
+    for (MindsporeRun* run : together) {
+      const std::string name = fs::path(run->framework_file).filename().string();
+      if (together.size() > 1) {
+        run->network += '#';
+        run->network += run_number(name);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -189,6 +216,7 @@ StatusOr<std::vector<MindsporeRun>> find_mindspore_runs(const std::string& path)
     DFSIM_ASSIGN_OR_RETURN(MindsporeRun run, run_of(file));
     runs.push_back(std::move(run));
   }
+  tell_apart(&runs);
   return runs;
 }
 

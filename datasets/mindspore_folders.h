@@ -14,7 +14,8 @@ namespace dfsim {
 struct MindsporeRun {
   std::string framework_file;  // framework_raw_N.csv
   std::string detail_file;     // aicore_intermediate_N_detail.csv
-  std::string network;         // from the folders, "" when they do not say
+  std::string network;         // from the folders, "" when they do not say; with "#N" where several
+                               // runs of a folder have no batch size
   int32_t batch = 0;
 };
 

@@ -220,10 +220,11 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
                             : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);
     share = line * line / (line * line + trees * trees);
   }
-  const double time_us =
-      std::exp((1 - share) * std::log(scaled->time_us) + share * std::log(out->time_us));
-  const double factor = time_us / out->time_us;
   const bool has_model = out->part >= 0;
+  const double time_us =
+      has_model ? std::exp((1 - share) * std::log(scaled->time_us) + share * std::log(out->time_us))
+                : scaled->time_us;
+  const double factor = time_us / out->time_us;
   out->low_us = has_model ? out->low_us * factor : time_us / 2;
   out->high_us = has_model ? out->high_us * factor : time_us * 2;
   out->time_us = time_us;

@@ -169,6 +169,35 @@ TEST_CASE("op types of Ascend map to classes") {
   CHECK(mindspore_op("").op_class == OpClass::kOpaque);
 }
 
+TEST_CASE("runs side by side in one folder are told apart by their numbers or names") {
+  const ScratchFolder scratch;
+  const auto write = [&](const std::string& folder, const std::string& run) {
+    scratch.write(folder + "/framework_raw_" + run + ".csv",
+                  "1,2,8,Default/a/ReLU-op1,ReLU-op1,ReLU,Default," + std::string(kInfo) + "\n");
+    scratch.write(folder + "/aicore_intermediate_" + run + "_detail.csv",
+                  "Default/a/ReLU-op1,0.5\n");
+  };
+  const auto runs_in = [&](const std::string& folder) {
+    const auto runs = find_mindspore_runs(scratch.file(folder));
+    REQUIRE(runs.ok());
+    std::vector<std::pair<std::string, int32_t>> found;
+    for (const MindsporeRun& run : *runs) {
+      found.emplace_back(run.network, run.batch);
+    }
+    return found;
+  };
+  using Runs = std::vector<std::pair<std::string, int32_t>>;
+  write("mixed", "1");
+  write("mixed", "2");
+  CHECK(runs_in("mixed") == Runs{{"mixed#1", 0}, {"mixed#2", 0}});
+  write("named", "resnet50_bs32");
+  write("named", "bert_bs8");
+  CHECK(runs_in("named") == Runs{{"bert", 8}, {"resnet50", 32}});
+  write("vit_bs16", "0");  // two devices of one run
+  write("vit_bs16", "1");
+  CHECK(runs_in("vit_bs16") == Runs{{"vit", 16}, {"vit", 16}});
+}
+
 TEST_CASE("a folder without the profiler's files is an error") {
   const ScratchFolder scratch;
   DropReport drops;

@@ -26,19 +26,18 @@ def main():
         steps = [sys.executable, HERE / "training_steps.py"]
         run(*steps, folder / "train", 16, 64, "--layers", 8)
         run(*steps, folder / "other", 32, "--layers", 8)
-        run(dfsim, "train", "--format", "mindspore", folder / "train", "-o", folder / "model",
+        run(dfsim, "train", folder / "train", "-o", folder / "model",
             "--rounds", 150, "--quiet")
-        result = json.loads(run(dfsim, "evaluate", "--model", folder / "model", "--format",
-                                "mindspore", "--profiles", folder / "other", "--group-by",
-                                "network", "--json"))
+        result = json.loads(run(dfsim, "evaluate", "--model", folder / "model", "--profiles",
+                                folder / "other", "--group-by", "network", "--json"))
         rows = sum(len(path.read_text().splitlines()) - 1
                    for path in folder.glob("other/*/profiler/framework_raw_0.csv"))
         overall = result["overall"]
         print(rows, "rows:", overall["mape"], overall["median"], result["mean_network_error"])
         assert overall["n"] == rows, "an op was left out"
         assert overall["coverage"] == 1
-        assert overall["median"] < 0.08
-        assert overall["mape"] < 0.15
+        assert overall["median"] < 0.05
+        assert overall["mape"] < 0.08
         assert overall["mape"] < overall["baseline"]["mape"] / 2
         assert len(result["networks"]) == 6
         assert result["mean_network_error"] < 0.08
