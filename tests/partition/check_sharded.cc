@@ -9,9 +9,6 @@
 #include "tests/partition/reference_executor.h"
 
 namespace dfsim {
-namespace {
-
-// Inference over the sharded graph must agree with the shapes it was built with.
 void check_shapes(const Graph& graph) {
   GraphBuilder builder(graph);
   const auto unresolved = infer_shapes(builder, {});
@@ -26,8 +23,6 @@ void check_shapes(const Graph& graph) {
     REQUIRE(builder.tensor(TensorId(t)).dtype == tensor.dtype);
   }
 }
-
-}  // namespace
 
 bool nearly_equal(const RefTensor& a, const RefTensor& b) {
   constexpr double kTolerance = 1e-9;  // of sums in another order; integers are exact

@@ -14,6 +14,9 @@ namespace dfsim {
 ShardedGraph check_sharding_of(const Graph& graph, const DeviceMesh& mesh,
                                const std::vector<ShardingSeed>& seeds, ShardingPlan* plan);
 
+// Shape rules must give every tensor the shape it was built with.
+void check_shapes(const Graph& graph);
+
 bool nearly_equal(const RefTensor& a, const RefTensor& b);
 
 }  // namespace dfsim

@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <stdexcept>
 
 #include "graphs/ops/op_def.h"
 #include "tests/partition/reference_executor.h"
@@ -31,17 +30,16 @@ void apply(const Values& inputs, RefTensor& out,
 }
 
 void elementwise(const Op& op, const Values& inputs, Values& outputs) {
-  using Function = std::function<double(const std::vector<double>&)>;
-  static const std::map<std::string, Function> kFunctions = {
-      {"Add", [](const auto& x) { return x[0] + x[1]; }},
-      {"Sub", [](const auto& x) { return x[0] - x[1]; }},
-      {"Mul", [](const auto& x) { return x[0] * x[1]; }},
-      {"Max", [](const auto& x) { return *std::max_element(x.begin(), x.end()); }},
-      {"Where", [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; }},
-      {"Relu", [](const auto& x) { return std::max(x[0], 0.0); }},
-      {"Erf", [](const auto& x) { return std::erf(x[0]); }},
-      {"Identity", [](const auto& x) { return x[0]; }},
-  };
+  static const std::map<std::string, std::function<double(const std::vector<double>&)>> kFunctions =
+      {
+          {"Add", [](const auto& x) { return x[0] + x[1]; }},
+          {"Sub", [](const auto& x) { return x[0] - x[1]; }},
+          {"Mul", [](const auto& x) { return x[0] * x[1]; }},
+          {"Max", [](const auto& x) { return *std::max_element(x.begin(), x.end()); }},
+          {"Where", [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; }},
+          {"Relu", [](const auto& x) { return std::max(x[0], 0.0); }},
+          {"Erf", [](const auto& x) { return std::erf(x[0]); }},
+      };
   // Before opset 7 the second operand stands at `axis`.
   Values aligned = inputs;
   if (op.version < 7 && op.attributes.has("axis")) {
@@ -99,18 +97,14 @@ void gemm(const Op& op, const Values& inputs, RefTensor& out) {
 }
 
 void matmul_op(const Op& op, const Values& inputs, RefTensor& out) {
-  if (op.op_type == "MatMulInteger") {
-    const double zero_b = present(inputs, 3) ? inputs[3].values[0] : 0;
-    const double zero_a = present(inputs, 2) ? inputs[2].values[0] : 0;
-    matmul(inputs[0], inputs[1], out,
-           [=](double x, double y) { return (x - zero_a) * (y - zero_b); });
-  } else if (op.op_type == "QLinearMatMul") {
-    matmul(inputs[0], inputs[3], out, [](double x, double y) { return x * y; });
-    for (double& value : out.values) {
-      value = std::min(value, 2.0);  // saturation: not linear
-    }
-  } else {
-    matmul(inputs[0], inputs[1], out, [](double x, double y) { return x * y; });
+  const bool integer = op.op_type == "MatMulInteger";
+  const bool quantised = op.op_type == "QLinearMatMul";
+  const double zero_a = integer && present(inputs, 2) ? inputs[2].values[0] : 0;
+  const double zero_b = integer && present(inputs, 3) ? inputs[3].values[0] : 0;
+  matmul(inputs[0], inputs[quantised ? 3 : 1], out,
+         [=](double x, double y) { return (x - zero_a) * (y - zero_b); });
+  for (double& value : out.values) {
+    value = quantised ? std::min(value, 2.0) : value;  // saturation: not linear
   }
 }
 
