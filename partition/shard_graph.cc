@@ -69,7 +69,7 @@ class Sharder {
 
   // Adds an op of domain dfsim on `input`; `shape` is its result's.
   StatusOr<TensorId> add_ours(std::string_view type, TensorId input, AxisSet axes, Shape shape,
-                              std::vector<std::pair<std::string, AttrValue>> attributes) {
+                              const std::vector<std::pair<std::string, AttrValue>>& attributes) {
     Op op;
     op.op_type = type;
     op.domain = "dfsim";
@@ -78,8 +78,8 @@ class Sharder {
     op.op_class = local ? OpClass::kDataMovement : OpClass::kCollective;
     op.attributes.set("axes", static_cast<int64_t>(axes));
     op.attributes.set("group", mesh_.size(axes));
-    for (auto& [name, value] : attributes) {
-      op.attributes.set(name, std::move(value));
+    for (const auto& [name, value] : attributes) {
+      op.attributes.set(name, value);
     }
     Tensor result = builder_.tensor(input);
     result.producer = OpId();
@@ -116,8 +116,8 @@ class Sharder {
           attributes.emplace_back("reduction", std::string(reduction_name(step.reduction)));
         }
         const Shape shape = local_shape(graph_.tensor(id).shape, from, mesh_);
-        DFSIM_ASSIGN_OR_RETURN(done, add_ours(reshard_op_type(step.kind), local, step.axes, shape,
-                                              std::move(attributes)));
+        DFSIM_ASSIGN_OR_RETURN(
+            done, add_ours(reshard_op_type(step.kind), local, step.axes, shape, attributes));
       }
       local = done;
     }
