@@ -78,7 +78,7 @@ void attention_features(const OpGeometry& geometry, const DeviceFacts& facts,
   writer.add_log("B*keys*heads", batch * keys * heads);
   writer.add_log("B*heads*size", batch * heads * size);
   const double kv_bytes =
-      2 * batch * keys * kv_heads * size * dtype_bits(geometry.weight_dtype) / 8;
+      2 * batch * seen * kv_heads * size * dtype_bits(geometry.weight_dtype) / 8;
   writer.add_log("kv/l2", kv_bytes / facts.l2_bytes);
   add_waves(writer, "B*heads", 1, batch * heads, facts);
   add_waves(writer, "B*kv", 1, batch * kv_heads, facts);

@@ -27,11 +27,14 @@ double elements(std::span<const int64_t> extents) {
   return product;
 }
 
+DType dtype_at(const std::vector<DType>& dtypes, size_t i) {
+  return i < dtypes.size() ? dtypes[i] : DType::kUnknown;
+}
+
 double tensor_bytes(const std::vector<Extents>& tensors, const std::vector<DType>& dtypes) {
   double bytes = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const DType dtype = i < dtypes.size() ? dtypes[i] : DType::kUnknown;
-    bytes += elements(tensors[i]) * dtype_bits(dtype) / 8;
+    bytes += elements(tensors[i]) * dtype_bits(dtype_at(dtypes, i)) / 8;
   }
   return bytes;
 }
@@ -181,6 +184,14 @@ bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
                causal ? 1.0 : 0.0,
                window};
   out->flops = 4 * static_cast<double>(q[0] * q[1]) * pairs * static_cast<double>(q[3]);
+  // Of a cache that is longer than its window, what no query looks at is not read.
+  const double seen = window > 0 ? std::min(keys, window + queries - 1) : keys;
+  for (size_t i = 1; i < std::min<size_t>(op.input_extents.size(), 3) && seen < keys; ++i) {
+    const double unread =
+        tensor_bytes({op.input_extents[i]}, {dtype_at(op.input_dtypes, i)}) * (1 - seen / keys);
+    out->bytes_in -= unread;
+    out->bytes -= unread;
+  }
   out->matrix = true;
   return out->flops > 0;
 }

@@ -87,6 +87,27 @@ TEST_CASE("causal attention counts the pairs it looks at") {
   CHECK(causal.flops == 4.0 * 2 * 10 * 8);  // 1 + 2 + 3 + 4 pairs
 }
 
+TEST_CASE("of a cache longer than the window, only what the window shows is read") {
+  const auto generation = [](int64_t keys, int64_t window) {
+    return geometry_of(op_of(
+        "Attention", OpClass::kAttention, {{3, 4, 1, 8}, {3, 2, keys, 8}, {3, 2, keys, 8}},
+        {{3, 4, 1, 8}}, "causal=1;kind=generation;kv_heads=2;window=" + std::to_string(window)));
+  };
+  const double query = 3 * 4 * 8 * 4;  // bytes, fp32
+  const auto cache = [](double keys) { return 2 * 3 * 2 * keys * 8 * 4; };
+  CHECK(generation(1000, 0).bytes == query * 2 + cache(1000));
+  CHECK(generation(1000, 128).bytes == Approx(query * 2 + cache(128)));
+  CHECK(generation(1000, 128).bytes_in == Approx(query + cache(128)));
+  CHECK(generation(100, 128).bytes == query * 2 + cache(100));
+  CHECK(generation(1000, 128).flops == 4.0 * 3 * 4 * 128 * 8);
+  CHECK(generation(1000, 128).key != generation(1000, 0).key);
+  // A prompt's queries look at all of it together.
+  const OpGeometry context = geometry_of(
+      op_of("Attention", OpClass::kAttention, {{1, 2, 64, 8}, {1, 2, 64, 8}, {1, 2, 64, 8}},
+            {{1, 2, 64, 8}}, "causal=1;kind=context;kv_heads=2;window=16"));
+  CHECK(context.bytes == 4.0 * 2 * 64 * 8 * 4);
+}
+
 TEST_CASE("shapes that do not fit the class, or foreign formats, make a generic op") {
   CHECK(geometry_of(op_of("MatMul", OpClass::kMatMul, {{2, 3}, {4, 5}}, {{2, 5}})).family ==
         Family::kGeneric);
