@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "graphs/passes/pipeline.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim::cli {
@@ -178,8 +179,10 @@ std::string runtime_text(const RuntimeSpec& runtime) {
                       format_time(runtime.dispatch_ns), format_time(runtime.view_dispatch_ns),
                       format_time(runtime.run_overhead_ns),
                       runtime.asynchronous ? "asynchronous" : "synchronous");
-  text += fmt::format("  fusions: {}\n",
-                      runtime.fusions.empty() ? "none" : join(runtime.fusions, ", "));
+  text += runtime.fusions.empty() ? "  fusions: none\n" : "  fusions\n";
+  for (const std::vector<std::string>& stage : pass_stages(runtime.fusions)) {
+    text += fmt::format("    {}\n", join(stage, ", "));
+  }
   return text + "  sources\n" + sources_text(runtime.citations, 4);
 }
 
@@ -258,7 +261,7 @@ Json runtime_json(const RuntimeSpec& runtime) {
           {"dispatch_threads", runtime.dispatch_threads},
           {"inter_op_workers", runtime.inter_op_workers},
           {"streams", runtime.streams},
-          {"fusions", runtime.fusions},
+          {"fusions", pass_stages(runtime.fusions)},
           {"fold_constants", runtime.fold_constants},
           {"allocator", allocator_kind_name(runtime.allocator)},
           {"allocation_bytes", runtime.allocation_bytes},

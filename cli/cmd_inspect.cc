@@ -4,6 +4,7 @@
 #include "cli/model_source.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/onnx/shareable.h"
+#include "hardware/platform_loader.h"
 #include "report/inspection.h"
 
 namespace dfsim::cli {
@@ -12,20 +13,16 @@ namespace {
 struct Options {
   ModelOptions model;
   InspectOptions inspect;
+  std::string runtime;
   bool json = false;
   std::string save;
   std::string output = "-";
 };
 
-Status run(const Options& options) {
-  DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_model(options.model));
-  auto totals = graph_totals(model.graph);
-  if (!totals.ok()) {
-    return totals.status().with_place(options.model.path);
-  }
-  DFSIM_ASSIGN_OR_RETURN(const GraphStructure structure, graph_structure(model.graph, *totals));
+// The symbols that `model` has, and what hangs on them; writes it where --save says.
+StatusOr<std::vector<StudiedSymbol>> study(const Options& options, const ImportedModel& model) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());
-  const std::vector<StudiedSymbol> symbols = study_symbols(
+  std::vector<StudiedSymbol> symbols = study_symbols(
       model, import_options,
       [&](const ImportOptions& varied) { return import_onnx(options.model.path, varied); });
   if (!options.save.empty()) {
@@ -34,7 +31,32 @@ Status run(const Options& options) {
                            shareable_model(file.content(), model, symbols));
     DFSIM_RETURN_IF_ERROR(write_file(options.save, shareable));
   }
-  const Inspection inspection{model_name(options.model.path), model, *totals, structure, symbols};
+  return symbols;
+}
+
+Status run(const Options& options) {
+  DFSIM_ASSIGN_OR_RETURN(ImportedModel model, import_model(options.model));
+  DFSIM_ASSIGN_OR_RETURN(std::vector<StudiedSymbol> symbols, study(options, model));
+  std::string runtime_name;
+  std::vector<std::string> passes;
+  if (!options.runtime.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const RuntimeSpec runtime, load_runtime(options.runtime));
+    auto executed = execute_as(model.graph, runtime);
+    if (!executed.ok()) {
+      return executed.status().with_place(options.model.path);
+    }
+    model.graph = std::move(executed->graph);
+    passes = std::move(executed->passes);
+    runtime_name = runtime.name;
+    symbols.clear();  // they are about the file's operators
+  }
+  auto totals = graph_totals(model.graph);
+  if (!totals.ok()) {
+    return totals.status().with_place(options.model.path);
+  }
+  DFSIM_ASSIGN_OR_RETURN(const GraphStructure structure, graph_structure(model.graph, *totals));
+  const Inspection inspection{
+      model_name(options.model.path), model, *totals, structure, symbols, runtime_name, passes};
   DFSIM_RETURN_IF_ERROR(
       write_file(options.output, options.json ? inspection_json(inspection)
                                               : inspection_text(inspection, options.inspect)));
@@ -53,6 +75,11 @@ void register_inspect(Registrar& registrar) {
       "inspect", "Facts about a model that need no hardware: inputs, operators, MACs, parameters");
   auto options = std::make_shared<Options>();
   options->model.add_to(command);
+  command
+      ->add_option(
+          "--runtime", options->runtime,
+          "The graph as a runtime executes it: a runtime file or the name of a built-in one")
+      ->option_text("FILE|NAME");
   command->add_flag("--ops", options->inspect.ops, "One line per operator");
   command->add_flag("--unresolved", options->inspect.unresolved,
                     "Only the operators that could not be resolved, with the reason");

@@ -92,21 +92,20 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
 StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
   progress.stage("importing " + options.model.path);
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(options.hardware, options.runtime));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model, platform.runtime));
   progress.stage("costing " + std::to_string(model.workload.rows.size()) + " distinct operators");
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, options.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(model.workload.rows, platform, *cost_model));
-  auto node = lower_for_node(model.pruned.graph, model.workload, platform, costs);
+  auto node = lower_for_node(model.executed, model.workload, platform, costs);
   if (!node.ok()) {
     return node.status().with_place(options.model.path);
   }
   const ExecGraph& tasks = node->workload.graph;
   std::unique_ptr<ChromeTrace> trace;
   if (!options.trace.empty()) {
-    trace =
-        ChromeTrace::create({tasks, platform, &model.pruned.graph, &node->workload, &node->costs});
+    trace = ChromeTrace::create({tasks, platform, &model.executed, &node->workload, &node->costs});
   }
   progress.stage("simulating " + std::to_string(tasks.task_count()) + " tasks");
   const PolicyRegistry registry;
@@ -127,8 +126,8 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   run.result.tasks = std::move(records);
   DFSIM_ASSIGN_OR_RETURN(
       Prediction prediction,
-      make_prediction({model.name, model.report, model.totals, model.pruned.graph,
-                       model.imported_ops, model.workload, costs, platform, run.result,
+      make_prediction({model.name, model.report, model.totals, model.executed, model.imported_ops,
+                       model.pruned_ops, model.passes, model.workload, costs, platform, run.result,
                        cost_model->name(), &tasks, copies.copies()}));
   DFSIM_RETURN_IF_ERROR(add_modes(options, problem, *policy, run_options, &prediction));
   if (trace != nullptr) {

@@ -33,12 +33,12 @@ StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path
   }
   model.path = path;
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
-  DFSIM_ASSIGN_OR_RETURN(LoadedModel loaded, load_model(model));
+  DFSIM_ASSIGN_OR_RETURN(LoadedModel loaded, load_model(model, platform.runtime));
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, machine.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
                          make_cost_table(loaded.workload.rows, platform, *cost_model));
-  auto node = lower_for_node(loaded.pruned.graph, loaded.workload, platform, costs);
+  auto node = lower_for_node(loaded.executed, loaded.workload, platform, costs);
   if (!node.ok()) {
     return node.status().with_place(path);
   }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
+#include "graphs/passes/pipeline.h"
+#include "graphs/passes/prune.h"
 
 namespace dfsim::cli {
 namespace {
@@ -121,7 +124,26 @@ StatusOr<ImportedModel> import_model(const ModelOptions& options) {
   return import_onnx(options.path, import_options);
 }
 
-StatusOr<LoadedModel> load_model(const ModelOptions& options) {
+StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime) {
+  const PassStages stages = pass_stages(runtime.fusions);
+  const Status names = check_passes(stages);
+  if (!names.ok()) {
+    return names.with_place(runtime.source_file);
+  }
+  DFSIM_ASSIGN_OR_RETURN(const PruneResult pruned, prune(graph));
+  DFSIM_ASSIGN_OR_RETURN(PipelineResult result, run_passes(pruned.graph, stages));
+  ExecutedGraph executed{std::move(result.graph), pruned.graph.op_count(), {}};
+  for (const PassEffect& effect : result.effects) {
+    const bool listed = std::find(executed.passes.begin(), executed.passes.end(), effect.name) !=
+                        executed.passes.end();
+    if (effect.changed && !listed) {
+      executed.passes.push_back(effect.name);
+    }
+  }
+  return executed;
+}
+
+StatusOr<LoadedModel> load_model(const ModelOptions& options, const RuntimeSpec& runtime) {
   DFSIM_ASSIGN_OR_RETURN(ImportedModel imported, import_model(options));
   LoadedModel model;
   model.name = model_name(options.path);
@@ -136,12 +158,14 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options) {
     return with_path(totals.status());
   }
   model.totals = std::move(*totals);
-  auto pruned = prune(imported.graph);
-  if (!pruned.ok()) {
-    return with_path(pruned.status());
+  auto executed = execute_as(imported.graph, runtime);
+  if (!executed.ok()) {
+    return with_path(executed.status());
   }
-  model.pruned = std::move(*pruned);
-  auto workload = make_workload(model.pruned.graph);
+  model.executed = std::move(executed->graph);
+  model.pruned_ops = executed->pruned_ops;
+  model.passes = std::move(executed->passes);
+  auto workload = make_workload(model.executed);
   if (!workload.ok()) {
     return with_path(workload.status());
   }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
-#include "graphs/passes/prune.h"
+#include "hardware/platform.h"
 #include "opmodel/workload.h"
 
 namespace dfsim::cli {
@@ -35,13 +35,26 @@ struct LoadedModel {
   std::string name;  // the file's name without folder and extension
   size_t imported_ops = 0;
   ImportReport report;
-  GraphTotals totals;  // of the graph as imported
-  PruneResult pruned;
+  GraphTotals totals;               // of the graph as imported
+  size_t pruned_ops = 0;            // operators that are neither folded ahead of time nor dead
+  Graph executed;                   // as the runtime rewrites it
+  std::vector<std::string> passes;  // of the runtime that changed something, each once
   Workload workload;
 };
 
-// Imports, adds up, prunes and lowers. Under `strict` an op that stays unresolved is an error.
-StatusOr<LoadedModel> load_model(const ModelOptions& options);
+// A graph as a runtime executes it.
+struct ExecutedGraph {
+  Graph graph;
+  size_t pruned_ops = 0;
+  std::vector<std::string> passes;
+};
+
+// Prunes and runs the runtime's passes. Error: as run_passes(), with the runtime's file.
+StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime);
+
+// Imports, adds up, rewrites as `runtime` does and lowers. Under `strict` an op that stays
+// unresolved is an error.
+StatusOr<LoadedModel> load_model(const ModelOptions& options, const RuntimeSpec& runtime);
 
 // The import alone, for commands that need no lowering.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);

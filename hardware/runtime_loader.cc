@@ -18,6 +18,43 @@ const std::vector<std::string>& runtime_figures() {
   return kFigures;
 }
 
+// A list of names is one stage, a list of lists of names several.
+void read_fusions(YamlFields& fields, RuntimeSpec* runtime) {
+  constexpr size_t kMaxStages = 16;
+  constexpr size_t kMaxRules = 256;
+  const YamlNode* list = fields.list("fusions");
+  if (list == nullptr || list->items.empty()) {
+    return;
+  }
+  const bool flat = list->items.front().kind == YamlNode::Kind::kScalar;
+  size_t rules = 0;
+  for (size_t i = 0; i < (flat ? 1 : list->items.size()); ++i) {
+    const YamlNode& stage = flat ? *list : list->items[i];
+    if (i > 0) {
+      runtime->fusions.emplace_back();
+    }
+    for (const YamlNode& rule : stage.items) {
+      runtime->fusions.push_back(rule.text);
+      if (rule.kind != YamlNode::Kind::kScalar || rule.text.empty() || ++rules > kMaxRules) {
+        fields.error(yaml_error(fields.file(), rule.place,
+                                fmt::format("found {}, expected the name of a fusion rule, at most "
+                                            "{} in all; see docs/runtimes.md",
+                                            describe(rule), kMaxRules)));
+        return;
+      }
+    }
+    if (stage.kind != YamlNode::Kind::kList || stage.items.empty() || i >= kMaxStages) {
+      fields.error(
+          yaml_error(fields.file(), stage.place,
+                     fmt::format("found {}, expected a stage of 'fusions': a list of names "
+                                 "of fusion rules, at most {} of them; see "
+                                 "docs/runtimes.md",
+                                 describe(stage), kMaxStages)));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& file) {
@@ -37,7 +74,7 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
   fields.integer("dispatch_threads", {1, 1024}, &runtime.dispatch_threads);
   fields.integer("inter_op_workers", {1, 1024}, &runtime.inter_op_workers);
   fields.integer("streams", {1, 1024}, &runtime.streams);
-  fields.texts("fusions", &runtime.fusions);
+  read_fusions(fields, &runtime);
   fields.boolean("fold_constants", &runtime.fold_constants);
   size_t allocator = 0;
   if (fields.choice("allocator", {"exact", "caching", "arena"}, &allocator)) {

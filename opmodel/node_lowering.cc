@@ -222,8 +222,10 @@ class NodeLowering {
       }
     }
     for (const Op& op : graph_.ops()) {
-      if (op.op_class == OpClass::kView && op.inputs[0].valid() && op.outputs[0].valid()) {
-        (*shown)[op.outputs[0].index()] = (*shown)[op.inputs[0].index()];
+      for (const TensorId output : op.outputs) {
+        if (op.op_class == OpClass::kView && op.inputs[0].valid() && output.valid()) {
+          (*shown)[output.index()] = (*shown)[op.inputs[0].index()];
+        }
       }
     }
   }

@@ -72,12 +72,21 @@ OpGeometry start(const OpDescriptor& op, Family family, std::string kind) {
   return geometry;
 }
 
+// ONNX Runtime's products may read [m, batch..., k] as [batch..., m, k].
+Extents with_batch_in_front(const OpDescriptor& op, size_t input, std::string_view attribute) {
+  Extents extents = op.input_extents[input];
+  if (extents.size() > 2 && int_attribute(op, attribute, 0) != 0) {
+    std::rotate(extents.begin(), extents.begin() + 1, extents.end() - 1);
+  }
+  return extents;
+}
+
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (!all_known(op.input_extents, 2)) {
     return false;
   }
-  const Extents& a = op.input_extents[0];
-  const Extents& b = op.input_extents[1];
+  const Extents a = with_batch_in_front(op, 0, "transBatchA");
+  const Extents b = with_batch_in_front(op, 1, "transBatchB");
   if (a.empty() || b.empty()) {
     return false;
   }

@@ -129,9 +129,15 @@ std::string attributes_of(const Graph& graph, const Op& op) {
       type == "LpPool") {
     return window_attributes(graph, op);
   }
-  if (type == "Gemm") {
+  if (type == "Gemm" || type == "FusedGemm") {
     return fmt::format("transA={};transB={}", op.attributes.int_or("transA", 0),
                        op.attributes.int_or("transB", 0));
+  }
+  if (type == "FusedMatMul") {
+    return fmt::format("transA={};transB={};transBatchA={};transBatchB={}",
+                       op.attributes.int_or("transA", 0), op.attributes.int_or("transB", 0),
+                       op.attributes.int_or("transBatchA", 0),
+                       op.attributes.int_or("transBatchB", 0));
   }
   if (type == "Softmax" || type == "LogSoftmax" || type == "LayerNormalization" ||
       type == "Concat" || type == "Split" || type == "Gather") {
@@ -214,9 +220,11 @@ class WorkloadMaker {
   Status add_op(OpId id) {
     const Op& op = graph_.op(id);
     if (op.op_class == OpClass::kView) {
-      // The view's tensor is its source's data; of an input it has none.
-      if (op.outputs[0].valid() && op.inputs[0].valid()) {
-        data_of_[op.outputs[0].index()] = data_of_[op.inputs[0].index()];
+      // A view's tensors are its source's data; of an input it has none.
+      for (const TensorId output : op.outputs) {
+        if (output.valid() && op.inputs[0].valid()) {
+          data_of_[output.index()] = data_of_[op.inputs[0].index()];
+        }
       }
       ++pending_views_;
       return ok_status();
@@ -262,9 +270,11 @@ class WorkloadMaker {
     }
     for (size_t i = graph_.op_count(); i-- > 0;) {
       const Op& op = graph_.op(OpId(i));
-      if (op.op_class == OpClass::kView && op.outputs[0].valid() && op.inputs[0].valid() &&
-          leaves_[op.outputs[0].index()]) {
-        leaves_[op.inputs[0].index()] = true;
+      for (const TensorId output : op.outputs) {
+        if (op.op_class == OpClass::kView && output.valid() && op.inputs[0].valid() &&
+            leaves_[output.index()]) {
+          leaves_[op.inputs[0].index()] = true;
+        }
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "graphs/algorithms/dag.h"
+#include "graphs/passes/origins.h"
 
 namespace dfsim {
 namespace {
@@ -106,7 +107,7 @@ bool depends_on_data(const Graph& graph, const Op& op) {
 }
 
 std::string header_text(const Inspection& inspection) {
-  const auto& [name, model, totals, structure, symbols] = inspection;
+  const auto& [name, model, totals, structure, symbols, runtime, passes] = inspection;
   const Graph& graph = model.graph;
   const auto field = [](std::string_view label, const std::string& value) {
     return fmt::format("  {:<13}{}\n", label, value);
@@ -121,6 +122,11 @@ std::string header_text(const Inspection& inspection) {
   text += field("opset", fmt::format("{} (IR {})", join(opsets, ", "), graph.info().ir_version));
   text += field("nodes", fmt::format("{} in the file, {} operators besides constants",
                                      model.report.file_nodes, graph.op_count()));
+  if (!runtime.empty()) {
+    text += field(
+        "runtime",
+        fmt::format("{}: {}", runtime, passes.empty() ? "nothing to rewrite" : join(passes, ", ")));
+  }
   text += field("structure", structure_text(structure, totals.flops));
   for (const TensorId input : graph.inputs()) {
     text += field("input", tensor_text(graph.tensor(input)));
@@ -241,7 +247,7 @@ std::string inspection_text(const Inspection& inspection, const InspectOptions& 
 }
 
 std::string inspection_json(const Inspection& inspection) {
-  const auto& [name, model, totals, structure, symbols] = inspection;
+  const auto& [name, model, totals, structure, symbols, runtime, passes] = inspection;
   const Graph& graph = model.graph;
   Json json;
   json["schema"] = "dfsim.inspect/1";
@@ -251,6 +257,10 @@ std::string inspection_json(const Inspection& inspection) {
   json["opsets"] = Json::object();
   for (const auto& [domain, version] : graph.info().opsets) {
     json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
+  }
+  if (!runtime.empty()) {
+    json["runtime"] = runtime;
+    json["passes"] = passes;
   }
   json["file_nodes"] = model.report.file_nodes;
   json["inputs"] = Json::array();
@@ -307,6 +317,12 @@ std::string inspection_json(const Inspection& inspection) {
                            {"output_shape", first_output_shape(graph, op)},
                            {"depends_on", symbols_of(symbols, i)},
                            {"data_dependent", depends_on_data(graph, op)}});
+    if (has_origins(op)) {
+      for (const OpOrigin& origin : origins_of(op)) {
+        json["ops"].back()["origins"].push_back(
+            {{"op_type", origin.op_type}, {"name", origin.name}});
+      }
+    }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "graphs/algorithms/symbol_study.h"
 #include "graphs/ir/import.h"
@@ -31,6 +32,8 @@ struct Inspection {
   const GraphTotals& totals;
   GraphStructure structure;
   std::span<const StudiedSymbol> symbols;  // what hangs on the model's dynamic dimensions
+  std::string runtime = {};                // that executes the graph so; "" = the file's own
+  std::vector<std::string> passes = {};    // of the runtime that changed something
 };
 
 std::string inspection_text(const Inspection& inspection, const InspectOptions& options,

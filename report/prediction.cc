@@ -33,6 +33,9 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
     PredictedOp out;
     out.name = op.name;
     out.op_type = row.op_type;
+    if (has_origins(op)) {
+      out.origins = origins_of(op);
+    }
     out.op_class = op.op_class;
     out.device = input.platform.device(record.device).name;
     out.queue = record.queue;
@@ -182,7 +185,10 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.parameters = input.totals.parameters;
   prediction.file_nodes = static_cast<size_t>(input.report.file_nodes);
   prediction.graph_ops = input.imported_ops;
-  prediction.folded_ops = input.imported_ops - input.executed.op_count();
+  prediction.folded_ops = input.imported_ops - input.pruned_ops;
+  prediction.fused_ops =
+      static_cast<int64_t>(input.pruned_ops) - static_cast<int64_t>(input.executed.op_count());
+  prediction.passes = input.passes;
   prediction.view_ops = input.executed.op_count() - input.workload.graph.task_count();
   prediction.unresolved = input.report.unresolved;
   prediction.notes = input.report.notes;

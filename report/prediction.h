@@ -13,6 +13,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
+#include "graphs/passes/origins.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
 #include "report/copy_log.h"
@@ -25,6 +26,7 @@ namespace dfsim {
 struct PredictedOp {
   std::string name;
   std::string op_type;
+  std::vector<OpOrigin> origins;  // the model's operators that it stands for; empty = itself
   OpClass op_class = OpClass::kOpaque;
   std::string device;
   uint32_t queue = 0;
@@ -94,7 +96,9 @@ struct Prediction {
   TimeNs critical_path_ns = 0;
   size_t file_nodes = 0;
   size_t graph_ops = 0;
-  size_t folded_ops = 0;  // computed once, before the first run, or dead
+  size_t folded_ops = 0;            // computed once, before the first run, or dead
+  int64_t fused_ops = 0;            // that many fewer after the runtime's passes, views included
+  std::vector<std::string> passes;  // of the runtime that changed something
   size_t view_ops = 0;
   std::vector<Share> classes;  // by time, largest first
   std::vector<Share> bounds;
@@ -113,8 +117,10 @@ struct PredictionInput {
   const std::string& model_name;
   const ImportReport& report;
   const GraphTotals& totals;  // of the graph as imported
-  const Graph& executed;      // pruned
+  const Graph& executed;      // pruned, and rewritten by the runtime's passes
   size_t imported_ops = 0;
+  size_t pruned_ops = 0;                 // before the runtime's passes
+  std::vector<std::string> passes = {};  // of the runtime that changed something
   const Workload& workload;
   const CostTable& costs;
   const Platform& platform;

@@ -49,6 +49,12 @@ Json op_json(const PredictedOp& op) {
         us(op.wait_ns[static_cast<size_t>(reason)]);
   }
   json["wait_us"] = std::move(waits);
+  if (!op.origins.empty()) {
+    json["origins"] = Json::array();
+    for (const OpOrigin& origin : op.origins) {
+      json["origins"].push_back({{"op_type", origin.op_type}, {"name", origin.name}});
+    }
+  }
   return json;
 }
 
@@ -112,6 +118,7 @@ std::string prediction_json(const Prediction& prediction) {
   json["hardware"] = prediction.hardware;
   json["device"] = prediction.device_model;
   json["runtime"] = prediction.runtime;
+  json["passes"] = prediction.passes;
   json["cost_model"] = prediction.cost_model;
   json["batch"] = prediction.batch;
   json["dims"] = Json::array();
@@ -137,7 +144,8 @@ std::string prediction_json(const Prediction& prediction) {
   json["nodes"] = {{"file", prediction.file_nodes},
                    {"executed", prediction.ops.size()},
                    {"views", prediction.view_ops},
-                   {"folded", prediction.folded_ops}};
+                   {"folded", prediction.folded_ops},
+                   {"fused", prediction.fused_ops}};
   json["classes"] = shares_json(prediction.classes);
   json["bounds"] = shares_json(prediction.bounds);
   json["sources"] = shares_json(prediction.sources);

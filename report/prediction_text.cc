@@ -63,10 +63,22 @@ std::string bound_text(Bound bound) {
   return bound == Bound::kNone ? "-" : std::string(bound_name(bound));
 }
 
+// "conv1/Conv + BatchNormalization + Relu": an operator's name, and what was fused into it.
+std::string name_text(const PredictedOp& op) {
+  constexpr size_t kMostListed = 4;
+  std::string text = printable(op.name, 60);
+  for (size_t i = 1; i < std::min(kMostListed, op.origins.size()); ++i) {
+    text += " + " + printable(op.origins[i].op_type, 30);
+  }
+  return op.origins.size() > kMostListed
+             ? text + fmt::format(" + {} more", op.origins.size() - kMostListed)
+             : text;
+}
+
 void add_op_row(const PredictedOp& op, const std::string& first, TextTable* table) {
   const double seconds = static_cast<double>(op.duration_ns) * 1e-9;
   const double rate = seconds > 0 ? static_cast<double>(op.flops) / seconds : 0;
-  table->add_row({first, printable(op.name, 60), printable(op.op_type, 30), op.shape,
+  table->add_row({first, name_text(op), printable(op.op_type, 30), op.shape,
                   format_time(op.duration_ns), format_count(rate), bound_text(op.bound),
                   std::string(cost_source_name(op.source))});
 }
@@ -175,6 +187,15 @@ std::string requests_text(const Prediction& prediction) {
                      format_time(result.p90_ns), format_time(result.p99_ns));
 }
 
+// What the runtime's passes did to the count of operators.
+std::string fused_text(const Prediction& prediction) {
+  if (prediction.fused_ops == 0) {
+    return "";
+  }
+  return prediction.fused_ops > 0 ? fmt::format(", {} fused", prediction.fused_ops)
+                                  : fmt::format(", {} added", -prediction.fused_ops);
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
@@ -217,7 +238,8 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   }
   text += field("graph", fmt::format("{} nodes in the file; {} executed, {} views, {} folded ahead",
                                      prediction.file_nodes, prediction.ops.size(),
-                                     prediction.view_ops, prediction.folded_ops));
+                                     prediction.view_ops, prediction.folded_ops) +
+                             fused_text(prediction));
   text += '\n' + shares_text("class", prediction.classes);
   text += '\n' + shares_text("bound by", prediction.bounds);
   text += '\n' + shares_text("cost source", prediction.sources);

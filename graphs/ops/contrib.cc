@@ -6,6 +6,7 @@
 #include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/rules.h"
+#include "graphs/ops/runtime_ops.h"
 
 namespace dfsim {
 namespace {
@@ -229,6 +230,7 @@ constexpr OpClass kE = OpClass::kElementwise;
 constexpr OpClass kN = OpClass::kNorm;
 constexpr OpClass kX = OpClass::kMatMul;
 constexpr std::string_view kMs = kMicrosoft;
+constexpr std::string_view kBlocked = kMicrosoftBlocked;
 
 constexpr OpDef kOps[] = {
     {"SkipLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 9, 3, kMs,
@@ -262,6 +264,12 @@ constexpr OpDef kOps[] = {
     {"QGemm", kX, infer_q_gemm, work_matmul_to_float, nullptr, 2, 6, kMs},
     {"FusedConv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kMs,
      factors_conv},
+    {"Conv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kBlocked,
+     factors_conv},
+    {"ReorderInput", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1,
+     kBlocked},
+    {"ReorderOutput", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1,
+     kBlocked},
     {"QLinearAdd", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
     {"QLinearMul", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
     {"QLinearWhere", kE, infer_q_where, work_per_element, nullptr, 4, 8, kMs},

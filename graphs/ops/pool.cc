@@ -3,6 +3,7 @@
 
 #include "graphs/ops/factor_rules.h"
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/window.h"
 
 namespace dfsim {
@@ -67,6 +68,14 @@ constexpr OpDef kOps[] = {
      factors_global_pool},
     {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
      factors_global_pool},
+    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
+     factors_pool},
+    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
+     factors_pool},
+    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
+     kMicrosoftBlocked, factors_global_pool},
+    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
+     kMicrosoftBlocked, factors_global_pool},
 };
 
 constexpr WorkNote kNotes[] = {

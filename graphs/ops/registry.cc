@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/standard_versions.h"
 
 namespace dfsim {
@@ -40,6 +41,7 @@ std::vector<OpFamily> families() {
       contrib_op_defs(),
       contrib_attention_op_defs(),
       collective_op_defs(),
+      runtime_op_defs(),
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "graphs/onnx/importer.h"
 #include "graphs/ops/totals.h"
+#include "graphs/passes/pipeline.h"
 #include "graphs/passes/prune.h"
 #include "opmodel/workload.h"
 
@@ -49,7 +50,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto pruned = dfsim::prune(model->graph);
   expect(pruned.ok());
   check_graph(pruned->graph);
-  const auto workload = dfsim::make_workload(pruned->graph);
+  std::vector<std::string> passes;
+  for (const dfsim::Pass& pass : dfsim::all_passes()) {
+    passes.emplace_back(pass.name);
+  }
+  const auto rewritten = dfsim::run_passes(pruned->graph, {passes});
+  expect(rewritten.ok());
+  check_graph(rewritten->graph);
+  const auto workload = dfsim::make_workload(rewritten->graph);
   expect(workload.ok() || !workload.status().message().empty());
   return 0;
 }

@@ -162,6 +162,20 @@ TEST_CASE("device and runtime files are found beside the file that names them") 
   CHECK(node->runtime.fusions == std::vector<std::string>{"a", "b"});
 }
 
+TEST_CASE("fusion rules come in one stage or in several") {
+  const std::string head = "name: r\ndispatch_us: 1\nasynchronous: false\nfusions: ";
+  const auto staged = parse_runtime(head + "[[a, b], [a]]\n", "r.yaml");
+  REQUIRE(staged.ok());
+  CHECK(staged->fusions == std::vector<std::string>{"a", "b", "", "a"});
+  CHECK(parse_runtime(head + "[]\n", "r.yaml")->fusions.empty());
+  for (const char* bad : {"[a, [b]]\n", "[[a], b]\n", "[[a], []]\n", "[{a: b}]\n", "a\n"}) {
+    const auto refused = parse_runtime(head + bad, "r.yaml");
+    INFO(bad);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.status().message().starts_with("r.yaml:4:"));
+  }
+}
+
 TEST_CASE("runtime files are as strict") {
   const auto message = [](const char* text) {
     return parse_runtime(text, "r.yaml").status().message();

@@ -96,6 +96,8 @@ inline SmallPrediction small_prediction() {
                                      *totals,
                                      pruned->graph,
                                      graph.op_count(),
+                                     pruned->graph.op_count(),
+                                     {},
                                      *workload,
                                      *costs,
                                      platform,

@@ -1,0 +1,100 @@
+// EditableGraph: a graph while passes rewrite it.
+//
+// Operators and tensors keep their ids until finish(); a removed operator's id stays unused. Shapes
+// are those of the graph it was made from; who adds a tensor says its shape.
+// Invariant: each living operator is known to the tensors it reads and makes. All calls but ops()
+// and finish() take time in proportion to the operators they touch.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph.h"
+#include "graphs/passes/origins.h"
+
+namespace dfsim {
+
+class EditableGraph {
+ public:
+  explicit EditableGraph(const Graph& graph);
+
+  // Ids of the living operators, producers first; ties by id. O(ops + edges).
+  std::vector<OpId> ops() const;
+  bool alive(OpId id) const { return alive_[id.index()]; }
+  size_t living() const { return living_; }
+  // Grows with every operator that is added, removed or connected anew.
+  uint64_t edits() const { return edits_; }
+  const Op& op(OpId id) const { return ops_[id.index()]; }
+  // For attributes and names; inputs and outputs change through the calls below.
+  Attributes& attributes(OpId id) { return ops_[id.index()].attributes; }
+  void set_class(OpId id, OpClass op_class);
+
+  // An operand that is left out has no rank, no producer, no readers and no value.
+  const Tensor& tensor(TensorId id) const;
+  const Shape& shape(TensorId id) const { return tensor(id).shape; }
+  // The operator that makes the tensor, or none.
+  OpId producer(TensorId id) const { return tensor(id).producer; }
+  // One entry for each time the tensor is read.
+  std::span<const OpId> readers(TensorId id) const;
+  // The only operator that reads the tensor (once), or none; none for outputs of the graph.
+  OpId sole_reader(TensorId id) const;
+  // A weight or a constant: ONNX's initializer.
+  bool is_parameter(TensorId id) const { return tensor(id).role != TensorRole::kActivation; }
+  // The value when it is known, or nullptr.
+  const ConstValue* constant(TensorId id) const;
+  // The value of a constant of one element.
+  std::optional<double> scalar(TensorId id) const;
+  // A constant list of integers.
+  std::optional<std::vector<int64_t>> ints(TensorId id) const;
+
+  TensorId add_tensor(std::string name, DType dtype, Shape shape);
+  // An int64 list, as Reshape and others read their second operand.
+  TensorId add_ints(std::string name, const std::vector<int64_t>& values);
+  // A parameter of that shape whose value nobody knows: folded ahead of time.
+  TensorId add_weight(std::string name, DType dtype, Shape shape);
+
+  // The same elements as `parameter` in another layout. Its value is kept when it is one number.
+  TensorId add_relaid(TensorId parameter, Shape shape);
+
+  // Adds the operator; class and version by its domain. Its outputs have no producer yet.
+  OpId add_op(Op op);
+  void remove_op(OpId id);
+  void set_input(OpId id, size_t input, TensorId tensor);
+  // Adds optional inputs that are left out until the operator has `count`.
+  void pad_inputs(OpId id, size_t count);
+  // The operator makes `tensor`, which has no producer, as that output.
+  void set_output(OpId id, size_t output, TensorId tensor);
+  // Whoever reads `from` reads `to` instead. `from` must not be an output of the graph.
+  void replace_reads(TensorId from, TensorId to);
+  // Adds `fused`, which makes outputs of `replaced`, and removes those. It is named after the
+  // first of them in the model and remembers all as its origins.
+  OpId fuse(const std::vector<OpId>& replaced, Op fused);
+  // Removes an operator that passes its first operand on unchanged. False, and nothing done, when
+  // both its operand and its result are seen from outside.
+  bool bypass(OpId id);
+
+  // Drops dead operators and unused tensors. The object is empty afterwards.
+  StatusOr<Graph> finish();
+
+ private:
+  void link(OpId id);
+  void unlink(OpId id);
+  void remove_dead();
+
+  std::vector<Op> ops_;
+  std::vector<bool> alive_;
+  size_t living_ = 0;
+  uint64_t edits_ = 0;
+  std::vector<Tensor> tensors_;
+  std::vector<std::vector<OpId>> readers_;
+  std::vector<std::optional<ConstValue>> constants_;
+  std::vector<TensorId> inputs_;
+  std::vector<TensorId> outputs_;
+  GraphInfo info_;
+};
+
+}  // namespace dfsim

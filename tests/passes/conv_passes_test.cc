@@ -1,0 +1,150 @@
+// Convolutions and what goes into them; blocks of channels.
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+const PassCase::Attributes kPad1 = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+
+// x [1, 16, 8, 8] -> Conv 3x3 -> "c"
+void add_conv(PassCase& graph, int64_t channels = 16) {
+  graph.input("x", {1, 16, 8, 8});
+  graph.weight("w", {channels, 16, 3, 3});
+  graph.op("Conv", {"x", "w"}, "c", kPad1);
+}
+
+void add_batch_norm(PassCase& graph, const std::string& from, const std::string& to) {
+  for (const char* name : {"scale", "shift", "mean", "variance"}) {
+    graph.weight(name, {16});
+  }
+  graph.op("BatchNormalization", {from, "scale", "shift", "mean", "variance"}, to);
+}
+
+TEST_CASE("batch normalisation goes into the convolution before it, which gets a bias") {
+  PassCase graph;
+  add_conv(graph);
+  add_batch_norm(graph, "c", "y");
+  graph.output("y");
+  const Graph& result = graph.after({"conv-fold"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "Conv");
+  CHECK(result.op(OpId(0)).name == "c");
+  REQUIRE(result.op(OpId(0)).inputs.size() == 3);
+  CHECK(result.tensor(result.op(OpId(0)).inputs[2]).role == TensorRole::kWeight);
+  REQUIRE(origins_of(result.op(OpId(0))).size() == 2);
+  CHECK(origins_of(result.op(OpId(0)))[1].op_type == "BatchNormalization");
+  CHECK(result.tensor(result.outputs()[0]).name == "y");
+}
+
+TEST_CASE("a convolution whose result is read twice or returned keeps it") {
+  PassCase twice;
+  add_conv(twice);
+  add_batch_norm(twice, "c", "y");
+  twice.op("Add", {"c", "y"}, "z");
+  twice.output("z");
+  CHECK(twice.types_after({"conv-fold"}) == Types{"Conv", "BatchNormalization", "Add"});
+  PassCase returned;
+  add_conv(returned);
+  returned.op("Relu", {"c"}, "y");
+  returned.output("y");
+  returned.output("c");
+  CHECK(returned.types_after({"conv-activation"}) == Types{"Conv", "Relu"});
+}
+
+TEST_CASE("scales per channel fold, per element they don't") {
+  for (const bool channel : {true, false}) {
+    PassCase graph;
+    add_conv(graph);
+    graph.weight("s", channel ? std::vector<int64_t>{16, 1, 1} : std::vector<int64_t>{8, 8});
+    graph.op("Mul", {"c", "s"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"conv-fold"}).size() == (channel ? 1 : 2));
+  }
+}
+
+TEST_CASE("Hardswish written out is an activation, too") {
+  PassCase graph;
+  add_conv(graph);
+  graph.op("HardSigmoid", {"c"}, "h");
+  graph.op("Mul", {"c", "h"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"conv-activation"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "FusedConv");
+  CHECK(result.op(OpId(0)).attributes.string_or("activation", "") == "HardSwish");
+}
+
+TEST_CASE("a Gemm takes a Relu, but no Erf") {
+  for (const char* activation : {"Relu", "Erf"}) {
+    PassCase graph;
+    graph.input("x", {4, 8});
+    graph.weight("w", {8, 2});
+    graph.op("Gemm", {"x", "w"}, "g");
+    graph.op(activation, {"g"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"gemm-activation"}) == (std::string(activation) == "Relu"
+                                                         ? Types{"com.microsoft.FusedGemm"}
+                                                         : Types{"Gemm", "Erf"}));
+  }
+}
+
+TEST_CASE("zero padding goes into the convolution, padding by ones doesn't") {
+  for (const double value : {0.0, 1.0}) {
+    PassCase graph;
+    graph.input("x", {1, 16, 6, 6});
+    graph.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+    graph.number("value", value);
+    graph.op("Pad", {"x", "pads", "value"}, "p");
+    graph.weight("w", {16, 16, 3, 3});
+    graph.op("Conv", {"p", "w"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"pad-fold"}).size() == (value == 0 ? 1 : 2));
+  }
+}
+
+TEST_CASE("a residual block in blocks: the sum goes into a convolution, reorders stay outside") {
+  PassCase graph;
+  add_conv(graph);
+  graph.op("Relu", {"c"}, "r");
+  graph.weight("w2", {16, 16, 3, 3});
+  graph.op("Conv", {"r", "w2"}, "c2", kPad1);
+  graph.op("Add", {"c2", "r"}, "s");
+  graph.op("Relu", {"s"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"conv-activation", "nchwc-8"}) ==
+        Types{"com.microsoft.nchwc.ReorderInput", "com.microsoft.nchwc.Conv",
+              "com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
+}
+
+TEST_CASE("three input channels are read as they are; grouped ones need whole blocks") {
+  PassCase first;
+  first.input("x", {1, 3, 8, 8});
+  first.weight("w", {16, 3, 3, 3});
+  first.op("Conv", {"x", "w"}, "y");
+  first.output("y");
+  CHECK(first.types_after({"nchwc-8"}) ==
+        Types{"com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
+  for (const std::string pass : {"nchwc-8", "nchwc-16"}) {
+    PassCase depthwise;
+    depthwise.input("x", {1, 24, 8, 8});
+    depthwise.weight("w", {24, 1, 3, 3});
+    depthwise.op("Conv", {"x", "w"}, "y", {{"group", int64_t{24}}});
+    depthwise.output("y");
+    CHECK(depthwise.types_after({pass}).size() == (pass == "nchwc-8" ? 3 : 1));
+  }
+}
+
+TEST_CASE("a blocked tensor that others read is reordered once") {
+  PassCase graph;
+  add_conv(graph);
+  graph.op("Erf", {"c"}, "e");
+  graph.op("Neg", {"c"}, "n");
+  graph.output("e");
+  graph.output("n");
+  CHECK(graph.types_after({"nchwc-8"}) == Types{"com.microsoft.nchwc.ReorderInput",
+                                                "com.microsoft.nchwc.Conv",
+                                                "com.microsoft.nchwc.ReorderOutput", "Erf", "Neg"});
+}
+
+}  // namespace
+}  // namespace dfsim

@@ -1,0 +1,84 @@
+// Which operators ONNX Runtime executes: the passes of ort-cpu against its own optimised graphs.
+//
+// ort_ops.json holds what datasets/collect/ort_optimized_ops counted in the graphs that ONNX
+// Runtime writes at its default level, at the zoo's default dimensions.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "graphs/onnx/importer.h"
+#include "graphs/passes/pipeline.h"
+#include "graphs/passes/prune.h"
+#include "hardware/platform_loader.h"
+
+namespace dfsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kLeastAgreement = 0.95;  // the project's own goal
+
+using Counts = std::map<std::string, int64_t>;
+
+Counts predicted_ops(const std::string& model, const RuntimeSpec& runtime) {
+  const auto imported =
+      import_onnx(DFSIM_SOURCE_DIR "/graphs/zoo/" + model + ".onnx", ImportOptions{});
+  REQUIRE(imported.ok());
+  const auto pruned = prune(imported->graph);
+  REQUIRE(pruned.ok());
+  const auto lowered = run_passes(pruned->graph, pass_stages(runtime.fusions));
+  REQUIRE(lowered.ok());
+  Counts counts;
+  for (const Op& op : lowered->graph.ops()) {
+    ++counts[op.domain.empty() ? op.op_type : op.domain + "." + op.op_type];
+  }
+  return counts;
+}
+
+// Operators that both have, over those of the one that has more.
+double agreement(const Counts& ours, const Counts& theirs, std::string* differences) {
+  Counts all = ours;
+  all.insert(theirs.begin(), theirs.end());
+  int64_t common = 0;
+  int64_t our_total = 0;
+  int64_t their_total = 0;
+  for (const auto& [type, unused] : all) {
+    const int64_t mine = ours.contains(type) ? ours.at(type) : 0;
+    const int64_t other = theirs.contains(type) ? theirs.at(type) : 0;
+    common += std::min(mine, other);
+    our_total += mine;
+    their_total += other;
+    if (mine != other) {
+      *differences +=
+          type + " " + std::to_string(mine) + " instead of " + std::to_string(other) + "; ";
+    }
+  }
+  return static_cast<double>(common) / static_cast<double>(std::max(our_total, their_total));
+}
+
+TEST_CASE("ort-cpu executes what ONNX Runtime executes, on every network of the zoo") {
+  std::ifstream file(DFSIM_SOURCE_DIR "/tests/passes/ort_ops.json");
+  const nlohmann::json oracle = nlohmann::json::parse(file);
+  const auto runtime = load_runtime("ort-cpu");
+  REQUIRE(runtime.ok());
+  size_t networks = 0;
+  for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/graphs/zoo")) {
+    if (entry.path().extension() != ".onnx") {
+      continue;
+    }
+    ++networks;
+    const std::string model = entry.path().stem().string();
+    REQUIRE(oracle["models"].contains(model));
+    std::string differences;
+    const double share = agreement(predicted_ops(model, *runtime),
+                                   oracle["models"][model].get<Counts>(), &differences);
+    INFO(model << ": " << share << " of operators; " << differences);
+    CHECK(share >= kLeastAgreement);
+  }
+  CHECK(networks == oracle["models"].size());
+}
+
+}  // namespace
+}  // namespace dfsim

@@ -1,0 +1,362 @@
+// GELU, normalisations, products, reshapes, splits and transposes.
+#include <cmath>
+
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+void add_gelu(PassCase& graph, bool half_last) {
+  graph.input("x", {2, 8});
+  graph.number("root2", std::sqrt(2.0));
+  graph.number("one", 1);
+  graph.number("half", 0.5);
+  graph.op("Div", {"x", "root2"}, "d");
+  graph.op("Erf", {"d"}, "e");
+  graph.op("Add", {"one", "e"}, "a");
+  if (half_last) {
+    graph.op("Mul", {"x", "a"}, "m");
+    graph.op("Mul", {"m", "half"}, "y");
+  } else {
+    graph.op("Mul", {"half", "a"}, "m");
+    graph.op("Mul", {"x", "m"}, "y");
+  }
+  graph.output("y");
+}
+
+void add_layer_norm(PassCase& graph, int64_t axis) {
+  graph.number("two", 2);
+  graph.number("epsilon", 1e-5);
+  graph.weight("scale", {8});
+  graph.weight("shift", {8});
+  const PassCase::Attributes last = {{"axes", std::vector<int64_t>{axis}}};
+  graph.op("ReduceMean", {"x"}, "mean", last);
+  graph.op("Sub", {"x", "mean"}, "s");
+  graph.op("Pow", {"s", "two"}, "p");
+  graph.op("ReduceMean", {"p"}, "v", last);
+  graph.op("Add", {"v", "epsilon"}, "ve");
+  graph.op("Sqrt", {"ve"}, "q");
+  graph.op("Div", {"s", "q"}, "d");
+  graph.op("Mul", {"d", "scale"}, "m");
+  graph.op("Add", {"m", "shift"}, "y");
+  graph.output("y");
+}
+
+TEST_CASE("GELU by erf in the order that ONNX Runtime knows; PyTorch knows all") {
+  PassCase known;
+  add_gelu(known, true);
+  CHECK(known.types_after({"gelu"}) == Types{"com.microsoft.Gelu"});
+  PassCase unknown;
+  add_gelu(unknown, false);
+  CHECK(unknown.types_after({"gelu"}).size() == 5);
+  PassCase aten;
+  add_gelu(aten, false);
+  const Graph& result = aten.after({"aten-activations"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "Gelu");
+  CHECK(origins_of(result.op(OpId(0))).size() == 5);
+}
+
+TEST_CASE("a value inside a GELU that is read elsewhere stops the fusion") {
+  PassCase graph;
+  add_gelu(graph, true);
+  graph.op("Neg", {"e"}, "n");
+  graph.output("n");
+  CHECK(graph.types_after({"gelu"}).size() == 6);
+}
+
+TEST_CASE("SiLU is x sigmoid x") {
+  PassCase graph;
+  graph.input("x", {2, 8});
+  graph.op("Sigmoid", {"x"}, "s");
+  graph.op("Mul", {"s", "x"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"quick-gelu"}) == Types{"com.microsoft.QuickGelu"});
+}
+
+TEST_CASE("layer normalisation over the last axis only") {
+  for (const int64_t axis : {-1, 1}) {
+    PassCase graph(13);
+    graph.input("x", {2, 8, 8});
+    add_layer_norm(graph, axis);
+    CHECK(graph.types_after({"layer-norm"}).size() == (axis == -1 ? 1 : 9));
+  }
+}
+
+TEST_CASE("the sum before a normalisation goes into it unless it is read elsewhere") {
+  for (const bool read : {false, true}) {
+    PassCase graph;
+    graph.input("a", {2, 4, 8});
+    graph.input("b", {2, 4, 8});
+    graph.weight("scale", {8});
+    graph.weight("shift", {8});
+    graph.op("Add", {"a", "b"}, "s");
+    graph.op("LayerNormalization", {"s", "scale", "shift"}, "y");
+    graph.output("y");
+    if (read) {
+      graph.output("s");
+    }
+    CHECK(graph.types_after({"skip-layer-norm"}) ==
+          (read ? Types{"Add", "LayerNormalization"}
+                : Types{"com.microsoft.SkipLayerNormalization"}));
+  }
+}
+
+TEST_CASE("MatMul and bias become Gemm between reshapes; a bias of rows doesn't") {
+  for (const int64_t columns : {5, 1}) {
+    PassCase graph;
+    graph.input("x", {2, 3, 4});
+    graph.weight("w", {4, 5});
+    graph.weight("b", {columns});
+    graph.op("MatMul", {"x", "w"}, "m");
+    graph.op("Add", {"b", "m"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"matmul-add"}) ==
+          (columns == 5 ? Types{"Reshape", "Gemm", "Reshape"} : Types{"MatMul", "Add"}));
+  }
+}
+
+TEST_CASE("aten-linear keeps the shape and the work of MatMul and Add") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.weight("w", {4, 5});
+  graph.weight("b", {5});
+  graph.op("MatMul", {"x", "w"}, "m");
+  graph.op("Add", {"m", "b"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"aten-linear"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "linear");
+  const auto work = op_work(result, OpId(0));
+  REQUIRE(work.ok());
+  CHECK(work->macs == 2 * 3 * 5 * 4);
+  CHECK(work->flops == 2 * 2 * 3 * 5 * 4 + 2 * 3 * 5);
+}
+
+TEST_CASE("scales and transposes round a product go into it") {
+  PassCase graph;
+  graph.input("q", {2, 3, 4});
+  graph.input("k", {2, 5, 4});
+  graph.number("scale", 0.5);
+  graph.op("Mul", {"q", "scale"}, "qs");
+  graph.op("Transpose", {"k"}, "kt", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("MatMul", {"qs", "kt"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"matmul-scale", "matmul-transpose"});
+  REQUIRE(result.op_count() == 1);
+  const Op& product = result.op(OpId(0));
+  CHECK(product.op_type == "FusedMatMul");
+  CHECK(product.attributes.get_float("alpha") == 0.5);
+  CHECK(product.attributes.get_int("transB") == 1);
+  CHECK(op_work(result, OpId(0))->macs == 2 * 3 * 5 * 4);
+}
+
+TEST_CASE("a batch that stands second is read in place") {
+  PassCase graph;
+  graph.input("q", {3, 2, 4});
+  graph.input("k", {5, 2, 4});
+  graph.op("Transpose", {"q"}, "qt", {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  graph.op("Transpose", {"k"}, "kt", {{"perm", std::vector<int64_t>{1, 2, 0}}});
+  graph.op("MatMul", {"qt", "kt"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"matmul-transpose"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).attributes.get_int("transBatchA") == 1);
+  CHECK(result.op(OpId(0)).attributes.get_int("transBatchB") == 1);
+  CHECK(op_work(result, OpId(0))->macs == 2 * 3 * 5 * 4);
+}
+
+TEST_CASE("reshapes in a row become one; one that allows zeros is left alone") {
+  for (const int64_t allow_zero : {0, 1}) {
+    PassCase graph;
+    graph.input("x", {2, 3, 4});
+    graph.ints("flat", {6, 4});
+    graph.ints("wide", {3, 8});
+    graph.op("Reshape", {"x", "flat"}, "f");
+    graph.op("Reshape", {"f", "wide"}, "y", {{"allowzero", allow_zero}});
+    graph.output("y");
+    CHECK(graph.types_after({"merge-reshapes"}).size() == (allow_zero == 0 ? 1 : 2));
+  }
+}
+
+TEST_CASE("slices that cover an axis are a split, those with a gap aren't") {
+  for (const int64_t begin : {3, 4}) {
+    PassCase graph;
+    graph.input("x", {2, 6});
+    graph.ints("zero", {0});
+    graph.ints("three", {3});
+    graph.ints("begin", {begin});
+    graph.ints("end", {6});
+    graph.ints("axis", {1});
+    graph.op("Slice", {"x", "zero", "three", "axis"}, "a");
+    graph.op("Slice", {"x", "begin", "end", "axis"}, "b");
+    graph.op("Relu", {"a"}, "y");
+    graph.op("Relu", {"b"}, "z");
+    graph.output("y");
+    graph.output("z");
+    CHECK(graph.types_after({"slices-to-split"}) ==
+          (begin == 3 ? Types{"Split", "Relu", "Relu"} : Types{"Slice", "Slice", "Relu", "Relu"}));
+  }
+}
+
+TEST_CASE("single indices of an axis are a split and squeezes") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.index("zero", 0);
+  graph.index("last", -1);
+  graph.op("Gather", {"x", "last"}, "b");
+  graph.op("Gather", {"x", "zero"}, "a");
+  graph.op("Add", {"a", "b"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Squeeze", "Squeeze", "Add"});
+}
+
+TEST_CASE("operators that change nothing go, the graph's output keeps its name") {
+  PassCase graph;
+  graph.input("x", {2, 3});
+  graph.number("one", 1);
+  graph.op("Identity", {"x"}, "i");
+  graph.op("Relu", {"i"}, "r");
+  graph.op("Mul", {"one", "r"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"no-ops"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "Relu");
+  CHECK(result.tensor(result.outputs()[0]).name == "y");
+}
+
+TEST_CASE("equal operators run once; different attributes keep them apart") {
+  PassCase graph;
+  graph.input("x", {2, 3});
+  graph.op("LeakyRelu", {"x"}, "a", {{"alpha", 0.1}});
+  graph.op("LeakyRelu", {"x"}, "b", {{"alpha", 0.1}});
+  graph.op("LeakyRelu", {"x"}, "c", {{"alpha", 0.2}});
+  graph.op("Add", {"a", "b"}, "s");
+  graph.op("Add", {"s", "c"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"common-subexpressions"}) ==
+        Types{"LeakyRelu", "LeakyRelu", "Add", "Add"});
+}
+
+TEST_CASE("transposes meet through an activation and cancel") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("Relu", {"t"}, "r");
+  graph.op("Transpose", {"r"}, "u", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("Neg", {"u"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"transposes"}) == Types{"Relu", "Neg"});
+}
+
+TEST_CASE("a transpose stays where moving it gains nothing, and axes follow one that moves") {
+  PassCase stays;
+  stays.input("x", {2, 3, 4});
+  stays.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  stays.op("Relu", {"t"}, "y");
+  stays.output("y");
+  CHECK(stays.types_after({"transposes"}) == Types{"Transpose", "Relu"});
+  PassCase moves(13);
+  moves.input("x", {2, 3, 4});
+  moves.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  moves.op("ReduceMean", {"t"}, "y",
+           {{"axes", std::vector<int64_t>{1, 2}}, {"keepdims", int64_t{0}}});
+  moves.output("y");
+  const Graph& result = moves.after({"transposes"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "ReduceMean");
+}
+
+TEST_CASE("views of PyTorch: a transpose copies only where a reshape needs it") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.ints("flat", {6, 4});
+  graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  graph.op("Reshape", {"t", "flat"}, "r");
+  graph.op("Transpose", {"x"}, "u", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("MatMul", {"x", "u"}, "m");
+  graph.output("r");
+  graph.output("m");
+  const Graph& result = graph.after({"torch-views"});
+  for (const Op& op : result.ops()) {
+    if (op.op_type == "Transpose") {
+      CHECK((op.op_class == OpClass::kView) == (op.name == "u"));
+    }
+  }
+}
+
+TEST_CASE(
+    "a product over batch and heads copies a transposed operand, over heads alone it doesn't") {
+  for (const int64_t batch : {1, 2}) {
+    PassCase graph;
+    graph.input("x", {batch, 3, 2, 4});
+    graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    graph.input("k", {batch, 2, 4, 5});
+    graph.op("MatMul", {"t", "k"}, "y");
+    graph.output("y");
+    const Graph& result = graph.after({"torch-views"});
+    CHECK((result.op(OpId(0)).op_class == OpClass::kView) == (batch == 1));
+  }
+}
+
+TEST_CASE("attention written out is one call; its key comes upright") {
+  PassCase graph;
+  graph.input("q", {1, 2, 3, 4});
+  graph.input("k", {1, 2, 5, 4});
+  graph.input("v", {1, 2, 5, 4});
+  graph.input("mask", {1, 1, 3, 5});
+  graph.number("scale", 0.5);
+  graph.op("Transpose", {"k"}, "kt", {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  graph.op("MatMul", {"q", "kt"}, "s");
+  graph.op("Mul", {"s", "scale"}, "ss");
+  graph.op("Add", {"ss", "mask"}, "sm");
+  graph.op("Softmax", {"sm"}, "p", {{"axis", int64_t{-1}}});
+  graph.op("MatMul", {"p", "v"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"aten-attention"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "Attention");
+  CHECK(result.tensor(result.op(OpId(0)).inputs[1]).name == "k");
+}
+
+TEST_CASE("a chain of elementwise operators is one kernel, a normalisation takes chains with it") {
+  PassCase graph;
+  graph.input("x", {2, 8});
+  graph.weight("b", {8});
+  graph.weight("scale", {8});
+  graph.op("Add", {"x", "b"}, "a");
+  graph.op("Relu", {"a"}, "r");
+  graph.op("LayerNormalization", {"r", "scale"}, "n");
+  graph.op("Neg", {"n"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"pointwise"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "norm");
+  // 1 to add, 1 for Relu, 7 to normalise, 1 to negate, per element
+  CHECK(op_work(result, OpId(0))->flops == 10 * 16);
+  CHECK(op_work(result, OpId(0))->bytes() == 4 * (16 + 8 + 8 + 16));
+}
+
+TEST_CASE("a chain ends at a tensor that something else reads") {
+  PassCase graph;
+  graph.input("x", {2, 8});
+  graph.op("Relu", {"x"}, "r");
+  graph.op("Neg", {"r"}, "n");
+  graph.op("Exp", {"n"}, "y");
+  graph.output("y");
+  graph.output("r");
+  CHECK(graph.types_after({"pointwise"}) == Types{"Relu", "compiled.pointwise"});
+}
+
+TEST_CASE("an unknown pass gives the nearest name") {
+  PassCase graph;
+  graph.input("x", {2});
+  graph.op("Relu", {"x"}, "y");
+  graph.output("y");
+  const Status status = check_passes({{"no-ops"}, {"conv-fould"}});
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.message().find("did you mean 'conv-fold'?") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace dfsim
