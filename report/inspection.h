@@ -31,9 +31,9 @@ struct Inspection {
   const ImportedModel& model;
   const GraphTotals& totals;
   GraphStructure structure;
-  std::span<const StudiedSymbol> symbols;  // what hangs on the model's dynamic dimensions
-  std::string runtime = {};                // that executes the graph so; "" = the file's own
-  std::vector<std::string> passes = {};    // of the runtime that changed something
+  std::span<const StudiedSymbol> symbols = {};  // what hangs on the model's dynamic dimensions
+  std::string runtime = {};                     // that executes the graph so; "" = the file's own
+  std::vector<std::string> passes = {};         // of the runtime that changed something
 };
 
 std::string inspection_text(const Inspection& inspection, const InspectOptions& options,
