@@ -243,8 +243,10 @@ bool ScalingTable::parse_record(std::string_view& bytes) {
     return false;
   }
   std::vector<int32_t> extents(count);
-  std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
-  bytes.remove_prefix(count * sizeof(int32_t));
+  if (count > 0) {  // memcpy takes no null pointer, not even for nothing
+    std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
+    bytes.remove_prefix(count * sizeof(int32_t));
+  }
   add_record(group, extents, time_us);
   return true;
 }
