@@ -24,7 +24,8 @@ StatusOr<Schedule> plan(const TaskView& view) {
   const EqualDevices equal(view);
   std::vector<size_t> devices(view.devices());
   std::iota(devices.begin(), devices.end(), size_t{0});
-  std::ranges::stable_partition(devices, [&](size_t d) { return equal.contains(d); });
+  std::stable_partition(devices.begin(), devices.end(),
+                        [&](size_t d) { return equal.contains(d); });
   const double share = (by_memory ? total_memory : total_time) / static_cast<double>(equal.count());
   PlanBuilder builder(view, Slot::kAppend);
   MemoryLedger memory(view);
