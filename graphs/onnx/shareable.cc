@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/text.h"
 #include "graphs/onnx/model_scope_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
@@ -83,8 +84,16 @@ class Stripper {
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as graphs are nested, which slim_model bounds
   void strip(onnx::GraphProto* graph) const {
-    std::vector<onnx::SparseTensorProto> weights = take_weights(graph);
-    for (auto& node : *graph->mutable_node()) {
+    const std::vector<onnx::SparseTensorProto> weights = take_weights(graph);
+    strip_nodes(graph->mutable_node());
+    graph->clear_sparse_initializer();
+    put_back(weights, graph);
+  }
+
+  // All there is to do in a function, which has no initializers; its Constants stay nodes.
+  // NOLINTNEXTLINE(misc-no-recursion)
+  void strip_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) const {
+    for (auto& node : *nodes) {
       for (auto& attribute : *node.mutable_attribute()) {
         clear_attribute(&node, &attribute);
         if (attribute.has_g()) {
@@ -92,8 +101,6 @@ class Stripper {
         }
       }
     }
-    graph->clear_sparse_initializer();
-    put_back(weights, graph);
   }
 
  private:
@@ -153,18 +160,6 @@ class Stripper {
 
   bool sparse_constants_;
 };
-
-// A function has no initializers; its Constants stay nodes.
-void strip_function(const Stripper& stripper, onnx::FunctionProto* function) {
-  for (auto& node : *function->mutable_node()) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      clear_attribute(&node, &attribute);
-      if (attribute.has_g()) {
-        stripper.strip(attribute.mutable_g());
-      }
-    }
-  }
-}
 
 class Typer {
  public:
@@ -246,8 +241,8 @@ class Typer {
     }
     if (causes.empty()) {
       dim->set_dim_value(extent.extent());
-    } else {
-      dim->set_dim_param(expression(causes, extent.extent()));
+    } else if (std::string text = expression(causes, extent.extent()); !text.empty()) {
+      dim->set_dim_param(std::move(text));
     }
   }
 
@@ -257,28 +252,26 @@ class Typer {
     int64_t slope;
   };
 
-  // "batch", "12*batch*sequence" or "past + sequence + 1": the product or sum that has the slopes.
+  // "batch", "12*batch*sequence" or "past + 1"; "" for anything else, which one step in each
+  // direction cannot tell from sums, squares or mixtures.
   static std::string expression(const std::vector<Cause>& causes, int64_t extent) {
     const bool product = std::all_of(causes.begin(), causes.end(), [&](const Cause& cause) {
-      return cause.slope * cause.symbol->extent == extent;
+      return cause.symbol->extent > 0 && cause.slope * cause.symbol->extent == extent;
     });
+    if (!product) {
+      const int64_t rest = extent - causes[0].symbol->extent;
+      return causes.size() == 1 && causes[0].slope == 1
+                 ? fmt::format("{} {} {}", causes[0].symbol->name, rest > 0 ? '+' : '-',
+                               std::abs(rest))
+                 : "";
+    }
     std::string text;
-    int64_t rest = extent;
+    int64_t factor = extent;
     for (const Cause& cause : causes) {
-      const std::string& name = cause.symbol->name;
-      if (product) {
-        text += (text.empty() ? "" : "*") + name;
-        rest = cause.symbol->extent == 0 ? 1 : rest / cause.symbol->extent;
-        continue;
-      }
-      text += text.empty() ? "" : " + ";
-      text += cause.slope == 1 ? name : fmt::format("{}*{}", cause.slope, name);
-      rest -= cause.slope * cause.symbol->extent;
+      text += (text.empty() ? "" : "*") + cause.symbol->name;
+      factor /= cause.symbol->extent;
     }
-    if (product) {
-      return rest == 1 ? text : fmt::format("{}*{}", rest, text);
-    }
-    return rest == 0 ? text : fmt::format("{} {} {}", text, rest > 0 ? '+' : '-', std::abs(rest));
+    return factor == 1 ? text : fmt::format("{}*{}", factor, text);
   }
 
   bool is_given(const std::string& name) const {
@@ -293,11 +286,28 @@ class Typer {
   std::unordered_map<std::string_view, size_t> by_name_;
 };
 
+// A dimension that was not studied would become a number without anybody asking for it.
+Status check_studied(const ImportReport& report, std::span<const StudiedSymbol> symbols) {
+  for (const BoundDim& dim : report.dims) {
+    const bool studied =
+        std::any_of(symbols.begin(), symbols.end(),
+                    [&](const StudiedSymbol& symbol) { return symbol.name == dim.name; });
+    if (!studied && dim.origin != "given" && dim.origin != "derived") {
+      return invalid_input(
+          fmt::format("dimension '{}' is one of more than {} dynamic ones, which are too many to "
+                      "keep open in a saved model; give some with --dim",
+                      printable(dim.name), kMaxStudiedSymbols));
+    }
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 StatusOr<std::string> shareable_model(std::string_view content, const ImportedModel& model,
                                       std::span<const StudiedSymbol> symbols) {
   DFSIM_ASSIGN_OR_RETURN(onnx::ModelProto proto, parse_model(content));
+  DFSIM_RETURN_IF_ERROR(check_studied(model.report, symbols));
   int64_t opset = 1;
   for (const auto& entry : proto.opset_import()) {
     opset = canonical_domain(entry.domain()).empty() ? entry.version() : opset;
@@ -305,7 +315,7 @@ StatusOr<std::string> shareable_model(std::string_view content, const ImportedMo
   const Stripper stripper(opset);
   stripper.strip(proto.mutable_graph());
   for (auto& function : *proto.mutable_functions()) {
-    strip_function(stripper, &function);
+    stripper.strip_nodes(function.mutable_node());
   }
   proto.clear_training_info();
   proto.set_ir_version(std::max<int64_t>(proto.ir_version(), kFirstIrWithSparse));

@@ -20,9 +20,10 @@ namespace dfsim {
 inline constexpr int64_t kMaxKeptFloats = 16;
 
 // `model` is what import_onnx_bytes(content) has given, `symbols` its study. Dimensions that depend
-// on dynamic ones say how ("batch", "12*batch*sequence", "past + 1"); fractions of them, and what
-// depends on data, are left open. Given dimensions (--dim, --batch) become numbers.
-// Error (kInvalidInput): `content` cannot be read.
+// on dynamic ones as products or by an offset say how ("batch", "12*batch*sequence", "past + 1");
+// those that depend on them in other ways, and what depends on data, are left open. Given
+// dimensions (--dim, --batch) become numbers.
+// Error (kInvalidInput): `content` cannot be read; more than kMaxStudiedSymbols dynamic dimensions.
 StatusOr<std::string> shareable_model(std::string_view content, const ImportedModel& model,
                                       std::span<const StudiedSymbol> symbols);
 

@@ -122,6 +122,43 @@ TEST_CASE("what depends on data, or on a part of a dimension, is left open") {
   CHECK(declared(result.saved, "half") == "? x 8");
 }
 
+// batch*(past + sequence), rows*rows: one step in each direction looks like other formulas.
+TEST_CASE("mixtures of dimensions are left open rather than told wrongly") {
+  ModelMaker maker;
+  maker.input("past", {"batch", "before", 8});
+  maker.input("x", {"batch", "sequence", 8});
+  maker.input("square", {"rows", "rows"});
+  maker.ints("flat", {-1, 8});
+  maker.ints("line", {-1});
+  set_int(maker.node("Concat", {"past", "x"}, {"all"}), "axis", 1);
+  maker.node("Reshape", {"all", "flat"}, {"folded"});
+  maker.node("Reshape", {"square", "line"}, {"unrolled"});
+  maker.output("folded");
+  maker.output("unrolled");
+  const Shared result = shared(maker, {.dims = {}});
+  CHECK(declared(result.saved, "folded") == "? x 8");
+  CHECK(declared(result.saved, "all") == "batch x ? x 8");
+  CHECK(declared(result.saved, "unrolled") == "?");
+}
+
+TEST_CASE("too many dynamic dimensions are refused, not frozen") {
+  ModelMaker maker;
+  for (size_t i = 0; i <= kMaxStudiedSymbols; ++i) {
+    const std::string name = std::string("x").append(std::to_string(i));
+    maker.input(name, {std::string("free").append(std::to_string(i)), 4});
+    maker.node("Relu", {name}, {name + "_out"});
+    maker.output(name + "_out");
+  }
+  const auto model = maker.import();
+  REQUIRE(model.ok());
+  const auto symbols =
+      study_symbols(*model, {}, [&](const ImportOptions& varied) { return maker.import(varied); });
+  CHECK(symbols.size() == kMaxStudiedSymbols);
+  const auto saved = shareable_model(maker.bytes(), *model, symbols);
+  REQUIRE_FALSE(saved.ok());
+  CHECK(saved.status().message().find("--dim") != std::string::npos);
+}
+
 TEST_CASE("weights in Constants, subgraphs, old opsets and attributes go, too") {
   ModelMaker maker(17);
   maker.input("x", {2, 64});
