@@ -59,4 +59,9 @@ std::string format_count(double count) {
   return scaled(count, std::array<std::string_view, 7>{"", "k", "M", "G", "T", "P", "E"});
 }
 
+std::string format_count(double count, std::string_view unit) {
+  const std::string text = format_count(count);
+  return fmt::format("{}{}{}", text, text.find(' ') == std::string::npos ? " " : "", unit);
+}
+
 }  // namespace dfsim

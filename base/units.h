@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace dfsim {
 
@@ -63,5 +64,7 @@ std::string format_time(TimeNs time_ns);
 std::string format_bytes(Bytes bytes);
 // "4.09 G": a count with a decimal prefix (k M G T P) and no unit.
 std::string format_count(double count);
+// The same with a unit: "4.09 GMACs", "16 MACs".
+std::string format_count(double count, std::string_view unit);
 
 }  // namespace dfsim

@@ -4,11 +4,8 @@
 // The same op at another batch size has the same type, formats and ranks, and extents that differ
 // in at most one axis of each tensor, by one ratio (up to one block of rounding in blocked
 // formats). Measured ops whose extents differ from the wanted ones in the same places lie on one
-// line, whatever network and batch size they come from: time is close to affine along it, t = f + g
-// * x with f, g
-// >= 0. The nearest measured sizes around the wanted one decide. On TinyNAS's fp16 convolutions
-// (V100) batch 64 from 32 and 128 has a median error of 3.0 % (trees alone 7), on Vidur's
-// transformer layers (A100) 1,024 tokens from 512 and 2,048 one of 6.4 %.
+// line, whatever network and batch size they come from: time is close to affine along it,
+// t = f + g x with f, g >= 0. The nearest measured sizes around the wanted one decide.
 //
 // Effects: an op of a network that took longer than others of equal shape in one run does so in
 // others, too (what its data's place in the cache is like depends on its neighbours). Such factors

@@ -172,7 +172,9 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.model = input.model_name;
   prediction.hardware = input.platform.name;
   prediction.hardware_description = input.platform.description;
-  prediction.device_model = input.platform.devices[main_device(input)].model;
+  const DeviceSpec& device = input.platform.devices[main_device(input)];
+  prediction.device_model = device.model;
+  prediction.device_type = device.type;
   prediction.runtime = input.platform.runtime.name;
   prediction.cost_model = std::string(input.cost_model);
   prediction.batch = input.report.batch;

@@ -72,6 +72,7 @@ struct Prediction {
   std::string hardware;
   std::string hardware_description;
   std::string device_model;
+  DeviceType device_type = DeviceType::kGpu;  // of that device
   std::string runtime;
   std::string cost_model;
   int64_t batch = 1;

@@ -139,8 +139,11 @@ std::string limit_text(const Prediction& prediction) {
   const double busy = static_cast<double>(prediction.device_busy_ns) / latency;
   const double host = static_cast<double>(prediction.host_busy_ns) / latency;
   const std::string facts = fmt::format("(device busy {}, host {})", percent(busy), percent(host));
-  return busy >= host ? "the device " + facts
-                      : "the host " + facts + "; try larger batches or CUDA graphs";
+  if (busy >= host) {
+    return "the device " + facts;
+  }
+  const bool gpu = prediction.device_type == DeviceType::kGpu;
+  return "the host " + facts + "; try larger batches" + (gpu ? " or CUDA graphs" : "");
 }
 
 // How much of the work is one chain: what more queues or devices could save at most.
@@ -209,17 +212,17 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   text += field("runtime",
                 fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
   text += field("dimensions", dims_text(prediction));
-  text += field("work", fmt::format("{}MACs, {}FLOPs, {} parameters",
-                                    format_count(static_cast<double>(prediction.macs)),
-                                    format_count(static_cast<double>(prediction.flops)),
+  text += field("work", fmt::format("{}, {}, {} parameters",
+                                    format_count(static_cast<double>(prediction.macs), "MACs"),
+                                    format_count(static_cast<double>(prediction.flops), "FLOPs"),
                                     format_count(static_cast<double>(prediction.parameters))));
   if (prediction.flops > 0 && prediction.peak_flops_per_s > 0) {
     text += field(
-        "rate",
-        fmt::format("{}FLOP/s, {} of the {} peak of {}FLOP/s",
-                    format_count(prediction.achieved_flops_per_s),
-                    percent(prediction.achieved_flops_per_s / prediction.peak_flops_per_s),
-                    dtype_name(prediction.main_dtype), format_count(prediction.peak_flops_per_s)));
+        "rate", fmt::format("{}, {} of the {} peak of {}",
+                            format_count(prediction.achieved_flops_per_s, "FLOP/s"),
+                            percent(prediction.achieved_flops_per_s / prediction.peak_flops_per_s),
+                            dtype_name(prediction.main_dtype),
+                            format_count(prediction.peak_flops_per_s, "FLOP/s")));
   }
   text += field("memory", memory_text(prediction));
   if (prediction.request_options.has_value()) {

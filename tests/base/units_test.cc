@@ -18,6 +18,8 @@ TEST_CASE("quantities are shown with three significant digits and a fitting unit
   CHECK(format_bytes(12) == "12 B");
   CHECK(format_count(4.089e9) == "4.09 G");
   CHECK(format_count(25) == "25");
+  CHECK(format_count(4.089e9, "MACs") == "4.09 GMACs");
+  CHECK(format_count(16, "MACs") == "16 MACs");
 }
 
 TEST_CASE("a count that overflows saturates and says so") {
