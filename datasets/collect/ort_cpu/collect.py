@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Measures operators and whole networks with ONNX Runtime's CPU provider on this machine.
+
+    collect.py run -o DIR --minutes 20 --networks ../../../graphs/zoo/*.onnx
+    collect.py export DIR --device "AMD EPYC" -o profile.csv.gz --runs runs.csv
+
+`run` goes on where an earlier one in the same folder stopped. See README.md.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import sys
+import tempfile
+import time
+
+from results import RESULTS, BadInput, Results, has_drifted
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
+    "ops": {"seconds": 0.35, "least": 5, "most": 60, "warm": 2},
+    "network-ops": {"seconds": 0.8, "least": 3, "most": 40, "warm": 1},
+    "network": {"seconds": 0.9, "least": 4, "most": 60, "warm": 1},
+}
+SHARE_OF_NETWORKS = 0.45
+# Of these families every so-manieth sample is measured as int8 (QDQ), too.
+INT8_FAMILIES = ("conv", "transformer")
+INT8_EVERY = 4
+
+
+def load_libraries():
+    """The measuring modules; they need packages that may be missing."""
+    try:
+        import measure
+        import sampler
+    except ImportError as error:
+        raise BadInput(f"{error}; this collector needs the packages of {HERE / 'requirements.txt'}: make an "
+                       "environment with python3 -m venv DIR and DIR/bin/pip install -r requirements.txt") from error
+    return measure, sampler
+
+
+# --- tasks
+
+def network_tasks(paths, batches, threads, dims):
+    for path in paths:
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file; --networks takes ONNX files")
+    return [{"id": f"network/{path.stem}/batch{batch}/threads{t}", "kind": "network", "path": str(path),
+             "network": path.stem, "batch": batch, "dims": dims, "threads": t, "dtype": "float32"}
+            for batch in batches for path in paths for t in threads]
+
+
+def sample_tasks(families, count, threads, seed):
+    tasks = []
+    for i in range(seed, seed + count):
+        for family in families:
+            for t in threads:
+                task = {"kind": "ops", "family": family, "seed": i, "threads": t}
+                tasks.append({"id": f"ops/{family}/{i}/threads{t}", "dtype": "float32", **task})
+                if i % INT8_EVERY == 0 and family in INT8_FAMILIES:
+                    tasks.append({"id": f"int8/{family}/{i}/threads{t}", "dtype": "int8", **task})
+    return tasks
+
+
+class Collector:
+    def __init__(self, options, libraries):
+        self.measure, self.sampler = libraries
+        self.options = options
+        self.results = Results(options.output)
+        self.reference = self.measure.Reference()
+        self.prepared = {}
+        self.spent = {"ops": 0.0, "network": 0.0}
+
+    def sample(self, task, scratch):
+        model = self.sampler.sample(task["family"], task["seed"])
+        if task["dtype"] == "int8":
+            import qdq
+            qdq.quantise(model)
+        model = model.SerializeToString()
+        optimised = scratch / "sample.onnx"
+        self.measure.make_session(model, 1, optimise=True, optimised_path=optimised)
+        executed = self.measure.load_executed(optimised)
+        record = self.measure.profiled(optimised, executed, task["threads"], self.reference, scratch, optimise=False,
+                                       budget=BUDGETS["ops"])
+        return {"family": task["family"], "seed": task["seed"], **record}
+
+    def prepare(self, task):
+        """Optimises a network once; weights are made up. Kept in the scratch folder for the next measurements."""
+        sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
+        import onnx
+        import ort_optimized_ops
+        folder = self.options.scratch / f"{task['network']}-batch{task['batch']}"
+        optimised = folder / "optimised.onnx"
+        if not optimised.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            model = onnx.load(task["path"], load_external_data=False)
+            dims = {**ort_optimized_ops.default_dims(model), **task["dims"], "batch": task["batch"]}
+            (folder / "dims.json").write_text(json.dumps(dims))
+            ort_optimized_ops.invent_weights(model, folder)
+            ort_optimized_ops.fix_dims(model, dims)
+            onnx.save(model, folder / "model.onnx")
+            part = folder / "part.onnx"
+            self.measure.make_session(folder / "model.onnx", 1, optimise=True, optimised_path=part)
+            (folder / "model.onnx").unlink()
+            (folder / ort_optimized_ops.WEIGHTS_FILE).unlink(missing_ok=True)
+            part.rename(optimised)
+        return optimised, json.loads((folder / "dims.json").read_text())
+
+    def network(self, task, scratch):
+        optimised, dims = self.prepare(task)
+        executed = self.measure.load_executed(optimised)
+        threads = task["threads"]
+        # Whole runs on both sides of the profiled ones.
+        first = self.measure.unprofiled(optimised, threads, self.reference, optimise=False, budget=BUDGETS["network"])
+        ops = self.measure.profiled(optimised, executed, threads, self.reference, scratch, optimise=False,
+                                    budget=BUDGETS["network-ops"])
+        return {"network": task["network"], "batch": task["batch"], "dims": dims, **ops,
+                **{k: first[k] for k in ("wall_us", "wall_spread_us", "wall_best_us")},
+                "wall_runs": first["runs"], "wall_reference": first["reference"]}
+
+    def run(self, task):
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(dir=self.options.scratch) as scratch:
+            scratch = pathlib.Path(scratch)
+            try:
+                record = self.sample(task, scratch) if task["kind"] == "ops" else self.network(task, scratch)
+            except Exception as error:  # whatever ONNX Runtime throws at a model: the others go on
+                record = {"error": f"{type(error).__name__}: {error}"[:500]}
+        baseline = self.results.baseline(task["threads"])
+        seconds = time.monotonic() - start
+        if "error" not in record:
+            drifted = has_drifted(record["reference"], baseline)
+            if "wall_reference" in record:
+                drifted = drifted or has_drifted(record["wall_reference"], baseline)
+            record["drifted"] = drifted
+        self.results.add({"task": task["id"], "kind": task["kind"], "threads": task["threads"], "dtype": task["dtype"],
+                          "onnxruntime": self.measure.onnxruntime.__version__,
+                          "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                          "seconds": round(seconds, 2), **record})
+        self.spent[task["kind"]] += seconds
+        return record
+
+    def next_task(self, queues):
+        """Networks and operators by turns, so that each gets its share of the time."""
+        total = sum(self.spent.values()) or 1
+        order = ["network", "ops"] if self.spent["network"] / total < SHARE_OF_NETWORKS else ["ops", "network"]
+        for kind in order:
+            while queues[kind]:
+                task = queues[kind].pop(0)
+                if self.results.wanted(task):
+                    return task
+        return None
+
+    def campaign(self, tasks):
+        queues = {kind: [t for t in tasks if t["kind"] == kind and self.results.wanted(t)]
+                  for kind in ("network", "ops")}
+        queues["network"].sort(key=self.results.tries)  # the sort is stable: else most valuable first
+        deadline = time.monotonic() + 60 * self.options.minutes
+        done = 0
+        while time.monotonic() < deadline:
+            task = self.next_task(queues)
+            if task is None:
+                break
+            record = self.run(task)
+            done += 1
+            if task["kind"] == "network" or record.get("drifted"):
+                queues[task["kind"]].append(task)
+            left = deadline - time.monotonic()
+            note = record.get("error") or f"{record['nodes']} nodes" + (", drifted" if record["drifted"] else "")
+            print(f"{task['id']}: {note}; {len(queues['network'])} networks and {len(queues['ops'])} samples to go, "
+                  f"{max(0, left) / 60:.1f} min left", file=sys.stderr, flush=True)
+        return done
+
+
+def parse_list(text, kind):
+    values = text.split(",")
+    if not all(v.isdigit() and int(v) > 0 for v in values):
+        raise BadInput(f"--{kind}: found '{text}', expected positive numbers joined with commas")
+    return [int(v) for v in values]
+
+
+def run(options):
+    libraries = load_libraries()
+    dims = {}
+    for item in options.dim:
+        name, equals, value = item.rpartition("=")
+        if not equals or not value.isdigit():
+            raise BadInput(f"--dim: found '{item}', expected NAME=N")
+        dims[name] = int(value)
+    threads = parse_list(options.threads, "threads")
+    for family in options.families.split(","):
+        if family not in libraries[1].FAMILIES:
+            raise BadInput(f"--families: there is no family '{family}'; valid: {', '.join(libraries[1].FAMILIES)}")
+    tasks = network_tasks(options.networks, parse_list(options.batches, "batches"), threads, dims)
+    tasks += sample_tasks(options.families.split(","), options.samples, threads, options.seed)
+    options.output.mkdir(parents=True, exist_ok=True)
+    options.scratch = options.scratch or options.output / "scratch"
+    options.scratch.mkdir(parents=True, exist_ok=True)
+    done = Collector(options, libraries).campaign(tasks)
+    print(f"{done} measurements made; all of them are in {options.output / RESULTS}", file=sys.stderr)
+
+
+def prepare(options):
+    """Optimises the networks ahead of time, so that `run` spends its minutes on measuring."""
+    libraries = load_libraries()
+    options.output.mkdir(parents=True, exist_ok=True)
+    options.scratch = options.scratch or options.output / "scratch"
+    options.scratch.mkdir(parents=True, exist_ok=True)
+    collector = Collector(options, libraries)
+    for task in network_tasks(options.networks, parse_list(options.batches, "batches"), [1], {}):
+        try:
+            collector.prepare(task)
+            print(f"{task['network']} batch {task['batch']}: ready", file=sys.stderr, flush=True)
+        except Exception as error:  # ONNX Runtime's; `run` will record it
+            print(f"{task['network']} batch {task['batch']}: {error}", file=sys.stderr, flush=True)
+
+
+def hardware(options):
+    """Hardware files of this machine, one for each number of threads."""
+    measure, _ = load_libraries()
+    import export
+    import probe
+    threads = parse_list(options.threads, "threads")
+    processor = options.device or probe.processor_name()
+    names = [options.name if t == max(threads) else f"{options.name}-{t}t" for t in threads]
+    paths = probe.write_hardware(measure, options.output, names, lambda t: export.device_name(processor, t), threads,
+                                 options.cost_model or options.name, options.runtime)
+    for path in paths:
+        print(path)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in (("run", "measure for some minutes"), ("prepare", "optimise the networks ahead of time")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="folder of the results")
+        command.add_argument("--networks", type=pathlib.Path, nargs="*", default=[], help="ONNX files, most valuable first")
+        command.add_argument("--batches", default="1,8", help="batch sizes of networks; default: 1,8")
+        command.add_argument("--scratch", type=pathlib.Path, help="folder for models in between; default: in the output")
+        if name == "run":
+            command.add_argument("--minutes", type=float, required=True, help="stop after about so many minutes")
+            command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
+            command.add_argument("--threads", default="1,2", help="threads to measure with; default: 1,2")
+            command.add_argument("--families", default="conv,transformer,mixture", help="of samples")
+            command.add_argument("--samples", type=int, default=100000, help="samples of each family at most")
+            command.add_argument("--seed", type=int, default=1, help="of the first sample")
+    command = commands.add_parser("export", help="write profiles and a runs file")
+    command.add_argument("results", type=pathlib.Path, nargs="+", help="folders of results")
+    command.add_argument("--device", required=True, help="the processor's name; threads are added to it")
+    command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv or .csv.gz)")
+    command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
+    command.add_argument("--leave-out", type=pathlib.Path, nargs="*", default=[],
+                         help="networks whose operators do not go into the profile (ONNX files)")
+    command = commands.add_parser("hardware", help="measure this machine's peaks, write hardware files")
+    command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="folder to write to")
+    command.add_argument("--device", help="the processor's name; default: what the system says")
+    command.add_argument("--name", default="host", help="of the file with most threads; default: host")
+    command.add_argument("--threads", default="1,2", help="default: 1,2")
+    command.add_argument("--cost-model", help="name or folder of the model of these devices; default: the name")
+    command.add_argument("--runtime", default="ort-cpu", help="default: ort-cpu")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    try:
+        if options.command == "export":
+            import export
+            export.export(options)
+        else:
+            {"run": run, "prepare": prepare, "hardware": hardware}[options.command](options)
+    except BadInput as error:
+        sys.exit(f"collect.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit("collect.py: stopped; what was measured is kept, the same command goes on")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""This machine as a hardware file (docs/hardware.md): what it is, and the peaks that it was seen to reach."""
+
+import datetime
+import os
+import pathlib
+import platform
+import re
+import time
+
+import numpy as np
+from onnx import helper
+
+PROBE_S = 1.5
+GEMM = 1024
+STREAM = 1 << 24  # elements of each of three vectors: more than any cache holds
+SETTLE_RUNS = 2
+
+
+def processor_name():
+    """As the kernel names it."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+        found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+        if found:
+            return re.sub(r"\s+", " ", found.group(1)).strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_gib():
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+
+
+def last_cache_mib():
+    """The largest cache of the first core, or None."""
+    sizes = []
+    for path in pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        found = re.fullmatch(r"(\d+)([KMG])", path.read_text().strip())
+        if found:
+            sizes.append(int(found.group(1)) * {"K": 2**-10, "M": 1, "G": 2**10}[found.group(2)])
+    return max(sizes) if sizes else None
+
+
+def best_seconds(measure, kind, inputs, output, threads):
+    """Least time of one operator over about PROBE_S."""
+    import onnxruntime
+    values = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+              for n, a in zip("ab", inputs)]
+    result = helper.make_tensor_value_info("c", helper.np_dtype_to_tensor_dtype(output.dtype), output.shape)
+    graph = helper.make_graph([helper.make_node(kind, ["a", "b"], ["c"])], "probe", values, [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = measure.make_session(model.SerializeToString(), threads)
+    binding = session.io_binding()
+    for name, value in zip("ab", inputs):
+        binding.bind_cpu_input(name, value)
+    binding.bind_ortvalue_output("c", onnxruntime.OrtValue.ortvalue_from_numpy(output))
+    best, begin, runs = float("inf"), time.perf_counter(), 0
+    while runs < SETTLE_RUNS + 2 or time.perf_counter() - begin < PROBE_S:
+        start = time.perf_counter()
+        session.run_with_iobinding(binding)
+        if runs >= SETTLE_RUNS:
+            best = min(best, time.perf_counter() - start)
+        runs += 1
+    return best
+
+
+def peaks(measure, threads):
+    """FLOP/s of a matrix product in fp32 and int8, bytes/s of a sum of long vectors."""
+    n = GEMM
+    square = np.full((n, n), 0.5, np.float32)
+    signed, unsigned = np.full((n, n), 3, np.int8), np.full((n, n), 3, np.uint8)
+    fp32 = best_seconds(measure, "MatMul", [square, square], square.copy(), threads)
+    int8 = best_seconds(measure, "MatMulInteger", [unsigned, signed], np.zeros((n, n), np.int32), threads)
+    vector = np.full(STREAM, 0.5, np.float32)
+    stream = best_seconds(measure, "Add", [vector, vector.copy()], vector.copy(), threads)
+    return {"fp32": 2 * n**3 / fp32, "int8": 2 * n**3 / int8, "bytes_per_s": 3 * 4 * STREAM / stream}
+
+
+def hardware_yaml(name, device, threads, measured, cost_model, runtime, date):
+    """Text of a hardware file. measured: of peaks()."""
+    cache = last_cache_mib()
+    return f"""name: {name}
+description: {processor_name()}, ONNX Runtime with {threads} thread{'' if threads == 1 else 's'}, as measured on this machine
+runtime: {runtime}
+
+sources:
+  measured: "datasets/collect/ort_cpu probe, {date}: best of a {GEMM}-cubed matrix product and of a sum of vectors of {STREAM * 4 >> 20} MiB"
+  system: "what the operating system says of the machine"
+  estimate: "estimate of this project, not measured"
+
+devices:
+  - name: cpu0
+    model: {device}
+    type: cpu
+    vector_tflops: {{fp32: {measured['fp32'] / 1e12:.4f}, int8: {measured['int8'] / 1e12:.4f}}}
+    memory_gib: {memory_gib():.1f}
+    memory_bandwidth_gb_per_s: {measured['bytes_per_s'] / 1e9:.2f}
+    l2_mib: {cache if cache is not None else 8}
+    compute_units: {threads}
+    launch_overhead_us: 1
+    queues: 1
+    copy_engines: 0
+    cost_model: {cost_model}
+    cite:
+      default: system
+      vector_tflops: measured
+      memory_bandwidth_gb_per_s: measured
+      l2_mib: {'system' if cache is not None else 'estimate'}
+      launch_overhead_us: estimate
+      queues: estimate
+      copy_engines: estimate
+"""
+
+
+def write_hardware(measure, folder, names, device, threads, cost_model, runtime):
+    """One file for each number of threads; gives their paths. names: of the files, without .yaml."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, t in zip(names, threads):
+        text = hardware_yaml(name, device(t), t, peaks(measure, t), cost_model, runtime,
+                             datetime.date.today().isoformat())
+        path = folder / f"{name}.yaml"
+        path.write_text(text)
+        paths.append(path)
+    return paths

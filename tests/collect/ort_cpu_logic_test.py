@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Tests of what datasets/collect/ort_cpu decides and writes; nothing is measured, no package is needed."""
+
+import collections
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLLECTOR = ROOT / "datasets" / "collect" / "ort_cpu"
+sys.path.insert(0, str(COLLECTOR))
+
+import collect  # noqa: E402
+import export  # noqa: E402
+import results  # noqa: E402
+import rows  # noqa: E402
+
+
+def reference(arithmetic, memory, spread=0.0):
+    return {"arithmetic": {"us": arithmetic, "spread": spread}, "memory": {"us": memory, "spread": spread}}
+
+
+def record(task, at=reference(100, 200), **more):
+    return {"task": task, "kind": "ops", "threads": 1, "reference": at, "rows": [], **more}
+
+
+class Times(unittest.TestCase):
+    def test_long_times_are_medians_less_the_cut_off(self):
+        self.assertEqual(rows.middle_time_us([100, 300, 120]), 120.5)
+
+    def test_short_times_are_means_of_the_middle_half(self):
+        # Whole microseconds: 2.25 on average between the outliers.
+        self.assertEqual(rows.middle_time_us([2, 2, 2, 3, 2, 2, 90, 1]), 2.5)
+
+
+class Attributes(unittest.TestCase):
+    Node = collections.namedtuple("Node", "op_type input")
+
+    def attributes(self, op_type, given, shapes, constants=None, opset=17, inputs=()):
+        node = self.Node(op_type, inputs)
+        original = rows.attributes_of
+        rows.attributes_of = lambda _: given
+        try:
+            return rows.canonical_attributes(node, shapes, constants or {}, opset)
+        finally:
+            rows.attributes_of = original
+
+    def test_convolution_spells_out_defaults(self):
+        self.assertEqual(self.attributes("Conv", {"strides": [2, 2]}, [[1, 3, 8, 8], [4, 3, 3, 3]]),
+                         "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,0,0;strides=2,2")
+
+    def test_pool_has_no_group(self):
+        self.assertEqual(self.attributes("MaxPool", {"kernel_shape": [2, 2]}, [[1, 3, 8, 8]]),
+                         "ceil_mode=0;dilations=1,1;kernel_shape=2,2;pads=0,0,0,0;strides=1,1")
+
+    def test_axes_count_from_the_front(self):
+        self.assertEqual(self.attributes("Softmax", {"axis": -1}, [[2, 3, 4]]), "axis=2")
+        self.assertEqual(self.attributes("Softmax", {}, [[2, 3, 4]], opset=11), "axis=1")
+        self.assertEqual(self.attributes("Gather", {}, [[2, 3]]), "axis=0")
+
+    def test_reductions_take_all_axes_by_default(self):
+        self.assertEqual(self.attributes("ReduceMean", {"axes": [-1]}, [[2, 3, 4]]), "axes=2;keepdims=1")
+        self.assertEqual(self.attributes("ReduceSum", {"keepdims": 0}, [[2, 3]]), "axes=0,1;keepdims=0")
+
+    def test_others_have_none(self):
+        self.assertEqual(self.attributes("Relu", {"whatever": 1}, [[2]]), "")
+
+
+class Operands(unittest.TestCase):
+    """What the profile leaves out comes from the model."""
+
+    def executed(self, weights):
+        executed = rows.Executed.__new__(rows.Executed)
+        executed.weights = weights
+        return executed
+
+    def operands(self, inputs, weights, profiled):
+        return self.executed(weights).operands(types.SimpleNamespace(input=inputs), profiled)
+
+    def test_packed_weight(self):
+        x, w, b = {"float": [4, 8]}, {"float": [8, 2]}, {"float": [2]}
+        self.assertEqual(self.operands(["x", "w", "b"], {"w": w, "b": b}, [x, b]), [x, w, b])
+
+    def test_all_weights_packed(self):
+        x, w = {"float": [4, 8]}, {"float": [8, 2]}
+        self.assertEqual(self.operands(["x", "w"], {"w": w}, [x]), [x, w])
+
+    def test_left_out_operand(self):
+        x, s = {"float": [4, 8]}, {"float": [4]}
+        self.assertEqual(self.operands(["x", "", "s", ""], {}, [x, s]), [x, None, s])
+
+    def test_too_few(self):
+        self.assertIsNone(self.operands(["x", "y"], {}, [{"float": [1]}]))
+
+
+class Drift(unittest.TestCase):
+    def test_against_the_usual_times(self):
+        usual = {"arithmetic": 100, "memory": 200}
+        self.assertFalse(results.has_drifted(reference(105, 190), usual))
+        self.assertTrue(results.has_drifted(reference(125, 200), usual))
+        self.assertFalse(results.has_drifted(reference(125, 200), None))
+
+    def test_within_one_measurement(self):
+        self.assertTrue(results.has_drifted(reference(100, 200, spread=0.9), None))
+
+    def test_the_record_nearest_to_the_usual_is_kept(self):
+        records = [record(f"t{i}") for i in range(5)]
+        records += [record("t", reference(150, 300), note="slow"), record("t", reference(101, 200), note="fine")]
+        tasks, usual = export.by_task(records)
+        self.assertEqual(usual[1], {"arithmetic": 100, "memory": 200})
+        self.assertEqual([r["note"] for r in tasks["t"]], ["fine"])
+
+    def test_repeated_networks_give_medians(self):
+        row = {"op_type": "Relu", "attributes": "", "inputs": "float32[1]", "outputs": "float32[1]", "samples": 3}
+        usual = {"arithmetic": 100, "memory": 200}
+        repeats = [record("n", kind="network", rows=[{**row, "time_ns": ns}]) for ns in (100, 900, 110)]
+        merged = export.operator_rows(repeats, usual)
+        self.assertEqual([(r["time_ns"], r["samples"]) for r in merged], [(110, 9)])
+
+    def test_times_are_brought_to_the_usual_speed(self):
+        self.assertAlmostEqual(export.speed_factor(reference(121, 200), {"arithmetic": 100, "memory": 200}), 1 / 1.1)
+
+
+class Resuming(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.addCleanup(self.temporary.cleanup)
+
+    def test_a_line_cut_off_by_a_stop_is_dropped(self):
+        log = results.Results(self.folder)
+        log.add(record("a"))
+        log.add(record("b", drifted=True))
+        path = self.folder / results.RESULTS
+        path.write_bytes(path.read_bytes() + b'{"task":"c","kin')
+        again = results.Results(self.folder)
+        self.assertEqual([r["task"] for r in again.records], ["a", "b"])
+        self.assertFalse(again.wanted({"id": "a", "kind": "ops"}))
+        self.assertTrue(again.wanted({"id": "b", "kind": "ops"}))  # drifted
+        self.assertTrue(again.wanted({"id": "c", "kind": "ops"}))
+        again.add(record("c"))
+        self.assertEqual(len(results.read_results(self.folder)), 3)
+
+    def test_repetitions_end(self):
+        log = results.Results(self.folder)
+        for _ in range(results.MOST_ATTEMPTS):
+            self.assertTrue(log.wanted({"id": "b", "kind": "ops"}))
+            log.add(record("b", drifted=True))
+        self.assertFalse(log.wanted({"id": "b", "kind": "ops"}))
+
+    def test_networks_are_repeated_and_refused_ones_are_not(self):
+        log = results.Results(self.folder)
+        network = {"id": "n", "kind": "network"}
+        for _ in range(results.NETWORK_REPEATS):
+            self.assertTrue(log.wanted(network))
+            log.add(record("n", kind="network"))
+        self.assertFalse(log.wanted(network))
+        log.add({"task": "m", "kind": "network", "threads": 1, "error": "refused"})
+        self.assertFalse(log.wanted({"id": "m", "kind": "network"}))
+
+    def test_a_damaged_line_in_the_middle_is_an_error_with_its_place(self):
+        path = self.folder / results.RESULTS
+        path.write_text("nonsense\n" + json.dumps(record("a")) + "\n")
+        with self.assertRaisesRegex(results.BadInput, r"results.jsonl:1: found a line that is no JSON"):
+            results.Results(self.folder)
+
+
+class Export(unittest.TestCase):
+    def test_equal_rows_give_equal_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / name for name in ("a.csv.gz", "b.csv.gz")]
+            for path in paths:
+                export.write_csv(path, ["x", "y"], [{"x": 1, "y": "2,3", "z": 4}])
+            self.assertEqual(paths[0].read_bytes(), paths[1].read_bytes())
+            self.assertEqual(gzip.decompress(paths[0].read_bytes()), b'x,y\n1,"2,3"\n')
+
+    def test_cold_rows_of_samples_and_views_are_left_out(self):
+        network, sample = {"kind": "network"}, {"kind": "ops"}
+        self.assertFalse(export.belongs({"op_class": "view"}, network))
+        self.assertFalse(export.belongs({"op_class": "elementwise", "fed": True}, sample))
+        self.assertTrue(export.belongs({"op_class": "elementwise", "fed": True}, network))
+        self.assertTrue(export.belongs({"op_class": "elementwise", "fed": False}, sample))
+
+    def test_threads_are_devices(self):
+        self.assertEqual(export.device_name("CPU", 1), "CPU, 1 thread")
+        self.assertEqual(export.device_name("CPU", 2), "CPU, 2 threads")
+
+
+class BadInput(unittest.TestCase):
+    def run_collector(self, *arguments, python=("-S",)):
+        return subprocess.run([sys.executable, *python, str(COLLECTOR / "collect.py"), *arguments],
+                              capture_output=True, text=True, check=False)
+
+    def test_without_its_packages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.run_collector("run", "-o", folder, "--minutes", "1", python=("-S", "-E", "-s"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("requirements.txt", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+
+    def test_numbers(self):
+        with self.assertRaisesRegex(results.BadInput, "--threads: found '1,x'"):
+            collect.parse_list("1,x", "threads")
+
+    def test_network_that_is_not_there(self):
+        with self.assertRaisesRegex(results.BadInput, "no such file"):
+            collect.network_tasks([pathlib.Path("missing.onnx")], [1], [1], {})
+
+    def test_export_of_nothing(self):
+        result = self.run_collector("export", "/nonexistent", "--device", "x", "-o", "y.csv", python=())
+        self.assertEqual(result.returncode, 1)
+        self.assertNotIn("Traceback", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
