@@ -1,0 +1,176 @@
+#include "datasets/traces/chrome_event.h"
+
+#include <simdjson.h>
+
+#include "datasets/numbers.h"
+#include "datasets/trace_events.h"
+#include "datasets/traces/json_stream.h"
+
+namespace dfsim {
+namespace {
+
+namespace od = simdjson::ondemand;
+using simdjson::SUCCESS;
+
+static_assert(JsonStream::kPaddingBytes >= simdjson::SIMDJSON_PADDING);
+
+// The value as text of the file; false on an error.
+bool raw_text(od::value value, std::string_view* text) {
+  od::json_type type{};
+  if (value.type().get(type) != SUCCESS) {
+    return false;
+  }
+  if (type == od::json_type::array) {
+    od::array array;
+    return value.get_array().get(array) == SUCCESS && array.raw_json().get(*text) == SUCCESS;
+  }
+  if (type == od::json_type::object) {
+    od::object object;
+    return value.get_object().get(object) == SUCCESS && object.raw_json().get(*text) == SUCCESS;
+  }
+  *text = trim(value.raw_json_token());
+  return true;
+}
+
+// A string without escapes, or the text of any other value.
+bool plain_text(od::value value, std::string_view* text) {
+  od::json_type type{};
+  if (value.type().get(type) != SUCCESS) {
+    return false;
+  }
+  if (type == od::json_type::string) {
+    return value.get_string().get(*text) == SUCCESS;
+  }
+  return raw_text(value, text);
+}
+
+// Numbers, also those between quotes.
+bool number(od::value value, double* result) {
+  od::json_type type{};
+  if (value.type().get(type) != SUCCESS) {
+    return false;
+  }
+  if (type == od::json_type::number) {
+    double parsed = 0;
+    if (value.get_double().get(parsed) != SUCCESS) {
+      return false;
+    }
+    *result = std::isfinite(parsed) ? parsed : ChromeEvent::kMissing;
+    return true;
+  }
+  std::string_view text;
+  if (!plain_text(value, &text)) {
+    return false;
+  }
+  const double parsed = parse_number<double>(text).value_or(ChromeEvent::kMissing);
+  *result = std::isfinite(parsed) ? parsed : ChromeEvent::kMissing;
+  return true;
+}
+
+bool read_args(od::value value, ChromeEvent* event) {
+  od::object args;
+  if (value.get_object().get(args) != SUCCESS) {
+    std::string_view ignored;
+    return raw_text(value, &ignored);
+  }
+  for (auto item : args) {
+    od::field field;
+    std::string_view key;
+    std::string_view text;
+    // simdjson gives fields only to rvalues.
+    // NOLINTNEXTLINE(performance-move-const-arg)
+    if (std::move(item).get(field) != SUCCESS || field.unescaped_key().get(key) != SUCCESS ||
+        !raw_text(field.value(), &text)) {
+      return false;
+    }
+    event->args.emplace_back(key, text);
+  }
+  return true;
+}
+
+bool read_field(std::string_view key, od::value value, ChromeEvent* event) {
+  if (key == "args") {
+    return read_args(value, event);
+  }
+  if (key == "ph") {
+    return plain_text(value, &event->phase);
+  }
+  if (key == "cat") {
+    return plain_text(value, &event->category);
+  }
+  if (key == "name") {
+    return plain_text(value, &event->name);
+  }
+  if (key == "pid") {
+    return plain_text(value, &event->process);
+  }
+  if (key == "tid") {
+    return plain_text(value, &event->thread);
+  }
+  if (key == "id" || key == "bind_id") {
+    return plain_text(value, &event->id);
+  }
+  if (key == "ts") {
+    return number(value, &event->start_us);
+  }
+  if (key == "dur") {
+    return number(value, &event->duration_us);
+  }
+  std::string_view ignored;
+  return raw_text(value, &ignored);
+}
+
+}  // namespace
+
+std::string_view ChromeEvent::arg(std::string_view key) const {
+  for (const auto& [name, value] : args) {
+    if (name == key) {
+      return value;
+    }
+  }
+  return "";
+}
+
+std::string_view ChromeEvent::text_arg(std::string_view key) const {
+  return unquote_json(arg(key));
+}
+
+int64_t ChromeEvent::int_arg(std::string_view key, int64_t otherwise) const {
+  return parse_number<int64_t>(text_arg(key)).value_or(otherwise);
+}
+
+double ChromeEvent::number_arg(std::string_view key, double otherwise) const {
+  return parse_number<double>(text_arg(key)).value_or(otherwise);
+}
+
+struct ChromeEventParser::State {
+  od::parser parser;
+};
+
+ChromeEventParser::ChromeEventParser() : state_(std::make_unique<State>()) {}
+ChromeEventParser::~ChromeEventParser() = default;
+
+bool ChromeEventParser::parse(std::string_view json, ChromeEvent* event) {
+  event->phase = event->category = event->name = event->process = event->thread = event->id = "";
+  event->start_us = event->duration_us = ChromeEvent::kMissing;
+  event->args.clear();
+  od::document document;
+  od::object object;
+  if (state_->parser.iterate(json.data(), json.size(), json.size() + JsonStream::kPaddingBytes)
+              .get(document) != SUCCESS ||
+      document.get_object().get(object) != SUCCESS) {
+    return false;
+  }
+  for (auto item : object) {
+    od::field field;
+    std::string_view key;
+    // NOLINTNEXTLINE(performance-move-const-arg)
+    if (std::move(item).get(field) != SUCCESS || field.unescaped_key().get(key) != SUCCESS ||
+        !read_field(key, field.value(), event)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,191 @@
+#include "datasets/traces/trace.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "base/text.h"
+
+namespace dfsim {
+namespace {
+
+// Host spans of a thread may overlap by so little without being wrong: clocks are read twice.
+constexpr double kSlackUs = 0.0015;
+
+void sort_spans(Trace* trace) {
+  std::vector<uint32_t> order(trace->spans.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [trace](uint32_t a, uint32_t b) {
+    const Span& x = trace->spans[a];
+    const Span& y = trace->spans[b];
+    return x.start_us != y.start_us ? x.start_us < y.start_us : x.end_us > y.end_us;
+  });
+  std::vector<Span> sorted;
+  sorted.reserve(order.size());
+  std::vector<SpanId> new_id(order.size());
+  for (const uint32_t old : order) {
+    new_id[old] = SpanId(sorted.size());
+    sorted.push_back(trace->spans[old]);
+  }
+  trace->spans = std::move(sorted);
+  for (SyncTarget& sync : trace->syncs) {
+    sync.span = new_id[sync.span.index()];
+  }
+}
+
+// Parents on host tracks, by nesting in time.
+void nest_spans(Trace* trace) {
+  std::vector<std::vector<SpanId>> stacks(trace->tracks.size());
+  for (size_t i = 0; i < trace->spans.size(); ++i) {
+    Span& span = trace->spans[i];
+    if (trace->track(span.track).kind != TrackKind::kHost) {
+      continue;
+    }
+    std::vector<SpanId>& stack = stacks[span.track.index()];
+    // Of two spans without a duration at the same time the later one is no child.
+    while (!stack.empty() && (trace->span(stack.back()).end_us <= span.start_us)) {
+      stack.pop_back();
+    }
+    if (!stack.empty()) {
+      span.parent = stack.back();
+      if (span.end_us > trace->span(stack.back()).end_us + kSlackUs) {
+        trace->warn("spans of a thread that overlap without nesting", 0);
+      }
+    }
+    stack.push_back(SpanId(i));
+  }
+}
+
+SpanId enclosing_op(const Trace& trace, SpanId id) {
+  while (id.valid() && trace.span(id).kind != SpanKind::kOp) {
+    id = trace.span(id).parent;
+  }
+  return id;
+}
+
+template <typename Map>
+SpanId find_id(const Map& map, int64_t key) {
+  const auto it = key < 0 ? map.end() : map.find(key);
+  return it == map.end() ? SpanId() : it->second;
+}
+
+void link_levels(Trace* trace) {
+  std::unordered_map<int64_t, SpanId> op_by_external;
+  std::unordered_map<int64_t, SpanId> call_by_correlation;
+  for (size_t i = 0; i < trace->spans.size(); ++i) {
+    const Span& span = trace->spans[i];
+    if (span.kind == SpanKind::kOp && span.external >= 0) {
+      op_by_external[span.external] = SpanId(i);
+    } else if (span.kind == SpanKind::kRuntime && span.correlation >= 0) {
+      call_by_correlation[span.correlation] = SpanId(i);
+    }
+  }
+  for (Span& span : trace->spans) {
+    if (span.kind == SpanKind::kRuntime) {
+      span.op = enclosing_op(*trace, span.parent);
+      if (!span.op.valid()) {
+        span.op = find_id(op_by_external, span.external);
+      }
+    }
+  }
+  for (Span& span : trace->spans) {
+    if (!is_device_work(span.kind) && span.kind != SpanKind::kSync) {
+      continue;
+    }
+    span.launch = find_id(call_by_correlation, span.correlation);
+    // Its own word about the operator counts, even when that operator was not recorded.
+    if (span.external > 0) {
+      span.op = find_id(op_by_external, span.external);
+    } else if (span.launch.valid()) {
+      span.op = trace->span(span.launch).op;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view span_kind_name(SpanKind kind) {
+  constexpr std::array<std::string_view, kSpanKindCount> kNames = {
+      "other", "annotation", "python", "op", "runtime", "kernel", "copy", "memset", "sync"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view copy_direction_name(CopyDirection direction) {
+  constexpr std::array<std::string_view, kCopyDirectionCount> kNames = {
+      "host-to-device", "device-to-host", "device-to-device", "peer-to-peer", "unknown"};
+  return kNames[static_cast<size_t>(direction)];
+}
+
+CopyDirection copy_direction(std::string_view name) {
+  const std::string lower = to_lower(name);
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  if (has("htod") || has("host_to_device") || has("hosttodevice")) {
+    return CopyDirection::kHostToDevice;
+  }
+  if (has("dtoh") || has("device_to_host") || has("devicetohost")) {
+    return CopyDirection::kDeviceToHost;
+  }
+  if (has("ptop") || has("peer")) {
+    return CopyDirection::kPeer;
+  }
+  if (has("dtod") || has("device_to_device") || has("devicetodevice")) {
+    return CopyDirection::kDeviceToDevice;
+  }
+  return CopyDirection::kUnknown;
+}
+
+bool is_communication(std::string_view kernel) {
+  return to_lower(kernel).find("nccl") != std::string::npos;
+}
+
+NameId Trace::intern(std::string_view text) {
+  const auto it = ids_.find(text);
+  if (it != ids_.end()) {
+    return it->second;
+  }
+  const NameId id(texts_.size());
+  texts_.emplace_back(text);
+  ids_.emplace(texts_.back(), id);
+  return id;
+}
+
+const std::string& Trace::text(NameId name) const {
+  static const std::string kNothing;
+  return name.valid() ? texts_[name.index()] : kNothing;
+}
+
+TrackId Trace::track_of(std::string_view process, std::string_view thread) {
+  const uint64_t key = (uint64_t{intern(process).value()} << 32) | intern(thread).value();
+  const auto [it, is_new] = track_ids_.try_emplace(key, TrackId(tracks.size()));
+  if (is_new) {
+    Track track;
+    track.process = process;
+    track.name = thread;
+    tracks.push_back(std::move(track));
+  }
+  return it->second;
+}
+
+void Trace::warn(std::string_view text, int64_t event, int64_t count) {
+  for (TraceWarning& warning : warnings) {
+    if (warning.text == text) {
+      warning.count += count;
+      return;
+    }
+  }
+  warnings.push_back({std::string(text), count, event});
+}
+
+void finish_trace(Trace* trace) {
+  sort_spans(trace);
+  nest_spans(trace);
+  link_levels(trace);
+  const auto by_time = [](const auto& a, const auto& b) { return a.time_us < b.time_us; };
+  std::stable_sort(trace->memory.begin(), trace->memory.end(), by_time);
+  std::stable_sort(trace->counters.begin(), trace->counters.end(), by_time);
+  std::stable_sort(trace->flows.begin(), trace->flows.end(), by_time);
+}
+
+}  // namespace dfsim

@@ -1,0 +1,166 @@
+// Trace: what really ran, as a profiler recorded it, in one form for every format.
+//
+// Spans lie on tracks (host threads, queues of devices) and are linked between the levels: an
+// operator of the framework makes calls of the device's runtime, and those launch kernels and
+// copies.
+// Times are microseconds on the file's own clock, as the doubles that stand in the file and not as
+// nanoseconds: the tools that others publish results with calculate on these doubles, and only so
+// do our figures equal theirs to the last digit.
+// Invariants (after finish_trace): spans are sorted by start, then by falling end, then by their
+// place in the file; end_us >= start_us, both finite; ids are valid or none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "base/units.h"
+
+namespace dfsim {
+
+using SpanId = Id<struct SpanTag>;
+using TrackId = Id<struct TrackTag>;
+using NameId = Id<struct NameTag>;
+
+enum class SpanKind : uint8_t {
+  kOther,
+  kAnnotation,  // a range that the program names, such as a step
+  kPython,      // a function of the program
+  kOp,          // an operator of the framework's graph
+  kRuntime,     // a call of the device's runtime or driver
+  kKernel,
+  kCopy,
+  kMemset,
+  kSync,  // a wait that the device's profiler reports
+};
+inline constexpr int kSpanKindCount = static_cast<int>(SpanKind::kSync) + 1;
+std::string_view span_kind_name(SpanKind kind);
+
+// Work of a device: kernels, copies, memsets.
+constexpr bool is_device_work(SpanKind kind) {
+  return kind == SpanKind::kKernel || kind == SpanKind::kCopy || kind == SpanKind::kMemset;
+}
+
+enum class TrackKind : uint8_t { kHost, kDevice };
+
+struct Track {
+  std::string process;  // name of the process or device
+  std::string name;     // of the thread or queue
+  TrackKind kind = TrackKind::kHost;
+  int64_t device = -1;  // of a device's queue
+};
+
+struct Span {
+  double start_us = 0;
+  double end_us = 0;
+  NameId name;
+  TrackId track;
+  NameId detail;  // operand shapes and types of an op, as the format writes them; may be none
+  SpanKind kind = SpanKind::kOther;
+  int64_t correlation = -1;  // joins a runtime call and the work it launched
+  int64_t external = -1;     // joins calls and work with their operator
+  Bytes bytes = -1;          // of a copy or memset
+  SpanId parent;             // innermost span around it on the same host track
+  SpanId launch;             // of device work and syncs: the runtime call
+  SpanId op;                 // of runtime calls and device work: the operator it belongs to
+  double duration_us() const { return end_us - start_us; }
+};
+
+// What a kSync span waited for.
+struct SyncTarget {
+  SpanId span;
+  int64_t stream = -1;
+  int64_t record_correlation = -1;  // of the call that recorded the event
+};
+
+struct MemoryRecord {
+  double time_us = 0;
+  int64_t device = -1;  // -1 = host
+  uint64_t address = 0;
+  Bytes bytes = 0;       // negative when freed
+  Bytes allocated = -1;  // in use after it; -1 = not recorded
+  Bytes reserved = -1;   // taken from the device after it
+  TrackId track;         // of the thread that asked for it
+  NameId tensor;         // when the format names it
+};
+
+struct CounterSample {
+  double time_us = 0;
+  TrackId track;
+  NameId name;
+  double value = 0;
+};
+
+// One end of an arrow between spans.
+struct FlowPoint {
+  double time_us = 0;
+  NameId id;  // category and id: equal for both ends
+  TrackId track;
+  bool start = false;
+};
+
+struct TraceWarning {
+  std::string text;
+  int64_t count = 0;
+  int64_t first_event = 0;  // from 1, in the order of the file
+};
+
+struct Trace {
+  std::string path;
+  std::string format;  // as trace_formats() names it
+  std::string device_name;
+  int64_t rank = -1;
+  int64_t world_size = -1;
+  int64_t events = 0;  // in the file, of all kinds
+  // The format links all work that belongs to the recorded operators: work without an operator was
+  // launched before or after them.
+  bool links_work = false;
+  std::vector<Track> tracks;
+  std::vector<Span> spans;
+  std::vector<SyncTarget> syncs;
+  std::vector<MemoryRecord> memory;
+  std::vector<CounterSample> counters;
+  std::vector<FlowPoint> flows;
+  std::vector<TraceWarning> warnings;
+
+  NameId intern(std::string_view text);
+  // "" for none.
+  const std::string& text(NameId name) const;
+  const Span& span(SpanId id) const { return spans[id.index()]; }
+  const Track& track(TrackId id) const { return tracks[id.index()]; }
+  // The track of that process and thread, made when it is new; names are set later.
+  TrackId track_of(std::string_view process, std::string_view thread);
+  // Counts one more of this kind.
+  void warn(std::string_view text, int64_t event, int64_t count = 1);
+
+ private:
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, NameId> ids_;
+  std::unordered_map<uint64_t, TrackId> track_ids_;
+};
+
+// Sorts, links the levels and finds parents. Call once, when a reader has added everything.
+// O(n log n).
+void finish_trace(Trace* trace);
+
+// Joins text case-insensitively known to name collective communication (NCCL, RCCL).
+bool is_communication(std::string_view kernel);
+
+enum class CopyDirection : uint8_t {
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kPeer,
+  kUnknown
+};
+inline constexpr int kCopyDirectionCount = static_cast<int>(CopyDirection::kUnknown) + 1;
+std::string_view copy_direction_name(CopyDirection direction);
+// From a copy's name, such as "Memcpy HtoD (Pinned -> Device)".
+CopyDirection copy_direction(std::string_view name);
+
+}  // namespace dfsim

@@ -1,0 +1,19 @@
+// Steps of analyze_trace(), one file each. `work` is what the breakdown is of.
+#pragma once
+
+#include <vector>
+
+#include "report/analysis/trace_analysis.h"
+
+namespace dfsim {
+
+// Tables of operators and nodes.
+void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+// Calls and operators that do nothing but wait.
+void add_waits(const Trace& trace, TraceAnalysis* analysis);
+// The allocator's view, one per device that has one.
+void add_memory(const Trace& trace, TraceAnalysis* analysis);
+
+}  // namespace dfsim
