@@ -5,6 +5,7 @@
 
 namespace dfsim::cli {
 
+void register_analyze(Registrar& registrar);
 void register_compare(Registrar& registrar);
 void register_evaluate(Registrar& registrar);
 void register_generate(Registrar& registrar);

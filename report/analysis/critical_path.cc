@@ -123,7 +123,7 @@ class PathFinder {
     }
   }
 
-  // How much is launched and not begun, at each launch and begin, per queue.
+  // How much is launched and not begun at each launch, per queue.
   void count_queues() {
     struct Change {
       double time_us;
@@ -141,7 +141,6 @@ class PathFinder {
       }
     }
     at_launch_.assign(trace_.spans.size(), 0);
-    at_begin_.assign(trace_.spans.size(), 0);
     for (auto& [track, changes] : queues) {
       std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return a.time_us != b.time_us ? a.time_us < b.time_us : a.step > b.step;
@@ -149,7 +148,9 @@ class PathFinder {
       int length = 0;
       for (const Change& change : changes) {
         length += change.step;
-        (change.step > 0 ? at_launch_ : at_begin_)[change.work.index()] = length;
+        if (change.step > 0) {
+          at_launch_[change.work.index()] = length;
+        }
       }
     }
     for (auto& [track, list] : launches_) {
@@ -279,7 +280,8 @@ class PathFinder {
     const auto last = last_of_.find(span.track);
     const bool follows = last != last_of_.end();
     const double last_us = follows ? trace_.span(last->second).end_us : -1;
-    if (at_launch_[id.index()] == 1 && (!follows || last_us < launched_us) && awaited_us < launched_us) {
+    if (at_launch_[id.index()] == 1 && (!follows || last_us < launched_us) &&
+        awaited_us < launched_us) {
       add(begin_of(span.launch), begin_of(id), EdgeType::kLaunch, false, id);
     } else if (follows && (awaited == awaits_.end() || awaited_us < last_us)) {
       add(end_of(last->second), begin_of(id), EdgeType::kKernelGap, false, last->second);
@@ -388,8 +390,7 @@ class PathFinder {
 
   const Trace& trace_;
   std::vector<Edge> edges_;
-  std::vector<int> at_launch_;  // by span: queue lengths after its launch and after its begin
-  std::vector<int> at_begin_;
+  std::vector<int> at_launch_;  // by span: what is outstanding in its queue once it is launched
   std::map<TrackId, std::vector<std::pair<double, SpanId>>> launches_;
   std::unordered_map<int64_t, double> recorded_us_;
   std::unordered_map<SpanId, SpanId> awaits_;

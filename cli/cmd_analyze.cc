@@ -1,0 +1,82 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "datasets/traces/trace_reader.h"
+#include "report/analysis/analysis_views.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct AnalyzeOptions {
+  std::vector<std::string> traces;
+  bool json = false;
+  size_t top = 10;
+  std::string output = "-";
+};
+
+StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress) {
+  std::vector<Trace> traces;
+  std::vector<TraceAnalysis> analyses;
+  for (const std::string& path : options.traces) {
+    progress.stage("reading " + path);
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
+    progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans");
+    analyses.push_back(analyze_trace(trace));
+    traces.push_back(std::move(trace));
+  }
+  if (options.json) {
+    return analyses_json(analyses, traces);
+  }
+  std::string text;
+  for (size_t i = 0; i < analyses.size(); ++i) {
+    text += (i > 0 ? "\n" : "") + analysis_text(analyses[i], traces[i], options.top);
+  }
+  const std::string ranks = ranks_text(compare_ranks(analyses));
+  return ranks.empty() ? text : text + "\n" + ranks;
+}
+
+Status run(const AnalyzeOptions& options, bool quiet) {
+  StatusOr<std::string> text = failed("nothing was analyzed");
+  {
+    Progress progress(quiet);
+    text = analyze(options, progress);
+  }
+  if (!text.ok()) {
+    return text.status();
+  }
+  return write_file(options.output, *text);
+}
+
+std::string formats_line() {
+  std::vector<std::string> names;
+  for (const TraceFormat& format : trace_formats()) {
+    names.push_back(std::string(format.description));
+  }
+  return join(names, "; ");
+}
+
+}  // namespace
+
+void register_analyze(Registrar& registrar) {
+  CLI::App* command =
+      registrar.app().add_subcommand("analyze", "Where the time and memory of a recorded run went");
+  auto options = std::make_shared<AnalyzeOptions>();
+  command
+      ->add_option("TRACE", options->traces,
+                   "Traces, plain or gzip, of one run or several; the format is told from the "
+                   "content: " +
+                       formats_line())
+      ->required()
+      ->option_text("FILE...");
+  command->add_flag("--json", options->json, "Everything as JSON");
+  command->add_option("--top", options->top, "Rows of each table")
+      ->option_text("N")
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
+      ->option_text("FILE");
+  registrar.on_run(command,
+                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+}
+
+}  // namespace dfsim::cli
