@@ -5,6 +5,8 @@
 // device, thread = stream; cuda_sync: waits, with args wait_on_stream and
 // wait_on_cuda_event_record_corr_id; instants "[memory]": allocator events. Kernels with ts 0 were
 // lost by the device's profiler.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "datasets/numbers.h"
@@ -51,14 +53,14 @@ SpanKind kind_of(std::string_view category) {
 
 // The text between the quotes after "key", of a field that is read for one name only.
 std::string_view quoted_after(std::string_view json, std::string_view key) {
-  const size_t at = json.find("\"" + std::string(key) + "\"");
+  const size_t at = json.find(fmt::format("\"{}\"", key));
   const size_t open = at == std::string_view::npos ? at : json.find('"', at + key.size() + 2);
   const size_t close = open == std::string_view::npos ? open : json.find('"', open + 1);
   return close == std::string_view::npos ? "" : json.substr(open + 1, close - open - 1);
 }
 
 int64_t number_after(std::string_view json, std::string_view key) {
-  const size_t at = json.find("\"" + std::string(key) + "\"");
+  const size_t at = json.find(fmt::format("\"{}\"", key));
   const size_t colon = at == std::string_view::npos ? at : json.find(':', at);
   if (colon == std::string_view::npos) {
     return -1;

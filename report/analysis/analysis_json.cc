@@ -66,7 +66,7 @@ Json queues_json(const TraceAnalysis& analysis) {
 
 Json memory_json(const TraceAnalysis& analysis) {
   Json list = Json::array();
-  for (const MemoryUse& use : analysis.memory) {
+  for (const AllocatorUse& use : analysis.memory) {
     Json tensors = Json::array();
     for (const LiveTensor& tensor : use.at_peak) {
       tensors.push_back({{"bytes", tensor.bytes},
@@ -90,7 +90,7 @@ Json memory_json(const TraceAnalysis& analysis) {
   return list;
 }
 
-Json path_json(const CriticalPath& path, const Trace& trace) {
+Json path_json(const TracePath& path, const Trace& trace) {
   Json classes = Json::object();
   for (int c = 0; c < kPathClassCount; ++c) {
     classes[std::string(path_class_name(static_cast<PathClass>(c)))] =

@@ -50,7 +50,7 @@ void add_memory(const Trace& trace, TraceAnalysis* analysis) {
     devices[record.device].push_back(&record);
   }
   for (const auto& [device, records] : devices) {
-    MemoryUse use;
+    AllocatorUse use;
     use.device = device;
     use.events = static_cast<int64_t>(records.size());
     Bytes in_use = 0;

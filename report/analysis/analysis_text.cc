@@ -70,7 +70,7 @@ std::string queues_text(const TraceAnalysis& analysis) {
                    time(use.idle_us[2]),
                    fmt::format("{:.1f} (max {})", use.mean_length, use.max_length)});
   }
-  return "\n" + table.render(kWidth, 2);
+  return fmt::format("\n{}", table.render(kWidth, 2));
 }
 
 std::string launches_text(const TraceAnalysis& analysis) {
@@ -78,7 +78,7 @@ std::string launches_text(const TraceAnalysis& analysis) {
   if (stats.call.count == 0) {
     return "";
   }
-  return "\n" +
+  return std::string("\n") +
          field("launches", fmt::format("{}; the call takes {} (median), the work begins {} later",
                                        stats.call.count, time(stats.call.median_us),
                                        time(stats.delay.median_us))) +
@@ -102,7 +102,7 @@ std::string ops_text(std::string_view title, const std::vector<OpRow>& rows, siz
     table.add_row({printable(name), std::to_string(row.calls), time(row.time.total_us),
                    percent(row.share), time(row.time.median_us), time(row.time.max_us)});
   }
-  return "\n" + table.render(kWidth, 2);
+  return fmt::format("\n{}", table.render(kWidth, 2));
 }
 
 std::string kernels_text(const TraceAnalysis& analysis, size_t top) {
@@ -121,7 +121,7 @@ std::string kernels_text(const TraceAnalysis& analysis, size_t top) {
                    percent(row.share), time(row.time.median_us),
                    percent(share(row.time.deviation_us, row.time.mean_us()))});
   }
-  return "\n" + table.render(kWidth, 2);
+  return fmt::format("\n{}", table.render(kWidth, 2));
 }
 
 std::string copies_text(const TraceAnalysis& analysis) {
@@ -140,16 +140,17 @@ std::string copies_text(const TraceAnalysis& analysis) {
                    row.bytes > 0 ? format_bytes(row.bytes) : "?", time(row.time.total_us),
                    row.bytes_per_s > 0 ? format_count(row.bytes_per_s, "B/s") : "?"});
   }
-  return "\n" + table.render(kWidth, 2);
+  return fmt::format("\n{}", table.render(kWidth, 2));
 }
 
 std::string memory_text(const TraceAnalysis& analysis) {
   std::string text;
-  for (const MemoryUse& use : analysis.memory) {
+  for (const AllocatorUse& use : analysis.memory) {
     const std::string where = use.device < 0 ? "host" : fmt::format("device {}", use.device);
-    text += "\n" + field("memory",
-                         fmt::format("{}: peak {} at {} ({} events)", where,
-                                     format_bytes(use.peak_bytes), time(use.peak_us), use.events));
+    text += '\n';
+    text +=
+        field("memory", fmt::format("{}: peak {} at {} ({} events)", where,
+                                    format_bytes(use.peak_bytes), time(use.peak_us), use.events));
     if (use.reserved_bytes > 0) {
       text += field("", fmt::format("{} reserved then ({} unused), at most {}",
                                     format_bytes(use.reserved_bytes), percent(use.fragmentation),
@@ -180,11 +181,11 @@ std::string waits_text(const TraceAnalysis& analysis, size_t top) {
     table.add_row({printable(row.name), row.kind, std::to_string(row.time.count),
                    time(row.time.total_us), time(row.time.max_us)});
   }
-  return "\n" + table.render(kWidth, 2);
+  return fmt::format("\n{}", table.render(kWidth, 2));
 }
 
 std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t top) {
-  const CriticalPath& path = analysis.critical_path;
+  const TracePath& path = analysis.critical_path;
   if (path.spans.empty()) {
     return "";
   }
@@ -196,9 +197,9 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
                                   percent(share(us, path.length_us))));
     }
   }
-  std::string text =
-      "\n" + field("critical path",
-                   fmt::format("{} over {} spans", time(path.length_us), path.spans.size()));
+  std::string text = std::string("\n") +
+                     field("critical path", fmt::format("{} over {} spans", time(path.length_us),
+                                                        path.spans.size()));
   if (!parts.empty()) {
     text += field("", join(parts, ", "));
   }
@@ -238,7 +239,8 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
   for (const TraceWarning& warning : analysis.warnings) {
     text += field("warning", fmt::format("{} {}", warning.count, printable(warning.text, 100)));
   }
-  text += "\n" + breakdown_text(analysis);
+  text += '\n';
+  text += breakdown_text(analysis);
   text += queues_text(analysis);
   text += launches_text(analysis);
   text += ops_text("Operator", analysis.ops, top);

@@ -47,7 +47,7 @@ class PathFinder {
  public:
   explicit PathFinder(const Trace& trace) : trace_(trace) {}
 
-  CriticalPath find() {
+  TracePath find() {
     chain_threads();
     count_queues();
     chain_queues();
@@ -308,7 +308,7 @@ class PathFinder {
 
   // Kahn's order first in, first out, and the first of equally long ways: the result is the same
   // in every run.
-  CriticalPath longest_path() const {
+  TracePath longest_path() const {
     const size_t nodes = 2 * trace_.spans.size();
     std::vector<uint32_t> first(nodes + 1, 0);
     std::vector<uint32_t> indegree(nodes, 0);
@@ -354,11 +354,11 @@ class PathFinder {
         }
       }
     }
-    return last == UINT32_MAX ? CriticalPath() : path_to(last, length[last], via);
+    return last == UINT32_MAX ? TracePath() : path_to(last, length[last], via);
   }
 
-  CriticalPath path_to(uint32_t last, double length_us, const std::vector<uint32_t>& via) const {
-    CriticalPath path;
+  TracePath path_to(uint32_t last, double length_us, const std::vector<uint32_t>& via) const {
+    TracePath path;
     path.length_us = length_us;
     std::vector<uint32_t> steps;
     std::vector<uint32_t> nodes = {last};
@@ -405,6 +405,6 @@ std::string_view path_class_name(PathClass path_class) {
   return kNames[static_cast<size_t>(path_class)];
 }
 
-CriticalPath find_critical_path(const Trace& trace) { return PathFinder(trace).find(); }
+TracePath find_trace_path(const Trace& trace) { return PathFinder(trace).find(); }
 
 }  // namespace dfsim

@@ -30,7 +30,7 @@ enum class PathClass : uint8_t {
 inline constexpr int kPathClassCount = static_cast<int>(PathClass::kKernelGap) + 1;
 std::string_view path_class_name(PathClass path_class);
 
-struct CriticalPath {
+struct TracePath {
   double length_us = 0;
   std::array<double, kPathClassCount> class_us{};
   std::vector<SpanId> spans;      // in the order of the path, each once
@@ -39,6 +39,6 @@ struct CriticalPath {
 };
 
 // Empty (length 0, no spans) for a trace without operators and device work. O(n log n).
-CriticalPath find_critical_path(const Trace& trace);
+TracePath find_trace_path(const Trace& trace);
 
 }  // namespace dfsim

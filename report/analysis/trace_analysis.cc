@@ -231,7 +231,7 @@ TraceAnalysis analyze_trace(const Trace& trace) {
   add_waits(trace, &analysis);
   add_memory(trace, &analysis);
   add_steps(trace, &analysis);
-  analysis.critical_path = find_critical_path(trace);
+  analysis.critical_path = find_trace_path(trace);
   return analysis;
 }
 

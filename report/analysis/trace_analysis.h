@@ -104,7 +104,7 @@ struct LiveTensor {
   double since_us = 0;       // from the trace's start
 };
 
-struct MemoryUse {
+struct AllocatorUse {
   int64_t device = -1;
   int64_t events = 0;
   Bytes peak_bytes = 0;
@@ -140,10 +140,10 @@ struct TraceAnalysis {
   std::vector<OpRow> nodes;  // by name and detail, most time first
   std::vector<KernelRow> kernels;
   std::vector<CopyRow> copies;
-  std::vector<MemoryUse> memory;
+  std::vector<AllocatorUse> memory;
   std::vector<WaitRow> waits;
   Spread steps;  // training steps or inferences
-  CriticalPath critical_path;
+  TracePath critical_path;
   std::vector<TraceWarning> warnings;
 };
 

@@ -1,0 +1,170 @@
+// Results that others published for their traces, with DFSIM_SHARED: TraceLens's tables (equal to
+// every printed digit) and HolisticTraceAnalysis's critical path.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "base/text_file.h"
+#include "datasets/traces/trace_reader.h"
+#include "report/analysis/trace_analysis.h"
+
+namespace dfsim {
+namespace {
+
+std::string shared_traces() {
+  const char* shared = std::getenv("DFSIM_SHARED");
+  return shared == nullptr ? "" : std::string(shared) + "/traces/";
+}
+
+std::vector<std::vector<std::string>> read_csv(const std::string& path) {
+  auto reader = LineReader::open(path);
+  REQUIRE(reader.ok());
+  std::vector<std::vector<std::string>> rows;
+  std::string_view line;
+  while (reader->next(&line).value()) {
+    rows.push_back(split(line, ','));
+  }
+  return rows;
+}
+
+TEST_CASE("TraceLens's device timelines, to every printed digit") {
+  const std::string root = shared_traces();
+  if (root.empty()) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  int compared = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(root + "tracelens_oracles")) {
+    const std::string name = folder.path().filename().string();
+    if (name.ends_with("_recompute")) {
+      continue;  // told apart by Python frames, which is TraceLens's own matter
+    }
+    INFO(name);
+    const auto trace = read_trace(root + "pytorch_kineto_tracelens/" + name + ".json.gz");
+    REQUIRE(trace.ok());
+    const TraceAnalysis analysis = analyze_trace(*trace);
+    const Breakdown& b = analysis.breakdown;
+    const std::map<std::string, double> ours = {{"computation_time", b.computation_us},
+                                                {"exposed_comm_time", b.exposed_communication_us},
+                                                {"exposed_memcpy_time", b.exposed_copy_us},
+                                                {"busy_time", b.busy_us()},
+                                                {"idle_time", b.idle_us},
+                                                {"total_time", b.total_us},
+                                                {"total_comm_time", b.communication_us},
+                                                {"total_memcpy_time", b.copy_us}};
+    for (const auto& row : read_csv(folder.path().string() + "/gpu_timeline.csv")) {
+      const auto it = ours.find(row[0]);
+      if (it != ours.end()) {
+        INFO(row[0]);
+        CHECK(it->second / 1000 == std::strtod(row[1].c_str(), nullptr));
+        CHECK(it->second / b.total_us * 100 ==
+              Approx(std::strtod(row[2].c_str(), nullptr)).epsilon(1e-14));
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared == 5 * 8);
+}
+
+TEST_CASE("TraceLens's operator tables, to every printed digit") {
+  const std::string root = shared_traces();
+  if (root.empty()) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  int compared = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(root + "tracelens_oracles")) {
+    const std::string name = folder.path().filename().string();
+    if (name.ends_with("_recompute")) {
+      continue;
+    }
+    INFO(name);
+    const auto trace = read_trace(root + "pytorch_kineto_tracelens/" + name + ".json.gz");
+    REQUIRE(trace.ok());
+    const TraceAnalysis analysis = analyze_trace(*trace);
+    std::map<std::string, const OpRow*> ours;
+    for (const OpRow& row : analysis.ops) {
+      ours[row.name] = &row;
+    }
+    for (const auto& row : read_csv(folder.path().string() + "/ops_summary.csv")) {
+      if (row[0] == "name") {
+        continue;
+      }
+      INFO(row[0]);
+      REQUIRE(ours.contains(row[0]));
+      CHECK(ours[row[0]]->time.total_us == std::strtod(row[1].c_str(), nullptr));
+      CHECK(ours[row[0]]->calls == std::atoll(row[5].c_str()));
+      ++compared;
+    }
+  }
+  CHECK(compared > 40);
+}
+
+// The published overlay was made by an older HolisticTraceAnalysis than the one that can be
+// installed, which itself leaves it at 34 of its 624 spans and adds 10; ours leaves it at 2 and
+// adds 3, all in one call where host and device are equally far to within 49 us of 41 s.
+TEST_CASE("HolisticTraceAnalysis's critical path") {
+  const std::string root = shared_traces();
+  if (root.empty()) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  const auto text = read_text_file(
+      root +
+          "hta_derived/critical_path__end_to_end__simple_add__output__overlaid_critical_path_"
+          "trace.json.gz",
+      int64_t{1} << 30);
+  REQUIRE(text.ok());
+  using Key = std::tuple<double, double, std::string>;
+  std::set<Key> published;
+  for (const auto& event : nlohmann::json::parse(*text)["traceEvents"]) {
+    if (event["ph"] == "X" && event.contains("args") && event["args"].value("critical", 0) == 1) {
+      published.emplace(event["ts"], event["dur"], event["name"]);
+    }
+  }
+  const auto trace = read_trace(
+      root + "pytorch_kineto/critical_path__end_to_end__simple_add__input__trace.json.gz");
+  REQUIRE(trace.ok());
+  const TracePath path = find_trace_path(*trace);
+  size_t both = 0;
+  for (const SpanId id : path.spans) {
+    const Span& span = trace->span(id);
+    both += published.count({span.start_us, span.duration_us(), trace->text(span.name)});
+  }
+  CHECK(published.size() == 624);
+  CHECK(both >= 622);
+  CHECK(path.spans.size() - both <= 3);
+}
+
+TEST_CASE("every sample is read or refused with one line") {
+  const std::string root = shared_traces();
+  if (root.empty()) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  int read = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    if (!file.is_regular_file()) {
+      continue;
+    }
+    INFO(file.path());
+    const auto trace = read_trace(file.path().string());
+    if (!trace.ok()) {
+      CHECK(trace.status().message().find('\n') == std::string::npos);
+      continue;
+    }
+    ++read;
+    const Breakdown b = analyze_trace(*trace).breakdown;
+    CHECK(b.idle_us >= -1e-3);
+    CHECK(b.computation_us + b.exposed_communication_us + b.exposed_copy_us + b.idle_us ==
+          Approx(b.total_us));
+  }
+  CHECK(read > 80);
+}
+
+}  // namespace
+}  // namespace dfsim

@@ -1,0 +1,220 @@
+// Readers of traces: formats told from content, and files that are broken as people's files are.
+#include <catch2/catch.hpp>
+
+#include "datasets/traces/trace_reader.h"
+
+namespace dfsim {
+namespace {
+
+StatusOr<Trace> read_text(std::string text) {
+  return read_chrome_trace("test.json", JsonStream::from_text("test.json", std::move(text)));
+}
+
+Trace read(const std::string& text) {
+  auto trace = read_text(text);
+  if (!trace.ok()) {
+    FAIL(trace.status().message());
+  }
+  return std::move(trace).value();
+}
+
+std::string error_of(const std::string& text) {
+  const auto trace = read_text(text);
+  REQUIRE_FALSE(trace.ok());
+  CHECK(trace.status().message().find('\n') == std::string::npos);
+  return trace.status().message();
+}
+
+int64_t warnings(const Trace& trace, std::string_view part) {
+  int64_t count = 0;
+  for (const TraceWarning& warning : trace.warnings) {
+    count += warning.text.find(part) != std::string::npos ? warning.count : 0;
+  }
+  return count;
+}
+
+// "name start end" of each span, in order.
+std::string spans_of(const Trace& trace) {
+  std::string text;
+  for (const Span& span : trace.spans) {
+    text += (text.empty() ? "" : ", ") + trace.text(span.name) + " " +
+            std::to_string(static_cast<int>(span.start_us)) + "-" +
+            std::to_string(static_cast<int>(span.end_us));
+  }
+  return text;
+}
+
+TEST_CASE("complete events and pairs, in an array or an object") {
+  const std::string events =
+      R"([{"ph":"X","name":"a","pid":1,"tid":2,"ts":10,"dur":5},
+          {"ph":"B","name":"b","pid":1,"tid":2,"ts":20},{"ph":"E","pid":1,"tid":2,"ts":30}])";
+  CHECK(spans_of(read(events)) == "a 10-15, b 20-30");
+  const Trace trace = read("{\"displayTimeUnit\":\"ms\",\"traceEvents\":" + events + ",\"x\":{}}");
+  CHECK(spans_of(trace) == "a 10-15, b 20-30");
+  CHECK(trace.format == "chrome");
+  CHECK(trace.warnings.empty());
+  CHECK(trace.events == 3);
+}
+
+TEST_CASE("times between quotes, escapes, names of threads") {
+  const Trace trace = read(
+      R"([{"ph":"X","name":"a \"b\" \u00e9","pid":"p","tid":"7","ts":"1.5","dur":2},
+          {"ph":"M","name":"thread_name","pid":"p","tid":7,"args":{"name":"worker"}},
+          {"ph":"M","name":"process_name","pid":"p","args":{"name":"program"}}])");
+  REQUIRE(trace.spans.size() == 1);
+  CHECK(trace.text(trace.spans[0].name) == "a \"b\" \xC3\xA9");
+  CHECK(trace.spans[0].start_us == 1.5);
+  CHECK(trace.track(trace.spans[0].track).name == "worker");
+  CHECK(trace.track(trace.spans[0].track).process == "program");
+}
+
+TEST_CASE("commas too many and files that stop are repaired and counted") {
+  const std::string one = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1})";
+  CHECK(warnings(read("[" + one + ",]"), "commas") == 1);
+  CHECK(warnings(read("[" + one + ",," + one + "]"), "commas") == 1);
+  CHECK(warnings(read("[" + one + ", 7, " + one + "]"), "no events") == 1);
+  for (const std::string& cut : {"[" + one, "[" + one + ",", "[" + one + "," + one.substr(0, 20),
+                                 "{\"traceEvents\":[" + one + "," + one.substr(0, 5)}) {
+    const Trace trace = read(cut);
+    CHECK(trace.spans.size() == 1);
+    CHECK(warnings(trace, "cut off") == 1);
+  }
+}
+
+TEST_CASE("every cut of a file gives a trace or one line") {
+  const std::string whole =
+      R"({"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a\"","pid":1,"tid":1,)"
+      R"("ts":1.25,"dur":2,"args":{"External id":3,"Input Dims":[[1,2],[]]}}, {"ph":"X","cat":)"
+      R"("kernel","name":"k","pid":0,"tid":7,"ts":2,"dur":1,"args":{"External id":3}}],"z":"y"})";
+  for (size_t length = 0; length < whole.size(); ++length) {
+    const auto trace = read_text(whole.substr(0, length));
+    if (!trace.ok()) {
+      CHECK(trace.status().message().find('\n') == std::string::npos);
+    }
+  }
+  CHECK(read(whole).spans.size() == 2);
+}
+
+TEST_CASE("spans that cannot be are left out and counted") {
+  const Trace trace = read(
+      R"([{"ph":"X","name":"good","pid":1,"tid":1,"ts":5,"dur":1},
+          {"ph":"X","name":"negative","pid":1,"tid":1,"ts":5,"dur":-1},
+          {"ph":"X","name":"endless","pid":1,"tid":1,"ts":5},
+          {"ph":"X","name":"timeless","pid":1,"tid":1,"dur":1},
+          {"name":"no phase"}, {"ph":"X", broken}])");
+  CHECK(spans_of(trace) == "good 5-6");
+  CHECK(warnings(trace, "negative") == 1);
+  CHECK(warnings(trace, "without a duration") == 1);
+  CHECK(warnings(trace, "without a start") == 1);
+  CHECK(warnings(trace, "without a phase") == 1);
+  CHECK(warnings(trace, "not JSON") == 1);
+}
+
+TEST_CASE("pairs that do not fit are matched by name") {
+  const auto event = [](std::string_view phase, std::string_view name, int ts) {
+    return "{\"ph\":\"" + std::string(phase) + "\",\"name\":\"" + std::string(name) +
+           "\",\"pid\":1,\"tid\":1,\"ts\":" + std::to_string(ts) + "}";
+  };
+  // The inner one is never ended: it ends with the outer one.
+  const Trace open = read("[" + event("B", "outer", 0) + "," + event("B", "inner", 2) + "," +
+                          event("E", "outer", 9) + "]");
+  CHECK(spans_of(open) == "outer 0-9, inner 2-9");
+  CHECK(warnings(open, "not ended before") == 1);
+  const Trace stray = read("[" + event("E", "x", 0) + "," + event("B", "a", 1) + "," +
+                           event("E", "a", 3) + "," + event("B", "b", 4) + "]");
+  CHECK(spans_of(stray) == "a 1-3, b 4-4");
+  CHECK(warnings(stray, "never began") == 1);
+  CHECK(warnings(stray, "never end,") == 1);
+  // Out of order in the file.
+  CHECK(spans_of(read("[" + event("E", "a", 3) + "," + event("B", "a", 1) + "]")) == "a 1-3");
+}
+
+TEST_CASE("what is no trace is refused with one line") {
+  CHECK(error_of("").find("is empty") != std::string::npos);
+  CHECK(error_of("hello").find("begins with 'h'") != std::string::npos);
+  CHECK(error_of("{}").find("without trace events") != std::string::npos);
+  CHECK(error_of("[1,2]").find("without trace events") != std::string::npos);
+  CHECK(error_of("[{\"ph\":\"X\",\"ts\":1,\"dur\":-2}]").find("no span") != std::string::npos);
+  CHECK_FALSE(read_trace("/nowhere/trace.json").ok());
+  CHECK_FALSE(read_trace("/").ok());
+}
+
+constexpr std::string_view kKineto = R"({"schemaVersion":1,
+  "deviceProperties":[{"id":0,"name":"GPU X"}],"distributedInfo":{"rank":3,"world_size":8},
+  "traceEvents":[
+  {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":20,
+   "args":{"External id":5,"Input Dims":[[2,3],[3,4]],"Input type":["float","float"]}},
+  {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":5,"dur":4,
+   "args":{"External id":5,"correlation":77}},
+  {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":12,"dur":6,
+   "args":{"External id":5,"correlation":77,"device":0,"stream":7}},
+  {"ph":"X","cat":"kernel","name":"lost","pid":0,"tid":7,"ts":0,"dur":6,"args":{}},
+  {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":9,"ts":3,
+   "args":{"Device Type":1,"Device Id":0,"Addr":140,"Bytes":512,"Total Allocated":512,
+           "Total Reserved":2048}}]})";
+
+TEST_CASE("Kineto: levels are linked, lost kernels counted, the allocator's events kept") {
+  const Trace trace = read(std::string(kKineto));
+  CHECK(trace.format == "kineto");
+  CHECK(trace.device_name == "GPU X");
+  CHECK(trace.rank == 3);
+  CHECK(trace.world_size == 8);
+  REQUIRE(trace.spans.size() == 3);
+  const Span& op = trace.spans[0];
+  const Span& call = trace.spans[1];
+  const Span& kernel = trace.spans[2];
+  CHECK(op.kind == SpanKind::kOp);
+  CHECK(trace.text(op.detail) == "[[2,3],[3,4]] [\"float\",\"float\"]");
+  CHECK(call.kind == SpanKind::kRuntime);
+  CHECK(call.parent == SpanId(0));
+  CHECK(call.op == SpanId(0));
+  CHECK(kernel.kind == SpanKind::kKernel);
+  CHECK(kernel.launch == SpanId(1));
+  CHECK(kernel.op == SpanId(0));
+  CHECK(trace.track(kernel.track).kind == TrackKind::kDevice);
+  CHECK(warnings(trace, "ts 0") == 1);
+  REQUIRE(trace.memory.size() == 1);
+  CHECK(trace.memory[0].device == 0);
+  CHECK(trace.memory[0].address == 140);
+  CHECK(trace.memory[0].reserved == 2048);
+}
+
+TEST_CASE("ONNX Runtime: nodes are operators, fences are not") {
+  const Trace trace = read(
+      R"([{"cat":"Session","pid":1,"tid":1,"dur":9,"ts":0,"ph":"X","name":"model_run","args":{}},
+          {"cat":"Node","pid":1,"tid":1,"dur":1,"ts":1,"ph":"X","name":"c1_fence_before",
+           "args":{"op_name":"Conv"}},
+          {"cat":"Node","pid":1,"tid":1,"dur":4,"ts":2,"ph":"X","name":"c1_kernel_time",
+           "args":{"op_name":"Conv","provider":"CPUExecutionProvider"}}])");
+  CHECK(trace.format == "onnxruntime");
+  REQUIRE(trace.spans.size() == 3);
+  CHECK(trace.spans[0].kind == SpanKind::kAnnotation);
+  CHECK(trace.spans[1].kind == SpanKind::kOther);
+  CHECK(trace.spans[2].kind == SpanKind::kOp);
+  CHECK(trace.text(trace.spans[2].name) == "Conv");
+  CHECK(trace.text(trace.spans[2].detail) == "c1");
+}
+
+TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summaries are left out") {
+  const auto op = [](int pid, std::string_view type, int ts) {
+    return "{\"ph\":\"X\",\"cat\":\"Op\",\"pid\":" + std::to_string(pid) +
+           ",\"tid\":0,\"name\":\"" + std::string(type) + "\",\"ts\":" + std::to_string(ts) +
+           ",\"dur\":2,\"args\":{\"name\":\"n\",\"op\":\"" + std::string(type) + "\"}}";
+  };
+  const auto process = [](int pid, std::string_view name) {
+    return "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + std::to_string(pid) +
+           ",\"args\":{\"name\":\"" + std::string(name) + "\"}}";
+  };
+  const Trace trace =
+      read("{\"traceEvents\":[" + process(1, "/job:localhost/gpu:0 Compute") + "," +
+           process(2, "/gpu:0/stream:all Compute") + "," + process(3, "/gpu:0/stream:7 Compute") +
+           "," + op(1, "MatMul", 0) + "," + op(2, "MatMul", 5) + "," + op(3, "MatMul", 5) + "]}");
+  CHECK(trace.format == "tensorflow");
+  REQUIRE(trace.spans.size() == 2);
+  CHECK(trace.spans[0].kind == SpanKind::kOp);
+  CHECK(trace.spans[1].kind == SpanKind::kKernel);
+  CHECK(trace.spans[1].op == SpanId(0));
+}
+
+}  // namespace
+}  // namespace dfsim
