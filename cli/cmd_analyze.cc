@@ -30,7 +30,8 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
   }
   std::string text;
   for (size_t i = 0; i < analyses.size(); ++i) {
-    text += (i > 0 ? "\n" : "") + analysis_text(analyses[i], traces[i], options.top);
+    text += i > 0 ? "\n" : "";
+    text += analysis_text(analyses[i], traces[i], options.top);
   }
   const std::string ranks = ranks_text(compare_ranks(analyses));
   return ranks.empty() ? text : text + "\n" + ranks;

@@ -78,7 +78,8 @@ std::string launches_text(const TraceAnalysis& analysis) {
   if (stats.call.count == 0) {
     return "";
   }
-  return std::string("\n") +
+  std::string text(1, '\n');
+  return text +
          field("launches", fmt::format("{}; the call takes {} (median), the work begins {} later",
                                        stats.call.count, time(stats.call.median_us),
                                        time(stats.delay.median_us))) +

@@ -1,0 +1,251 @@
+#include "report/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+
+namespace dfsim {
+namespace {
+
+constexpr double kNear = 0.8;          // of a roof: at it
+constexpr double kAboveSlack = 1.001;  // rounding to whole nanoseconds is not above the roof
+
+double seconds(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerSecond; }
+
+RoofPoint point_of(const RooflineInput& input, TaskId task) {
+  const uint32_t row = input.workload.graph.cost_row(task);
+  const OpDescriptor& op = input.workload.rows[row];
+  const OpCost& cost = input.costs.at(row, input.device);
+  const DeviceSpec& device = input.platform.device(input.device);
+  RoofPoint point;
+  point.name = input.executed.op(input.workload.graph.op(task)).name;
+  point.op_type = op.op_type;
+  point.op_class = op.op_class;
+  point.dtype = op.work.dtype;
+  point.matrix = op.work.matrix;
+  point.flops = static_cast<double>(op.work.flops);
+  point.bytes = static_cast<double>(op.work.bytes());
+  point.time_s = seconds(cost.time_ns);
+  point.low_s = seconds(cost.low_ns);
+  point.high_s = seconds(cost.high_ns);
+  point.bound = cost.bound;
+  point.source = cost.source;
+  const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
+  const double compute_s = peak > 0 ? point.flops / peak : 0;
+  const double memory_s =
+      device.memory_bytes_per_s > 0 ? point.bytes / device.memory_bytes_per_s : 0;
+  point.bound_s = std::max(compute_s, memory_s);
+  point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
+  return point;
+}
+
+// The sum of many points: as if one operator did all their work.
+RoofPoint sum_of(std::string name, const std::vector<const RoofPoint*>& points, double total_s) {
+  RoofPoint sum;
+  sum.name = std::move(name);
+  sum.ops = 0;
+  std::map<Bound, double> bounds;
+  std::map<CostSource, double> sources;
+  std::map<std::pair<DType, bool>, double> dtypes;
+  for (const RoofPoint* point : points) {
+    ++sum.ops;
+    sum.flops += point->flops;
+    sum.bytes += point->bytes;
+    sum.time_s += point->time_s;
+    sum.bound_s += point->bound_s;
+    bounds[point->bound] += point->time_s;
+    sources[point->source] += point->time_s;
+    dtypes[{point->dtype, point->matrix}] += point->flops;
+  }
+  const auto most = [](const auto& shares) {
+    return std::max_element(shares.begin(), shares.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  };
+  if (!points.empty()) {
+    sum.op_class = points.front()->op_class;
+    sum.bound = most(bounds);
+    sum.source = most(sources);
+    std::tie(sum.dtype, sum.matrix) = most(dtypes);
+  }
+  sum.roof_flops_per_s = sum.bound_s > 0 ? sum.flops / sum.bound_s : 0;
+  sum.share = total_s > 0 ? sum.time_s / total_s : 0;
+  return sum;
+}
+
+void sort_by_time(std::vector<RoofPoint>* points) {
+  std::stable_sort(points->begin(), points->end(),
+                   [](const RoofPoint& a, const RoofPoint& b) { return a.time_s > b.time_s; });
+}
+
+void add_roofs(const RooflineInput& input, Roofline* roofline) {
+  const DeviceSpec& device = input.platform.device(input.device);
+  std::map<std::pair<DType, bool>, double> roofs;
+  for (const RoofPoint& op : roofline->ops) {
+    if (op.flops > 0) {
+      roofs[{op.dtype, op.matrix}] = device.peak_flops_per_s(op.dtype, op.matrix);
+    }
+  }
+  for (const auto& [kind, peak] : roofs) {
+    if (peak > 0) {
+      roofline->roofs.push_back({kind.first, kind.second, peak});
+    }
+  }
+  std::stable_sort(
+      roofline->roofs.begin(), roofline->roofs.end(),
+      [](const ComputeRoof& a, const ComputeRoof& b) { return a.flops_per_s > b.flops_per_s; });
+}
+
+void add_classes(Roofline* roofline, double total_s) {
+  std::map<OpClass, std::vector<const RoofPoint*>> classes;
+  std::vector<const RoofPoint*> all;
+  for (const RoofPoint& op : roofline->ops) {
+    classes[op.op_class].push_back(&op);
+    all.push_back(&op);
+  }
+  for (const auto& [op_class, points] : classes) {
+    roofline->classes.push_back(sum_of(std::string(op_class_name(op_class)), points, total_s));
+  }
+  sort_by_time(&roofline->classes);
+  roofline->network = sum_of("network", all, total_s);
+}
+
+const ComputeRoof* roof_for(const Roofline& roofline, const RoofPoint& point) {
+  for (const ComputeRoof& roof : roofline.roofs) {
+    if (roof.dtype == point.dtype && roof.matrix == point.matrix) {
+      return &roof;
+    }
+  }
+  return nullptr;
+}
+
+StepReading read_step(const TrajectoryStep& step) {
+  constexpr double kStill = 0.1;  // of log2: 7 %
+  if (step.of_compute > kNear) {
+    return StepReading::kCompute;
+  }
+  if (step.of_memory > kNear && step.dy < step.dx + kStill) {
+    return StepReading::kBandwidth;
+  }
+  if (step.dx < -kStill) {
+    return StepReading::kExtraTraffic;
+  }
+  if (step.dy <= kStill) {
+    return step.of_memory > 0.5 || step.of_compute > 0.5 ? StepReading::kNoGain
+                                                         : StepReading::kOverhead;
+  }
+  return step.dx > kStill ? StepReading::kBetterReuse : StepReading::kIdeal;
+}
+
+}  // namespace
+
+StatusOr<Roofline> make_roofline(const RooflineInput& input) {
+  Roofline roofline;
+  const DeviceSpec& device = input.platform.device(input.device);
+  roofline.model = input.model_name;
+  roofline.hardware = input.platform.name;
+  roofline.device = device.name;
+  roofline.device_model = device.model;
+  roofline.cost_model = input.cost_model;
+  roofline.batch = input.batch;
+  roofline.bytes_per_s = device.memory_bytes_per_s;
+  double total_s = 0;
+  for (size_t t = 0; t < input.workload.graph.task_count(); ++t) {
+    const TaskId task(t);
+    if (!input.costs.feasible(input.workload.graph.cost_row(task), input.device)) {
+      return invalid_input(fmt::format(
+          "{}: '{}' cannot run on {}; name another device", input.model_name,
+          printable(input.executed.op(input.workload.graph.op(task)).name), device.name));
+    }
+    roofline.ops.push_back(point_of(input, task));
+    total_s += roofline.ops.back().time_s;
+  }
+  for (RoofPoint& op : roofline.ops) {
+    op.share = total_s > 0 ? op.time_s / total_s : 0;
+    if (op.efficiency() > kAboveSlack) {
+      ++roofline.above.ops;
+      roofline.above.share += op.share;
+      roofline.above.in_cache += op.bytes <= static_cast<double>(device.l2_bytes) ? 1 : 0;
+    }
+  }
+  add_roofs(input, &roofline);
+  add_classes(&roofline, total_s);
+  sort_by_time(&roofline.ops);
+  return roofline;
+}
+
+std::string_view step_reading_name(StepReading reading) {
+  constexpr std::array<std::string_view, 7> kNames = {
+      "ideal",        "better-reuse",  "overhead", "bandwidth-roof",
+      "compute-roof", "extra-traffic", "no-gain"};
+  return kNames[static_cast<size_t>(reading)];
+}
+
+std::string_view step_advice(StepReading reading) {
+  constexpr std::array<std::string_view, 7> kAdvice = {
+      "go on: the rate grows with the work",
+      "go on: each byte is used by more samples",
+      "a larger step, fusion or a compiled graph: fixed costs per operator dominate",
+      "fewer bytes: lower precision, fusion; more of the same does not help",
+      "a better kernel, a lower precision or another device",
+      "smaller working sets: the bytes per sample grow",
+      "step back: the rate does not grow, but latency and memory do",
+  };
+  return kAdvice[static_cast<size_t>(reading)];
+}
+
+std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines,
+                                          const std::vector<double>& values, double min_share) {
+  std::vector<std::string> names = {"network"};
+  for (const Roofline& roofline : rooflines) {
+    for (const RoofPoint& point : roofline.classes) {
+      if (point.share >= min_share &&
+          std::find(names.begin(), names.end(), point.name) == names.end()) {
+        names.push_back(point.name);
+      }
+    }
+  }
+  std::vector<Trajectory> lines;
+  for (const std::string& name : names) {
+    Trajectory line;
+    line.name = name;
+    std::vector<size_t> at;
+    for (size_t i = 0; i < rooflines.size(); ++i) {
+      const auto& classes = rooflines[i].classes;
+      const auto it = std::find_if(classes.begin(), classes.end(),
+                                   [&name](const RoofPoint& p) { return p.name == name; });
+      if (name == "network" || it != classes.end()) {
+        line.points.push_back(name == "network" ? rooflines[i].network : *it);
+        at.push_back(i);
+      }
+    }
+    for (size_t i = 1; i < line.points.size(); ++i) {
+      const RoofPoint& a = line.points[i - 1];
+      const RoofPoint& b = line.points[i];
+      if (a.flops <= 0 || b.flops <= 0 || a.time_s <= 0 || b.time_s <= 0) {
+        continue;
+      }
+      TrajectoryStep step;
+      step.from = values[at[i - 1]];
+      step.to = values[at[i]];
+      step.dx = std::log2(b.intensity() / a.intensity());
+      step.dy = std::log2(b.flops_per_s() / a.flops_per_s());
+      step.efficiency = step.dy / std::log2(step.to / step.from);
+      const Roofline& roofline = rooflines[at[i]];
+      const ComputeRoof* roof = roof_for(roofline, b);
+      step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
+      step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
+      step.reading = read_step(step);
+      line.steps.push_back(step);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace dfsim

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/roofline.h"
+
+namespace dfsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kWidth = 80;
+
+std::string percent(double fraction) {
+  const double value = fraction * 100;
+  return value > 0 && value < 0.05 ? "<0.1 %" : fmt::format("{:.1f} %", value);
+}
+
+std::string time(double seconds) { return format_time(ns_from_seconds(seconds)); }
+
+std::string intensity(const RoofPoint& point) {
+  return point.flops > 0 ? fmt::format("{:.3g}", point.intensity()) : "0";
+}
+
+// FLOP/s, or of an operator that only moves data its bytes per second.
+std::string rate(const RoofPoint& point) {
+  return point.flops > 0 ? format_count(point.flops_per_s(), "FLOP/s")
+                         : format_count(point.bytes_per_s(), "B/s");
+}
+
+std::string field(std::string_view label, const std::string& value) {
+  return fmt::format("  {:<10}{}\n", label, value);
+}
+
+std::string roof_name(const ComputeRoof& roof) {
+  return fmt::format("{}{}", dtype_name(roof.dtype), roof.matrix ? " (matrix)" : "");
+}
+
+std::string table_of(std::string_view title, const std::vector<RoofPoint>& points, size_t top,
+                     bool classes) {
+  TextTable table({{std::string(title)},
+                   {classes ? "ops" : "type", classes ? Align::kRight : Align::kLeft},
+                   {"time", Align::kRight},
+                   {"share", Align::kRight},
+                   {"FLOP/B", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"of roof", Align::kRight},
+                   {"bound"}});
+  for (size_t i = 0; i < std::min(top, points.size()); ++i) {
+    const RoofPoint& point = points[i];
+    table.add_row({printable(point.name, 40),
+                   classes ? std::to_string(point.ops) : printable(point.op_type, 16),
+                   time(point.time_s), percent(point.share), intensity(point), rate(point),
+                   percent(point.efficiency()), std::string(bound_name(point.bound))});
+  }
+  return table.render(kWidth, 2);
+}
+
+Json point_json(const RoofPoint& point) {
+  return {{"name", point.name},
+          {"op_type", point.op_type},
+          {"class", op_class_name(point.op_class)},
+          {"dtype", dtype_name(point.dtype)},
+          {"matrix", point.matrix},
+          {"ops", point.ops},
+          {"flops", point.flops},
+          {"bytes", point.bytes},
+          {"time_us", point.time_s * 1e6},
+          {"low_us", point.low_s * 1e6},
+          {"high_us", point.high_s * 1e6},
+          {"least_time_us", point.bound_s * 1e6},
+          {"intensity", point.intensity()},
+          {"flops_per_s", point.flops_per_s()},
+          {"bytes_per_s", point.bytes_per_s()},
+          {"roof_flops_per_s", point.roof_flops_per_s},
+          {"efficiency", point.efficiency()},
+          {"share", point.share},
+          {"bound", bound_name(point.bound)},
+          {"source", cost_source_name(point.source)}};
+}
+
+Json points_json(const std::vector<RoofPoint>& points) {
+  Json list = Json::array();
+  for (const RoofPoint& point : points) {
+    list.push_back(point_json(point));
+  }
+  return list;
+}
+
+Json one_json(const Roofline& roofline) {
+  Json roofs = Json::array();
+  for (const ComputeRoof& roof : roofline.roofs) {
+    roofs.push_back({{"dtype", dtype_name(roof.dtype)},
+                     {"matrix", roof.matrix},
+                     {"flops_per_s", roof.flops_per_s}});
+  }
+  return {{"model", roofline.model},
+          {"hardware", roofline.hardware},
+          {"device", roofline.device},
+          {"device_model", roofline.device_model},
+          {"cost_model", roofline.cost_model},
+          {"batch", roofline.batch},
+          {"peaks_from", "hardware file"},
+          {"roofs", std::move(roofs)},
+          {"memory_bytes_per_s", roofline.bytes_per_s},
+          {"above_roof",
+           {{"ops", roofline.above.ops},
+            {"in_cache", roofline.above.in_cache},
+            {"share", roofline.above.share}}},
+          {"network", point_json(roofline.network)},
+          {"classes", points_json(roofline.classes)},
+          {"ops", points_json(roofline.ops)}};
+}
+
+Json lines_json(const std::vector<Trajectory>& lines) {
+  Json list = Json::array();
+  for (const Trajectory& line : lines) {
+    Json steps = Json::array();
+    for (const TrajectoryStep& step : line.steps) {
+      steps.push_back({{"from", step.from},
+                       {"to", step.to},
+                       {"dx", step.dx},
+                       {"dy", step.dy},
+                       {"efficiency", step.efficiency},
+                       {"of_compute", step.of_compute},
+                       {"of_memory", step.of_memory},
+                       {"reading", step_reading_name(step.reading)},
+                       {"advice", step_advice(step.reading)}});
+    }
+    list.push_back(
+        {{"name", line.name}, {"points", points_json(line.points)}, {"steps", std::move(steps)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string roofline_text(const Roofline& roofline, size_t top) {
+  std::string text = fmt::format("{} on {} ({}), batch {}\n", roofline.model, roofline.device_model,
+                                 roofline.device, roofline.batch);
+  std::vector<std::string> roofs;
+  for (const ComputeRoof& roof : roofline.roofs) {
+    roofs.push_back(
+        fmt::format("{} {}", roof_name(roof), format_count(roof.flops_per_s, "FLOP/s")));
+  }
+  for (size_t i = 0; i < roofs.size(); ++i) {
+    text += field(i == 0 ? "roofs" : "", roofs[i]);
+  }
+  text +=
+      field("memory", fmt::format("{} (peaks of the hardware file {})",
+                                  format_count(roofline.bytes_per_s, "B/s"), roofline.hardware));
+  const RoofPoint& network = roofline.network;
+  text += field("network",
+                fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
+                            rate(network), percent(network.efficiency()), time(network.time_s)));
+  text += field("times", "cost model " + roofline.cost_model);
+  if (roofline.above.ops > 0) {
+    text += field(
+        "above",
+        fmt::format("{} operators ({} of the time) are above the roof; {} of them fit "
+                    "into the cache",
+                    roofline.above.ops, percent(roofline.above.share), roofline.above.in_cache));
+  }
+  text += '\n';
+  text += table_of("Class", roofline.classes, roofline.classes.size(), true);
+  if (top > 0) {
+    text += '\n';
+    text += table_of("Operator", roofline.ops, top, false);
+  }
+  return text;
+}
+
+std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines) {
+  TextTable table({{"Line"},
+                   {std::string(swept), Align::kRight},
+                   {"FLOP/B", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"gain", Align::kRight},
+                   {"reading"}});
+  std::vector<StepReading> seen;
+  for (const Trajectory& line : lines) {
+    for (const TrajectoryStep& step : line.steps) {
+      const auto at = static_cast<size_t>(&step - line.steps.data()) + 1;
+      table.add_row({line.name, fmt::format("{:g} to {:g}", step.from, step.to),
+                     intensity(line.points[at]), rate(line.points[at]),
+                     fmt::format("{:.2f}x", std::exp2(step.dy)),
+                     std::string(step_reading_name(step.reading))});
+      if (std::find(seen.begin(), seen.end(), step.reading) == seen.end()) {
+        seen.push_back(step.reading);
+      }
+    }
+  }
+  std::string text = table.render(kWidth, 2) + "\n";
+  for (const StepReading reading : seen) {
+    text += fmt::format("  {}: {}\n", step_reading_name(reading), step_advice(reading));
+  }
+  return text;
+}
+
+std::string roofline_json(const std::vector<Roofline>& rooflines, std::string_view swept,
+                          const std::vector<Trajectory>& lines) {
+  Json list = Json::array();
+  for (const Roofline& roofline : rooflines) {
+    list.push_back(one_json(roofline));
+  }
+  const Json json = {{"schema_version", kRooflineSchemaVersion},
+                     {"rooflines", std::move(list)},
+                     {"swept", swept.empty() ? Json(nullptr) : Json(swept)},
+                     {"trajectories", lines_json(lines)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dfsim
