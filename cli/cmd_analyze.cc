@@ -4,6 +4,7 @@
 #include "cli/progress.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/analysis_views.h"
+#include "report/html/html_page.h"
 
 namespace dfsim::cli {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 struct AnalyzeOptions {
   std::vector<std::string> traces;
   bool json = false;
+  bool timeline = false;
   size_t top = 10;
+  std::string html;
   std::string output = "-";
 };
 
@@ -25,8 +28,13 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
     analyses.push_back(analyze_trace(trace));
     traces.push_back(std::move(trace));
   }
+  if (!options.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(options.html, analyses_json(analyses, traces, true)));
+    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+  }
   if (options.json) {
-    return analyses_json(analyses, traces);
+    return analyses_json(analyses, traces, options.timeline);
   }
   std::string text;
   for (size_t i = 0; i < analyses.size(); ++i) {
@@ -70,7 +78,13 @@ void register_analyze(Registrar& registrar) {
                        formats_line())
       ->required()
       ->option_text("FILE...");
-  command->add_flag("--json", options->json, "Everything as JSON");
+  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
+  command
+      ->add_flag("--timeline", options->timeline,
+                 "With --json: the spans as well, for dfsim report")
+      ->needs(json);
+  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
+      ->option_text("OUT.html");
   command->add_option("--top", options->top, "Rows of each table")
       ->option_text("N")
       ->capture_default_str();

@@ -13,6 +13,7 @@
 #include "cli/instance_source.h"
 #include "report/comparison.h"
 #include "report/gantt.h"
+#include "report/html/html_page.h"
 #include "schedulers/plugin.h"
 
 namespace dfsim::cli {
@@ -38,6 +39,7 @@ struct Options {
   bool json = false;
   bool csv = false;
   std::string output = "-";
+  std::string html;
   CompareOptions compare;
 };
 
@@ -177,6 +179,11 @@ Status run(Options& options) {
     text += summary_table(summary, comparisons.size());
     drawing = profile_svg(summary, comparisons.size());
   }
+  if (!options.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(options.html, comparison_json(comparisons)));
+    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+  }
   if (options.json) {
     text = comparison_json(comparisons);
   } else if (options.csv) {
@@ -280,6 +287,8 @@ void register_compare(Registrar& registrar) {
                    "Where the result goes; - is stdout. A name that ends in .svg gets a drawing, "
                    "and the text still goes to stdout")
       ->option_text("FILE");
+  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
+      ->option_text("OUT.html");
   command
       ->add_option("--trace", options->compare.trace_folder,
                    "Write each policy's timeline there, for Perfetto or chrome://tracing")

@@ -13,6 +13,7 @@
 #include "opmodel/node_lowering.h"
 #include "report/chrome_trace.h"
 #include "report/copy_log.h"
+#include "report/html/html_page.h"
 #include "report/policy_run.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
@@ -32,6 +33,7 @@ struct PredictOptions {
   bool csv = false;
   size_t top = 10;
   std::string trace;
+  std::string html;
   std::string output = "-";
   size_t requests = 0;
   RequestOptions pipeline;
@@ -133,6 +135,11 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
   }
+  if (!options.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(options.html, prediction_json(prediction)));
+    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+  }
   return render(options, prediction);
 }
 
@@ -228,6 +235,8 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--trace", options->trace, "Write the timeline for Perfetto or chrome://tracing")
       ->option_text("OUT.json");
+  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
+      ->option_text("OUT.html");
   add_modes(command, *options);
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");

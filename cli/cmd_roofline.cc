@@ -8,6 +8,7 @@
 #include "cli/instance_source.h"
 #include "cli/progress.h"
 #include "opmodel/model_loader.h"
+#include "report/html/html_page.h"
 #include "report/roofline.h"
 
 namespace dfsim::cli {
@@ -25,6 +26,7 @@ struct RooflineOptions {
   bool json = false;
   size_t top = 10;
   std::string svg;
+  std::string html;
   std::string output = "-";
 };
 
@@ -116,6 +118,11 @@ StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progres
   if (!options.svg.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(options.svg, roofline_svg(rooflines.back(), lines)));
   }
+  if (!options.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(options.html, roofline_json(rooflines, sweep.name, lines)));
+    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+  }
   if (options.json) {
     return roofline_json(rooflines, sweep.name, lines);
   }
@@ -171,6 +178,8 @@ void register_roofline(Registrar& registrar) {
   command->add_option("--top", options->top, "How many of the slowest operators are listed")
       ->option_text("N")
       ->capture_default_str();
+  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
+      ->option_text("OUT.html");
   command->add_option("--svg", options->svg, "Also draw it there")->option_text("OUT.svg");
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");

@@ -14,6 +14,7 @@ void register_inspect(Registrar& registrar);
 void register_ops(Registrar& registrar);
 void register_predict(Registrar& registrar);
 void register_profiles(Registrar& registrar);
+void register_report(Registrar& registrar);
 void register_roofline(Registrar& registrar);
 void register_train(Registrar& registrar);
 void register_version(Registrar& registrar);

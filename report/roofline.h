@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -126,7 +127,7 @@ std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines
 std::string roofline_text(const Roofline& roofline, size_t top);
 std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines);
 
-inline constexpr int kRooflineSchemaVersion = 1;
+inline constexpr std::string_view kRooflineSchema = "dfsim.roofline/1";
 std::string roofline_json(const std::vector<Roofline>& rooflines, std::string_view swept,
                           const std::vector<Trajectory>& lines);
 

@@ -207,7 +207,7 @@ std::string roofline_json(const std::vector<Roofline>& rooflines, std::string_vi
   for (const Roofline& roofline : rooflines) {
     list.push_back(one_json(roofline));
   }
-  const Json json = {{"schema_version", kRooflineSchemaVersion},
+  const Json json = {{"schema", kRooflineSchema},
                      {"rooflines", std::move(list)},
                      {"swept", swept.empty() ? Json(nullptr) : Json(swept)},
                      {"trajectories", lines_json(lines)}};

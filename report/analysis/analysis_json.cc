@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/check.h"
 #include "report/analysis/analysis_views.h"
@@ -138,7 +141,64 @@ Json tables_json(const TraceAnalysis& analysis) {
           {"waits", std::move(waits)}};
 }
 
-Json analysis_json(const TraceAnalysis& analysis, const Trace& trace) {
+// Columns of equal length, sorted by start; times from the trace's start.
+Json timeline_json(const TraceAnalysis& analysis, const Trace& trace) {
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < trace.spans.size(); ++i) {
+    const SpanKind kind = trace.spans[i].kind;
+    if (is_device_work(kind) || kind == SpanKind::kOp || kind == SpanKind::kRuntime) {
+      shown.push_back(i);
+    }
+  }
+  const size_t left_out = shown.size() - std::min(shown.size(), kMaxTimelineSpans);
+  if (left_out > 0) {
+    std::stable_sort(shown.begin(), shown.end(), [&trace](size_t a, size_t b) {
+      return trace.spans[a].duration_us() > trace.spans[b].duration_us();
+    });
+    shown.resize(kMaxTimelineSpans);
+    std::sort(shown.begin(), shown.end());
+  }
+  const std::set<SpanId> critical(analysis.critical_path.spans.begin(),
+                                  analysis.critical_path.spans.end());
+  std::map<TrackId, size_t> tracks;
+  std::map<NameId, size_t> names;
+  Json json = {{"tracks", Json::array()},   {"kinds", Json::array()},
+               {"names", Json::array()},    {"left_out", left_out},
+               {"track", Json::array()},    {"name", Json::array()},
+               {"kind", Json::array()},     {"critical", Json::array()},
+               {"start_us", Json::array()}, {"duration_us", Json::array()}};
+  // In the order of the page's colours.
+  const std::vector<std::string_view> kinds = {"kernel",        "op",   "runtime",
+                                               "communication", "copy", "memset"};
+  for (const std::string_view kind : kinds) {
+    json["kinds"].push_back(kind);
+  }
+  for (const size_t i : shown) {
+    const Span& span = trace.spans[i];
+    const auto [track, new_track] = tracks.try_emplace(span.track, tracks.size());
+    if (new_track) {
+      const Track& where = trace.track(span.track);
+      json["tracks"].push_back(where.process + " " + where.name);
+    }
+    const auto [name, new_name] = names.try_emplace(span.name, names.size());
+    if (new_name) {
+      json["names"].push_back(trace.text(span.name));
+    }
+    std::string_view kind = span_kind_name(span.kind);
+    if (span.kind == SpanKind::kKernel && is_communication(trace.text(span.name))) {
+      kind = "communication";
+    }
+    json["track"].push_back(track->second);
+    json["name"].push_back(name->second);
+    json["kind"].push_back(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
+    json["critical"].push_back(critical.count(SpanId(i)));
+    json["start_us"].push_back(span.start_us - analysis.start_us);
+    json["duration_us"].push_back(span.duration_us());
+  }
+  return json;
+}
+
+Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timeline) {
   Json warnings = Json::array();
   for (const TraceWarning& warning : analysis.warnings) {
     warnings.push_back(
@@ -165,17 +225,20 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace) {
   json.update(tables_json(analysis));
   json["memory"] = memory_json(analysis);
   json["critical_path"] = path_json(analysis.critical_path, trace);
+  if (timeline) {
+    json["timeline"] = timeline_json(analysis, trace);
+  }
   return json;
 }
 
 }  // namespace
 
 std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
-                          const std::vector<Trace>& traces) {
+                          const std::vector<Trace>& traces, bool timeline) {
   DFSIM_CHECK(analyses.size() == traces.size());
   Json list = Json::array();
   for (size_t i = 0; i < analyses.size(); ++i) {
-    list.push_back(analysis_json(analyses[i], traces[i]));
+    list.push_back(analysis_json(analyses[i], traces[i], timeline));
   }
   Json ranks = Json::array();
   for (const RankRow& row : compare_ranks(analyses)) {
@@ -184,10 +247,9 @@ std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
                      {"over_median", row.over_median},
                      {"breakdown", breakdown_json(row.breakdown)}});
   }
-  const Json json = {{"schema_version", kAnalysisSchemaVersion},
-                     {"traces", std::move(list)},
-                     {"ranks", std::move(ranks)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json json = {
+      {"schema", kAnalysisSchema}, {"traces", std::move(list)}, {"ranks", std::move(ranks)}};
+  return json.dump(timeline ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dfsim

@@ -198,9 +198,9 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
                                   percent(share(us, path.length_us))));
     }
   }
-  std::string text = std::string("\n") +
-                     field("critical path", fmt::format("{} over {} spans", time(path.length_us),
-                                                        path.spans.size()));
+  std::string text(1, '\n');
+  text += field("critical path",
+                fmt::format("{} over {} spans", time(path.length_us), path.spans.size()));
   if (!parts.empty()) {
     text += field("", join(parts, ", "));
   }

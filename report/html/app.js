@@ -1,0 +1,385 @@
+// The page of a report: reads the JSON that a dfsim command printed and shows it. No number is
+// computed here that the JSON already holds.
+(function () {
+  'use strict';
+  // Okabe and Ito's palette: colour-blind people tell it apart.
+  const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#8a8a8a'];
+  const MAX_RECTS = 4000; // per drawing of the timeline; shorter neighbours are drawn as one
+  const MAX_ROWS = 500;
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const main = document.getElementById('main');
+  const charts = [];
+
+  function element(tag, attributes, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes || {})) {
+      if (key === 'text') node.textContent = value;
+      else if (key === 'class') node.className = value;
+      else node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  }
+  function section(title, note) {
+    const node = element('section', { 'aria-label': title }, element('h2', { text: title }));
+    if (note) node.append(element('p', { class: 'note', text: note }));
+    main.append(node);
+    return node;
+  }
+  function digits(value) {
+    return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  }
+  function time(us) {
+    const size = Math.abs(us);
+    if (size >= 1e6) return digits(us / 1e6) + ' s';
+    if (size >= 1e3) return digits(us / 1e3) + ' ms';
+    if (size >= 1) return digits(us) + ' us';
+    return us === 0 ? '0' : (us * 1e3).toFixed(0) + ' ns';
+  }
+  function scaled(value, unit) {
+    for (const [factor, prefix] of [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+      if (Math.abs(value) >= factor) return digits(value / factor) + ' ' + prefix + unit;
+    }
+    return digits(value) + ' ' + unit;
+  }
+  const bytes = value => scaled(value, 'B');
+  const percent = value => (value * 100).toFixed(1) + ' %';
+  function escapeHtml(text) {
+    return String(text).replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+  }
+  function short(text, length) {
+    return text.length > length ? text.slice(0, length - 1) + '\u2026' : text;
+  }
+
+  // Charts are made again when the theme changes, as text and lines are drawn into them.
+  function chart(parent, height, label, options, ready) {
+    const node = element('div', { class: 'chart', role: 'img', 'aria-label': label });
+    node.style.height = height + 'px';
+    parent.append(node);
+    const entry = { node, options, ready, instance: null };
+    charts.push(entry);
+    return entry;
+  }
+  function dark() { return document.documentElement.dataset.theme === 'dark'; }
+  function base() {
+    const fg = dark() ? '#ececec' : '#1a1a1a', line = dark() ? '#363a42' : '#d5d5d5';
+    return {
+      fg, line,
+      axis: { axisLabel: { color: fg }, axisLine: { lineStyle: { color: line } }, splitLine: { lineStyle: { color: line } }, nameTextStyle: { color: fg } },
+      tooltip: { confine: true, backgroundColor: dark() ? '#1e2127' : '#fff', borderColor: line, textStyle: { color: fg } },
+      legend: { textStyle: { color: fg }, type: 'scroll' }
+    };
+  }
+  function draw() {
+    for (const entry of charts) {
+      if (entry.instance) entry.instance.dispose();
+      entry.instance = echarts.init(entry.node);
+      entry.instance.setOption(Object.assign({ animation: false, color: COLOURS, aria: { enabled: true } }, entry.options(base())));
+      if (entry.ready) entry.ready(entry.instance, entry.node);
+    }
+  }
+
+  function showCards(cards) {
+    const box = element('div', { class: 'cards' });
+    for (const [label, value, more] of cards) {
+      box.append(element('div', { class: 'card' }, element('div', { class: 'label', text: label }),
+        element('div', { class: 'value', text: value }), element('div', { class: 'more', text: more || '' })));
+    }
+    const node = section('Summary');
+    node.append(box);
+  }
+
+  // columns: [title, format or null for text]; rows: arrays of raw values.
+  function showTable(title, columns, rows, note) {
+    if (!rows.length) return;
+    const node = section(title, note);
+    const filter = element('input', { type: 'search', placeholder: 'Filter', 'aria-label': 'Filter ' + title });
+    const count = element('span', { class: 'note', role: 'status' });
+    const head = element('tr'), body = element('tbody');
+    let key = -1, down = true;
+    function fill() {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let found = rows.filter(row => words.every(word => row.some(cell => String(cell).toLowerCase().includes(word))));
+      if (key >= 0) {
+        const sign = down ? -1 : 1;
+        found = found.map((row, i) => [row, i]).sort((a, b) => {
+          const x = a[0][key], y = b[0][key];
+          return (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y))) * sign || a[1] - b[1];
+        }).map(pair => pair[0]);
+      }
+      count.textContent = found.length + ' of ' + rows.length + ' rows' + (found.length > MAX_ROWS ? ', the first ' + MAX_ROWS + ' shown' : '');
+      body.replaceChildren(...found.slice(0, MAX_ROWS).map(row => element('tr', {}, ...row.map((cell, c) => {
+        const format = columns[c][1];
+        return element('td', { class: format ? 'num' : '', text: format && typeof cell === 'number' ? format(cell) : String(cell), title: String(cell) });
+      }))));
+      [...head.children].forEach((th, c) => th.setAttribute('aria-sort', c !== key ? 'none' : down ? 'descending' : 'ascending'));
+    }
+    columns.forEach(([name, format], c) => {
+      const th = element('th', { class: format ? 'num' : '', text: name, tabindex: '0', scope: 'col' });
+      const sort = () => { down = key === c ? !down : !!format; key = c; fill(); };
+      th.addEventListener('click', sort);
+      th.addEventListener('keydown', event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); sort(); } });
+      head.append(th);
+    });
+    filter.addEventListener('input', fill);
+    node.append(element('div', { class: 'bar' }, filter, count),
+      element('div', { class: 'tablebox' }, element('table', {}, element('thead', {}, head), body)));
+    fill();
+  }
+
+  function showBars(parent, title, items, format) {
+    if (!items.length) return;
+    const box = element('section', { 'aria-label': title }, element('h2', { text: title }));
+    parent.append(box);
+    const shown = items.slice(0, 14);
+    chart(box, 60 + shown.length * 26, title, b => ({
+      tooltip: Object.assign({ formatter: p => escapeHtml(p.name) + ': ' + format(p.value) }, b.tooltip),
+      grid: { left: 8, right: 80, top: 8, bottom: 24, containLabel: true },
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v) }, splitNumber: 4 }),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: shown.map(i => short(i[0], 34)) }, b.axis),
+      series: [{ type: 'bar', data: shown.map((i, n) => ({ value: i[1], itemStyle: { color: COLOURS[(i[2] === undefined ? n : i[2]) % COLOURS.length] } })), label: { show: true, position: 'right', color: b.fg, formatter: p => format(p.value) } }]
+    }));
+  }
+
+  // tracks: names; spans sorted by start: {track, start, end, name, group, mark, info}.
+  function showTimeline(tracks, spans, groups, note) {
+    if (!spans.length) return;
+    const node = section('Timeline', (note ? note + ' ' : '') + 'Scroll or drag to move, + and - to zoom, arrow keys to move when it has the focus; the black edge marks the critical path.');
+    const low = spans.reduce((a, s) => Math.min(a, s.start), Infinity), high = spans.reduce((a, s) => Math.max(a, s.end), -Infinity);
+    const rows = tracks.map(() => []);
+    for (const span of spans) rows[span.track].push(span);
+    // Level of detail: what is narrower than a pixel is joined with its neighbours.
+    function visible(from, to, width) {
+      const pixel = (to - from) / Math.max(width, 100);
+      const out = [];
+      rows.forEach((row, track) => {
+        let joined = null;
+        const flush = () => { if (joined) { out.push(joined); joined = null; } };
+        for (const span of row) {
+          if (span.end < from || span.start > to) continue;
+          if (span.end - span.start >= 2 * pixel) { flush(); out.push({ span, track, start: span.start, end: span.end, many: 1 }); continue; }
+          if (joined && span.start - joined.end < pixel && joined.end - joined.start < 40 * pixel) {
+            joined.end = Math.max(joined.end, span.end); joined.many++;
+            joined.mark = joined.mark || span.mark;
+          } else { flush(); joined = { span, track, start: span.start, end: span.end, many: 1, mark: span.mark }; }
+        }
+        flush();
+      });
+      if (out.length > MAX_RECTS) out.sort((a, b) => (b.end - b.start) - (a.end - a.start)).length = MAX_RECTS;
+      return out;
+    }
+    const legend = element('div', { class: 'bar' }, ...groups.map((g, i) => {
+      const dot = element('span', { text: '\u25A0 ' + g }); dot.style.color = COLOURS[i % COLOURS.length]; return dot;
+    }));
+    node.append(legend);
+    let shownCount = 0;
+    const entry = chart(node, Math.min(120 + tracks.length * 34, 900), 'Timeline of ' + spans.length + ' spans', b => ({
+      tooltip: Object.assign({ formatter: p => {
+        const rect = p.data.rect;
+        return rect.many > 1 ? rect.many + ' short spans in ' + time(rect.end - rect.start)
+          : '<b>' + escapeHtml(short(rect.span.name, 90)) + '</b><br>' + time(rect.span.end - rect.span.start) + ' at ' + time(rect.span.start - low) + (rect.span.info ? '<br>' + escapeHtml(rect.span.info) : '');
+      } }, b.tooltip),
+      grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
+      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, formatter: v => time(v - low) } }),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: tracks.map(t => short(t, 28)) }, b.axis),
+      dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: v => time(v - low), textStyle: { color: b.fg } }],
+      series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
+        const start = api.coord([api.value(1), api.value(0)]), end = api.coord([api.value(2), api.value(0)]);
+        const height = Math.min(api.size([0, 1])[1] * 0.72, 24), cs = params.coordSys;
+        const x = Math.max(start[0], cs.x), right = Math.min(end[0], cs.x + cs.width);
+        if (right < cs.x || x > cs.x + cs.width) return null;
+        return { type: 'rect', shape: { x, y: start[1] - height / 2, width: Math.max(right - x, 0.7), height }, style: { fill: api.visual('color'), stroke: api.value(3) ? b.fg : undefined, lineWidth: api.value(3) ? 1.2 : 0 } };
+      } }]
+    }), (instance, box) => {
+      let pending = false;
+      function range() { const zoom = instance.getOption().dataZoom[0]; return [low + (high - low) * zoom.start / 100, low + (high - low) * zoom.end / 100]; }
+      function refresh() {
+        pending = false;
+        const [from, to] = range();
+        const rects = visible(from, to, box.clientWidth);
+        shownCount = rects.length;
+        box.dataset.shown = String(shownCount);
+        instance.setOption({ series: [{ id: 'spans', data: rects.map(rect => ({ value: [rect.track, rect.start, rect.end, (rect.mark || rect.span.mark) ? 1 : 0], rect, itemStyle: { color: COLOURS[rect.span.group % COLOURS.length] } })) }] });
+      }
+      instance.on('datazoom', () => { if (!pending) { pending = true; requestAnimationFrame(refresh); } });
+      function move(factor, shift) {
+        const zoom = instance.getOption().dataZoom[0], size = zoom.end - zoom.start;
+        const next = Math.min(100, Math.max(0.001, size * factor)), middle = (zoom.start + zoom.end) / 2 + shift * size;
+        const start = Math.min(Math.max(middle - next / 2, 0), 100 - next);
+        instance.dispatchAction({ type: 'dataZoom', start, end: start + next });
+      }
+      box.tabIndex = 0;
+      box.onkeydown = event => {
+        const step = { '+': [0.5, 0], '=': [0.5, 0], '-': [2, 0], ArrowLeft: [1, -0.25], ArrowRight: [1, 0.25], Home: [1000, 0] }[event.key];
+        if (step) { event.preventDefault(); move(...step); }
+      };
+      refresh();
+    });
+    const buttons = [['Zoom in', '+'], ['Zoom out', '-'], ['All', 'Home']].map(([text, key]) => {
+      const button = element('button', { type: 'button', text });
+      button.addEventListener('click', () => entry.node.dispatchEvent(new KeyboardEvent('keydown', { key })));
+      return button;
+    });
+    node.insertBefore(element('div', { class: 'bar' }, ...buttons), entry.node);
+  }
+
+  function showRoofline(roofline, lines) {
+    const node = section('Roofline', 'Peaks are those of the ' + roofline.peaks_from + '. A point\u2019s area is its share of the time.' +
+      (roofline.above_roof.ops ? ' ' + roofline.above_roof.ops + ' operators lie above the roof; the bytes of ' + roofline.above_roof.in_cache + ' of them fit into the cache.' : ''));
+    const points = roofline.ops.filter(p => p.flops > 0 && p.bytes > 0 && p.time_us > 0);
+    const all = points.concat(...lines.map(l => l.points)).filter(p => p.intensity > 0);
+    if (!all.length) return;
+    const classes = roofline.classes.map(c => c.name);
+    chart(node, 460, 'Roofline of ' + roofline.model, b => {
+      const top = Math.max(...roofline.roofs.map(r => r.flops_per_s)), bandwidth = roofline.memory_bytes_per_s;
+      const left = Math.pow(10, Math.floor(Math.log10(Math.min(...all.map(p => p.intensity)))));
+      const right = Math.pow(10, Math.ceil(Math.log10(Math.max(10 * top / bandwidth, ...all.map(p => p.intensity)))));
+      const bottom = Math.pow(10, Math.floor(Math.log10(Math.max(top * 1e-7, Math.min(...all.map(p => p.flops_per_s))))));
+      const roofs = roofline.roofs.map(r => ({ name: r.dtype + (r.matrix ? ' matrix' : '') + ' ' + scaled(r.flops_per_s, 'FLOP/s'), type: 'line', symbol: 'none', silent: true,
+        lineStyle: { color: b.fg, width: 1.5 }, endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-190, -9] }, data: [[Math.max(left, bottom / bandwidth), Math.max(left, bottom / bandwidth) * bandwidth], [r.flops_per_s / bandwidth, r.flops_per_s], [right, r.flops_per_s]] }));
+      const clouds = lines.length ? [] : classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
+        data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));
+      const paths = lines.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
+        color: l.name === 'network' ? b.fg : COLOURS[i % COLOURS.length], data: l.points.filter(p => p.intensity > 0).map(p => ({ value: [p.intensity, p.flops_per_s], point: p })) }));
+      return {
+        legend: Object.assign({ data: (lines.length ? lines.map(l => l.name) : classes), top: 0 }, b.legend),
+        tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>' + p.intensity.toPrecision(3) + ' FLOP/B, ' + scaled(p.flops_per_s, 'FLOP/s') + '<br>' + percent(p.efficiency) + ' of its roof, ' + percent(p.share) + ' of the time<br>bound: ' + p.bound + ', time ' + p.source : ''; } }, b.tooltip),
+        grid: { left: 16, right: 24, top: 48, bottom: 44, containLabel: true },
+        xAxis: Object.assign({ type: 'log', min: left, max: right, name: 'FLOP per byte', nameLocation: 'middle', nameGap: 28 }, b.axis),
+        yAxis: Object.assign({ type: 'log', min: bottom, max: Math.pow(10, Math.ceil(Math.log10(top) + 0.05)), name: 'FLOP/s' }, b.axis, { axisLabel: { color: b.fg, formatter: v => scaled(v, '') } }),
+        series: roofs.concat(clouds, paths)
+      };
+    });
+  }
+
+  function showMemory(memory) {
+    memory.filter(m => m.timeline.length > 1).forEach(m => {
+      const where = m.device < 0 ? 'host' : 'device ' + m.device;
+      const node = section('Memory of the ' + where, 'Peak ' + bytes(m.peak_bytes) + ' at ' + time(m.peak_us) + (m.reserved_bytes > 0 ? ', ' + bytes(m.reserved_bytes) + ' reserved then' : '') + '.');
+      chart(node, 240, 'Memory in use of the ' + where, b => ({
+        tooltip: Object.assign({ trigger: 'axis', formatter: p => time(p[0].value[0]) + ': ' + bytes(p[0].value[1]) }, b.tooltip),
+        grid: { left: 16, right: 24, top: 12, bottom: 30, containLabel: true },
+        xAxis: Object.assign({ type: 'value', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
+        yAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes } }),
+        series: [{ type: 'line', step: 'end', symbol: 'none', areaStyle: { opacity: 0.25 }, data: m.timeline }]
+      }));
+      showTable('Tensors at the peak of the ' + where, [['allocated by', null], ['bytes', bytes], ['since', time]], m.at_peak.map(t => [t.allocated_by || '(outside any operator)', t.bytes, t.since_us]));
+    });
+  }
+
+  function head(title, subtitle) {
+    document.title = title + ' - dfsim';
+    document.getElementById('title').textContent = title;
+    document.getElementById('subtitle').textContent = subtitle;
+  }
+
+  function showPrediction(d) {
+    head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
+    const cards = [['latency', time(d.latency_ms * 1e3)], ['throughput', digits(d.throughput_per_s) + ' /s', 'samples'],
+      ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / d.latency_ms) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
+      ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', scaled(d.achieved_flops_per_s, 'FLOP/s'), d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
+      ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
+      ['cost sources', (d.sources || []).map(s => s.name + ' ' + percent(s.fraction)).join(', '), 'share of the time']];
+    showCards(cards);
+    const ops = d.ops || [], classes = (d.classes || []).map(c => c.name);
+    const tracks = [], index = new Map();
+    const track = name => { if (!index.has(name)) { index.set(name, tracks.length); tracks.push(name); } return index.get(name); };
+    const spans = ops.map(op => {
+      const waits = Object.entries(op.wait_us || {}).filter(w => w[1] > 0).map(w => w[0] + ' ' + time(w[1]));
+      return { track: track(op.device + ' queue ' + op.queue), start: op.start_us, end: op.start_us + op.duration_us, name: op.name, group: Math.min(classes.indexOf(op.class), 6), mark: op.critical, info: op.op_type + ' ' + op.output_shape + ', ' + op.bound + ', ' + op.source + (waits.length ? '; waited for ' + waits.join(', ') : '') };
+    });
+    (d.copies || []).forEach(c => spans.push({ track: track(c.from + ' \u2192 ' + c.to), start: c.start_us, end: c.start_us + c.duration_us, name: 'copy of ' + c.name, group: 6, mark: false, info: bytes(c.bytes) }));
+    spans.sort((a, b) => a.start - b.start);
+    showTimeline(tracks, spans, classes.slice(0, 6).concat(classes.length > 6 ? ['other'] : []));
+    const two = element('div', { class: 'two' });
+    main.append(two);
+    showBars(two, 'Time by class', (d.classes || []).map(c => [c.name, c.time_us]), time);
+    showBars(two, 'Time by what limits it', (d.bounds || []).map(c => [c.name, c.time_us]), time);
+    showTable('Operators', [['name', null], ['type', null], ['class', null], ['time', time], ['start', time], ['FLOPs', v => scaled(v, '')], ['bytes', bytes], ['bound', null], ['source', null], ['shape', null], ['critical', null]],
+      ops.map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
+  }
+
+  function showAnalysis(d) {
+    const first = d.traces[0];
+    const file = t => t.path.split('/').pop();
+    head(d.traces.length > 1 ? d.traces.length + ' traces' : file(first), 'measured; ' + first.format + (first.device_name ? ', ' + first.device_name : ''));
+    d.traces.forEach((t, n) => {
+      const b = t.breakdown, share = v => b.total_ms > 0 ? percent(v / b.total_ms) : '';
+      if (d.traces.length > 1) main.append(element('h2', { text: file(t) + (t.rank >= 0 ? ', rank ' + t.rank : '') }));
+      const cards = [['total', time(b.total_ms * 1e3), t.on_device ? 'device time' : 'host time'], ['computation', time(b.computation_ms * 1e3), share(b.computation_ms)],
+        ['exposed communication', time(b.exposed_communication_ms * 1e3), share(b.exposed_communication_ms)], ['exposed copies', time(b.exposed_copies_ms * 1e3), share(b.exposed_copies_ms)],
+        ['idle', time(b.idle_ms * 1e3), share(b.idle_ms)], ['critical path', time(t.critical_path.length_us)]];
+      if (t.warnings.length) cards.push(['warnings', String(t.warnings.reduce((a, w) => a + w.count, 0)), t.warnings.map(w => w.count + ' ' + w.text).join('; ')]);
+      showCards(cards);
+      if (t.timeline) {
+        const l = t.timeline, spans = l.start_us.map((start, i) => ({ track: l.track[i], start, end: start + l.duration_us[i], name: l.names[l.name[i]], group: l.kind[i], mark: l.critical[i] === 1, info: '' }));
+        showTimeline(l.tracks, spans, l.kinds, l.left_out ? l.left_out + ' shorter spans are left out.' : '');
+      }
+      const two = element('div', { class: 'two' });
+      main.append(two);
+      showBars(two, 'Device time', [['computation', b.computation_ms * 1e3], ['exposed communication', b.exposed_communication_ms * 1e3], ['exposed copies', b.exposed_copies_ms * 1e3], ['idle', b.idle_ms * 1e3, 6]], time);
+      showBars(two, 'Critical path', Object.entries(t.critical_path.class_us).filter(c => c[1] > 0), time);
+      const ops = rows => rows.map(o => [o.name, o.detail || '', o.calls, o.time.total_us, o.share, o.time.median_us, o.time.max_us, o.host_us]);
+      const columns = [['operator', null], ['node or shapes', null], ['calls', String], ['total', time], ['share', percent], ['median', time], ['max', time], ['own host time', time]];
+      showTable('Operators', columns, ops(t.operators));
+      if (t.nodes.some(o => o.detail)) showTable('Nodes and shapes', columns, ops(t.nodes));
+      showTable('Kernels', [['kernel', null], ['kind', null], ['count', String], ['total', time], ['share', percent], ['median', time], ['deviation', time]], t.kernels.map(k => [k.name, k.kind, k.time.count, k.time.total_us, k.share, k.time.median_us, k.time.deviation_us]));
+      showTable('Queues', [['device', null], ['queue', null], ['items', String], ['busy', time], ['idle: host', time], ['kernel gap', time], ['other', time], ['mean length', digits]], t.queues.map(q => [q.device, q.name, q.items, q.busy_us, q.idle_us.host, q.idle_us['kernel-gap'], q.idle_us.other, q.mean_length]));
+      showTable('Copies', [['direction', null], ['size', null], ['count', String], ['bytes', bytes], ['time', time], ['rate', v => scaled(v, 'B/s')]], t.copies.map(c => [c.direction, c.size, c.time.count, c.bytes, c.time.total_us, c.bytes_per_s]));
+      showTable('Waits', [['for', null], ['call', null], ['count', String], ['total', time], ['max', time]], t.waits.map(w => [w.for, w.name, w.time.count, w.time.total_us, w.time.max_us]));
+      showMemory(t.memory);
+    });
+    showTable('Ranks', [['rank', String], ['total ms', digits], ['computation ms', digits], ['exposed communication ms', digits], ['idle ms', digits], ['over the median', percent]], d.ranks.map(r => [r.rank, r.breakdown.total_ms, r.breakdown.computation_ms, r.breakdown.exposed_communication_ms, r.breakdown.idle_ms, r.over_median]));
+  }
+
+  function showRooflines(d) {
+    const last = d.rooflines[d.rooflines.length - 1], n = last.network;
+    head(last.model + ' on ' + last.device_model, 'roofline; batch ' + last.batch + ', cost model ' + last.cost_model);
+    showCards([['device time', time(n.time_us)], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', scaled(n.flops_per_s, 'FLOP/s')], ['of its roof', percent(n.efficiency), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak of the hardware file']]);
+    showRoofline(last, d.trajectories);
+    const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, Math.pow(2, s.dy), s.of_compute, s.of_memory, s.reading, s.advice]));
+    showTable('Steps over ' + d.swept, [['line', null], ['from', String], ['to', String], ['rate gain', v => v.toFixed(2) + 'x'], ['of compute', percent], ['of memory', percent], ['reading', null], ['advice', null]], steps);
+    const two = element('div', { class: 'two' });
+    main.append(two);
+    showBars(two, 'Time by class', last.classes.map(c => [c.name, c.time_us]), time);
+    showBars(two, 'Of the roof by class', last.classes.map(c => [c.name, c.efficiency]), percent);
+    showTable('Operators', [['name', null], ['type', null], ['class', null], ['dtype', null], ['time', time], ['share', percent], ['FLOP/B', v => v.toPrecision(3)], ['rate', v => scaled(v, 'FLOP/s')], ['bytes/s', v => scaled(v, 'B/s')], ['of roof', percent], ['bound', null], ['source', null]],
+      last.ops.map(o => [o.name, o.op_type, o.class, o.dtype, o.time_us, o.share, o.intensity, o.flops_per_s, o.bytes_per_s, o.efficiency, o.bound, o.source]));
+  }
+
+  function showComparison(list) {
+    head(list.length > 1 ? list.length + ' problems' : list[0].graph + ' on ' + list[0].hardware, 'scheduling policies, each plan simulated');
+    list.forEach(c => {
+      const value = v => c.unitless ? String(v) : time(v * 1e3), done = c.policies.filter(p => typeof p.makespan_ms === 'number');
+      if (list.length > 1) main.append(element('h2', { text: c.graph + ' on ' + c.hardware }));
+      showCards([['best', c.best || '-', done.length ? value(done[0].makespan_ms) : ''], ['lower bound', value(c.lower_bound_ms)], ['one device alone', typeof c.single_device_ms === 'number' ? value(c.single_device_ms) : '-'], ['tasks', String(c.tasks), c.edges + ' edges']]);
+      const two = element('div', { class: 'two' });
+      main.append(two);
+      showBars(two, 'Makespan', done.map(p => [p.name, p.makespan_ms]), value);
+      showBars(two, 'Ratio to the best', done.map(p => [p.name, p.ratio_to_best]), v => v.toFixed(3));
+      showTable('Policies', [['policy', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, p.makespan_ms, p.ratio_to_best, p.speedup, p.slr, p.efficiency, p.copies]));
+    });
+  }
+
+  function setTheme(choice) {
+    const system = window.matchMedia && matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+    document.documentElement.dataset.theme = choice === 'auto' ? system : choice;
+    draw();
+  }
+
+  if (data.traces) showAnalysis(data);
+  else if (data.rooflines) showRooflines(data);
+  else if (Array.isArray(data)) showComparison(data);
+  else if (data.policies) showComparison([data]);
+  else showPrediction(data);
+  const theme = document.getElementById('theme');
+  theme.addEventListener('change', () => setTheme(theme.value));
+  if (window.matchMedia) matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => setTheme(theme.value));
+  document.getElementById('print').addEventListener('click', () => window.print());
+  let before = null;
+  addEventListener('beforeprint', () => { before = document.documentElement.dataset.theme; document.documentElement.dataset.theme = 'light'; draw(); });
+  addEventListener('afterprint', () => { document.documentElement.dataset.theme = before || 'light'; draw(); });
+  addEventListener('resize', () => charts.forEach(c => c.instance && c.instance.resize()));
+  setTheme('auto');
+  document.body.dataset.ready = 'yes';
+})();

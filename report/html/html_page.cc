@@ -1,0 +1,104 @@
+#include "report/html/html_page.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+// The files of the page, put into the program by the assembler: a string literal of half a megabyte
+// would be cut by some compilers and slow down the others.
+#define DFSIM_EMBED(name, file)                                                                   \
+  __asm__(".section .rodata\n.balign 16\n.global dfsim_embedded_" #name "\ndfsim_embedded_" #name \
+          ":\n.incbin \"" DFSIM_HTML_DIR "/" file "\"\n.global dfsim_embedded_" #name             \
+          "_end\ndfsim_embedded_" #name                                                           \
+          "_end:\n.byte "                                                                         \
+          "0\n.previous\n");                                                                      \
+  extern "C" const char dfsim_embedded_##name[];                                                  \
+  extern "C" const char dfsim_embedded_##name##_end[]
+
+DFSIM_EMBED(page, "page.html");
+DFSIM_EMBED(style, "style.css");
+DFSIM_EMBED(charts, "echarts.min.js");
+DFSIM_EMBED(app, "app.js");
+
+namespace dfsim {
+namespace {
+
+std::string_view embedded(const char* begin, const char* end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+// "</script" inside a script would end it: in JSON and in strings of JavaScript "<\/" is the same.
+std::string safe_in_script(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '<' && i + 1 < text.size() && (text[i + 1] == '/' || text[i + 1] == '!')) {
+      out += text[i + 1] == '/' ? "\\" : "\\u0021";
+      i += text[i + 1] == '/' ? 0 : 1;
+    }
+  }
+  return out;
+}
+
+bool is_report(const nlohmann::json& json) {
+  if (json.is_array()) {
+    return !json.empty() && json[0].is_object() && json[0].contains("policies");
+  }
+  if (!json.is_object()) {
+    return false;
+  }
+  const std::string schema =
+      json.contains("schema") && json["schema"].is_string() ? json["schema"] : "";
+  return json.contains("policies") || schema.starts_with("dfsim.predict/1") ||
+         schema == "dfsim.analyze/1" || schema == "dfsim.roofline/1";
+}
+
+}  // namespace
+
+StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+  if (parsed.is_discarded()) {
+    return invalid_input(
+        fmt::format("{}: is no JSON; expected the result of a command's --json", place));
+  }
+  if (!is_report(parsed)) {
+    return invalid_input(fmt::format(
+        "{}: JSON that no report is made of; expected the --json of predict, compare, analyze or "
+        "roofline of this version",
+        place));
+  }
+  const std::string_view page = embedded(dfsim_embedded_page, dfsim_embedded_page_end);
+  std::string out;
+  out.reserve(page.size() + json.size() + (size_t{1} << 20));
+  size_t from = 0;
+  // The marks are looked for in the template only, never in what was put in.
+  while (true) {
+    const size_t mark = page.find('@', from);
+    const size_t end = mark == std::string_view::npos ? mark : page.find('@', mark + 1);
+    if (end == std::string_view::npos) {
+      out += page.substr(from);
+      return out;
+    }
+    const std::string_view name = page.substr(mark + 1, end - mark - 1);
+    out += page.substr(from, mark - from);
+    if (name == "STYLE") {
+      out += embedded(dfsim_embedded_style, dfsim_embedded_style_end);
+    } else if (name == "DATA") {
+      out += safe_in_script(json);
+    } else if (name == "CHARTS") {
+      out += safe_in_script(embedded(dfsim_embedded_charts, dfsim_embedded_charts_end));
+    } else if (name == "APP") {
+      out += safe_in_script(embedded(dfsim_embedded_app, dfsim_embedded_app_end));
+    } else {
+      out += page.substr(mark, end - mark);
+      from = end;
+      continue;
+    }
+    from = end + 1;
+  }
+}
+
+}  // namespace dfsim

@@ -1,0 +1,16 @@
+// A report as one HTML file that needs nothing else: charts, style and data are inside.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace dfsim {
+
+// `json` is what a command prints with --json; the page shows what is in it and computes nothing
+// anew. Error (kInvalidInput): no JSON of predict, compare, analyze or roofline; `place` begins the
+// message.
+StatusOr<std::string> html_page(std::string_view place, std::string_view json);
+
+}  // namespace dfsim
