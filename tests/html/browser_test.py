@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Opens reports in Chromium: what they show is what the JSON says, and nothing goes wrong.
+
+usage: browser_test.py DFSIM [--screenshots FOLDER]
+Exits with 77 (skipped, for CTest) without the playwright package or a browser.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def synthetic_trace(spans):
+    """A Kineto trace of that many operators and kernels, nested and queued as real ones are."""
+    rng = random.Random(1)
+    events, host, device = [], 0.0, 0.0
+    for i in range(spans // 2):
+        length = rng.expovariate(1 / 20)
+        events.append({"ph": "X", "cat": "cpu_op", "name": f"op{i % 40}", "pid": 1, "tid": 1,
+                       "ts": host, "dur": length, "args": {"External id": i}})
+        device = max(device, host + 5)
+        events.append({"ph": "X", "cat": "kernel", "name": f"kernel{i % 60}", "pid": 0, "tid": 7,
+                       "ts": device, "dur": length * 0.8, "args": {"External id": i}})
+        device += length * 0.8 + 1
+        host += length + 1
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+class Reports:
+    """Runs dfsim and opens what it writes."""
+
+    def __init__(self, program, folder, browser, shots):
+        self.program, self.folder, self.shots = program, folder, shots
+        self.browser = browser
+
+    def make(self, name, *arguments):
+        page, result = self.folder / f"{name}.html", self.folder / f"{name}.json"
+        subprocess.run([self.program, *arguments, "--json", "-o", result, "--html", page],
+                       cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+        return page, json.loads(result.read_text())
+
+    def open(self, page, name):
+        tab = self.browser.new_page(viewport={"width": 1280, "height": 900})
+        problems = []
+        tab.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning")
+               else None)
+        tab.on("pageerror", lambda e: problems.append(str(e)))
+        tab.on("request", lambda r: problems.append(f"request {r.url}")
+               if not r.url.startswith(("file:", "data:", "blob:")) else None)
+        tab.goto(page.as_uri())
+        tab.wait_for_selector("body[data-ready=yes]", timeout=20000)
+        if self.shots:
+            tab.screenshot(path=str(self.shots / f"{name}.png"))
+        return tab, problems
+
+
+def cards(tab):
+    labels = tab.locator(".card .label").all_inner_texts()
+    return dict(zip(labels, tab.locator(".card .value").all_inner_texts()))
+
+
+def rows(tab, title):
+    return tab.locator(f"section[aria-label='{title}'] tbody tr")
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def check_prediction(reports):
+    page, result = reports.make("predict", "predict", "graphs/zoo/resnet18.onnx", "--hw", "a100",
+                                "--cost-model", "sol")
+    tab, problems = reports.open(page, "predict")
+    shown = cards(tab)["latency"]
+    value, unit = shown.split()
+    factor = {"ms": 1.0, "us": 1e-3, "s": 1e3}[unit]
+    check(abs(float(value) * factor - result["latency_ms"]) < 0.01 * result["latency_ms"], shown)
+    check(rows(tab, "Operators").count() == min(len(result["ops"]), 500), "rows of operators")
+    box = tab.locator("input[aria-label='Filter Operators']")
+    box.fill("conv")
+    wanted = sum(any("conv" in str(op[key]).lower() for key in ("name", "op_type", "class"))
+                 for op in result["ops"])
+    check(rows(tab, "Operators").count() == wanted, "filtered rows")
+    box.fill("")
+    head = tab.locator("section[aria-label='Operators'] th", has_text="time").first
+    head.click()
+    first = rows(tab, "Operators").first.locator("td").first.inner_text()
+    longest = max(op["duration_us"] for op in result["ops"])
+    check(first in [op["name"] for op in result["ops"] if op["duration_us"] == longest], "sorting")
+    head.press("Enter")
+    check(head.get_attribute("aria-sort") == "ascending", "sorting with the keyboard")
+    tab.select_option("#theme", "dark")
+    check(tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)",
+          "dark theme")
+    if reports.shots:
+        tab.screenshot(path=str(reports.shots / "predict_dark.png"))
+    tab.emulate_media(media="print")
+    check(not tab.locator("#print").is_visible(), "print style")
+    check(problems == [], problems)
+
+
+def check_analysis(reports):
+    trace = reports.folder / "trace.json"
+    trace.write_text(json.dumps(synthetic_trace(100000)))
+    page, result = reports.make("analyze", "analyze", str(trace))
+    tab, problems = reports.open(page, "analyze")
+    shown = cards(tab)["total"].split()
+    check(shown[1] == "s" and abs(float(shown[0]) - result["traces"][0]["breakdown"]["total_ms"]
+                                  / 1e3) < 0.01, "total")
+    line = tab.locator("section[aria-label='Timeline'] .chart")
+    whole = int(line.get_attribute("data-shown"))
+    check(0 < whole <= 4000, f"{whole} rectangles of 100000 spans")
+    line.focus()
+    slowest = 0.0
+    for _ in range(10):
+        begin = time.monotonic()
+        line.press("+")
+        tab.evaluate("() => new Promise(done => requestAnimationFrame(() => "
+                     "requestAnimationFrame(done)))")
+        slowest = max(slowest, time.monotonic() - begin)
+    check(slowest < 1.0, f"a zoom step took {slowest:.2f} s")
+    check(int(line.get_attribute("data-shown")) != whole, "zooming shows other spans")
+    if reports.shots:
+        tab.screenshot(path=str(reports.shots / "analyze_zoomed.png"))
+    check(problems == [], problems)
+    print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
+
+
+def check_others(reports):
+    page, result = reports.make("roofline", "roofline", "graphs/zoo/resnet18.onnx", "--hw", "a100",
+                                "--cost-model", "sol", "--sweep", "batch=1,8")
+    tab, problems = reports.open(page, "roofline")
+    check(rows(tab, "Operators").count() == len(result["rooflines"][-1]["ops"]), "roofline rows")
+    check(rows(tab, "Steps over batch").count() >= 1, "steps")
+    check(problems == [], problems)
+    page, result = reports.make("compare", "compare", "examples/taskgraphs/heft_paper.json",
+                                "--policies", "heft,cpop", "--no-planning-time")
+    tab, problems = reports.open(page, "compare")
+    check(cards(tab)["best"] == result["best"], "best policy")
+    check(problems == [], problems)
+    saved = reports.folder / "saved.html"
+    subprocess.run([reports.program, "report", reports.folder / "compare.json", "-o", saved],
+                   check=True)
+    tab, problems = reports.open(saved, "saved")
+    check(cards(tab)["best"] == result["best"] and problems == [], "a report from saved JSON")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dfsim")
+    parser.add_argument("--screenshots", type=pathlib.Path)
+    options = parser.parse_args()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("skipped: the Python package playwright is not installed")
+        return SKIPPED
+    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if found is None:
+        print("skipped: no Chromium (package chromium)")
+        return SKIPPED
+    if options.screenshots:
+        options.screenshots.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="dfsim_html_") as folder, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        reports = Reports(options.dfsim, pathlib.Path(folder), browser, options.screenshots)
+        check_prediction(reports)
+        check_analysis(reports)
+        check_others(reports)
+        browser.close()
+    print("all reports are right")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
