@@ -44,6 +44,12 @@ bool plain_text(od::value value, std::string_view* text) {
   return raw_text(value, text);
 }
 
+// A time that can be calculated with; 1e17 us are three thousand years.
+double usable_time(double us) {
+  constexpr double kMaxUs = 1e17;
+  return std::abs(us) <= kMaxUs ? us : ChromeEvent::kMissing;
+}
+
 // Numbers, also those between quotes.
 bool number(od::value value, double* result) {
   od::json_type type{};
@@ -55,7 +61,7 @@ bool number(od::value value, double* result) {
     if (value.get_double().get(parsed) != SUCCESS) {
       return false;
     }
-    *result = std::isfinite(parsed) ? parsed : ChromeEvent::kMissing;
+    *result = usable_time(parsed);
     return true;
   }
   std::string_view text;
@@ -63,7 +69,7 @@ bool number(od::value value, double* result) {
     return false;
   }
   const double parsed = parse_number<double>(text).value_or(ChromeEvent::kMissing);
-  *result = std::isfinite(parsed) ? parsed : ChromeEvent::kMissing;
+  *result = usable_time(parsed);
   return true;
 }
 

@@ -220,16 +220,21 @@ class ChromeReader {
       return a.time_us != b.time_us ? a.time_us < b.time_us : a.order < b.order;
     });
     std::map<TrackId, std::vector<Span>> open;
+    std::map<std::pair<TrackId, NameId>, int64_t> named_open;
     double last_us = 0;
     for (const Half& half : *halves) {
       last_us = half.time_us;
       std::vector<Span>& stack = open[half.span.track];
       if (half.begin) {
         stack.push_back(half.span);
+        ++named_open[{half.span.track, half.span.name}];
         continue;
       }
       size_t at = stack.size();
       const bool named = !trace_.text(half.span.name).empty();
+      if (named && named_open[{half.span.track, half.span.name}] == 0) {
+        at = 0;
+      }
       while (at > 0 && named && stack[at - 1].name != half.span.name) {
         --at;
       }
@@ -240,6 +245,9 @@ class ChromeReader {
       if (at < stack.size()) {
         trace_.warn(fmt::format("{} that were not ended before the one around them", what), 0,
                     static_cast<int64_t>(stack.size() - at));
+      }
+      for (size_t i = at - 1; i < stack.size(); ++i) {
+        --named_open[{half.span.track, stack[i].name}];
       }
       close(&stack, at - 1, half.time_us);
     }

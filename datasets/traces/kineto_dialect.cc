@@ -99,7 +99,7 @@ class KinetoDialect : public ChromeDialect {
       track.kind = TrackKind::kDevice;
       track.device = event.int_arg("device", track.device);
     }
-    if (span->kind == SpanKind::kSync) {
+    if (span->kind == SpanKind::kSync && event.phase == "X") {
       trace->syncs.push_back({SpanId(trace->spans.size()), event.int_arg("wait_on_stream"),
                               event.int_arg("wait_on_cuda_event_record_corr_id")});
     }

@@ -56,13 +56,6 @@ void nest_spans(Trace* trace) {
   }
 }
 
-SpanId enclosing_op(const Trace& trace, SpanId id) {
-  while (id.valid() && trace.span(id).kind != SpanKind::kOp) {
-    id = trace.span(id).parent;
-  }
-  return id;
-}
-
 template <typename Map>
 SpanId find_id(const Map& map, int64_t key) {
   const auto it = key < 0 ? map.end() : map.find(key);
@@ -80,12 +73,14 @@ void link_levels(Trace* trace) {
       call_by_correlation[span.correlation] = SpanId(i);
     }
   }
+  // Parents come before their children.
   for (Span& span : trace->spans) {
-    if (span.kind == SpanKind::kRuntime) {
-      span.op = enclosing_op(*trace, span.parent);
-      if (!span.op.valid()) {
-        span.op = find_id(op_by_external, span.external);
-      }
+    if (span.parent.valid()) {
+      const Span& parent = trace->span(span.parent);
+      span.op = parent.kind == SpanKind::kOp ? span.parent : parent.op;
+    }
+    if (span.kind == SpanKind::kRuntime && !span.op.valid()) {
+      span.op = find_id(op_by_external, span.external);
     }
   }
   for (Span& span : trace->spans) {

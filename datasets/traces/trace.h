@@ -67,7 +67,7 @@ struct Span {
   Bytes bytes = -1;          // of a copy or memset
   SpanId parent;             // innermost span around it on the same host track
   SpanId launch;             // of device work and syncs: the runtime call
-  SpanId op;                 // of runtime calls and device work: the operator it belongs to
+  SpanId op;  // the operator that a call or device work belongs to; of operators, the one around
   double duration_us() const { return end_us - start_us; }
 };
 

@@ -58,7 +58,11 @@ void add_memory(const Trace& trace, TraceAnalysis* analysis) {
     for (size_t i = 0; i < records.size(); ++i) {
       const MemoryRecord& record = *records[i];
       // The allocator's own total counts what was allocated before the trace as well.
-      in_use = record.allocated >= 0 ? record.allocated : in_use + record.bytes;
+      if (record.allocated >= 0) {
+        in_use = record.allocated;
+      } else if (__builtin_add_overflow(in_use, record.bytes, &in_use)) {
+        in_use = 0;  // sizes that no memory has
+      }
       use.timeline.emplace_back(record.time_us - analysis->start_us, in_use);
       use.max_reserved_bytes = std::max(use.max_reserved_bytes, record.reserved);
       if (i == 0 || in_use > use.peak_bytes) {

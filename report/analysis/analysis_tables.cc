@@ -52,12 +52,8 @@ std::vector<double> own_times(const Trace& trace) {
       continue;
     }
     own[i] += span.duration_us();
-    SpanId around = span.parent;
-    while (around.valid() && trace.span(around).kind != SpanKind::kOp) {
-      around = trace.span(around).parent;
-    }
-    if (around.valid()) {
-      own[around.index()] -= span.duration_us();
+    if (span.op.valid()) {
+      own[span.op.index()] -= span.duration_us();
     }
   }
   return own;
@@ -168,7 +164,7 @@ void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAna
   struct Sum {
     std::vector<double> durations_us;
     double timed_us = 0;  // of those with a size
-    Bytes bytes = 0;
+    Count bytes;
     Bytes order = 0;
   };
   std::map<std::pair<CopyDirection, std::string>, Sum> sums;
@@ -193,9 +189,9 @@ void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAna
     CopyRow row;
     row.direction = key.first;
     row.size_class = key.second;
-    row.bytes = sum.bytes;
+    row.bytes = sum.bytes.value();
     row.bytes_per_s =
-        sum.timed_us > 0 ? static_cast<double>(sum.bytes) / sum.timed_us * kUsPerSecond : 0;
+        sum.timed_us > 0 ? static_cast<double>(row.bytes) / sum.timed_us * kUsPerSecond : 0;
     row.time = spread_of(std::move(sum.durations_us));
     // All sizes first, then by size.
     rows.emplace_back(row.size_class.empty() ? -1 : sum.order, std::move(row));
