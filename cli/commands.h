@@ -7,6 +7,7 @@ namespace dfsim::cli {
 
 void register_analyze(Registrar& registrar);
 void register_compare(Registrar& registrar);
+void register_diff(Registrar& registrar);
 void register_evaluate(Registrar& registrar);
 void register_generate(Registrar& registrar);
 void register_hardware(Registrar& registrar);

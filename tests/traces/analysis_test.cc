@@ -5,6 +5,7 @@
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/analysis_views.h"
 #include "report/analysis/intervals.h"
+#include "report/analysis/trace_diff.h"
 
 namespace dfsim {
 namespace {
@@ -202,6 +203,36 @@ TEST_CASE("the schema of the JSON holds") {
   }
   CHECK(one["breakdown"]["total_ms"] == 0.01);
   CHECK(one["kernels"][0]["time"]["median_us"] == 10);
+}
+
+TEST_CASE("two runs: slower, missing, new") {
+  const TraceAnalysis a = analyze_trace(Events()
+                                            .op("mm", 0, 9, 1)
+                                            .launched("kernel", "k1", 7, 1, 10, 60, 1)
+                                            .op("gone", 10, 9, 2)
+                                            .launched("kernel", "k2", 7, 12, 80, 40, 2)
+                                            .trace());
+  const TraceAnalysis b = analyze_trace(Events()
+                                            .op("mm", 0, 9, 1)
+                                            .launched("kernel", "k1", 7, 1, 10, 80, 1)
+                                            .op("new", 10, 9, 2)
+                                            .launched("kernel", "k3", 7, 12, 95, 5, 2)
+                                            .trace());
+  const TraceDiff diff = diff_traces(a, b, false);
+  CHECK(diff.ops_a_us == 100);
+  CHECK(diff.ops_b_us == 85);
+  REQUIRE(diff.rows.size() == 3);
+  CHECK(diff.rows[0].name == "gone");
+  CHECK(diff.rows[0].calls_b == 0);
+  CHECK(diff.rows[0].change == Approx(-0.4));
+  CHECK(diff.rows[1].name == "mm");
+  CHECK(diff.rows[1].change == Approx(0.2));
+  CHECK(diff.rows[2].name == "new");
+  CHECK(diff.rows[2].calls_a == 0);
+  const std::string text = diff_text(diff, 5);
+  CHECK(text.find("Only in A") != std::string::npos);
+  CHECK(text.find("Only in B") != std::string::npos);
+  CHECK(nlohmann::json::parse(diff_json(diff))["rows"].size() == 3);
 }
 
 TEST_CASE("ranks: the one that computes longer than the others") {
