@@ -1,4 +1,6 @@
 // The analysis of traces against sums done by hand.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -15,28 +17,28 @@ class Events {
  public:
   Events& add(std::string_view category, std::string_view name, int pid, int tid, double ts,
               double dur, const std::string& args = "") {
-    text_ += (text_.empty() ? "" : ",") + std::string("{\"ph\":\"X\",\"cat\":\"") +
-             std::string(category) + "\",\"name\":\"" + std::string(name) +
-             "\",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) +
-             ",\"ts\":" + std::to_string(ts) + ",\"dur\":" + std::to_string(dur) + ",\"args\":{" +
-             args + "}}";
+    text_ += fmt::format(R"({}{{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{},)"
+                         R"("dur":{},"args":{{{}}}}})",
+                         text_.empty() ? "" : ",", category, name, pid, tid, ts, dur, args);
     return *this;
   }
   Events& op(std::string_view name, double ts, double dur, int id) {
-    return add("cpu_op", name, 1, 1, ts, dur, "\"External id\":" + std::to_string(id));
+    return add("cpu_op", name, 1, 1, ts, dur, fmt::format(R"("External id":{})", id));
   }
   // A kernel or copy and the call that launches it.
   Events& launched(std::string_view category, std::string_view name, int stream, double call_ts,
                    double ts, double dur, int id) {
-    const std::string args = "\"External id\":" + std::to_string(id) +
-                             ",\"correlation\":" + std::to_string(++correlation_);
+    const std::string args =
+        fmt::format(R"("External id":{},"correlation":{})", id, ++correlation_);
     add("cuda_runtime", category == "kernel" ? "cudaLaunchKernel" : "cudaMemcpyAsync", 1, 1,
         call_ts, 2, args);
-    return add(category, name, 0, stream, ts, dur, args + ",\"device\":0,\"bytes\":1000");
+    return add(category, name, 0, stream, ts, dur,
+               fmt::format(R"({},"device":0,"bytes":1000)", args));
   }
   Trace trace() const {
     auto read = read_chrome_trace(
-        "t", JsonStream::from_text("t", "{\"schemaVersion\":1,\"traceEvents\":[" + text_ + "]}"));
+        "t", JsonStream::from_text(
+                 "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}]}})", text_)));
     REQUIRE(read.ok());
     return std::move(read).value();
   }
@@ -154,27 +156,22 @@ TEST_CASE("the critical path goes where the time is") {
 TEST_CASE("the allocator's peak and what makes it") {
   std::string events;
   const auto memory = [&events](double ts, int64_t address, int64_t bytes, int64_t total) {
-    events +=
-        ",{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"pid\":1,"
-        "\"tid\":1,\"ts\":" +
-        std::to_string(ts) +
-        ",\"args\":{\"Device Type\":1,\"Device Id\":0,\"Addr\":" + std::to_string(address) +
-        ",\"Bytes\":" + std::to_string(bytes) + ",\"Total Allocated\":" + std::to_string(total) +
-        ",\"Total Reserved\":4000}}";
+    events += fmt::format(R"(,{{"ph":"i","name":"[memory]","cat":"cpu_instant_event","pid":1,)"
+                          R"("tid":1,"ts":{},"args":{{"Device Type":1,"Device Id":0,"Addr":{},)"
+                          R"("Bytes":{},"Total Allocated":{},"Total Reserved":4000}}}})",
+                          ts, address, bytes, total);
   };
   memory(1, 100, 1000, 1000);
   memory(2, 200, 500, 1500);
   memory(3, 100, -1000, 500);
   memory(12, 300, 2500, 3000);
   memory(13, 300, -2500, 500);
+  const std::string ops =
+      R"({"ph":"X","cat":"cpu_op","name":"small","pid":1,"tid":1,"ts":0,"dur":5},)"
+      R"({"ph":"X","cat":"cpu_op","name":"big","pid":1,"tid":1,"ts":10,"dur":5})";
   auto read = read_chrome_trace(
       "t", JsonStream::from_text(
-               "t",
-               "{\"schemaVersion\":1,\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\","
-               "\"name\":\"small\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":5},"
-               "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"big\",\"pid\":1,\"tid\":1,"
-               "\"ts\":10,\"dur\":5}" +
-                   events + "]}"));
+               "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}{}]}})", ops, events)));
   REQUIRE(read.ok());
   const TraceAnalysis a = analyze_trace(*read);
   REQUIRE(a.memory.size() == 1);

@@ -1,4 +1,6 @@
 // Readers of traces: formats told from content, and files that are broken as people's files are.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "datasets/traces/trace_reader.h"
@@ -37,9 +39,8 @@ int64_t warnings(const Trace& trace, std::string_view part) {
 std::string spans_of(const Trace& trace) {
   std::string text;
   for (const Span& span : trace.spans) {
-    text += (text.empty() ? "" : ", ") + trace.text(span.name) + " " +
-            std::to_string(static_cast<int>(span.start_us)) + "-" +
-            std::to_string(static_cast<int>(span.end_us));
+    text += fmt::format("{}{} {}-{}", text.empty() ? "" : ", ", trace.text(span.name),
+                        span.start_us, span.end_us);
   }
   return text;
 }
@@ -49,7 +50,8 @@ TEST_CASE("complete events and pairs, in an array or an object") {
       R"([{"ph":"X","name":"a","pid":1,"tid":2,"ts":10,"dur":5},
           {"ph":"B","name":"b","pid":1,"tid":2,"ts":20},{"ph":"E","pid":1,"tid":2,"ts":30}])";
   CHECK(spans_of(read(events)) == "a 10-15, b 20-30");
-  const Trace trace = read("{\"displayTimeUnit\":\"ms\",\"traceEvents\":" + events + ",\"x\":{}}");
+  const Trace trace =
+      read(fmt::format(R"({{"displayTimeUnit":"ms","traceEvents":{},"x":{{}}}})", events));
   CHECK(spans_of(trace) == "a 10-15, b 20-30");
   CHECK(trace.format == "chrome");
   CHECK(trace.warnings.empty());
@@ -70,11 +72,12 @@ TEST_CASE("times between quotes, escapes, names of threads") {
 
 TEST_CASE("commas too many and files that stop are repaired and counted") {
   const std::string one = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1})";
-  CHECK(warnings(read("[" + one + ",]"), "commas") == 1);
-  CHECK(warnings(read("[" + one + ",," + one + "]"), "commas") == 1);
-  CHECK(warnings(read("[" + one + ", 7, " + one + "]"), "no events") == 1);
-  for (const std::string& cut : {"[" + one, "[" + one + ",", "[" + one + "," + one.substr(0, 20),
-                                 "{\"traceEvents\":[" + one + "," + one.substr(0, 5)}) {
+  CHECK(warnings(read(fmt::format("[{},]", one)), "commas") == 1);
+  CHECK(warnings(read(fmt::format("[{},,{}]", one, one)), "commas") == 1);
+  CHECK(warnings(read(fmt::format("[{}, 7, {}]", one, one)), "no events") == 1);
+  for (const std::string& cut : {fmt::format("[{}", one), fmt::format("[{},", one),
+                                 fmt::format("[{},{}", one, one.substr(0, 20)),
+                                 fmt::format(R"({{"traceEvents":[{},{})", one, one.substr(0, 5))}) {
     const Trace trace = read(cut);
     CHECK(trace.spans.size() == 1);
     CHECK(warnings(trace, "cut off") == 1);
@@ -112,21 +115,20 @@ TEST_CASE("spans that cannot be are left out and counted") {
 
 TEST_CASE("pairs that do not fit are matched by name") {
   const auto event = [](std::string_view phase, std::string_view name, int ts) {
-    return "{\"ph\":\"" + std::string(phase) + "\",\"name\":\"" + std::string(name) +
-           "\",\"pid\":1,\"tid\":1,\"ts\":" + std::to_string(ts) + "}";
+    return fmt::format(R"({{"ph":"{}","name":"{}","pid":1,"tid":1,"ts":{}}})", phase, name, ts);
   };
   // The inner one is never ended: it ends with the outer one.
-  const Trace open = read("[" + event("B", "outer", 0) + "," + event("B", "inner", 2) + "," +
-                          event("E", "outer", 9) + "]");
+  const Trace open = read(fmt::format("[{},{},{}]", event("B", "outer", 0), event("B", "inner", 2),
+                                      event("E", "outer", 9)));
   CHECK(spans_of(open) == "outer 0-9, inner 2-9");
   CHECK(warnings(open, "not ended before") == 1);
-  const Trace stray = read("[" + event("E", "x", 0) + "," + event("B", "a", 1) + "," +
-                           event("E", "a", 3) + "," + event("B", "b", 4) + "]");
+  const Trace stray = read(fmt::format("[{},{},{},{}]", event("E", "x", 0), event("B", "a", 1),
+                                       event("E", "a", 3), event("B", "b", 4)));
   CHECK(spans_of(stray) == "a 1-3, b 4-4");
   CHECK(warnings(stray, "never began") == 1);
   CHECK(warnings(stray, "never end,") == 1);
   // Out of order in the file.
-  CHECK(spans_of(read("[" + event("E", "a", 3) + "," + event("B", "a", 1) + "]")) == "a 1-3");
+  CHECK(spans_of(read(fmt::format("[{},{}]", event("E", "a", 3), event("B", "a", 1)))) == "a 1-3");
 }
 
 TEST_CASE("what is no trace is refused with one line") {
@@ -197,18 +199,18 @@ TEST_CASE("ONNX Runtime: nodes are operators, fences are not") {
 
 TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summaries are left out") {
   const auto op = [](int pid, std::string_view type, int ts) {
-    return "{\"ph\":\"X\",\"cat\":\"Op\",\"pid\":" + std::to_string(pid) +
-           ",\"tid\":0,\"name\":\"" + std::string(type) + "\",\"ts\":" + std::to_string(ts) +
-           ",\"dur\":2,\"args\":{\"name\":\"n\",\"op\":\"" + std::string(type) + "\"}}";
+    return fmt::format(R"({{"ph":"X","cat":"Op","pid":{},"tid":0,"name":"{}","ts":{},"dur":2,)"
+                       R"("args":{{"name":"n","op":"{}"}}}})",
+                       pid, type, ts, type);
   };
   const auto process = [](int pid, std::string_view name) {
-    return "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + std::to_string(pid) +
-           ",\"args\":{\"name\":\"" + std::string(name) + "\"}}";
+    return fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":"{}"}}}})", pid,
+                       name);
   };
-  const Trace trace =
-      read("{\"traceEvents\":[" + process(1, "/job:localhost/gpu:0 Compute") + "," +
-           process(2, "/gpu:0/stream:all Compute") + "," + process(3, "/gpu:0/stream:7 Compute") +
-           "," + op(1, "MatMul", 0) + "," + op(2, "MatMul", 5) + "," + op(3, "MatMul", 5) + "]}");
+  const Trace trace = read(fmt::format(
+      R"({{"traceEvents":[{},{},{},{},{},{}]}})", process(1, "/job:localhost/gpu:0 Compute"),
+      process(2, "/gpu:0/stream:all Compute"), process(3, "/gpu:0/stream:7 Compute"),
+      op(1, "MatMul", 0), op(2, "MatMul", 5), op(3, "MatMul", 5)));
   CHECK(trace.format == "tensorflow");
   REQUIRE(trace.spans.size() == 2);
   CHECK(trace.spans[0].kind == SpanKind::kOp);
