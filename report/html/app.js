@@ -180,7 +180,7 @@
           : '<b>' + escapeHtml(short(rect.span.name, 90)) + '</b><br>' + time(rect.span.end - rect.span.start) + ' at ' + time(rect.span.start - low) + (rect.span.info ? '<br>' + escapeHtml(rect.span.info) : '');
       } }, b.tooltip),
       grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
-      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, formatter: v => time(v - low) } }),
+      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => time(v - low) } }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: tracks.map(t => short(t, 28)) }, b.axis),
       dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: v => time(v - low), textStyle: { color: b.fg } }],
       series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
@@ -235,7 +235,8 @@
       const left = Math.pow(10, Math.floor(Math.log10(Math.min(...all.map(p => p.intensity)))));
       const right = Math.pow(10, Math.ceil(Math.log10(Math.max(10 * top / bandwidth, ...all.map(p => p.intensity)))));
       const bottom = Math.pow(10, Math.floor(Math.log10(Math.max(top * 1e-7, Math.min(...all.map(p => p.flops_per_s))))));
-      const roofs = roofline.roofs.map(r => ({ name: r.dtype + (r.matrix ? ' matrix' : '') + ' ' + scaled(r.flops_per_s, 'FLOP/s'), type: 'line', symbol: 'none', silent: true,
+      const seen = new Set();
+      const roofs = roofline.roofs.filter(r => !seen.has(r.flops_per_s) && seen.add(r.flops_per_s)).map(r => ({ name: r.dtype + (r.matrix ? ' matrix' : '') + ' ' + scaled(r.flops_per_s, 'FLOP/s'), type: 'line', symbol: 'none', silent: true,
         lineStyle: { color: b.fg, width: 1.5 }, endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-190, -9] }, data: [[Math.max(left, bottom / bandwidth), Math.max(left, bottom / bandwidth) * bandwidth], [r.flops_per_s / bandwidth, r.flops_per_s], [right, r.flops_per_s]] }));
       const clouds = lines.length ? [] : classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));

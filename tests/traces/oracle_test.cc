@@ -121,7 +121,8 @@ TEST_CASE("HolisticTraceAnalysis's critical path") {
   REQUIRE(text.ok());
   using Key = std::tuple<double, double, std::string>;
   std::set<Key> published;
-  for (const auto& event : nlohmann::json::parse(*text)["traceEvents"]) {
+  const auto overlay = nlohmann::json::parse(*text);
+  for (const auto& event : overlay["traceEvents"]) {
     if (event["ph"] == "X" && event.contains("args") && event["args"].value("critical", 0) == 1) {
       published.emplace(event["ts"], event["dur"], event["name"]);
     }
