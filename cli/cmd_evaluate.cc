@@ -9,8 +9,10 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/profile_inputs.h"
+#include "hardware/platform_loader.h"
 #include "opmodel/evaluation.h"
 #include "opmodel/model_loader.h"
+#include "report/collective_evaluation.h"
 
 namespace dfsim::cli {
 namespace {
@@ -24,6 +26,8 @@ struct Options {
   bool no_lookup = false;
   bool json = false;
   std::string output = "-";
+  std::string collectives;
+  std::string hardware;
 };
 
 std::string percent(double fraction) { return fmt::format("{:.2f}", fraction * 100); }
@@ -148,7 +152,23 @@ std::string json_of(const Evaluation& evaluation, std::string_view model) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Status run_collectives(const Options& options) {
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.hardware));
+  DFSIM_ASSIGN_OR_RETURN(const CollectiveEvaluation evaluation,
+                         evaluate_collectives(options.collectives, platform));
+  return write_file(options.output, options.json ? collective_evaluation_json(evaluation)
+                                                 : collective_evaluation_text(evaluation));
+}
+
 Status run(const Options& options) {
+  if (!options.collectives.empty()) {
+    return run_collectives(options);
+  }
+  if (options.model.empty() || options.inputs.files.empty()) {
+    return invalid_input(
+        "evaluate: nothing to be judged; expected --model and --profiles, or --collectives and "
+        "--hw");
+  }
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<TrainedModel> model,
                          load_trained_model(options.model));
   DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(options.inputs));
@@ -170,15 +190,27 @@ void register_evaluate(Registrar& registrar) {
   command
       ->add_option("--model", options->model,
                    "Folder that dfsim train wrote, or the name of a model that ships")
-      ->required()
       ->option_text("DIR|NAME");
   options->inputs.add_to(command, /*positional=*/false);
+  command->get_option("--profiles")->required(false);
   command
       ->add_option("--group-by", options->group_by,
                    "op, or network for the table of whole networks even when it is empty")
       ->option_text("op|network")
       ->check(CLI::IsMember({"op", "network"}))
       ->capture_default_str();
+  CLI::Option* collectives =
+      command
+          ->add_option("--collectives", options->collectives,
+                       "Instead: a table of measured collectives (aiconfigurator's NCCL runs), "
+                       "against those of --hw")
+          ->option_text("FILE.csv");
+  command
+      ->add_option("--hw", options->hardware,
+                   "The node whose collectives are judged: a hardware file or a built-in name")
+      ->option_text("FILE|NAME")
+      ->needs(collectives);
+  collectives->needs("--hw");
   command->add_flag("--no-lookup", options->no_lookup,
                     "Judge the trees alone: measured shapes are predicted too");
   command->add_flag("--json", options->json, "Everything as JSON");

@@ -13,6 +13,7 @@ void register_generate(Registrar& registrar);
 void register_hardware(Registrar& registrar);
 void register_inspect(Registrar& registrar);
 void register_ops(Registrar& registrar);
+void register_partition(Registrar& registrar);
 void register_predict(Registrar& registrar);
 void register_profiles(Registrar& registrar);
 void register_report(Registrar& registrar);

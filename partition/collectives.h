@@ -24,6 +24,7 @@
 #include "base/units.h"
 #include "hardware/platform.h"
 #include "hardware/route.h"
+#include "partition/collective_fit.h"
 
 namespace dfsim {
 
@@ -65,6 +66,8 @@ struct GroupCosts {
   int64_t local_ranks = 1;
   LinkCost local_ring;   // rings within all nodes at once
   LinkCost across_ring;  // rings of the i-th ranks of all nodes, at once for all i
+  // What such devices were measured to take, where they are alike and in one node; else nullptr.
+  const CollectiveFit* fit = nullptr;
 };
 
 // alpha is the latency of the slowest route of a pattern; beta that of the most loaded link, shared
@@ -83,7 +86,10 @@ struct CollectiveChoice {
   TimeNs time_ns = 0;
 };
 
-// The cheapest algorithm; ties go to the earlier one of the enumeration.
+// What a call is taken to take: as measured where there is a fit, else the cheapest algorithm.
+TimeNs collective_time_ns(CollectiveKind kind, Bytes bytes, const GroupCosts& costs);
+
+// The cheapest algorithm over the links; ties go to the earlier one of the enumeration.
 CollectiveChoice cheapest_collective(CollectiveKind kind, Bytes bytes, const GroupCosts& costs);
 
 }  // namespace dfsim

@@ -34,7 +34,9 @@ Status check_axes(const std::vector<MeshAxis>& axes, int64_t* devices) {
   return ok_status();
 }
 
-std::vector<DeviceId> default_devices(const Platform& platform) {
+}  // namespace
+
+std::vector<DeviceId> compute_devices(const Platform& platform) {
   std::vector<DeviceId> accelerators;
   std::vector<DeviceId> all;
   for (size_t d = 0; d < platform.devices.size(); ++d) {
@@ -46,15 +48,13 @@ std::vector<DeviceId> default_devices(const Platform& platform) {
   return accelerators.empty() ? all : accelerators;
 }
 
-}  // namespace
-
 StatusOr<DeviceMesh> DeviceMesh::make(const Platform& platform, std::vector<MeshAxis> axes,
                                       std::vector<DeviceId> devices) {
   int64_t wanted = 0;
   DFSIM_RETURN_IF_ERROR(check_axes(axes, &wanted));
   const bool given = !devices.empty();
   if (!given) {
-    devices = default_devices(platform);
+    devices = compute_devices(platform);
   }
   const auto there = static_cast<int64_t>(devices.size());
   if (there < wanted || (given && there != wanted)) {

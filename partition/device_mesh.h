@@ -23,12 +23,14 @@ struct MeshAxis {
   int64_t size = 1;
 };
 
+// The platform's accelerators, or its CPUs where it has none, in its order.
+std::vector<DeviceId> compute_devices(const Platform& platform);
+
 class DeviceMesh {
  public:
-  // `devices` in order of rank; empty = the first ones of the platform that are accelerators, or
-  // CPUs where there is no accelerator. Errors (kInvalidInput): no axis or more than kMaxMeshAxes,
-  // a name that is empty or repeated, a size below 1, more devices than the platform has, a wrong
-  // number of devices, or a device named twice.
+  // `devices` in order of rank; empty = the first of compute_devices(). Errors (kInvalidInput): no
+  // axis or more than kMaxMeshAxes, a name that is empty or repeated, a size below 1, more devices
+  // than the platform has, a wrong number of devices, or a device named twice.
   static StatusOr<DeviceMesh> make(const Platform& platform, std::vector<MeshAxis> axes,
                                    std::vector<DeviceId> devices = {});
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -54,6 +55,34 @@ class Propagator {
     return ok_status();
   }
 
+  Status split(const OpSplit& split) {
+    const Op& op = graph_.op(split.op);
+    const FactorMap& map = plan_.maps[split.op.index()];
+    const std::string place = fmt::format("operator '{}'", printable(op.name));
+    if (split.factors.size() != map.factors.size()) {
+      return invalid_input(fmt::format("{}: {} factors are given, it has {}", place,
+                                       split.factors.size(), map.factors.size()));
+    }
+    AxisSet seen = 0;
+    for (size_t f = 0; f < map.factors.size(); ++f) {
+      const AxisSet axes = split.factors[f];
+      if ((axes & seen) != 0 || axes >> mesh_.axes().size() != 0) {
+        return invalid_input(place +
+                             ": a mesh axis splits two of its factors, or is none of the mesh");
+      }
+      seen |= axes;
+      if (axes != 0 && !map.can_split(static_cast<int>(f), mesh_.size(axes))) {
+        return invalid_input(fmt::format(
+            "{}: its factor {} of {} cannot be split over the {} devices of {}; choose another "
+            "factor or number of devices",
+            place, map.factors[f].label, map.factors[f].extent, mesh_.size(axes),
+            mesh_.names(axes)));
+      }
+    }
+    fixed_ops_[split.op] = split.factors;
+    return ok_status();
+  }
+
   ShardingPlan run() {
     bool changed = true;
     while (changed) {
@@ -96,6 +125,9 @@ class Propagator {
     std::vector<AxisSet> factors(map.factors.size(), 0);
     if (factors.empty()) {
       return factors;
+    }
+    if (const auto given = fixed_ops_.find(id); given != fixed_ops_.end()) {
+      return given->second;
     }
     Votes votes(mesh_.axes().size());
     for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -296,6 +328,7 @@ class Propagator {
   const DeviceMesh& mesh_;
   ShardingPlan plan_;
   std::vector<bool> fixed_;
+  std::unordered_map<OpId, std::vector<AxisSet>> fixed_ops_;
 };
 
 }  // namespace
@@ -325,8 +358,12 @@ TensorSharding output_sharding(const FactorMap& map, const std::vector<AxisSet>&
 }
 
 StatusOr<ShardingPlan> propagate_sharding(const Graph& graph, const DeviceMesh& mesh,
-                                          const std::vector<ShardingSeed>& seeds) {
+                                          const std::vector<ShardingSeed>& seeds,
+                                          const std::vector<OpSplit>& splits) {
   Propagator propagator(graph, mesh);
+  for (const OpSplit& split : splits) {
+    DFSIM_RETURN_IF_ERROR(propagator.split(split));
+  }
   for (const ShardingSeed& seed : seeds) {
     DFSIM_RETURN_IF_ERROR(propagator.seed(seed));
   }

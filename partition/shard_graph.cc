@@ -9,6 +9,7 @@
 
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
+#include "partition/local_op.h"
 #include "partition/reshard.h"
 
 namespace dfsim {
@@ -165,37 +166,6 @@ class Sharder {
     return local;
   }
 
-  // What the op's attributes say of extents that are now a shard's.
-  void localise_attributes(const FactorMap& map, const std::vector<AxisSet>& factors,
-                           const Shape& output, Op* op) {
-    for (const auto& [name, factor] : map.divided_attributes) {
-      if (factor != FactorDim::kWhole) {
-        const int64_t ways = mesh_.size(factors[static_cast<size_t>(factor)]);
-        if (const auto count = op->attributes.get_int(name)) {
-          op->attributes.set(name, *count / ways);
-        }
-      }
-    }
-    bool any_halo = false;
-    std::vector<int64_t> pads = map.pads;
-    for (size_t f = 0; f < factors.size(); ++f) {
-      const int h = map.factors[f].halo;
-      if (factors[f] != 0 && h >= 0) {
-        const auto spatial = static_cast<size_t>(map.halos[static_cast<size_t>(h)].spatial);
-        pads[spatial] = 0;
-        pads[spatial + pads.size() / 2] = 0;
-        any_halo = true;
-      }
-    }
-    if (any_halo) {
-      op->attributes.set("pads", std::move(pads));
-      op->attributes.set("auto_pad", std::string("NOTSET"));
-    }
-    if (!map.shape_attribute.empty()) {
-      op->attributes.set(map.shape_attribute, output.extents());
-    }
-  }
-
   // A constant that names the extents of the shard instead of the whole.
   TensorId shape_constant(TensorId source, const Shape& shape) {
     Tensor tensor = graph_.tensor(source);
@@ -219,7 +189,7 @@ class Sharder {
     if (split && !op.outputs.empty() && op.outputs[0].valid()) {
       first_output =
           local_shape(graph_.tensor(op.outputs[0]).shape, output_sharding(map, factors, 0), mesh_);
-      localise_attributes(map, factors, first_output, &op);
+      localise_attributes(map, factors, first_output, mesh_, &op);
     }
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!op.inputs[i].valid()) {

@@ -1,4 +1,8 @@
-// SpmdProgram: a sharded graph on all devices of its mesh, ready for the simulator.
+// SpmdProgram: a sharded graph on all devices that run it, ready for the simulator.
+//
+// Stages of a pipeline run one after the other on devices of their own, each stage on one or more
+// replicas that take micro-batches in turn (PipeDream), each replica on the ranks of a mesh. One
+// stage, one replica and one micro-batch is the plain SPMD program of a mesh.
 #pragma once
 
 #include <vector>
@@ -7,6 +11,7 @@
 #include "graphs/ir/exec_graph.h"
 #include "opmodel/cost_model.h"
 #include "partition/device_mesh.h"
+#include "partition/pipeline_schedule.h"
 #include "partition/shard_graph.h"
 
 namespace dfsim {
@@ -15,18 +20,41 @@ namespace dfsim {
 // group is there. kFlow: its messages move over the platform's links, in contention with all else.
 enum class CollectiveMode : uint8_t { kModel, kFlow };
 
-struct SpmdProgram {
-  ExecGraph graph;                  // ExecGraph::op() points into the sharded graph
-  CostTable costs;                  // priced at shard shapes
-  std::vector<DeviceId> device_of;  // by task; ids are the order of each device's program
-  TimeNs communication_ns = 0;      // formulas of all collectives, as if one followed the other
+struct ProgramLayout {
+  // By group of devices and replica: its devices, in the order of the mesh's ranks. The groups of a
+  // pipeline's stages are taken in turn.
+  std::vector<std::vector<std::vector<DeviceId>>> groups;
+  std::vector<uint32_t> stage_of;  // by op of the sharded graph; not descending along edges
+  uint32_t chunks = 1;
+  uint32_t micro_batches = 1;
+  PipelineSchedule schedule = PipelineSchedule::k1f1b;
 };
 
-// Every op of the sharded graph once per device. Views cost nothing, as in make_workload(). The
-// algorithm of each collective is the cheapest on its group. Errors: those of make_workload() and
-// of the cost model. O(devices * (tasks + edges) + messages).
+// What a task is for.
+enum class TaskKind : uint8_t { kCompute, kCommunication };
+
+struct SpmdProgram {
+  ExecGraph graph;                         // ExecGraph::op() points into the sharded graph
+  CostTable costs;                         // priced at shard shapes
+  std::vector<DeviceId> device_of;         // by task
+  std::vector<TaskKind> kinds;             // by task
+  std::vector<std::vector<TaskId>> order;  // by device: its program
+  std::vector<TimeNs> dispatch_ns;         // by task: host time under the platform's runtime
+  TimeNs communication_ns = 0;             // formulas of all collectives, one after the other
+};
+
+// Every op of the sharded graph once per device of the mesh. Views cost nothing, as in
+// make_workload(). The algorithm of each collective is the cheapest on its group. Errors: those of
+// make_workload() and of the cost model. O(devices * (tasks + edges) + messages).
 StatusOr<SpmdProgram> make_spmd_program(const ShardedGraph& sharded, const DeviceMesh& mesh,
                                         const Platform& platform, const CostModel& model,
                                         CollectiveMode mode);
+
+// The same with stages, replicas and micro-batches; `mesh` says how ranks form groups, its own
+// devices do not matter. Each stage's weights are resident once on each of its devices. Errors
+// (kInvalidInput) also: a layout that does not fit the graph or the mesh.
+StatusOr<SpmdProgram> make_pipeline_program(const ShardedGraph& sharded, const DeviceMesh& mesh,
+                                            const ProgramLayout& layout, const Platform& platform,
+                                            const CostModel& model, CollectiveMode mode);
 
 }  // namespace dfsim

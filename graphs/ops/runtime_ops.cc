@@ -1,5 +1,7 @@
 #include "graphs/ops/runtime_ops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graphs/ops/rules.h"
@@ -21,6 +23,26 @@ void work_linear(WorkContext& context) {
   context.set_matrix();
 }
 
+// Rows by all axes of x but the last, columns of the weight; the bias is added once.
+void factors_linear(FactorContext& context) {
+  const int rank = context.input(0).rank();
+  const int k = context.add("k", context.in_extent(0, rank - 1), Reduction::kSum);
+  context.carry_in(0, rank - 1, k);
+  context.carry_in(1, 0, k);
+  for (int axis = 0; axis + 1 < rank; ++axis) {
+    const int rows = context.add(fmt::format("rows{}", axis), context.in_extent(0, axis));
+    context.carry_in(0, axis, rows);
+    context.carry_out(0, axis, rows);
+  }
+  const int n = context.add("n", context.in_extent(1, 1));
+  context.carry_in(1, 1, n);
+  context.carry_out(0, rank - 1, n);
+  if (context.has_input(2)) {
+    context.carry_in(2, 0, n);
+    context.map().addends.push_back(2);
+  }
+}
+
 // Whoever fuses operators knows their shapes.
 Status infer_nothing(InferContext& /*context*/) { return ok_status(); }
 
@@ -29,7 +51,7 @@ void work_compiled(WorkContext& context) {
 }
 
 constexpr OpDef kOps[] = {
-    {"linear", OpClass::kMatMul, infer_linear, work_linear, nullptr, 0, 2, kAten},
+    {"linear", OpClass::kMatMul, infer_linear, work_linear, nullptr, 0, 2, kAten, factors_linear},
     {"rsqrt", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 2, 1, kAten},
     {"pointwise", OpClass::kElementwise, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
     {"reduction", OpClass::kReduce, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},

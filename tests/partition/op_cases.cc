@@ -65,6 +65,8 @@ std::vector<OpCase> matmul_cases() {
       {"MatMul", {operand({2, 4, 8}), weight({8, 4})}},
       {"MatMul", {operand({2, 1, 4, 8}), operand({4, 8, 4})}},
       {"Gemm", {operand({4, 8}), weight({8, 4}), weight({4})}},
+      {"linear", {operand({2, 4, 8}), weight({8, 4}), weight({4})}, {}, 1, 1, "aten"},
+      {"linear", {operand({4, 8}), weight({8, 4})}, {}, 1, 1, "aten"},
       {"Gemm",
        {operand({8, 4}), weight({4, 8}), weight({4, 1})},
        {{"transA", int64_t{1}}, {"transB", int64_t{1}}}},

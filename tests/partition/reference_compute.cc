@@ -365,7 +365,7 @@ bool run_compute_op(const Op& op, const std::vector<RefTensor>& inputs,
                     std::vector<RefTensor>& outputs) {
   const OpDef* def = find_op_def(op.domain, op.op_type);
   const OpClass op_class = def == nullptr ? OpClass::kOpaque : def->op_class;
-  if (op.op_type == "Gemm") {
+  if (op.op_type == "Gemm" || op.op_type == "linear") {
     gemm(op, inputs, outputs[0]);
   } else if (op.op_type == "Einsum") {
     einsum(op, inputs, outputs[0]);

@@ -1,0 +1,94 @@
+// Partitionings of a model over the devices of a platform, each simulated, with what decides
+// between them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "hardware/platform.h"
+#include "partition/plan_spec.h"
+#include "report/chrome_trace.h"
+#include "sim/simulator.h"
+
+namespace dfsim {
+
+// Where the time of the devices that a plan uses goes: shares of devices * makespan, which add up
+// to 1.
+struct TimeShares {
+  double compute = 0;
+  double communication = 0;  // collectives, and waiting for data on links
+  double host = 0;           // waiting to be dispatched
+  double bubble = 0;         // waiting for other devices, or with nothing to do
+};
+
+struct PlanOutcome {
+  std::string name;
+  Status status;  // why there is no result
+  size_t devices = 0;
+  uint32_t stages = 1;
+  uint32_t micro_batches = 1;
+  TimeNs makespan_ns = 0;  // of the whole batch
+  double samples_per_s = 0;
+  double speedup = 0;        // against one device
+  double efficiency = 0;     // speed-up / devices
+  Bytes memory_bytes = 0;    // peak of the fullest device
+  Bytes weight_bytes = 0;    // resident there
+  Bytes capacity_bytes = 0;  // of that device, 0 = not limited
+  TimeShares shares;
+  std::string limit;                      // what most of the time goes to
+  Bytes bytes_moved = 0;                  // between devices
+  size_t communications = 0;              // operators of the sharded graph
+  std::vector<std::string> unsplittable;  // operators that every device runs, with the reason
+  size_t replicated_ops = 0;              // others that more than one device runs
+  double replicated_flops = 0;            // arithmetic of all devices / that of the model - 1
+  PlanFile plan;
+
+  bool fits() const { return capacity_bytes == 0 || memory_bytes <= capacity_bytes; }
+};
+
+struct Partitioning {
+  std::string model;
+  std::string hardware;
+  std::string runtime;
+  std::string cost_model;
+  std::string collectives;
+  int64_t batch = 0;
+  PlanOutcome single;              // one device
+  std::vector<PlanOutcome> plans;  // fitting ones by time; then those that do not fit, then failed
+
+  const PlanOutcome* best() const {
+    return !plans.empty() && plans.front().status.ok() && plans.front().fits() ? &plans.front()
+                                                                               : nullptr;
+  }
+};
+
+// One plan run in the simulator, for traces and drawings.
+struct PlanRun {
+  CompiledPlan compiled;
+  SimResult result;
+};
+
+// Every device has a host thread of its own that dispatches its program. `trace` receives the
+// timeline. Errors: those of compile_plan() and simulate().
+StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platform& platform,
+                           const CostModel& model, CollectiveMode mode,
+                           std::string* trace = nullptr);
+
+// The outcome of a run of `batch` samples; `single` is the run on one device or null.
+PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& graph,
+                         const Platform& platform, const std::string& model, int64_t batch,
+                         const PlanOutcome* single);
+
+// By time, as Partitioning::plans.
+void rank_plans(std::vector<PlanOutcome>* plans);
+
+std::string partitioning_text(const Partitioning& partitioning);
+std::string partitioning_json(const Partitioning& partitioning);
+
+// Devices over time (compute, communication, gaps), and how the plan cuts weights.
+std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph,
+                     const Platform& platform);
+
+}  // namespace dfsim

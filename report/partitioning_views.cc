@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/partitioning.h"
+
+namespace dfsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxListed = 5;
+
+double ms(TimeNs time_ns) { return static_cast<double>(time_ns) / static_cast<double>(kNsPerMs); }
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+Json outcome_json(const PlanOutcome& outcome) {
+  Json json;
+  json["strategy"] = outcome.name;
+  if (!outcome.status.ok()) {
+    json["error"] = outcome.status.message();
+    return json;
+  }
+  json["devices"] = outcome.devices;
+  json["stages"] = outcome.stages;
+  json["micro_batches"] = outcome.micro_batches;
+  json["time_ms"] = ms(outcome.makespan_ns);
+  json["samples_per_s"] = outcome.samples_per_s;
+  json["speedup"] = outcome.speedup;
+  json["efficiency"] = outcome.efficiency;
+  json["memory_bytes"] = outcome.memory_bytes;
+  json["weight_bytes"] = outcome.weight_bytes;
+  json["capacity_bytes"] = outcome.capacity_bytes;
+  json["fits"] = outcome.fits();
+  json["compute_share"] = outcome.shares.compute;
+  json["communication_share"] = outcome.shares.communication;
+  json["host_share"] = outcome.shares.host;
+  json["bubble_share"] = outcome.shares.bubble;
+  json["limit"] = outcome.limit;
+  json["bytes_moved"] = outcome.bytes_moved;
+  json["communication_ops"] = outcome.communications;
+  json["unsplittable_ops"] = outcome.unsplittable;
+  json["replicated_ops"] = outcome.replicated_ops;
+  json["replicated_flops_share"] = outcome.replicated_flops;
+  json["plan"] = plan_yaml(outcome.plan);
+  return json;
+}
+
+void add_row(const PlanOutcome& outcome, TextTable* table) {
+  table->add_row({outcome.name, std::to_string(outcome.devices),
+                  std::to_string(outcome.micro_batches), format_time(outcome.makespan_ns),
+                  fmt::format("{:.4g}", outcome.samples_per_s),
+                  fmt::format("{:.2f}", outcome.speedup), percent(outcome.efficiency),
+                  format_bytes(outcome.memory_bytes), percent(outcome.shares.communication),
+                  percent(outcome.shares.bubble), outcome.fits() ? outcome.limit : "MEMORY"});
+}
+
+std::string notes_of(const PlanOutcome& best) {
+  std::string out;
+  if (!best.unsplittable.empty()) {
+    out += fmt::format("\n{} operators cannot be split, every device runs them:\n",
+                       best.unsplittable.size());
+    for (size_t i = 0; i < std::min(kMaxListed, best.unsplittable.size()); ++i) {
+      out += "  " + best.unsplittable[i] + "\n";
+    }
+    if (best.unsplittable.size() > kMaxListed) {
+      out += fmt::format("  ... and {} more\n", best.unsplittable.size() - kMaxListed);
+    }
+  }
+  if (best.replicated_flops >= 0.005) {
+    out += fmt::format("{} of the arithmetic is done on several devices at once\n",
+                       percent(best.replicated_flops));
+  }
+  return out;
+}
+
+// What is missing when nothing fits: of the plan that comes nearest.
+std::string memory_note(const Partitioning& partitioning) {
+  const PlanOutcome* nearest = nullptr;
+  for (const PlanOutcome& plan : partitioning.plans) {
+    if (plan.status.ok() && !plan.fits() &&
+        (nearest == nullptr || plan.memory_bytes < nearest->memory_bytes)) {
+      nearest = &plan;
+    }
+  }
+  if (partitioning.best() != nullptr || nearest == nullptr) {
+    return "";
+  }
+  return fmt::format(
+      "\nno plan fits: '{}' comes nearest and lacks {} per device ({} of {}, {} of it weights); "
+      "take a smaller batch, more devices, tensor or pipeline parallelism, or devices with more "
+      "memory\n",
+      nearest->name, format_bytes(nearest->memory_bytes - nearest->capacity_bytes),
+      format_bytes(nearest->memory_bytes), format_bytes(nearest->capacity_bytes),
+      format_bytes(nearest->weight_bytes));
+}
+
+}  // namespace
+
+std::string partitioning_text(const Partitioning& partitioning) {
+  std::string out =
+      fmt::format("{} on {}: batch {}; runtime {}, operator times: {}, collectives: {}\n",
+                  printable(partitioning.model), printable(partitioning.hardware),
+                  partitioning.batch, printable(partitioning.runtime),
+                  printable(partitioning.cost_model), partitioning.collectives);
+  TextTable table({{"strategy"},
+                   {"dev", Align::kRight},
+                   {"mb", Align::kRight},
+                   {"time", Align::kRight},
+                   {"samples/s", Align::kRight},
+                   {"speed-up", Align::kRight},
+                   {"eff", Align::kRight},
+                   {"memory", Align::kRight},
+                   {"comm", Align::kRight},
+                   {"bubble", Align::kRight},
+                   {"limit"}});
+  for (const PlanOutcome& plan : partitioning.plans) {
+    if (plan.status.ok()) {
+      add_row(plan, &table);
+    }
+  }
+  add_row(partitioning.single, &table);
+  out += table.render(100);
+  for (const PlanOutcome& plan : partitioning.plans) {
+    if (!plan.status.ok()) {
+      out += fmt::format("{}: {}\n", plan.name, plan.status.message());
+    }
+  }
+  out += memory_note(partitioning);
+  const PlanOutcome* best = partitioning.best();
+  if (best != nullptr && best->speedup < 1) {
+    out += "\none device alone is faster than every plan\n";
+  }
+  return best == nullptr ? out : out + notes_of(*best);
+}
+
+std::string partitioning_json(const Partitioning& partitioning) {
+  Json json;
+  json["model"] = partitioning.model;
+  json["hardware"] = partitioning.hardware;
+  json["batch"] = partitioning.batch;
+  json["runtime"] = partitioning.runtime;
+  json["cost_model"] = partitioning.cost_model;
+  json["collectives"] = partitioning.collectives;
+  json["best"] = partitioning.best() == nullptr ? Json(nullptr) : Json(partitioning.best()->name);
+  json["single_device"] = outcome_json(partitioning.single);
+  Json& plans = json["plans"] = Json::array();
+  for (const PlanOutcome& plan : partitioning.plans) {
+    plans.push_back(outcome_json(plan));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace dfsim
