@@ -28,6 +28,7 @@ struct Options {
   size_t devices = 0;
   uint32_t micro_batches = 0;
   std::string schedule = "1f1b";
+  uint32_t chunks = 2;
   std::string collectives = "model";
   bool json = false;
   std::string output;
@@ -178,6 +179,10 @@ class Partitioner {
       return invalid_input(fmt::format("--devices {}: '{}' has {} devices for it", devices,
                                        printable(platform_.name), there));
     }
+    if (options_.strategy == "uneven") {
+      progress.stage("uneven");
+      return add(1, [&](const Graph& graph) { return uneven_spec(graph, platform_, model_); });
+    }
     if (devices < 2) {
       return invalid_input(fmt::format(
           "'{}' has one device to run on; partitioning needs a node of several, such as dgx-a100 "
@@ -186,9 +191,15 @@ class Partitioner {
     }
     DFSIM_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
                            pipeline_schedule_of(options_.schedule));
-    for (ParallelDegrees degrees : degrees_of(options_.strategy, static_cast<int64_t>(devices),
-                                              result_.batch, options_.micro_batches)) {
+    const auto count = static_cast<int64_t>(devices);
+    const int64_t node = node_size(platform_, count);
+    for (ParallelDegrees degrees :
+         degrees_of(options_.strategy, count, node, result_.batch, options_.micro_batches)) {
       degrees.schedule = schedule;
+      degrees.chunks = schedule == PipelineSchedule::kInterleaved ? options_.chunks : 1;
+      if (degrees.chunks > 1 && degrees.replicate) {
+        continue;  // chunks belong to devices of their own
+      }
       progress.stage(degrees_name(degrees));
       DFSIM_RETURN_IF_ERROR(add(
           degrees.micro_batches,
@@ -198,11 +209,10 @@ class Partitioner {
     if (options_.strategy != "auto" && options_.strategy != "search") {
       return ok_status();
     }
-    for (const std::vector<MeshAxis>& mesh : search_meshes(static_cast<int64_t>(devices))) {
+    for (const std::vector<MeshAxis>& mesh : search_meshes(count, node)) {
       progress.stage("search");
       DFSIM_RETURN_IF_ERROR(add(
-          1,
-          [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, model_); },
+          1, [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, model_); },
           "search"));
     }
     return ok_status();
@@ -306,9 +316,10 @@ void register_partition(Registrar& registrar) {
   options->model.add_to(command);
   add_machine_options(command, *options);
   command
-      ->add_option("--strategy", options->strategy,
-                   "auto (the default: all of the others), dp, tp, pp, hybrid, search, or a plan "
-                   "file as -o writes it (docs/partitioning.md)")
+      ->add_option(
+          "--strategy", options->strategy,
+          "auto (the default: all of the others), dp, tp, pp, hybrid, search; uneven; or a plan "
+          "file as -o writes it (docs/partitioning.md)")
       ->option_text("NAME|FILE");
   command
       ->add_option("--devices", options->devices,
@@ -325,6 +336,11 @@ void register_partition(Registrar& registrar) {
       ->add_option("--schedule", options->schedule,
                    "Of a pipeline: 1f1b, gpipe or interleaved; default: 1f1b")
       ->option_text("NAME");
+  command
+      ->add_option("--chunks", options->chunks,
+                   "Parts of the model on each device of an interleaved pipeline; default: 2")
+      ->option_text("N")
+      ->check(CLI::Range(1, 64));
   command->add_flag("--json", options->json, "Everything as JSON");
   command->add_option("-o,--output", options->output, "Write the best plan there, as YAML")
       ->option_text("PLAN.yaml");

@@ -257,6 +257,16 @@ StatusOr<CompiledPlan> compile_plan(const PlanSpec& spec, const Graph& graph,
                          spec.propagate ? spec.splits : complete(spec.splits, graph)));
   DFSIM_ASSIGN_OR_RETURN(compiled.sharded, shard_graph(graph, compiled.mesh, compiled.sharding));
   DFSIM_RETURN_IF_ERROR(StageFinder(spec, platform, &compiled).run(model));
+  if (!spec.uneven.empty()) {
+    if (ranks != 1 || layout.groups.size() != 1 || spec.micro_batches != 1) {
+      return invalid_input(
+          "uneven splits share operators of one device; expected a mesh of one device, one stage "
+          "and one micro-batch");
+    }
+    DFSIM_ASSIGN_OR_RETURN(compiled.program, make_uneven_program(graph, spec.uneven, platform,
+                                                                 layout.groups[0][0][0], model));
+    return compiled;
+  }
   DFSIM_ASSIGN_OR_RETURN(compiled.program, make_pipeline_program(compiled.sharded, compiled.mesh,
                                                                  layout, platform, model, mode));
   return compiled;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hardware/route.h"
+#include "partition/collectives.h"
 #include "partition/search.h"
 #include "partition/strategies.h"
 
@@ -39,15 +41,17 @@ std::string degrees_name(const ParallelDegrees& degrees) {
   add("dp", degrees.data);
   add("tp", degrees.tensor);
   add("pp", degrees.stages);
-  return parts.empty() ? "single" : join(parts, " x ");
+  return parts.empty() ? "single" : join(parts, " x ") + (degrees.replicate ? " replicated" : "");
 }
 
-std::vector<std::string> strategy_names() { return {"auto", "dp", "hybrid", "pp", "search", "tp"}; }
+std::vector<std::string> strategy_names() {
+  return {"auto", "dp", "hybrid", "pp", "search", "tp", "uneven"};
+}
 
-std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t devices, int64_t batch,
-                                        uint32_t micro_batches) {
+std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t devices, int64_t node,
+                                        int64_t batch, uint32_t micro_batches) {
   std::vector<ParallelDegrees> all;
-  if (strategy == "search") {
+  if (strategy == "search" || strategy == "uneven") {
     return all;
   }
   for (int64_t data = devices; data >= 1; --data) {
@@ -55,34 +59,52 @@ std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t dev
       if (devices % (data * tensor) != 0) {
         continue;
       }
-      ParallelDegrees degrees{data, tensor, static_cast<uint32_t>(devices / data / tensor), 1,
-                              PipelineSchedule::k1f1b};
+      ParallelDegrees degrees{
+          data, tensor, static_cast<uint32_t>(devices / data / tensor), 1, PipelineSchedule::k1f1b,
+          1,    false};
       const int kinds = (data > 1 ? 1 : 0) + (tensor > 1 ? 1 : 0) + (degrees.stages > 1 ? 1 : 0);
       const bool wanted = strategy == "dp"       ? data == devices
                           : strategy == "tp"     ? tensor == devices
                           : strategy == "pp"     ? degrees.stages == devices
                           : strategy == "hybrid" ? kinds > 1
                                                  : true;
-      if (!wanted) {
+      if (!wanted || (tensor > node && strategy != "tp")) {
         continue;
       }
-      for (const uint32_t count : micro_batch_choices(degrees, batch, micro_batches)) {
+      std::vector<uint32_t> counts = micro_batch_choices(degrees, batch, micro_batches);
+      if (node < devices) {
+        counts = {counts.back()};
+      }
+      for (const uint32_t count : counts) {
         degrees.micro_batches = count;
         all.push_back(degrees);
+        // As many micro-batches as replicas need at least, and a chain long enough to differ.
+        if (degrees.stages == devices && degrees.stages > 2 && count >= degrees.stages) {
+          all.push_back(degrees);
+          all.back().replicate = true;
+        }
       }
     }
   }
   return all;
 }
 
-std::vector<std::vector<MeshAxis>> search_meshes(int64_t devices) {
+std::vector<std::vector<MeshAxis>> search_meshes(int64_t devices, int64_t node) {
   std::vector<std::vector<MeshAxis>> meshes = {{{"shard", devices}}};
-  for (int64_t outer = 2; outer * 2 <= devices; ++outer) {
-    if (devices % outer == 0) {
-      meshes.push_back({{"outer", outer}, {"inner", devices / outer}});
-    }
+  const int64_t outer = node < devices ? devices / node : 2;
+  if (devices % outer == 0 && devices / outer > 1) {
+    meshes.push_back({{"outer", outer}, {"inner", devices / outer}});
   }
   return meshes;
+}
+
+int64_t node_size(const Platform& platform, int64_t devices) {
+  const std::vector<DeviceId> all = compute_devices(platform);
+  const auto used =
+      static_cast<size_t>(std::clamp<int64_t>(devices, 1, static_cast<int64_t>(all.size())));
+  const RouteTable routes(platform);
+  const auto local = group_costs(platform, routes, std::span(all).first(used)).local_ranks;
+  return local > 1 ? local : static_cast<int64_t>(used);
 }
 
 StatusOr<PlanSpec> searched_spec(const std::vector<MeshAxis>& mesh, const Graph& graph,
@@ -104,6 +126,21 @@ StatusOr<PlanSpec> searched_spec(const std::vector<MeshAxis>& mesh, const Graph&
   return spec;
 }
 
+StatusOr<PlanSpec> uneven_spec(const Graph& graph, const Platform& platform,
+                               const CostModel& model) {
+  PlanSpec spec;
+  spec.name = "uneven";
+  spec.mesh = {{"device", 1}};
+  DFSIM_ASSIGN_OR_RETURN(spec.uneven,
+                         find_uneven_ops(graph, platform, compute_devices(platform)[0], model));
+  if (spec.uneven.empty()) {
+    return invalid_input(
+        "uneven: no operator is done sooner with a part of it on an unlike device; the links cost "
+        "more than the help is worth, or there is no such device");
+  }
+  return spec;
+}
+
 int64_t batch_of(const Graph& graph) {
   for (const TensorId input : graph.inputs()) {
     const Shape& shape = graph.tensor(input).shape;
@@ -122,6 +159,8 @@ StatusOr<PlanSpec> degrees_spec(const ParallelDegrees& degrees, const Graph& gra
   spec.groups = degrees.stages;
   spec.micro_batches = degrees.micro_batches;
   spec.schedule = degrees.schedule;
+  spec.chunks = degrees.stages > 1 ? degrees.chunks : 1;
+  spec.replicate_stages = degrees.replicate;
   DFSIM_ASSIGN_OR_RETURN(const DeviceMesh mesh, DeviceMesh::make(platform, spec.mesh));
   if (degrees.data > 1) {
     DFSIM_ASSIGN_OR_RETURN(spec.seeds, data_parallel_seeds(graph, mesh, 1));

@@ -59,6 +59,7 @@ class PlanReader {
     read_list(&fields, "until", &PlanReader::read_until);
     read_list(&fields, "tensors", &PlanReader::read_tensor);
     read_list(&fields, "ops", &PlanReader::read_op);
+    read_list(&fields, "uneven", &PlanReader::read_uneven);
     DFSIM_RETURN_IF_ERROR(fields.finish());
     return std::move(plan_);
   }
@@ -170,6 +171,20 @@ class PlanReader {
     }
     DFSIM_RETURN_IF_ERROR(fields.finish());
     plan_.ops.push_back(std::move(rule));
+    return ok_status();
+  }
+
+  Status read_uneven(const YamlNode& node) {
+    YamlFields fields(node, file_, "an uneven split");
+    UnevenRule rule;
+    int extent = 0;
+    fields.text("name", &rule.name, Need::kRequired);
+    fields.text("factor", &rule.factor, Need::kRequired);
+    fields.text("device", &rule.device, Need::kRequired);
+    fields.integer("extent", {1, 1e9, ""}, &extent, Need::kRequired);
+    DFSIM_RETURN_IF_ERROR(fields.finish());
+    rule.extent = extent;
+    plan_.uneven.push_back(std::move(rule));
     return ok_status();
   }
 
@@ -285,7 +300,13 @@ std::string plan_yaml(const PlanFile& plan) {
     out += fmt::format("  - {}\n", quoted_list(names));
   }
   out += plan.propagate ? "" : "propagate: false\n";
-  return out + rules_yaml(plan);
+  out += rules_yaml(plan);
+  out += plan.uneven.empty() ? "" : "uneven:  # what other devices take of a factor\n";
+  for (const UnevenRule& rule : plan.uneven) {
+    out += fmt::format("  - {{name: {}, factor: {}, device: {}, extent: {}}}\n", quoted(rule.name),
+                       quoted(rule.factor), quoted(rule.device), rule.extent);
+  }
+  return out;
 }
 
 }  // namespace dfsim

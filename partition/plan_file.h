@@ -34,6 +34,14 @@ struct StageRule {
   std::vector<std::vector<std::string>> replicas;  // device names, by replica and rank
 };
 
+// A part of one operator that another device does (partition/uneven_split.h).
+struct UnevenRule {
+  std::string name;
+  std::string factor;
+  std::string device;
+  int64_t extent = 0;
+};
+
 struct PlanFile {
   std::string file;  // where it was read from, for messages
   std::string model;
@@ -51,6 +59,7 @@ struct PlanFile {
   bool propagate = true;  // false: what the rules do not name stays whole
   std::vector<TensorRule> tensors;
   std::vector<OpRule> ops;
+  std::vector<UnevenRule> uneven;
 };
 
 StatusOr<PlanFile> parse_plan(std::string_view text, const std::string& file);

@@ -34,6 +34,9 @@ class Resolver {
     for (const OpRule& rule : file_.ops) {
       DFSIM_RETURN_IF_ERROR(add_ops(rule));
     }
+    for (const UnevenRule& rule : file_.uneven) {
+      DFSIM_RETURN_IF_ERROR(add_uneven(rule));
+    }
     return std::move(spec_);
   }
 
@@ -157,6 +160,39 @@ class Resolver {
       split.factors[found] |= set;
     }
     spec_.splits.push_back(std::move(split));
+    return ok_status();
+  }
+
+  Status add_uneven(const UnevenRule& rule) {
+    UnevenOp uneven;
+    uneven.helper_extent = rule.extent;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < graph_.op_count(); ++i) {
+      names.push_back(graph_.op(OpId(i)).name);
+      uneven.op = names.back() == rule.name ? OpId(i) : uneven.op;
+    }
+    if (!uneven.op.valid()) {
+      return not_found("uneven: " + unknown_name_message("operator", rule.name, names));
+    }
+    const FactorMap map = op_factors(graph_, uneven.op);
+    names.clear();
+    uneven.factor = -1;
+    for (size_t f = map.factors.size(); f-- > 0;) {
+      names.push_back(map.factors[f].label);
+      uneven.factor = names.back() == rule.factor ? static_cast<int>(f) : uneven.factor;
+    }
+    if (uneven.factor < 0) {
+      return not_found("uneven: " + unknown_name_message("factor", rule.factor, names));
+    }
+    names.clear();
+    for (size_t d = 0; d < platform_.devices.size(); ++d) {
+      names.push_back(platform_.devices[d].name);
+      uneven.helper = names.back() == rule.device ? DeviceId(d) : uneven.helper;
+    }
+    if (!uneven.helper.valid()) {
+      return not_found("uneven: " + unknown_name_message("device", rule.device, names));
+    }
+    spec_.uneven.push_back(uneven);
     return ok_status();
   }
 
@@ -324,6 +360,12 @@ PlanFile describe_plan(const PlanSpec& spec, const CompiledPlan& compiled, const
   }
   describe_tensors(spec, graph, &file);
   describe_ops(spec, graph, &file);
+  for (const UnevenOp& uneven : spec.uneven) {
+    const FactorMap map = op_factors(graph, uneven.op);
+    file.uneven.push_back({graph.op(uneven.op).name,
+                           map.factors[static_cast<size_t>(uneven.factor)].label,
+                           platform.device(uneven.helper).name, uneven.helper_extent});
+  }
   return file;
 }
 

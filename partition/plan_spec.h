@@ -12,6 +12,7 @@
 #include "partition/propagate.h"
 #include "partition/shard_graph.h"
 #include "partition/spmd_program.h"
+#include "partition/uneven_split.h"
 
 namespace dfsim {
 
@@ -32,6 +33,8 @@ struct PlanSpec {
   uint32_t chunks = 1;
   uint32_t micro_batches = 1;
   PipelineSchedule schedule = PipelineSchedule::k1f1b;
+  // Operators shared with unlike devices; only on a mesh of one device and a single stage.
+  std::vector<UnevenOp> uneven;
 };
 
 struct CompiledPlan {

@@ -125,10 +125,12 @@ std::string partitioning_text(const Partitioning& partitioning) {
   }
   add_row(partitioning.single, &table);
   out += table.render(100);
+  std::string last;  // micro-batches do not make a difference
   for (const PlanOutcome& plan : partitioning.plans) {
-    if (!plan.status.ok()) {
-      out += fmt::format("{}: {}\n", plan.name, plan.status.message());
-    }
+    const std::string line =
+        plan.status.ok() ? "" : fmt::format("{}: {}\n", plan.name, plan.status.message());
+    out += line == last ? "" : line;
+    last = line.empty() ? last : line;
   }
   out += memory_note(partitioning);
   const PlanOutcome* best = partitioning.best();

@@ -130,9 +130,9 @@ TEST_CASE("a plan described resolves to the same plan") {
   const Graph graph = transformer_layer(4, 4, 8, 4);
   const Platform platform = steady_platform(8);
   for (const ParallelDegrees& degrees :
-       std::vector<ParallelDegrees>{{2, 2, 1, 1, PipelineSchedule::k1f1b},
-                                    {1, 4, 1, 1, PipelineSchedule::k1f1b},
-                                    {2, 2, 2, 4, PipelineSchedule::k1f1b}}) {
+       std::vector<ParallelDegrees>{{2, 2, 1, 1, PipelineSchedule::k1f1b, 1, false},
+                                    {1, 4, 1, 1, PipelineSchedule::k1f1b, 1, false},
+                                    {2, 2, 2, 4, PipelineSchedule::k1f1b, 1, false}}) {
     const PlanSpec spec = spec_of(degrees, graph, platform);
     const PlanRun first = run(spec, graph, platform);
     const PlanFile file = describe_plan(spec, first.compiled, graph, platform, "layer", 4);
@@ -151,7 +151,7 @@ TEST_CASE("a plan described resolves to the same plan") {
 TEST_CASE("a pipeline of two stages by hand") {
   const Graph graph = chain(4);
   const Platform platform = steady_platform(2);
-  const ParallelDegrees degrees{1, 1, 2, 4, PipelineSchedule::k1f1b};
+  const ParallelDegrees degrees{1, 1, 2, 4, PipelineSchedule::k1f1b, 1, false};
   const PlanRun pipeline = run(spec_of(degrees, graph, platform), graph, platform);
   // Two operators per stage, four micro-batches, one of them in the pipe alone; a tensor of 128
   // bytes takes 128 ns once, later ones move while the stages compute.
@@ -167,7 +167,7 @@ TEST_CASE("a pipeline of two stages by hand") {
 TEST_CASE("interleaving fills the pipeline sooner") {
   const Graph graph = chain(8);
   const Platform platform = steady_platform(2);
-  PlanSpec spec = spec_of({1, 1, 2, 4, PipelineSchedule::k1f1b}, graph, platform);
+  PlanSpec spec = spec_of({1, 1, 2, 4, PipelineSchedule::k1f1b, 1, false}, graph, platform);
   const TimeNs plain = run(spec, graph, platform).result.makespan_ns;
   CHECK(plain == (4 + 1) * 4 * kOpNs + 128);
   spec.chunks = 2;
@@ -183,7 +183,7 @@ TEST_CASE("a slow stage on two replicas") {
   // all three for everything, which PipeDream's split finds.
   const Graph graph = chain(4);
   const Platform platform = steady_platform(4);
-  PlanSpec spec = spec_of({1, 1, 4, 8, PipelineSchedule::k1f1b}, graph, platform);
+  PlanSpec spec = spec_of({1, 1, 4, 8, PipelineSchedule::k1f1b, 1, false}, graph, platform);
   spec.replicate_stages = true;
   const PlanRun replicated = run(spec, graph, platform);
   size_t devices = 0;
@@ -194,14 +194,59 @@ TEST_CASE("a slow stage on two replicas") {
   CHECK(replicated.result.makespan_ns >= 8 * kOpNs);  // 8 micro-batches x 4 us on 4 devices
 }
 
+TEST_CASE("a large product is shared with a slower device in proportion to its speed") {
+  Platform platform = steady_platform(2);
+  platform.devices[0].peaks = {{DType::kFloat32, 3e12, 0}};
+  platform.devices[1].peaks = {{DType::kFloat32, 1e12, 0}};
+  platform.devices[0].model = "fast";
+  platform.devices[1].model = "slow";
+  for (DeviceSpec& device : platform.devices) {
+    device.launch_overhead_ns = 0;
+  }
+  for (LinkSpec& link : platform.links) {
+    link.bytes_per_s = 1e15;
+  }
+  GraphMaker make;
+  make.input("x", {1024, 1024});
+  make.op("Relu", {"x"}, "r");
+  make.weight("w", {1024, 1024});
+  make.op("MatMul", {"r", "w"}, "y");
+  const Graph graph = make.finish({"y"});
+  const auto model = make_sol_model();
+  const auto spec = uneven_spec(graph, platform, *model);
+  INFO(spec.status().message());
+  REQUIRE(spec.ok());
+  REQUIRE(spec->uneven.size() == 1);
+  CHECK(spec->uneven[0].helper == DeviceId(1));
+  CHECK(spec->uneven[0].helper_extent == 256);  // a quarter
+  const TimeNs shared = run(*spec, graph, platform).result.makespan_ns;
+  PlanSpec alone = *spec;
+  alone.uneven.clear();
+  const TimeNs whole = run(alone, graph, platform).result.makespan_ns;
+  CHECK(static_cast<double>(shared) / static_cast<double>(whole) == Approx(0.75).epsilon(0.01));
+  const PlanFile file =
+      describe_plan(*spec, run(*spec, graph, platform).compiled, graph, platform, "m", 1024);
+  const auto read = parse_plan(plan_yaml(file), "p.yaml");
+  REQUIRE(read.ok());
+  const auto again = resolve_plan(*read, graph, platform);
+  REQUIRE(again.ok());
+  CHECK(run(*again, graph, platform).result.makespan_ns == shared);
+  // Slow links eat the gain.
+  for (LinkSpec& link : platform.links) {
+    link.bytes_per_s = 1e8;
+  }
+  CHECK(uneven_spec(graph, platform, *model).status().message().find("links cost more") !=
+        std::string::npos);
+}
+
 TEST_CASE("plans that the platform cannot run say so") {
   const Graph graph = transformer_layer(4, 4, 8, 4);
   const Platform platform = steady_platform(2);
-  CHECK(degrees_spec({4, 1, 1, 1, PipelineSchedule::k1f1b}, graph, platform)
+  CHECK(degrees_spec({4, 1, 1, 1, PipelineSchedule::k1f1b, 1, false}, graph, platform)
             .status()
             .message()
             .find("choose smaller axes") != std::string::npos);
-  PlanSpec spec = spec_of({2, 1, 1, 1, PipelineSchedule::k1f1b}, graph, platform);
+  PlanSpec spec = spec_of({2, 1, 1, 1, PipelineSchedule::k1f1b, 1, false}, graph, platform);
   spec.groups = 2;
   CHECK(run_plan(spec, graph, platform, *make_sol_model(), CollectiveMode::kModel)
             .status()
@@ -209,7 +254,7 @@ TEST_CASE("plans that the platform cannot run say so") {
             .find("needs 4 devices") != std::string::npos);
   Platform apart = platform;
   apart.links.pop_back();
-  const PlanSpec pair = spec_of({1, 2, 1, 1, PipelineSchedule::k1f1b}, graph, apart);
+  const PlanSpec pair = spec_of({1, 2, 1, 1, PipelineSchedule::k1f1b, 1, false}, graph, apart);
   CHECK(run_plan(pair, graph, apart, *make_sol_model(), CollectiveMode::kModel)
             .status()
             .message()
@@ -219,15 +264,16 @@ TEST_CASE("plans that the platform cannot run say so") {
 TEST_CASE("degrees of strategies") {
   const auto names = [](const std::string& strategy, int64_t batch) {
     std::string text;
-    for (const ParallelDegrees& degrees : degrees_of(strategy, 4, batch, 0)) {
+    for (const ParallelDegrees& degrees : degrees_of(strategy, 4, 4, batch, 0)) {
       text += degrees_name(degrees) + "/" + std::to_string(degrees.micro_batches) + "; ";
     }
     return text;
   };
   CHECK(names("dp", 4) == "dp 4/1; ");
   CHECK(names("tp", 4) == "tp 4/1; ");
-  CHECK(names("pp", 8) == "pp 4/4; pp 4/8; ");
+  CHECK(names("pp", 8) == "pp 4/4; pp 4 replicated/4; pp 4/8; pp 4 replicated/8; ");
   CHECK(names("pp", 3) == "pp 4/1; ");
+  CHECK(degrees_of("hybrid", 16, 4, 16, 0).size() == 10);
   CHECK(names("hybrid", 4) == "dp 2 x tp 2/1; dp 2 x pp 2/2; tp 2 x pp 2/2; tp 2 x pp 2/4; ");
 }
 
