@@ -126,14 +126,17 @@ class PlanReader {
   }
 
   // `name` or `names`.
-  static void read_names(YamlFields* fields, std::vector<std::string>* names) {
+  void read_names(YamlFields* fields, std::vector<std::string>* names) {
     std::string name;
     if (fields->text("name", &name)) {
       names->push_back(name);
     }
-    std::vector<std::string> more;
-    fields->texts("names", &more);
-    names->insert(names->end(), more.begin(), more.end());
+    if (const YamlNode* more = fields->list("names")) {
+      Status status = read_texts(*more, "names", names);
+      if (!status.ok()) {
+        fields->error(std::move(status));
+      }
+    }
     if (names->empty() && !fields->failed()) {
       fields->error("name",
                     "found no name, expected `name` or `names`; a * in it stands for "
