@@ -148,7 +148,7 @@ TEST_CASE("AlexNet-like: convolutions by the batch, fully connected layers by th
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());
   GraphMaker make;
-  make.input("x", {64, 3, 64, 64});
+  make.input("x", {32, 3, 64, 64});
   make.weight("c1", {64, 3, 5, 5});
   make.weight("c2", {192, 64, 3, 3});
   make.weight("f1", {12288, 4096});
