@@ -234,7 +234,9 @@ std::vector<std::pair<std::vector<std::string>, std::string>> group_names(
     }
     entry.second = value;
   }
-  for (auto& [pattern, entry] : patterns) {
+  for (const auto& known : patterns) {
+    const std::string& pattern = known.first;
+    const auto& entry = known.second;
     const auto fitting =
         static_cast<size_t>(std::count_if(all.begin(), all.end(), [&](const std::string& name) {
           return matches_pattern(name, pattern);

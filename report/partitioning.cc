@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 
