@@ -2,8 +2,8 @@
 #include "base/mapped_file.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
-#include "graphs/onnx/importer.h"
 #include "graphs/onnx/shareable.h"
+#include "graphs/tensorflow/importer.h"
 #include "hardware/platform_loader.h"
 #include "report/inspection.h"
 
@@ -24,8 +24,11 @@ StatusOr<std::vector<StudiedSymbol>> study(const Options& options, const Importe
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());
   std::vector<StudiedSymbol> symbols = study_symbols(
       model, import_options,
-      [&](const ImportOptions& varied) { return import_onnx(options.model.path, varied); });
+      [&](const ImportOptions& varied) { return import_model_with(options.model, varied); });
   if (!options.save.empty()) {
+    if (recognise_tensorflow(options.model.path)) {
+      return invalid_input(options.model.path + ": --save writes ONNX models only");
+    }
     DFSIM_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(options.model.path));
     DFSIM_ASSIGN_OR_RETURN(const std::string shareable,
                            shareable_model(file.content(), model, symbols));

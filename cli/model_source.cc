@@ -10,6 +10,7 @@
 #include "graphs/onnx/importer.h"
 #include "graphs/passes/pipeline.h"
 #include "graphs/passes/prune.h"
+#include "graphs/tensorflow/importer.h"
 
 namespace dfsim::cli {
 namespace {
@@ -46,9 +47,12 @@ Status strict_error(const LoadedModel& model, const std::string& path) {
 }  // namespace
 
 void ModelOptions::add_to(CLI::App* command) {
-  command->add_option("MODEL", path, "An ONNX model; its weights are never read")
+  command
+      ->add_option("MODEL", path,
+                   "An ONNX model, or a TensorFlow graph (.pb, .pbtxt) or SavedModel folder; its "
+                   "weights are never read")
       ->required()
-      ->option_text("FILE");
+      ->option_text("FILE|FOLDER");
   add_dims_to(command);
   command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
 }
@@ -78,6 +82,10 @@ void ModelOptions::add_dims_to(CLI::App* command) {
                    "Branch of Ifs whose condition is not known; default: the larger one")
       ->option_text("then|else")
       ->check(CLI::IsMember({"then", "else"}));
+  command
+      ->add_option("--signature", signature,
+                   "Signature of a SavedModel; default: serving_default, or the only one")
+      ->option_text("NAME");
 }
 
 StatusOr<ImportOptions> ModelOptions::import_options() const {
@@ -116,11 +124,24 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
 }
 
 std::string model_name(const std::string& path) {
-  return printable(std::filesystem::path(path).stem().string());
+  const std::filesystem::path file(path);
+  // A SavedModel is a folder, perhaps written with a slash behind.
+  return printable((file.has_stem() ? file : file.parent_path()).stem().string());
 }
 
 StatusOr<ImportedModel> import_model(const ModelOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.import_options());
+  return import_model_with(options, import_options);
+}
+
+StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
+                                          const ImportOptions& import_options) {
+  if (recognise_tensorflow(options.path)) {
+    return import_tensorflow(options.path, import_options, options.signature);
+  }
+  if (!options.signature.empty()) {
+    return invalid_input(options.path + ": --signature: only SavedModels have signatures");
+  }
   return import_onnx(options.path, import_options);
 }
 

@@ -21,12 +21,13 @@ struct ModelOptions {
   std::vector<std::string> input_shapes;  // NAME=1,3,224,224
   std::vector<std::string> trip_counts;   // LOOP=N
   std::string branch;                     // then, else or empty
+  std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
 
   // Adds the positional MODEL, --strict and what add_dims_to() adds.
   void add_to(CLI::App* command);
-  // --batch, --dim, --input-shape, --trip-count and --branch, for commands that take other graphs
-  // too.
+  // --batch, --dim, --input-shape, --trip-count, --branch and --signature, for commands that take
+  // other graphs too.
   void add_dims_to(CLI::App* command);
   StatusOr<ImportOptions> import_options() const;
 };
@@ -56,8 +57,11 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
 // unresolved is an error.
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const RuntimeSpec& runtime);
 
-// The import alone, for commands that need no lowering.
+// The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);
+// The same with other import options than those of the command line.
+StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
+                                          const ImportOptions& import_options);
 
 std::string model_name(const std::string& path);
 

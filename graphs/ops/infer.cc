@@ -76,8 +76,9 @@ std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool ha
   return "its shape depends on values that are not known before the run";
 }
 
-Status infer_op(GraphBuilder& builder, OpId id, const InferOptions& options,
-                std::vector<UnresolvedOp>* unresolved) {
+}  // namespace
+
+StatusOr<std::string> infer_op(GraphBuilder& builder, OpId id, const InferOptions& options) {
   Op& op = builder.op(id);
   const OpDef* def = find_op_def(op.domain, op.op_type);
   InferContext context(builder, id, options);
@@ -97,21 +98,18 @@ Status infer_op(GraphBuilder& builder, OpId id, const InferOptions& options,
     fallback_reason = options.fallback(builder, id, def != nullptr);
     DFSIM_RETURN_IF_ERROR(check_outputs(context));
   }
-  std::string reason = unresolved_reason(builder, op, def != nullptr, fallback_reason);
-  if (!reason.empty()) {
-    unresolved->push_back({id, std::move(reason)});
-  }
-  return ok_status();
+  return unresolved_reason(builder, op, def != nullptr, fallback_reason);
 }
-
-}  // namespace
 
 StatusOr<std::vector<UnresolvedOp>> infer_shapes(GraphBuilder& builder,
                                                  const InferOptions& options) {
   DFSIM_RETURN_IF_ERROR(builder.sort());
   std::vector<UnresolvedOp> unresolved;
   for (size_t i = 0; i < builder.op_count(); ++i) {
-    DFSIM_RETURN_IF_ERROR(infer_op(builder, OpId(i), options, &unresolved));
+    DFSIM_ASSIGN_OR_RETURN(std::string reason, infer_op(builder, OpId(i), options));
+    if (!reason.empty()) {
+      unresolved.push_back({OpId(i), std::move(reason)});
+    }
   }
   return unresolved;
 }

@@ -6,6 +6,7 @@
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/standard_versions.h"
+#include "graphs/ops/tensorflow_ops.h"
 
 namespace dfsim {
 namespace {
@@ -42,6 +43,7 @@ std::vector<OpFamily> families() {
       contrib_attention_op_defs(),
       collective_op_defs(),
       runtime_op_defs(),
+      tensorflow_op_defs(),
   };
 }
 

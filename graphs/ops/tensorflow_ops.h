@@ -1,0 +1,12 @@
+// Operators of domain "tensorflow": those that have no counterpart in ONNX.
+#pragma once
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim {
+
+inline constexpr std::string_view kTensorFlow = "tensorflow";
+
+OpFamily tensorflow_op_defs();
+
+}  // namespace dfsim

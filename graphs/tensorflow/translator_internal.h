@@ -1,0 +1,94 @@
+// Translator: walks a NodeGraph and puts its nodes into an Emitter: functions inlined, loops and
+// branches as subgraphs. Internal to graphs/tensorflow.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/import.h"
+#include "graphs/tensorflow/emitter_internal.h"
+#include "graphs/tensorflow/node_context_internal.h"
+#include "graphs/tensorflow/node_graph_internal.h"
+
+namespace dfsim {
+
+// What all translators of one import share.
+struct Translation {
+  const TfSource& source;
+  const ImportOptions& options;
+  InferOptions infer = {};
+  std::vector<UnresolvedOpInfo> unresolved = {};
+  std::vector<std::string> open_loops = {};
+  std::vector<std::string> open_branches = {};
+  size_t visited_nodes = 0;  // over all calls of functions
+  std::map<std::string, std::unique_ptr<NodeGraph>> functions = {};
+};
+
+// How often a source is read among the scheduled nodes, and by whom last.
+struct SourceUse {
+  int32_t count = 0;
+  int32_t reader = -1;
+};
+
+class Translator {
+ public:
+  // All references must outlive the translator. `body`: the nodes are those of one trip of a loop.
+  Translator(Translation& shared, Emitter& emitter, const NodeGraph& graph,
+             std::vector<ValueId> arguments, std::string prefix, int depth,
+             const LoopFrame* body = nullptr)
+      : shared_(shared),
+        emitter_(emitter),
+        graph_(graph),
+        arguments_(std::move(arguments)),
+        prefix_(std::move(prefix)),
+        depth_(depth),
+        body_(body) {}
+
+  // The outputs of a node that is not translated but given from outside.
+  void preset(int32_t node, std::vector<ValueId> outputs);
+  // Translates what the roots need. Errors name the node.
+  Status run(const std::vector<Source>& roots);
+  // After run(): kNoValue when the node has no such output.
+  ValueId value(Source source) const;
+
+ private:
+  Status translate(int32_t node);
+  Status translate_by_rule(int32_t node, const TfRule& rule);
+  void emit_unknown(int32_t node, const std::string& reason);
+  void add_constant(int32_t node);
+  void add_variable(int32_t node);
+  Status call_function(int32_t node, const std::string& name);
+  StatusOr<const NodeGraph*> function_graph(const std::string& name);
+  Status merge(int32_t node);
+  // control.cc
+  Status translate_if(int32_t node);
+  Status translate_while(int32_t node);
+  Status leave_frame(int32_t node);
+
+  std::string name_of(int32_t node) const { return prefix_ + graph_.node(node).def->name(); }
+  std::vector<ValueId> inputs_of(int32_t node) const;
+  bool defer_pad(int32_t node);
+  bool add_bias(int32_t node);
+  SourceUse use(Source source) const;
+  size_t output_count(int32_t node) const;
+
+  Translation& shared_;
+  Emitter& emitter_;
+  const NodeGraph& graph_;
+  std::vector<ValueId> arguments_;
+  std::string prefix_;
+  int depth_;
+  const LoopFrame* body_;
+  std::unordered_map<int32_t, std::vector<ValueId>> values_;
+  std::unordered_map<int64_t, SourceUse> uses_;
+  std::map<std::string, std::vector<ValueId>> frames_;  // loops that are done: their results
+};
+
+// Changes parameters: has an effect although nobody reads what it returns.
+bool is_update_op(const std::string& type);
+
+}  // namespace dfsim
