@@ -28,16 +28,16 @@ using AttrList = std::vector<std::pair<std::string, AttrValue>>;
 struct Value {
   // TensorFlow's order of axes, and the same with the last axis moved behind the first. Either is
   // made from the other when somebody asks for it.
-  TensorId plain;
-  TensorId channels_first;
+  TensorId plain = {};
+  TensorId channels_first = {};
   // A list of tensors (TensorList, TensorArray): `plain` holds [length, element...] once all of it
   // is known.
   bool is_list = false;
   int64_t length = -1;
-  Shape element;
+  Shape element = {};
   DType element_dtype = DType::kUnknown;
   // A Pad that the convolution reading it takes over: begins and ends per spatial axis.
-  std::vector<int64_t> deferred_pads;
+  std::vector<int64_t> deferred_pads = {};
 
   bool has_tensor() const { return plain.valid() || channels_first.valid(); }
 };

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <graphdef.pb.h>
 #include "base/status.h"
-#include "graphdef.pb.h"
 #include "graphs/tensorflow/importer.h"
 
 namespace dfsim {
