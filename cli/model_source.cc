@@ -67,7 +67,7 @@ void ModelOptions::add_dims_to(CLI::App* command) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option("--input-shape", input_shapes,
-                   "Whole shape of an input, as in x=1,3,224,224; repeatable")
+                   "Whole shape of an input, as in x=1,3,224,224, or x= for a scalar; repeatable")
       ->option_text("NAME=N,N,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -102,7 +102,9 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
     DFSIM_ASSIGN_OR_RETURN(const auto assignment,
                            split_assignment(text, "--input-shape", "NAME=1,3,224,224"));
     std::vector<int64_t> extents;
-    for (const std::string& part : split(assignment.second, ',')) {
+    const bool scalar = assignment.second.empty();
+    for (const std::string& part :
+         scalar ? std::vector<std::string>() : split(assignment.second, ',')) {
       DFSIM_ASSIGN_OR_RETURN(const int64_t extent, parse_extent(part, "--input-shape"));
       extents.push_back(extent);
     }

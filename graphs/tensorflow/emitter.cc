@@ -131,10 +131,16 @@ std::vector<TensorId> Emitter::emit(Emission emission) {
     op.outputs.push_back(builder_.add_tensor(std::move(tensor)));
   }
   const std::vector<TensorId> outputs = op.outputs;
+  const bool fixed = !op.inputs.empty() && op.op_type != "Loop" && op.op_type != "If" &&
+                     std::all_of(op.inputs.begin(), op.inputs.end(),
+                                 [&](TensorId input) { return !input.valid() || is_fixed(input); });
   const auto id = builder_.add_op(std::move(op));
   if (!id.ok()) {
     fail(id.status());
     return none;
+  }
+  if (fixed) {
+    fixed_.insert(outputs.begin(), outputs.end());
   }
   const auto reason = infer_op(builder_, *id, options_);
   if (!reason.ok()) {
@@ -217,6 +223,15 @@ TensorId Emitter::transposed(TensorId tensor, const std::vector<int64_t>& perm) 
   }
   if (fits && moves_nothing(extents, perm)) {
     return reshaped(tensor, permuted(extents, perm));
+  }
+  // Two in a row are one.
+  const OpId producer = builder_.tensor(tensor).producer;
+  if (producer.valid() && builder_.op(producer).op_type == "Transpose") {
+    const Op& first = builder_.op(producer);
+    const auto* before = first.attributes.get_ints("perm");
+    if (before != nullptr && before->size() == perm.size()) {
+      return transposed(first.inputs[0], permuted(*before, perm));
+    }
   }
   return emit_one({"Transpose", "", place_name(tensor, "Transpose"), {tensor}, {{"perm", perm}}});
 }

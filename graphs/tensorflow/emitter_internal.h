@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,9 @@ class Emitter {
     return builder_.tensor(id).role != TensorRole::kActivation;
   }
 
+  // A parameter, or computed from parameters alone: the same in every run.
+  bool is_fixed(TensorId id) const { return is_parameter(id) || fixed_.contains(id); }
+
   // Adds and infers an operator. The first error stays in status(); after it, ids are invalid.
   std::vector<TensorId> emit(Emission emission);
   TensorId emit_one(Emission emission);
@@ -110,6 +114,7 @@ class Emitter {
   std::vector<UnresolvedOpInfo>* unresolved_;
   std::vector<Value> values_;
   std::unordered_map<std::string, TensorId> relaid_;
+  std::unordered_set<TensorId> fixed_;
   Status status_;
 };
 

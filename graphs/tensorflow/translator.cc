@@ -133,7 +133,7 @@ Status Translator::translate(int32_t node) {
   if (type == "Merge" || type == "RefMerge") {
     return merge(node);
   }
-  if (defer_pad(node) || add_bias(node)) {
+  if (defer_pad(node) || fold_into_product(node)) {
     return ok_status();
   }
   if (const TfRule* rule = find_tf_rule(type)) {
@@ -359,52 +359,6 @@ bool Translator::defer_pad(int32_t node) {
   Value padded = emitter_.value(pad.input(0));
   padded.deferred_pads = std::move(pads);
   values_[node] = {emitter_.add(std::move(padded))};
-  return true;
-}
-
-// A bias that is added to the product of a convolution or a matrix product which nobody else reads
-// becomes its third operand.
-bool Translator::add_bias(int32_t node) {
-  const std::string& type = graph_.op(node);
-  const bool bias_add = type == "BiasAdd";
-  if (!bias_add && type != "Add" && type != "AddV2") {
-    return false;
-  }
-  const auto& inputs = graph_.node(node).inputs;
-  if (inputs.size() != 2 || inputs[0].is_argument() || use(inputs[0]).count != 1) {
-    return false;
-  }
-  const std::string& product = graph_.op(inputs[0].node);
-  const bool conv = takes_pads(product) || product == "Conv2DBackpropInput";
-  const ValueId x = value(inputs[0]);
-  const ValueId bias = value(inputs[1]);
-  if (x == kNoValue || bias == kNoValue || (conv ? !bias_add : product != "MatMul") ||
-      emitter_.shape(bias).rank() != 1) {
-    return false;
-  }
-  const TensorId result = emitter_.value(x).channels_first.valid()
-                              ? emitter_.value(x).channels_first
-                              : emitter_.value(x).plain;
-  const TensorId addend = emitter_.plain(bias);
-  if (!result.valid() || !addend.valid() || !emitter_.is_parameter(addend)) {
-    return false;
-  }
-  GraphBuilder& builder = emitter_.builder();
-  const Shape& shape = builder.tensor(result).shape;
-  const OpId producer = builder.tensor(result).producer;
-  if (!producer.valid() || !shape.is_static() || shape.rank() < 2 ||
-      builder.tensor(addend).shape[0] != shape[1]) {
-    return false;
-  }
-  Op& op = builder.op(producer);
-  const bool fits = conv ? op.op_type == "Conv" || op.op_type == "ConvTranspose"
-                         : op.op_type == "MatMul" || op.op_type == "Gemm";
-  if (!fits || op.inputs.size() != 2 || !op.domain.empty()) {
-    return false;
-  }
-  op.op_type = op.op_type == "MatMul" ? "Gemm" : op.op_type;
-  op.inputs.push_back(addend);
-  values_[node] = {x};
   return true;
 }
 

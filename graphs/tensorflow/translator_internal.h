@@ -72,7 +72,10 @@ class Translator {
   std::string name_of(int32_t node) const { return prefix_ + graph_.node(node).def->name(); }
   std::vector<ValueId> inputs_of(int32_t node) const;
   bool defer_pad(int32_t node);
-  bool add_bias(int32_t node);
+  // fold.cc
+  bool fold_into_product(int32_t node);
+  bool read_once(Source source) const;
+  bool is_per_channel(ValueId operand, int64_t channels) const;
   SourceUse use(Source source) const;
   size_t output_count(int32_t node) const;
 
@@ -85,6 +88,7 @@ class Translator {
   const LoopFrame* body_;
   std::unordered_map<int32_t, std::vector<ValueId>> values_;
   std::unordered_map<int64_t, SourceUse> uses_;
+  std::unordered_map<int32_t, Source> folded_;          // nodes that became part of what they read
   std::map<std::string, std::vector<ValueId>> frames_;  // loops that are done: their results
 };
 

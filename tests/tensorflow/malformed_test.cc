@@ -1,7 +1,13 @@
 // Files that are no graphs, or contradict themselves: one clear line, no crash, no hang.
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
 
+#include "graphs/passes/prune.h"
 #include "graphs/tensorflow/slim.h"
+#include "opmodel/workload.h"
 #include "tests/tensorflow/text_graph.h"
 
 namespace dfsim {
@@ -72,6 +78,57 @@ TEST_CASE("payloads of large constants never reach the parser") {
   CHECK(slim->size() < 64);
   for (size_t length = 0; length < 40; ++length) {
     (void)slim_graph(file.substr(0, length), TensorFlowFile::kGraphDef);
+  }
+}
+
+// All that a changed file may do is import or give one line.
+void check_any(const std::string& bytes, TensorFlowFormat format) {
+  const auto model = import_tensorflow_bytes(bytes, format, {});
+  if (!model.ok()) {
+    CHECK_FALSE(model.status().message().empty());
+    CHECK(model.status().message().find('\n') == std::string::npos);
+    return;
+  }
+  if (graph_totals(model->graph).ok()) {
+    const auto pruned = prune(model->graph);
+    REQUIRE(pruned.ok());
+    (void)make_workload(pruned->graph);
+  }
+}
+
+TEST_CASE("files with changed bytes import or are refused") {
+  namespace fs = std::filesystem;
+  constexpr int kChangedFiles = 150;
+  std::mt19937 random(7);
+  const auto below = [&](size_t limit) { return static_cast<size_t>(random()) % limit; };
+  const std::string corpus = DFSIM_SOURCE_DIR "/tests/fuzz/corpus/";
+  for (const auto& [folder, format] : {std::pair("graphdef", TensorFlowFormat::kGraphDef),
+                                       {"saved_model", TensorFlowFormat::kSavedModel},
+                                       {"pbtxt", TensorFlowFormat::kGraphDefText}}) {
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(corpus + folder)) {
+      files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    CHECK(files.size() >= 4);
+    for (const fs::path& file : files) {
+      std::ifstream stream(file, std::ios::binary);
+      std::ostringstream content;
+      content << stream.rdbuf();
+      const std::string whole = content.str();
+      INFO(file);
+      CHECK(import_tensorflow_bytes(whole, format, {}).ok());
+      for (int i = 0; i < kChangedFiles; ++i) {
+        std::string bytes = whole;
+        for (size_t change = below(4) + 1; change-- > 0;) {
+          bytes[below(bytes.size())] = static_cast<char>(random());
+        }
+        if (i % 5 == 0) {
+          bytes.resize(below(bytes.size()) + 1);
+        }
+        check_any(bytes, format);
+      }
+    }
   }
 }
 

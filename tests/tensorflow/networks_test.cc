@@ -129,8 +129,8 @@ TEST_CASE("a training step is costed: forward, backward, updates") {
 // What the program prints, parsed.
 nlohmann::json predicted(const std::string& file, const std::vector<std::string>& options,
                          const std::string& hardware, const std::string& runtime) {
-  std::string command = std::string(DFSIM_PROGRAM) + " predict '" + file + "' --hw " +
-                        hardware + " --runtime " + runtime + " --json";
+  std::string command = std::string(DFSIM_PROGRAM) + " predict '" + file + "' --hw " + hardware +
+                        " --runtime " + runtime + " --json";
   for (const std::string& option : options) {
     command += " '" + option + "'";
   }

@@ -44,7 +44,8 @@ class Bert(tf.Module):
     def __init__(self, layers=12, width=768, heads=12, words=30522, positions=512):
         super().__init__()
         self.layers, self.width, self.heads = layers, width, heads
-        weight = lambda name, *shape: tf.Variable(tf.zeros(shape), name=name)
+        # Random: tf2onnx would make one of equal weights, and of what is computed with them.
+        weight = lambda name, *shape: tf.Variable(tf.random.normal(shape), name=name)
         self.word, self.position, self.kind = (weight("word", words, width), weight("position", positions, width),
                                                weight("kind", 2, width))
         self.norms = [(weight(f"gamma{i}", width), weight(f"beta{i}", width)) for i in range(2 * layers + 1)]
@@ -168,3 +169,6 @@ NETWORKS = {
     "lstm": ("saved", lambda: recurrent("LSTM")),
     "gru": ("frozen", lambda: recurrent("GRU")),
 }
+
+# Not converted to ONNX.
+TENSORFLOW_ONLY = {"lstm", "gru"}
