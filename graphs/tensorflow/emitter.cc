@@ -128,7 +128,7 @@ std::vector<TensorId> Emitter::emit(Emission emission) {
   for (size_t i = 0; i < emission.outputs; ++i) {
     Tensor tensor;
     tensor.name = i == 0 ? emission.name : fmt::format("{}:{}", emission.name, i);
-    op.outputs.push_back(builder_.add_tensor(std::move(tensor)));
+    op.outputs.push_back(add_tensor(std::move(tensor)));
   }
   const std::vector<TensorId> outputs = op.outputs;
   const bool fixed = !op.inputs.empty() && op.op_type != "Loop" && op.op_type != "If" &&
@@ -171,7 +171,7 @@ std::vector<TensorId> Emitter::emit_opaque(std::string_view type, const std::str
     tensor.name = i == 0 ? name : fmt::format("{}:{}", name, i);
     tensor.dtype = outputs[i].first;
     tensor.shape = outputs[i].second;
-    op.outputs.push_back(builder_.add_tensor(std::move(tensor)));
+    op.outputs.push_back(add_tensor(std::move(tensor)));
   }
   const std::vector<TensorId> ids = op.outputs;
   const auto added = builder_.add_op(std::move(op));
@@ -181,6 +181,13 @@ std::vector<TensorId> Emitter::emit_opaque(std::string_view type, const std::str
     unresolved_->push_back({name, std::string(type), reason});
   }
   return ids;
+}
+
+TensorId Emitter::add_tensor(Tensor tensor) {
+  if (const size_t count = names_[tensor.name]++; count > 0) {
+    tensor.name = fmt::format("{}_{}", tensor.name, count);
+  }
+  return builder_.add_tensor(std::move(tensor));
 }
 
 std::string Emitter::place_name(TensorId tensor, std::string_view what) const {
@@ -279,7 +286,7 @@ TensorId Emitter::relaid(TensorId parameter, const std::vector<int64_t>& perm,
     copy = *value;
     copy->extents = extents;
   }
-  it->second = builder_.add_tensor(std::move(tensor));
+  it->second = add_tensor(std::move(tensor));
   if (copy) {
     builder_.set_constant(it->second, std::move(*copy));
   }
@@ -292,7 +299,7 @@ TensorId Emitter::add_constant(ConstValue value, const std::string& name) {
   tensor.dtype = value.dtype;
   tensor.role = TensorRole::kConstant;
   tensor.shape = Shape::of(value.extents);
-  const TensorId id = builder_.add_tensor(std::move(tensor));
+  const TensorId id = add_tensor(std::move(tensor));
   builder_.set_constant(id, std::move(value));
   return id;
 }
@@ -313,7 +320,12 @@ TensorId Emitter::add_int(int64_t value) {
 }
 
 TensorId Emitter::add_float(double value, DType dtype) {
-  return add_constant({dtype, {}, {}, {value}}, fmt::format("float[{}]", value));
+  const auto [it, inserted] =
+      relaid_.try_emplace(fmt::format("float {} {}", value, dtype_name(dtype)));
+  if (inserted) {
+    it->second = add_constant({dtype, {}, {}, {value}}, fmt::format("float[{}]", value));
+  }
+  return it->second;
 }
 
 }  // namespace dfsim

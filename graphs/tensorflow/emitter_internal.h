@@ -101,6 +101,8 @@ class Emitter {
   TensorId relaid(TensorId parameter, const std::vector<int64_t>& perm,
                   const std::vector<int64_t>& extents);
 
+  // Numbers repeated names itself: the builder would try them one after the other.
+  TensorId add_tensor(Tensor tensor);
   TensorId add_ints(const std::vector<int64_t>& values);
   TensorId add_int(int64_t value);
   TensorId add_float(double value, DType dtype);
@@ -115,6 +117,7 @@ class Emitter {
   std::vector<Value> values_;
   std::unordered_map<std::string, TensorId> relaid_;
   std::unordered_set<TensorId> fixed_;
+  std::unordered_map<std::string, size_t> names_;  // how often each was asked for
   Status status_;
 };
 

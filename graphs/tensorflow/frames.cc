@@ -115,11 +115,12 @@ Status NodeGraph::find_frames() {
 
 int NodeGraph::merge_choice(int32_t merge, std::optional<bool> branch, bool* certain) const {
   constexpr size_t kMostVisited = 2000;
+  constexpr size_t kMostInputs = 16;
   const TfNode& at = node(merge);
   *certain = at.inputs.size() < 2;
   size_t larger = 0;
   int choice = 0;
-  for (size_t i = 0; i < at.inputs.size(); ++i) {
+  for (size_t i = 0; i < std::min(at.inputs.size(), kMostInputs); ++i) {
     // Breadth first to the Switch that this input hangs on, by data or by control.
     std::deque<int32_t> queue;
     std::unordered_set<int32_t> seen;

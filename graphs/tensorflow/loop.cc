@@ -110,11 +110,11 @@ class LoopMaker {
         empty ? std::vector<TensorId>() : emitter_.emit(std::move(emission));
     size_t next = 0;
     for (size_t i = 0; i < loop_.initial.size(); ++i) {
-      if (loop_.invariant[i] || loop_.initial[i] == kNoValue) {
+      if (loop_.invariant[i]) {
         results->push_back(loop_.initial[i]);
         continue;
       }
-      Value value = emitter_.value(loop_.initial[i]);
+      Value value = loop_.initial[i] != kNoValue ? emitter_.value(loop_.initial[i]) : Value();
       value.plain = outputs[next++];
       value.channels_first = TensorId();
       results->push_back(emitter_.add(std::move(value)));

@@ -180,7 +180,8 @@ std::optional<Source> NodeGraph::find(const std::string& tensor) const {
 }
 
 Source NodeGraph::skip_identities(Source source) const {
-  for (size_t steps = 0; steps < nodes_.size() && !source.is_argument(); ++steps) {
+  constexpr int kMostSteps = 10'000;
+  for (int step = 0; step < kMostSteps && !source.is_argument(); ++step) {
     const TfNode& at = node(source.node);
     if (!is_identity_op(at.def->op()) || at.inputs.empty() || at.inputs[0] == source) {
       break;

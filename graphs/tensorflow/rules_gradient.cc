@@ -28,10 +28,8 @@ TensorId filter_of(NodeContext& node, size_t input, int64_t channels, int64_t* g
   const Shape filter = node.shape(input);
   const int rank = filter.rank();
   if (is_depthwise(node) && rank == 4) {
-    const std::vector<int64_t> extents = filter.extents();
-    *group = extents[2];
-    const TensorId moved = node.emitter().transposed(node.plain(input), {2, 3, 0, 1});
-    return node.emitter().reshaped(moved, {extents[2] * extents[3], 1, extents[0], extents[1]});
+    *group = filter[2].extent();
+    return depthwise_filter(node, input);
   }
   const int64_t per_group = filter[rank - 2].extent();
   *group = per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;

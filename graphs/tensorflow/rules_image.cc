@@ -35,13 +35,6 @@ void conv(NodeContext& node, std::string_view target) {
   node.set_image(0, node.emit(target, {x, w}, *attributes));
 }
 
-// Filter [H, W, C, multiplier] becomes [C * multiplier, 1, H, W] with C groups.
-TensorId depthwise_filter(NodeContext& node, size_t input) {
-  const std::vector<int64_t> extents = node.shape(input).extents();
-  const TensorId moved = node.emitter().transposed(node.plain(input), {2, 3, 0, 1});
-  return node.emitter().reshaped(moved, {extents[2] * extents[3], 1, extents[0], extents[1]});
-}
-
 void depthwise_conv(NodeContext& node, std::string_view target) {
   const Shape filter = node.shape(1);
   if (node.rank(0) != 4 || filter.rank() != 4) {

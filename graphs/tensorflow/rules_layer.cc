@@ -64,11 +64,9 @@ void fused(NodeContext& node, std::string_view target) {
     if (!attributes) {
       return;
     }
-    Emitter& emitter = node.emitter();
-    const TensorId w = depthwise
-                           ? emitter.reshaped(emitter.transposed(node.plain(1), {2, 3, 0, 1}),
-                                              {f[2] * f[3], 1, f[0], f[1]})
-                           : emitter.transposed(node.plain(1), filter_to_channels_first(rank));
+    const TensorId w =
+        depthwise ? depthwise_filter(node, 1)
+                  : node.emitter().transposed(node.plain(1), filter_to_channels_first(rank));
     std::vector<TensorId> inputs = {node.image(0), w};
     if (bias) {
       inputs.push_back(node.plain(2));

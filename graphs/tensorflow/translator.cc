@@ -152,6 +152,13 @@ Status Translator::translate_by_rule(int32_t node, const TfRule& rule) {
       return ok_status();
     }
   }
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    if (context.shape(i).is_static() && context.shape(i).elements().overflowed()) {
+      context.error(fmt::format("input {} of shape {} does not fit in 63 bits", i,
+                                printable(format_shape(context.shape(i)), 120)));
+      return emitter_.status();
+    }
+  }
   for (size_t i = 0; i < rule.required_inputs; ++i) {
     if (!context.has_input(i)) {
       context.error(
@@ -229,7 +236,7 @@ void Translator::add_constant(int32_t node) {
   const bool is_program = value && (index_like || shape->elements().value() <= 1);
   tensor.role = is_program ? TensorRole::kConstant : TensorRole::kWeight;
   tensor.shape = *shape;
-  const TensorId id = emitter_.builder().add_tensor(std::move(tensor));
+  const TensorId id = emitter_.add_tensor(std::move(tensor));
   if (value) {
     emitter_.builder().set_constant(id, std::move(*value));
   }
@@ -249,7 +256,7 @@ void Translator::add_variable(int32_t node) {
     context.error("its shape does not fit in 63 bits");
     return;
   }
-  values_[node] = {emitter_.add_plain(emitter_.builder().add_tensor(std::move(tensor)))};
+  values_[node] = {emitter_.add_plain(emitter_.add_tensor(std::move(tensor)))};
 }
 
 StatusOr<const NodeGraph*> Translator::function_graph(const std::string& name) {

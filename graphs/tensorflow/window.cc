@@ -42,6 +42,12 @@ std::optional<std::vector<int64_t>> pads_of(NodeContext& node, const std::vector
     for (size_t i = 0; i < count; ++i) {
       pads[i] = given[2 * (first + i)];
       pads[i + count] = given[2 * (first + i) + 1];
+      if (pads[i] < 0 || pads[i + count] < 0 || pads[i] > kMostWindow ||
+          pads[i + count] > kMostWindow) {
+        node.error(
+            fmt::format("explicit_paddings are out of range; expected 0 to {}", kMostWindow));
+        return std::nullopt;
+      }
     }
   } else if (mode != "VALID") {
     node.error(unknown_name_message("padding", mode, {"SAME", "VALID", "EXPLICIT"}));
@@ -91,6 +97,17 @@ std::vector<int64_t> filter_to_channels_first(int rank) {
     perm.push_back(axis);
   }
   return perm;
+}
+
+TensorId depthwise_filter(NodeContext& node, size_t input) {
+  const std::vector<int64_t> extents = node.shape(input).extents();
+  const Count filters = Count(extents[2]) * Count(extents[3]);
+  if (filters.overflowed()) {
+    node.error("its filter does not fit in 63 bits");
+    return TensorId();
+  }
+  const TensorId moved = node.emitter().transposed(node.plain(input), {2, 3, 0, 1});
+  return node.emitter().reshaped(moved, {filters.value(), 1, extents[0], extents[1]});
 }
 
 std::vector<int64_t> spatial_extents(const NodeContext& node, const Shape& image) {

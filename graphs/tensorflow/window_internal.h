@@ -12,6 +12,9 @@ namespace dfsim {
 // Axes of a filter [space..., C/group, M] in the order [M, C/group, space...].
 std::vector<int64_t> filter_to_channels_first(int rank);
 
+// Filter [H, W, C, multiplier] as [C * multiplier, 1, H, W], for C groups. Rank 4 is required.
+TensorId depthwise_filter(NodeContext& node, size_t input);
+
 // Extents of the spatial axes of an image operand.
 std::vector<int64_t> spatial_extents(const NodeContext& node, size_t input);
 std::vector<int64_t> spatial_extents(const NodeContext& node, const Shape& image);

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 
+#include "base/rng.h"
 #include "graphs/passes/prune.h"
 #include "graphs/tensorflow/slim.h"
 #include "opmodel/workload.h"
@@ -99,8 +99,8 @@ void check_any(const std::string& bytes, TensorFlowFormat format) {
 TEST_CASE("files with changed bytes import or are refused") {
   namespace fs = std::filesystem;
   constexpr int kChangedFiles = 150;
-  std::mt19937 random(7);
-  const auto below = [&](size_t limit) { return static_cast<size_t>(random()) % limit; };
+  Rng random(7);
+  const auto below = [&](size_t limit) { return static_cast<size_t>(random.below(limit)); };
   const std::string corpus = DFSIM_SOURCE_DIR "/tests/fuzz/corpus/";
   for (const auto& [folder, format] : {std::pair("graphdef", TensorFlowFormat::kGraphDef),
                                        {"saved_model", TensorFlowFormat::kSavedModel},
@@ -121,7 +121,7 @@ TEST_CASE("files with changed bytes import or are refused") {
       for (int i = 0; i < kChangedFiles; ++i) {
         std::string bytes = whole;
         for (size_t change = below(4) + 1; change-- > 0;) {
-          bytes[below(bytes.size())] = static_cast<char>(random());
+          bytes[below(bytes.size())] = static_cast<char>(random.next());
         }
         if (i % 5 == 0) {
           bytes.resize(below(bytes.size()) + 1);
