@@ -311,18 +311,30 @@ StatusOr<TensorFlowFormat> folder_format(const std::string& folder, std::string*
                        "file or a SavedModel");
 }
 
+// The first byte inside a field whose length is written at `pos`; 0 when there is none.
+char first_byte_inside(std::string_view content, size_t pos) {
+  while (pos < content.size() && (static_cast<unsigned char>(content[pos]) & 0x80U) != 0) {
+    ++pos;
+  }
+  return pos + 1 < content.size() ? content[pos + 1] : '\0';
+}
+
 // SavedModels start with their schema version and a graph whose first field is its description;
 // ONNX models that look alike have a producer's name there.
 bool looks_saved(std::string_view content) {
   constexpr std::string_view kHead("\x08\x01\x12", 3);
-  if (!content.starts_with(kHead)) {
+  const char inside = content.starts_with(kHead) ? first_byte_inside(content, kHead.size()) : '\0';
+  return inside == '\x0a' || inside == '\x12';
+}
+
+// A node with its name or type first, or the version. No ONNX model starts so.
+bool looks_like_graph(std::string_view content) {
+  if (content.empty()) {
     return false;
   }
-  size_t pos = kHead.size();
-  while (pos < content.size() && (static_cast<unsigned char>(content[pos]) & 0x80U) != 0) {
-    ++pos;
-  }
-  return pos + 1 < content.size() && (content[pos + 1] == '\x0a' || content[pos + 1] == '\x12');
+  const char inside = first_byte_inside(content, 1);
+  return (content[0] == '\x0a' && (inside == '\x0a' || inside == '\x12')) ||
+         (content[0] == '\x22' && inside == '\x08');
 }
 
 // Text of a graph starts with one of its fields.
@@ -364,12 +376,10 @@ std::optional<TensorFlowFormat> recognise_tensorflow(const std::string& path) {
   if (looks_saved(content)) {
     return TensorFlowFormat::kSavedModel;
   }
-  // node, library or versions first; no ONNX model starts so.
-  const bool graph = !content.empty() && (content[0] == '\x0a' || content[0] == '\x22');
-  return graph || extension == ".pbtxt"
-             ? std::optional(extension == ".pbtxt" ? TensorFlowFormat::kGraphDefText
-                                                   : TensorFlowFormat::kGraphDef)
-             : std::nullopt;
+  if (extension == ".pbtxt") {
+    return TensorFlowFormat::kGraphDefText;
+  }
+  return looks_like_graph(content) ? std::optional(TensorFlowFormat::kGraphDef) : std::nullopt;
 }
 
 StatusOr<ImportedModel> import_tensorflow_bytes(std::string_view content, TensorFlowFormat format,

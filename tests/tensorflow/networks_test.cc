@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graphs/onnx/importer.h"
+#include "graphs/ops/infer.h"
 #include "graphs/passes/prune.h"
 #include "opmodel/workload.h"
 #include "tests/tensorflow/text_graph.h"
