@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/profile_inputs.h"
+#include "hardware/platform_loader.h"
 #include "opmodel/training.h"
 
 namespace dfsim::cli {
@@ -23,6 +24,7 @@ struct Options {
   std::string directory;
   std::string name;
   std::string extend;
+  std::vector<std::string> hardware;
   uint64_t seed = 1;
   int threads = 0;
   int rounds = 0;
@@ -165,6 +167,15 @@ std::string report_json(const TrainReport& report, const LoadedProfiles& loaded,
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+StatusOr<std::vector<DeviceSpec>> devices_of(const std::vector<std::string>& files) {
+  std::vector<DeviceSpec> devices;
+  for (const std::string& file : files) {
+    DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(file));
+    devices.insert(devices.end(), platform.devices.begin(), platform.devices.end());
+  }
+  return devices;
+}
+
 Status run(const Options& options, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(LoadedProfiles loaded, load_profiles(options.inputs));
   TrainOptions train;
@@ -172,6 +183,7 @@ Status run(const Options& options, bool quiet) {
   train.dfsim_version = DFSIM_VERSION;
   train.device = options.inputs.device;
   train.extend = options.extend;
+  DFSIM_ASSIGN_OR_RETURN(train.known_devices, devices_of(options.hardware));
   train.seed = options.seed;
   train.threads = options.threads > 0
                       ? options.threads
@@ -211,6 +223,13 @@ void register_train(Registrar& registrar) {
       ->add_option("--extend", options->extend,
                    "Add the profiles to the model in this folder, in place unless -o says where")
       ->option_text("DIR");
+  command
+      ->add_option("--hw", options->hardware,
+                   "Hardware file whose devices the profiles name, beside the built-in ones; "
+                   "repeatable")
+      ->option_text("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--name", options->name, "Name of the model; default: that of its folder")
       ->option_text("NAME");
   command->add_option("--seed", options->seed, "Of the split and of the trees")

@@ -6,6 +6,7 @@
 namespace dfsim::cli {
 
 void register_analyze(Registrar& registrar);
+void register_calibrate(Registrar& registrar);
 void register_compare(Registrar& registrar);
 void register_diff(Registrar& registrar);
 void register_evaluate(Registrar& registrar);
@@ -19,6 +20,7 @@ void register_profiles(Registrar& registrar);
 void register_report(Registrar& registrar);
 void register_roofline(Registrar& registrar);
 void register_train(Registrar& registrar);
+void register_validate(Registrar& registrar);
 void register_version(Registrar& registrar);
 
 }  // namespace dfsim::cli

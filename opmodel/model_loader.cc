@@ -43,11 +43,14 @@ class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  Status add(const std::string& cost_model) {
+  // `folder` is that of the hardware file: a model may lie beside it.
+  Status add(const std::string& cost_model, const fs::path& folder) {
     if (models_.contains(cost_model)) {
       return ok_status();
     }
-    const std::string directory = find_pretrained(cost_model);
+    const bool beside = !cost_model.empty() && is_model(folder / cost_model);
+    const std::string directory =
+        beside ? (folder / cost_model).string() : find_pretrained(cost_model);
     DFSIM_ASSIGN_OR_RETURN(
         std::unique_ptr<CostModel> model,
         load_cost_model(directory.empty() ? std::string(kBoundName) : directory));
@@ -117,8 +120,9 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platfor
     return load_cost_model(name_or_path);
   }
   auto models = std::make_unique<PerDeviceModel>();
+  const fs::path folder = fs::path(platform.source_file).parent_path();
   for (const DeviceSpec& device : platform.devices) {
-    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model));
+    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model, folder));
   }
   return std::unique_ptr<CostModel>(std::move(models));
 }

@@ -52,8 +52,10 @@ class Training {
     DFSIM_RETURN_IF_ERROR(load_old());
     TrainingDataOptions data_options;
     data_options.device = options_.device;
+    data_options.known_devices = options_.known_devices;
     if (old_ != nullptr) {
-      data_options.known_devices = old_->manifest().devices;
+      const auto& old = old_->manifest().devices;
+      data_options.known_devices.insert(data_options.known_devices.end(), old.begin(), old.end());
     }
     DFSIM_ASSIGN_OR_RETURN(data_, make_training_data(profile_, data_options));
     if (data_.samples.empty()) {

@@ -19,8 +19,9 @@ namespace dfsim {
 struct TrainOptions {
   std::string name;  // of the model; "" = the directory's
   std::string dfsim_version;
-  std::string device;  // hardware file for all rows; "" = each row's own device
-  std::string extend;  // directory of a model to add to; "" = a new one
+  std::string device;                     // hardware file for all rows; "" = each row's own device
+  std::string extend;                     // directory of a model to add to; "" = a new one
+  std::vector<DeviceSpec> known_devices;  // taken before any hardware file
   uint64_t seed = 1;
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class

@@ -102,8 +102,10 @@ class Blocker {
     bool reads_plain = false;
     if (group > 1) {
       const bool depthwise = in == 1 && out == group;
-      if (out % block_ != 0 ||
-          (!depthwise && (in % block_ != 0 || out % group != 0 || out / group % block_ != 0))) {
+      // A depthwise convolution may fill its last block with channels that don't exist.
+      if (depthwise ? out % kInputAlignment != 0
+                    : out % block_ != 0 || in % block_ != 0 || out % group != 0 ||
+                          out / group % block_ != 0) {
         return;
       }
     } else if (in < block_) {

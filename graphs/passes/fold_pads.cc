@@ -21,13 +21,21 @@ std::optional<std::vector<int64_t>> zero_pads(const EditableGraph& graph, const 
   return given != nullptr ? std::optional(*given) : std::nullopt;
 }
 
+bool pads_nothing(const Op& op) {
+  const auto* own = op.attributes.get_ints("pads");
+  return own == nullptr || std::all_of(own->begin(), own->end(), [](int64_t p) { return p == 0; });
+}
+
 bool takes_pads(const Op& op, bool any_padding) {
   if (!op.domain.empty() || op.attributes.string_or("auto_pad", "NOTSET") != "NOTSET") {
     return false;
   }
-  // A window over padding counts it only in a convolution.
-  return op.op_type == "Conv" ||
-         (!any_padding && (op.op_type == "AveragePool" || op.op_type == "MaxPool"));
+  // The zeros count in a mean, which a pool's own padding does only when it is told so; the largest
+  // of a window is another with zeros in it.
+  if (op.op_type == "AveragePool") {
+    return !any_padding || pads_nothing(op) || op.attributes.int_or("count_include_pad", 0) != 0;
+  }
+  return op.op_type == "Conv" || (!any_padding && op.op_type == "MaxPool");
 }
 
 }  // namespace
@@ -58,6 +66,9 @@ void fold_pads(EditableGraph& graph) {
       sum[i + rank - 2] += (*pads)[i + rank + 2];
     }
     merged.attributes.set("pads", sum);
+    if (any && merged.op_type == "AveragePool") {
+      merged.attributes.set("count_include_pad", int64_t{1});
+    }
     merged.inputs[0] = graph.op(id).inputs[0];
     graph.fuse({id, next}, std::move(merged));
   }

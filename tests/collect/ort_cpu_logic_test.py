@@ -111,16 +111,36 @@ class Drift(unittest.TestCase):
     def test_the_record_nearest_to_the_usual_is_kept(self):
         records = [record(f"t{i}") for i in range(5)]
         records += [record("t", reference(150, 300), note="slow"), record("t", reference(101, 200), note="fine")]
-        tasks, usual = export.by_task(records)
-        self.assertEqual(usual[1], {"arithmetic": 100, "memory": 200})
+        tasks = export.by_task([records])
+        self.assertEqual(tasks["t0"][0]["usual"], {"arithmetic": 100, "memory": 200, "exponents": export.DEFAULT_EXPONENTS})
         self.assertEqual([r["note"] for r in tasks["t"]], ["fine"])
+
+    def test_exponents_are_what_repeated_networks_followed(self):
+        tasks = {}
+        for i in range(export.LEAST_REPETITIONS):
+            a, m = 100 * (1 + 0.03 * i), 200 * (1 + 0.02 * (i * 7 % 5))
+            walls = [(100, 200, 1000.0), (a, m, 1000 * (a / 100) ** 0.9 * (m / 200) ** 0.3)]
+            tasks[i] = [{"kind": "network", "wall_us": wall, "wall_reference": reference(x, y)} for x, y, wall in walls]
+        self.assertEqual(export.fit_exponents(tasks), {"arithmetic": 0.9, "memory": 0.3})
+        self.assertEqual(export.fit_exponents({0: tasks[0]}), export.DEFAULT_EXPONENTS)
 
     def test_repeated_networks_give_medians(self):
         row = {"op_type": "Relu", "attributes": "", "inputs": "float32[1]", "outputs": "float32[1]", "samples": 3}
         usual = {"arithmetic": 100, "memory": 200}
-        repeats = [record("n", kind="network", rows=[{**row, "time_ns": ns}]) for ns in (100, 900, 110)]
-        merged = export.operator_rows(repeats, usual)
+        repeats = [record("n", kind="network", usual=usual, rows=[{**row, "time_ns": ns}]) for ns in (100, 900, 110)]
+        merged = export.operator_rows(repeats, {})
         self.assertEqual([(r["time_ns"], r["samples"]) for r in merged], [(110, 9)])
+        merged = export.operator_rows(repeats, {1: 30.0})
+        self.assertEqual([r["time_ns"] for r in merged], [80])
+
+    def test_profiler_overhead_is_what_operators_have_beyond_the_wall(self):
+        usual = {"arithmetic": 100, "memory": 200}
+        rows_ = [{"time_ns": 50_000, "count": 10}]
+        network = record("n", kind="network", usual=usual, rows=rows_, wall_us=450.0, wall_reference=reference(100, 200))
+        self.assertEqual(export.profiler_overheads({"n": [network]}), {1: 5000.0})
+        slow = {**network, "wall_us": 600.0}  # a host that takes time is no overhead of the profiler
+        self.assertEqual(export.profiler_overheads({"n": [slow]}), {1: 0.0})
+        self.assertEqual(export.less_overhead(8000, 5000), 4000)
 
     def test_times_are_brought_to_the_usual_speed(self):
         self.assertAlmostEqual(export.speed_factor(reference(121, 200), {"arithmetic": 100, "memory": 200}), 1 / 1.1)

@@ -124,14 +124,53 @@ TEST_CASE("three input channels are read as they are; grouped ones need whole bl
   first.output("y");
   CHECK(first.types_after({"nchwc-8"}) ==
         Types{"com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
-  for (const std::string pass : {"nchwc-8", "nchwc-16"}) {
-    PassCase depthwise;
-    depthwise.input("x", {1, 24, 8, 8});
-    depthwise.weight("w", {24, 1, 3, 3});
-    depthwise.op("Conv", {"x", "w"}, "y", {{"group", int64_t{24}}});
-    depthwise.output("y");
-    CHECK(depthwise.types_after({pass}).size() == (pass == "nchwc-8" ? 3 : 1));
+  for (const int64_t in : {8, 12}) {
+    PassCase grouped;
+    grouped.input("x", {1, 2 * in, 8, 8});
+    grouped.weight("w", {16, in, 3, 3});
+    grouped.op("Conv", {"x", "w"}, "y", {{"group", int64_t{2}}});
+    grouped.output("y");
+    CHECK(grouped.types_after({"nchwc-8"}).size() == (in == 8 ? 3 : 1));
   }
+}
+
+TEST_CASE("a depthwise convolution fills its last block as long as channels come in fours") {
+  // ONNX Runtime 1.31 blocks ShuffleNet's 116 channels and leaves its 58.
+  for (const int64_t channels : {24, 116, 58}) {
+    PassCase graph;
+    graph.input("x", {1, channels, 8, 8});
+    graph.weight("w", {channels, 1, 3, 3});
+    graph.op("Conv", {"x", "w"}, "y", {{"group", channels}});
+    graph.output("y");
+    CHECK(graph.types_after({"nchwc-8"}).size() == (channels == 58 ? 1 : 3));
+  }
+}
+
+TEST_CASE("zeros before a mean are counted in it from then on, those before a maximum stay") {
+  for (const std::string kind : {"AveragePool", "MaxPool"}) {
+    PassCase graph;
+    graph.input("x", {1, 16, 6, 6});
+    graph.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+    graph.op("Pad", {"x", "pads"}, "p");
+    graph.op(kind, {"p"}, "y", {{"kernel_shape", std::vector<int64_t>{3, 3}}});
+    graph.output("y");
+    const Graph& result = graph.after({"pad-fold"});
+    CHECK(result.op_count() == (kind == "AveragePool" ? 1 : 2));
+    if (kind == "AveragePool") {
+      CHECK(result.op(OpId(0)).attributes.int_or("count_include_pad", 0) == 1);
+      CHECK(*result.op(OpId(0)).attributes.get_ints("pads") == std::vector<int64_t>{1, 1, 1, 1});
+    }
+  }
+  // Its own padding is not counted: both together are no padding of one kind.
+  PassCase both;
+  both.input("x", {1, 16, 6, 6});
+  both.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+  both.op("Pad", {"x", "pads"}, "p");
+  both.op(
+      "AveragePool", {"p"}, "y",
+      {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  both.output("y");
+  CHECK(both.types_after({"pad-fold"}).size() == 2);
 }
 
 TEST_CASE("a blocked tensor that others read is reordered once") {

@@ -144,7 +144,7 @@ class Collector:
     def next_task(self, queues):
         """Networks and operators by turns, so that each gets its share of the time."""
         total = sum(self.spent.values()) or 1
-        order = ["network", "ops"] if self.spent["network"] / total < SHARE_OF_NETWORKS else ["ops", "network"]
+        order = ["network", "ops"] if self.spent["network"] / total < self.options.network_share else ["ops", "network"]
         for kind in order:
             while queues[kind]:
                 task = queues[kind].pop(0)
@@ -241,6 +241,8 @@ def parse_arguments():
         command.add_argument("--scratch", type=pathlib.Path, help="folder for models in between; default: in the output")
         if name == "run":
             command.add_argument("--minutes", type=float, required=True, help="stop after about so many minutes")
+            command.add_argument("--network-share", type=float, default=SHARE_OF_NETWORKS,
+                                 help=f"share of the time for networks; default: {SHARE_OF_NETWORKS}")
             command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
             command.add_argument("--threads", default="1,2", help="threads to measure with; default: 1,2")
             command.add_argument("--families", default="conv,transformer,mixture", help="of samples")

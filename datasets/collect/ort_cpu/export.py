@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import math
 import statistics
 
 import rows
@@ -18,6 +19,13 @@ def device_name(processor, threads):
     return f"{processor}, {threads} thread{'' if threads == 1 else 's'}"
 
 
+DEFAULT_EXPONENTS = {"arithmetic": 0.5, "memory": 0.5}
+LEAST_REPETITIONS = 20  # of networks, to fit the exponents
+# Operators of networks this short on average show what the profiler itself adds to each of them.
+SHORT_OPS_US = 300
+MOST_OVERHEAD = 0.5  # of an operator's time
+
+
 def usual_times(records):
     """Median times of the reference kernels, by number of threads."""
     usual = {}
@@ -27,40 +35,90 @@ def usual_times(records):
     return usual
 
 
-def distance(record, usual):
+def distance(record):
     """How far the reference kernels were from their usual times."""
-    return max(abs(item["us"] / usual[name] - 1) + item["spread"] / 4 for name, item in record["reference"].items())
+    return max(abs(item["us"] / record["usual"][name] - 1) + item["spread"] / 4
+               for name, item in record["reference"].items())
 
 
-def by_task(records):
-    """Measurements of each task, at the machine's usual speed; of operators only the calmest, of networks all."""
-    good = [r for r in records if "error" not in r]
+def by_task(campaigns):
+    """Measurements of each task, of operators only the calmest, of networks all. campaigns: lists of records of one
+    machine, which may have been slower in one than in another; each record gets the `usual` reference times of all."""
+    good = [r for records in campaigns for r in records if "error" not in r]
     usual = usual_times(good)
     tasks = {}
     for record in good:
-        tasks.setdefault(record["task"], []).append(record)
+        tasks.setdefault(record["task"], []).append({**record, "usual": usual[record["threads"]]})
     for name, repeats in tasks.items():
         if repeats[0]["kind"] == "ops":
-            tasks[name] = [min(repeats, key=lambda r: distance(r, usual[r["threads"]]))]
-    return tasks, usual
+            tasks[name] = [min(repeats, key=distance)]
+    exponents = fit_exponents(tasks)
+    for at in usual.values():
+        at["exponents"] = exponents
+    return tasks
 
 
-def speed_factor(reference, baseline):
-    """What a time would have been at the usual speed: the geometric mean of both kernels' changes."""
+def profiler_overheads(tasks):
+    """What the profiler adds to each operator, in ns, by threads: the median over networks of short operators of
+    (time of their operators with the profiler on - wall time with it off) / operators; never below 0."""
+    found = {}
+    for repeats in tasks.values():
+        for record in repeats:
+            count = sum(row["count"] for row in record["rows"])
+            if record["kind"] != "network" or not count:
+                continue
+            ops_ns = (sum(row["time_ns"] * row["count"] for row in record["rows"]) *
+                      speed_factor(record["reference"], record["usual"]))
+            if ops_ns / count < 1000 * SHORT_OPS_US:
+                wall_ns = 1000 * record["wall_us"] * speed_factor(record["wall_reference"], record["usual"])
+                found.setdefault(record["threads"], []).append((ops_ns - wall_ns) / count)
+    return {threads: max(0.0, statistics.median(values)) for threads, values in found.items()}
+
+
+def less_overhead(time_ns, overhead_ns):
+    return max(time_ns - overhead_ns, time_ns * (1 - MOST_OVERHEAD))
+
+
+def speed_factor(reference, usual):
+    """What to multiply a time by to get that at the usual speed. usual: times, and exponents of their changes."""
+    exponents = usual.get("exponents", DEFAULT_EXPONENTS)
     product = 1.0
     for name, item in reference.items():
-        product *= baseline[name] / item["us"]
-    return product ** (1 / len(reference))
+        product *= (usual[name] / item["us"]) ** exponents[name]
+    return product
 
 
-def operator_rows(repeats, usual):
-    """The rows of a task: each time is the median over its repetitions."""
+def fit_exponents(tasks):
+    """How networks that were measured several times followed the two reference kernels: least squares of the changes'
+    logarithms. The default where repetitions are few."""
+    changes = []
+    for repeats in tasks.values():
+        networks = [r for r in repeats if r["kind"] == "network"]
+        for later in networks[1:]:
+            before, after = networks[0]["wall_reference"], later["wall_reference"]
+            changes.append((math.log(after["arithmetic"]["us"] / before["arithmetic"]["us"]),
+                            math.log(after["memory"]["us"] / before["memory"]["us"]),
+                            math.log(later["wall_us"] / networks[0]["wall_us"])))
+    aa, am, mm = (sum(c[i] * c[j] for c in changes) for i, j in ((0, 0), (0, 1), (1, 1)))
+    ay, my = (sum(c[i] * c[2] for c in changes) for i in (0, 1))
+    determinant = aa * mm - am * am
+    if len(changes) < LEAST_REPETITIONS or determinant <= 1e-3 * aa * mm:
+        return DEFAULT_EXPONENTS
+    return {"arithmetic": round((ay * mm - my * am) / determinant, 2),
+            "memory": round((my * aa - ay * am) / determinant, 2)}
+
+
+def operator_rows(repeats, overheads):
+    """The rows of a task: each time is the median over its repetitions, less the profiler's overhead."""
     times = {}
     for record in repeats:
-        factor = speed_factor(record["reference"], usual)
+        factor = speed_factor(record["reference"], record["usual"])
+        overhead = overheads.get(record["threads"], 0.0)
         for row in record["rows"]:
-            key = tuple(row[name] for name in ("op_type", "attributes", "inputs", "outputs")) + (row.get("fed"),)
-            times.setdefault(key, (row, []))[1].append(row["time_ns"] * factor)
+            key = tuple(row[name] for name in ("op_type", "attributes", "inputs", "outputs"))
+            if record["kind"] == "ops":
+                key += (row.get("fed", False),)  # of these the cold ones are left out
+            times.setdefault(key, (row, []))[1].append(less_overhead(row["time_ns"] * factor, overhead))
     return [{**row, "time_ns": max(1, round(statistics.median(values))),
              "samples": row["samples"] * len(values)} for row, values in times.values()]
 
@@ -70,20 +128,20 @@ def belongs(row, record):
     return row["op_class"] != "view" and not (record["kind"] == "ops" and row.get("fed", False))
 
 
-def profile_rows(repeats, processor, usual):
+def profile_rows(repeats, processor, overheads):
     record = repeats[0]
-    for row in operator_rows(repeats, usual):
+    for row in operator_rows(repeats, overheads):
         yield {**row, "device": device_name(processor, record["threads"]), "runtime": "onnxruntime",
                "runtime_version": record["onnxruntime"], "timing": "in-network",
                "network": record.get("network", ""), "batch": record.get("batch", ""),
                "provenance": PROVENANCE}
 
 
-def run_row(repeats, processor, usual):
+def run_row(repeats, processor, overheads):
     record = repeats[0]
-    walls = [r["wall_us"] * speed_factor(r["wall_reference"], usual) for r in repeats]
-    spreads = [r["wall_spread_us"] * speed_factor(r["wall_reference"], usual) for r in repeats]
-    ops = [r for r in operator_rows(repeats, usual) if r["op_class"] != "view"]
+    walls = [r["wall_us"] * speed_factor(r["wall_reference"], r["usual"]) for r in repeats]
+    spreads = [r["wall_spread_us"] * speed_factor(r["wall_reference"], r["usual"]) for r in repeats]
+    ops = [r for r in operator_rows(repeats, overheads) if r["op_class"] != "view"]
     dims = {name: value for name, value in record["dims"].items() if name != "batch"}
     return {"network": record["network"], "batch": record["batch"],
             "dims": ";".join(f"{name}={dims[name]}" for name in sorted(dims)), "dtype": record["dtype"],
@@ -97,10 +155,9 @@ def run_row(repeats, processor, usual):
 
 
 def arena_bytes(arena):
-    """Peak of activations: what the arena holds at the worst moment, less what it held before the run."""
-    if not arena:
-        return ""
-    return arena["peak"] - arena["first_in_use"] + arena["first_delta"]
+    """Peak of activations, as requested: at the worst moment of a run less what was there before (packed weights)."""
+    requested = arena.get("requested")
+    return "" if requested is None else requested["peak"] - requested["before"]
 
 
 def write_csv(path, columns, table):
@@ -116,22 +173,25 @@ def write_csv(path, columns, table):
 
 
 def export(options):
-    records = []
+    campaigns = []
     for folder in options.results:
         if not (folder / RESULTS).exists():
             raise BadInput(f"{folder}: no {RESULTS}; expected a folder that `collect.py run` wrote")
-        records += read_results(folder)
-    tasks, usual = by_task(records)
+        campaigns.append(read_results(folder))
+    tasks = by_task(campaigns)
     if not tasks:
         raise BadInput("nothing was measured yet; run `collect.py run` first")
     left_out = {path.stem for path in options.leave_out}
-    groups = [(repeats, usual[repeats[0]["threads"]]) for _, repeats in sorted(tasks.items())]
-    profile = [row for repeats, at in groups if repeats[0].get("network", "") not in left_out
-               for row in profile_rows(repeats, options.device, at) if belongs(row, repeats[0])]
+    print(f"exponents of the reference kernels: {next(iter(tasks.values()))[0]['usual']['exponents']}")
+    overheads = profiler_overheads(tasks)
+    groups = [repeats for _, repeats in sorted(tasks.items())]
+    profile = [row for repeats in groups if repeats[0].get("network", "") not in left_out
+               for row in profile_rows(repeats, options.device, overheads) if belongs(row, repeats[0])]
     # The order of measurement says nothing here: samples and networks were mixed, drift is taken off.
     write_csv(options.output, rows.COLUMNS, profile)
-    print(f"{len(profile)} rows in {options.output}")
+    print(f"{len(profile)} rows in {options.output}; taken off each operator for the profiler: " +
+          (", ".join(f"{ns / 1000:.1f} us with {t} threads" for t, ns in sorted(overheads.items())) or "nothing"))
     if options.runs:
-        table = [run_row(repeats, options.device, at) for repeats, at in groups if repeats[0]["kind"] == "network"]
+        table = [run_row(repeats, options.device, overheads) for repeats in groups if repeats[0]["kind"] == "network"]
         write_csv(options.runs, RUNS_COLUMNS, table)
         print(f"{len(table)} runs in {options.runs}")

@@ -1,6 +1,5 @@
 """Timing with ONNX Runtime: sessions, the reference kernels, runs with and without the profiler."""
 
-import collections
 import pathlib
 import statistics
 import time
@@ -129,31 +128,17 @@ def timed_runs(run, reference, *, seconds, least, most, warm):
     return times, references
 
 
-def arena_of(nodes):
-    """What ONNX Runtime's arena says of a run in the profile, in bytes."""
-    memory = collections.defaultdict(list)
-    for entry in nodes.values():
-        for key in ("mem_bytes_in_use", "mem_in_use_peak", "mem_arena_held", "mem_in_use_delta"):
-            if key in entry["args"]:
-                memory[key].append(int(entry["args"][key]))
-    if not memory["mem_bytes_in_use"]:
-        return {}
-    return {"first_in_use": memory["mem_bytes_in_use"][0], "first_delta": memory["mem_in_use_delta"][0],
-            "most_in_use": max(memory["mem_bytes_in_use"]), "peak": max(memory["mem_in_use_peak"]),
-            "held": max(memory["mem_arena_held"])}
-
-
 def profiled(model, executed, threads, reference, scratch, *, optimise, budget):
     """Operator times with the profiler on: rows, the runs' wall time, the arena, the reference."""
     session = make_session(model, threads, optimise=optimise, profile_prefix=pathlib.Path(scratch) / "profile")
     feeds = made_up_inputs(session)
     times, references = timed_runs(lambda: session.run(None, feeds), reference, **budget)
     path = pathlib.Path(session.end_profiling())
-    nodes, runs_us = rows.read_profile(path, budget["warm"] + 1)
+    nodes, runs_us, arena = rows.read_profile(path, budget["warm"] + 1)
     path.unlink()
     op_rows, unknown = rows.op_rows(nodes, executed)
     return {"rows": op_rows, "unknown_nodes": len(unknown), "nodes": len(nodes), "runs": len(times),
-            "profiled_us": round(statistics.median(runs_us), 1), "arena": arena_of(nodes),
+            "profiled_us": round(statistics.median(runs_us), 1), "arena": arena,
             "reference": summary_of(references)}
 
 
@@ -164,6 +149,17 @@ def unprofiled(model, threads, reference, *, optimise, budget):
     times, references = timed_runs(lambda: session.run(None, feeds), reference, **budget)
     return {"wall_us": round(statistics.median(times), 1), "wall_spread_us": round(statistics.pstdev(times), 1),
             "wall_best_us": round(min(times), 1), "runs": len(times), "reference": summary_of(references)}
+
+
+def arena(model, scratch):
+    """The arena of one run on one thread."""
+    session = make_session(model, 1, optimise=False, profile_prefix=pathlib.Path(scratch) / "profile")
+    feeds = made_up_inputs(session)
+    session.run(None, feeds)
+    path = pathlib.Path(session.end_profiling())
+    _, _, found = rows.read_profile(path, 0)
+    path.unlink()
+    return found
 
 
 def load_executed(path):

@@ -112,17 +112,33 @@ def middle_time_us(durations):
 
 
 def read_profile(path, skip):
-    """Durations in us and shapes of every node, without the first `skip` runs, and the runs' own times."""
+    """Durations in us and shapes of every node, without the first `skip` runs; the runs' own times; the arena."""
     events = json.loads(pathlib.Path(path).read_text())
     runs = sorted((e["ts"], e["dur"]) for e in events if e.get("cat") == "Session" and e["name"] == "model_run")
     start = runs[skip][0] if len(runs) > skip else float("inf")
     nodes = collections.OrderedDict()
-    for event in sorted((e for e in events if e.get("cat") == "Node"), key=lambda e: e["ts"]):
+    in_order = sorted((e for e in events if e.get("cat") == "Node"), key=lambda e: e["ts"])
+    second = runs[1][0] if len(runs) > 1 else float("inf")
+    arena = arena_of([e["args"] for e in in_order if e["ts"] < second])
+    for event in in_order:
         if event["ts"] >= start and event["name"].endswith(KERNEL_TIME):
             name = event["name"][:-len(KERNEL_TIME)]
             entry = nodes.setdefault(name, {"args": event["args"], "us": []})
             entry["us"].append(event["dur"])
-    return nodes, [dur for _, dur in runs[skip:]]
+    return nodes, [dur for _, dur in runs[skip:]], arena
+
+
+def arena_of(first_run):
+    """Bytes in ONNX Runtime's arena in its first run, later ones take one block for all: as it was before the run,
+    and at most, both as requested and as handed out."""
+    if not first_run or "mem_bytes_requested_in_use" not in first_run[0]:
+        return {}
+    arena = {}
+    for name, level, change in (("requested", "mem_bytes_requested_in_use", "mem_requested_in_use_delta"),
+                                ("in_use", "mem_bytes_in_use", "mem_in_use_delta")):
+        arena[name] = {"before": int(first_run[0][level]) - int(first_run[0][change]),
+                       "peak": max(int(args[level]) for args in first_run)}
+    return arena
 
 
 class Executed:

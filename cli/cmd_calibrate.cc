@@ -1,0 +1,262 @@
+// dfsim calibrate: a hardware file and a cost model of the machine it runs on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/data_dir.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/child_process.h"
+#include "cli/commands.h"
+#include "cli/profile_inputs.h"
+#include "hardware/platform_loader.h"
+#include "opmodel/error_stats.h"
+#include "opmodel/training.h"
+
+namespace dfsim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
+constexpr std::string_view kModelFolder = "model";
+// Small enough for a few minutes, and of every kind.
+constexpr std::array<std::string_view, 8> kNetworks = {
+    "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
+    "resnet50",     "densenet121", "distilbert",       "lstm"};
+
+struct Options {
+  double minutes = 10;
+  std::string directory;
+  std::string python = "python3";
+  int threads = 0;
+  bool no_install = false;
+  bool json = false;
+};
+
+struct Calibration {
+  std::vector<std::string> hardware;  // files; the last one has most threads
+  std::string model;
+  int64_t rows = 0;
+  ErrorStats held_out;  // over all parts, each weighed by its rows
+};
+
+class Calibrator {
+ public:
+  Calibrator(const Options& options, bool quiet) : options_(options), quiet_(quiet) {}
+
+  StatusOr<Calibration> run() {
+    DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));
+    std::error_code error;
+    fs::create_directories(options_.directory, error);
+    if (error) {
+      return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
+                                error.message()));
+    }
+    DFSIM_RETURN_IF_ERROR(make_environment());
+    DFSIM_RETURN_IF_ERROR(collect());
+    return train();
+  }
+
+ private:
+  std::string in(std::string_view name) const {
+    return (fs::path(options_.directory) / name).string();
+  }
+
+  void say(std::string_view text) const {
+    if (!quiet_) {
+      fmt::print(stderr, "{}\n", text);
+    }
+  }
+
+  // A Python environment of its own, once.
+  Status make_environment() {
+    python_ = options_.python;
+    if (options_.no_install) {
+      return ok_status();
+    }
+    const std::string ready = in("venv/ready");
+    python_ = in("venv/bin/python");
+    std::error_code error;
+    if (fs::exists(ready, error)) {
+      return ok_status();
+    }
+    say("making a Python environment with ONNX Runtime");
+    DFSIM_RETURN_IF_ERROR(run_program({options_.python, "-m", "venv", in("venv")},
+                                      "making a Python environment (give a Python 3.10 or newer "
+                                      "with --python)"));
+    const std::string needed = (fs::path(collector_).parent_path() / "requirements.txt").string();
+    DFSIM_RETURN_IF_ERROR(run_program(
+        {python_, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", needed},
+        "installing the collector's packages (without a network: install them yourself and give "
+        "that Python with --python and --no-install)"));
+    return write_file(ready, "");
+  }
+
+  std::vector<int> thread_counts() const {
+    const int most = options_.threads > 0
+                         ? options_.threads
+                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
+  }
+
+  Status collect() {
+    std::string threads;
+    for (const int count : thread_counts()) {
+      threads += fmt::format("{}{}", threads.empty() ? "" : ",", count);
+    }
+    say("measuring peaks");
+    DFSIM_RETURN_IF_ERROR(
+        run_program({python_, collector_, "hardware", "-o", options_.directory, "--name", "host",
+                     "--threads", threads, "--cost-model", std::string(kModelFolder)},
+                    "measuring peaks"));
+    std::vector<std::string> campaign = {python_,
+                                         collector_,
+                                         "run",
+                                         "-o",
+                                         in("campaign"),
+                                         "--minutes",
+                                         fmt::format("{}", options_.minutes),
+                                         "--threads",
+                                         threads,
+                                         "--batches",
+                                         "1",
+                                         "--networks"};
+    for (const std::string_view name : kNetworks) {
+      DFSIM_ASSIGN_OR_RETURN(std::string path,
+                             find_data_file(fmt::format("graphs/zoo/{}.onnx", name)));
+      campaign.push_back(std::move(path));
+    }
+    say(fmt::format("measuring operators and networks for {} minutes; leave the machine alone",
+                    options_.minutes));
+    DFSIM_RETURN_IF_ERROR(
+        run_program(campaign, "measuring (what was measured is kept: the same command goes on)"));
+    DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(in("host.yaml")));
+    const std::string& model = host.devices[0].model;
+    return run_program(
+        {python_, collector_, "export", in("campaign"), "--device",
+         model.substr(0, model.rfind(", ")), "-o", in("ops.csv.gz"), "--runs", in("runs.csv")},
+        "writing the profile");
+  }
+
+  StatusOr<Calibration> train() {
+    Calibration calibration;
+    TrainOptions train;
+    for (const int count : thread_counts()) {
+      const bool most = count == thread_counts().back();
+      calibration.hardware.push_back(in(most ? "host.yaml" : fmt::format("host-{}t.yaml", count)));
+      DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(calibration.hardware.back()));
+      train.known_devices.push_back(host.devices[0]);
+    }
+    say("training");
+    ProfileInputs inputs;
+    inputs.files = {in("ops.csv.gz")};
+    DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(inputs));
+    train.name = kModelFolder;
+    train.dfsim_version = DFSIM_VERSION;
+    train.sources = loaded.sources;
+    train.compact = true;
+    calibration.model = in(kModelFolder);
+    DFSIM_ASSIGN_OR_RETURN(const TrainReport report,
+                           train_model(loaded.profile, train, calibration.model, {}));
+    calibration.rows = report.manifest.rows_used;
+    add_up(report.manifest, &calibration.held_out);
+    return calibration;
+  }
+
+  static void add_up(const ModelManifest& manifest, ErrorStats* total) {
+    for (const ModelPart& part : manifest.parts) {
+      if (part.kind == kAnyKind && part.held_out.n > 0) {
+        continue;  // its rows are in the parts of their kinds, too
+      }
+      const auto n = static_cast<double>(part.held_out.n);
+      total->n += part.held_out.n;
+      total->mape += n * part.held_out.mape;
+      total->median += n * part.held_out.median;
+    }
+    if (total->n > 0) {
+      total->mape /= static_cast<double>(total->n);
+      total->median /= static_cast<double>(total->n);
+    }
+  }
+
+  const Options& options_;
+  bool quiet_;
+  std::string collector_;
+  std::string python_;
+};
+
+std::string text_of(const Calibration& calibration) {
+  const std::string& host = calibration.hardware.back();
+  return fmt::format(
+      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      operators of "
+      "shapes not measured: {:.1f} % off on average, half of them less than {:.1f} %\n             "
+      "  "
+      "(held out: {} shapes)\n\nNext: dfsim predict MODEL.onnx --hw {}\n      dfsim validate "
+      "--runs "
+      "{} --hw {}\n",
+      fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
+      calibration.held_out.mape * 100, calibration.held_out.median * 100, calibration.held_out.n,
+      host, (fs::path(host).parent_path() / "runs.csv").string(),
+      fmt::join(calibration.hardware, " --hw "));
+}
+
+std::string json_of(const Calibration& calibration) {
+  const Json json = {{"schema", "dfsim.calibrate/1"},
+                     {"hardware", calibration.hardware},
+                     {"model", calibration.model},
+                     {"rows", calibration.rows},
+                     {"held_out",
+                      {{"n", calibration.held_out.n},
+                       {"mape", calibration.held_out.mape},
+                       {"median", calibration.held_out.median}}}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status run(const Options& options, bool quiet) {
+  Calibrator calibrator(options, quiet);
+  DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrator.run());
+  return write_file("-", options.json ? json_of(calibration) : text_of(calibration));
+}
+
+}  // namespace
+
+void register_calibrate(Registrar& registrar) {
+  CLI::App* command = registrar.app().add_subcommand(
+      "calibrate", "Measure this machine's CPU: a hardware file and a cost model for it");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("--minutes", options->minutes,
+                   "Measure for about so long; setting up and "
+                   "training come on top")
+      ->option_text("N")
+      ->check(CLI::Range(0.1, 1440.0))
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", options->directory,
+                   "Folder of the results; a calibration that was stopped goes on there")
+      ->required()
+      ->option_text("DIR");
+  command
+      ->add_option("--python", options->python, "Python 3.10 or newer to make an environment with")
+      ->option_text("PROGRAM")
+      ->capture_default_str();
+  command->add_flag("--no-install", options->no_install,
+                    "Use that Python as it is; it has the collector's packages");
+  command
+      ->add_option("--threads", options->threads,
+                   "Most threads of ONNX Runtime to measure with; 0 = one per core")
+      ->option_text("N")
+      ->check(CLI::Range(0, 1024));
+  command->add_flag("--json", options->json, "The report as JSON");
+  registrar.on_run(command,
+                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,264 @@
+#include "report/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text_table.h"
+
+namespace dfsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
+constexpr double kSpan = 1.2816;
+// Share of an operator's variance that all operators of a run have in common, and what whole runs
+// scatter by beside it. Chosen on the runs of the networks that the shipped CPU model was trained
+// on, judged on those it was not (docs/accuracy.md).
+constexpr double kCommonShare = 0.10;
+constexpr double kRunScatter = 0.02;
+
+std::string percent(double fraction) { return fmt::format("{:+.1f}", fraction * 100); }
+
+std::string run_name(const ValidatedRun& run) {
+  return fmt::format("{} batch {}{}{} on {}", run.network, run.batch, run.dims.empty() ? "" : " ",
+                     run.dims, run.device);
+}
+
+double share_of(TimeNs part, TimeNs whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Json types_json(const ValidatedRun& run) {
+  std::set<std::string> names;
+  for (const auto& [name, entry] : run.measured_types) {
+    names.insert(name);
+  }
+  for (const auto& [name, entry] : run.predicted_types) {
+    names.insert(name);
+  }
+  Json types = Json::array();
+  for (const std::string& name : names) {
+    const auto measured = run.measured_types.find(name);
+    const auto predicted = run.predicted_types.find(name);
+    const bool was_measured = measured != run.measured_types.end();
+    const bool was_predicted = predicted != run.predicted_types.end();
+    types.push_back({{"op_type", name},
+                     {"measured_ops", was_measured ? measured->second.count : 0},
+                     {"predicted_ops", was_predicted ? predicted->second.count : 0},
+                     {"measured_ns", was_measured ? measured->second.time_ns : 0},
+                     {"predicted_ns", was_predicted ? predicted->second.time_ns : 0}});
+  }
+  return types;
+}
+
+Json run_json(const ValidatedRun& run) {
+  Json json = {{"network", run.network},
+               {"batch", run.batch},
+               {"dims", run.dims},
+               {"device", run.device},
+               {"measured_ns", run.measured_ns},
+               {"predicted_ns", run.predicted_ns},
+               {"error", run.error()},
+               {"low_ns", run.interval.low_ns},
+               {"high_ns", run.interval.high_ns},
+               {"inside", run.inside()},
+               {"predicted_ops", run.predicted_ops},
+               {"predicted_ops_ns", run.predicted_ops_ns},
+               {"predicted_bytes", run.predicted_bytes}};
+  if (run.measured_ops >= 0) {
+    json["measured_ops"] = run.measured_ops;
+  }
+  if (const ErrorShares shares = error_shares(run); shares.known) {
+    json["measured_ops_ns"] = run.measured_ops_ns;
+    json["op_model_error"] = shares.op_model;
+    json["host_error"] = shares.host;
+    if (shares.types_known) {
+      json["fusion_error"] = shares.fusion;
+      json["op_types"] = types_json(run);
+    }
+  }
+  if (run.measured_bytes > 0) {
+    json["measured_bytes"] = run.measured_bytes;
+    json["memory_error"] = run.memory_error();
+  }
+  return json;
+}
+
+std::string summary_text(const ValidationSummary& summary) {
+  std::string text = fmt::format(
+      "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
+      "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
+      summary.runs, summary.networks, summary.mean * 100, summary.median * 100, summary.worst * 100,
+      summary.worst_run, summary.bias * 100, summary.inside * 100);
+  if (summary.memory_runs > 0) {
+    text += fmt::format("peak memory of activations: mean error {:.1f} % over {} runs\n",
+                        summary.memory_mean * 100, summary.memory_runs);
+  }
+  return text;
+}
+
+}  // namespace
+
+LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs, DeviceId device,
+                                 TimeNs latency_ns) {
+  std::map<uint32_t, double> counts;
+  for (size_t t = 0; t < graph.task_count(); ++t) {
+    counts[graph.cost_row(TaskId(t))] += 1;
+  }
+  double independent = 0;
+  double common = 0;
+  for (const auto& [row, count] : counts) {
+    const OpCost& cost = costs.at(row, device);
+    const double deviation =
+        std::max(0.0, static_cast<double>(cost.high_ns - cost.low_ns) / (2 * kSpan));
+    independent += count * count * deviation * deviation;
+    common += count * deviation;
+  }
+  const auto latency = static_cast<double>(latency_ns);
+  const double scatter = kRunScatter * latency;
+  const double width = kSpan * std::sqrt((1 - kCommonShare) * independent +
+                                         kCommonShare * common * common + scatter * scatter);
+  // In proportion, so that the lower end stays above 0.
+  const double factor = latency > 0 ? std::exp(width / latency) : 1;
+  return {static_cast<TimeNs>(std::llround(latency / factor)),
+          static_cast<TimeNs>(std::llround(latency * factor))};
+}
+
+double ValidatedRun::error() const { return share_of(predicted_ns, measured_ns) - 1; }
+
+double ValidatedRun::memory_error() const {
+  return measured_bytes > 0
+             ? static_cast<double>(predicted_bytes) / static_cast<double>(measured_bytes) - 1
+             : 0;
+}
+
+bool ValidatedRun::inside() const {
+  return interval.low_ns <= measured_ns && measured_ns <= interval.high_ns;
+}
+
+ErrorShares error_shares(const ValidatedRun& run) {
+  ErrorShares shares;
+  if (run.measured_ops_ns < 0) {
+    return shares;
+  }
+  shares.known = true;
+  shares.op_model = share_of(run.predicted_ops_ns - run.measured_ops_ns, run.measured_ns);
+  shares.host = run.error() - shares.op_model;
+  if (run.measured_types.empty()) {
+    return shares;
+  }
+  shares.types_known = true;
+  TimeNs other = 0;  // predicted less measured, of types that ran another number of times
+  for (const auto& [name, predicted] : run.predicted_types) {
+    const auto measured = run.measured_types.find(name);
+    if (measured == run.measured_types.end()) {
+      other += predicted.time_ns;
+    } else if (measured->second.count != predicted.count) {
+      other += predicted.time_ns - measured->second.time_ns;
+    }
+  }
+  for (const auto& [name, measured] : run.measured_types) {
+    if (!run.predicted_types.contains(name)) {
+      other -= measured.time_ns;
+    }
+  }
+  shares.fusion = share_of(other, run.measured_ns);
+  shares.op_model -= shares.fusion;
+  return shares;
+}
+
+ValidationSummary summarize(const std::vector<ValidatedRun>& runs) {
+  ValidationSummary summary;
+  summary.runs = runs.size();
+  std::vector<double> errors;
+  std::set<std::string> networks;
+  double measured = 0;
+  double predicted = 0;
+  for (const ValidatedRun& run : runs) {
+    const double error = std::abs(run.error());
+    errors.push_back(error);
+    networks.insert(run.network);
+    summary.mean += error / static_cast<double>(runs.size());
+    summary.inside += run.inside() ? 1 / static_cast<double>(runs.size()) : 0;
+    measured += static_cast<double>(run.measured_ns);
+    predicted += static_cast<double>(run.predicted_ns);
+    if (summary.worst_run.empty() || error > summary.worst) {
+      summary.worst = error;
+      summary.worst_run = run_name(run);
+    }
+    if (run.measured_bytes > 0) {
+      ++summary.memory_runs;
+      summary.memory_mean += std::abs(run.memory_error());
+    }
+  }
+  summary.networks = networks.size();
+  if (!errors.empty()) {
+    std::sort(errors.begin(), errors.end());
+    const size_t half = errors.size() / 2;
+    summary.median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
+    summary.bias = predicted / measured - 1;
+  }
+  if (summary.memory_runs > 0) {
+    summary.memory_mean /= static_cast<double>(summary.memory_runs);
+  }
+  return summary;
+}
+
+std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+  TextTable table({{"network"},
+                   {"batch", Align::kRight},
+                   {"device"},
+                   {"measured", Align::kRight},
+                   {"predicted", Align::kRight},
+                   {"error %", Align::kRight},
+                   {"ops", Align::kRight},
+                   {"fusion", Align::kRight},
+                   {"host", Align::kRight},
+                   {"in 80 %"},
+                   {"operators", Align::kRight}});
+  for (const ValidatedRun& run : runs) {
+    const ErrorShares shares = error_shares(run);
+    table.add_row({run.dims.empty() ? run.network : run.network + " " + run.dims,
+                   std::to_string(run.batch), run.device, format_time(run.measured_ns),
+                   format_time(run.predicted_ns), percent(run.error()),
+                   shares.known ? percent(shares.op_model) : "",
+                   shares.types_known ? percent(shares.fusion) : "",
+                   shares.known ? percent(shares.host) : "", run.inside() ? "yes" : "no",
+                   run.measured_ops >= 0 && run.measured_ops != run.predicted_ops
+                       ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
+                       : std::to_string(run.predicted_ops)});
+  }
+  return fmt::format(
+      "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
+      "model,\nother operators than predicted, and time between operators make of it\noperator "
+      "times: {}\n\n{}",
+      table.render(100), cost_model, summary_text(summarize(runs)));
+}
+
+std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+  Json list = Json::array();
+  for (const ValidatedRun& run : runs) {
+    list.push_back(run_json(run));
+  }
+  const ValidationSummary summary = summarize(runs);
+  Json total = {{"runs", summary.runs},         {"networks", summary.networks},
+                {"mean_error", summary.mean},   {"median_error", summary.median},
+                {"worst_error", summary.worst}, {"worst_run", summary.worst_run},
+                {"bias", summary.bias},         {"inside_interval", summary.inside}};
+  if (summary.memory_runs > 0) {
+    total["memory_runs"] = summary.memory_runs;
+    total["mean_memory_error"] = summary.memory_mean;
+  }
+  const Json json = {{"schema", "dfsim.validate/1"},
+                     {"cost_model", cost_model},
+                     {"summary", total},
+                     {"runs", list}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dfsim

@@ -1,0 +1,91 @@
+#include "report/validation.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace dfsim {
+namespace {
+
+ValidatedRun run_of(const std::string& network, TimeNs measured, TimeNs predicted) {
+  ValidatedRun run;
+  run.network = network;
+  run.device = "cpu";
+  run.measured_ns = measured;
+  run.predicted_ns = predicted;
+  run.interval = {predicted * 9 / 10, predicted * 11 / 10};
+  return run;
+}
+
+TEST_CASE("validation: mean, median, worst and bias by hand") {
+  const std::vector<ValidatedRun> runs = {run_of("a", 100, 110), run_of("a", 200, 190),
+                                          run_of("b", 100, 130)};
+  const ValidationSummary summary = summarize(runs);
+  CHECK(summary.runs == 3);
+  CHECK(summary.networks == 2);
+  CHECK(summary.mean == Approx((0.10 + 0.05 + 0.30) / 3));
+  CHECK(summary.median == Approx(0.10));
+  CHECK(summary.worst == Approx(0.30));
+  CHECK(summary.worst_run == "b batch 1 on cpu");
+  CHECK(summary.bias == Approx(430.0 / 400 - 1));
+  CHECK(summary.inside == Approx(2.0 / 3));
+  CHECK(summarize({}).mean == 0);
+}
+
+TEST_CASE("validation: the error's shares add up, by type of operator where types are known") {
+  ValidatedRun run = run_of("a", 1000, 1200);
+  run.measured_ops_ns = 900;
+  run.predicted_ops_ns = 1150;
+  ErrorShares shares = error_shares(run);
+  REQUIRE(shares.known);
+  CHECK_FALSE(shares.types_known);
+  CHECK(shares.op_model == Approx(0.25));
+  CHECK(shares.host == Approx(-0.05));
+  // Conv ran as often as predicted; Pad never ran; Relu ran, but was not predicted.
+  run.measured_types = {{"Conv", {2, 800}}, {"Relu", {1, 100}}};
+  run.predicted_types = {{"Conv", {2, 950}}, {"Pad", {1, 200}}};
+  shares = error_shares(run);
+  REQUIRE(shares.types_known);
+  CHECK(shares.fusion == Approx(0.10));
+  CHECK(shares.op_model == Approx(0.15));
+  CHECK(shares.op_model + shares.fusion + shares.host == Approx(run.error()));
+  CHECK_FALSE(error_shares(run_of("a", 1, 1)).known);
+}
+
+TEST_CASE("validation: intervals of a network are narrower than its operators', never empty") {
+  ExecGraphBuilder builder;
+  CostTable costs(100, 1);
+  for (uint32_t row = 0; row < 100; ++row) {
+    ExecGraphBuilder::Task task;
+    task.cost_row = row;
+    task.name = "t";
+    builder.add_task(std::move(task));
+    costs.at(row, DeviceId(0)) = {1000, 800, 1200, CostSource::kPredicted, Bound::kNone};
+  }
+  const auto graph = builder.build(nullptr);
+  REQUIRE(graph.ok());
+  const LatencyInterval interval = latency_interval(*graph, costs, DeviceId(0), 100'000);
+  CHECK(interval.low_ns > 80'000);
+  CHECK(interval.low_ns < 100'000);
+  CHECK(interval.high_ns > 100'000);
+  CHECK(interval.high_ns < 120'000);
+}
+
+TEST_CASE("validation: text and JSON say the same") {
+  ValidatedRun run = run_of("net", 1'000'000, 1'100'000);
+  run.dims = "sequence=128";
+  run.measured_ops = 5;
+  run.predicted_ops = 7;
+  run.measured_bytes = 1000;
+  run.predicted_bytes = 900;
+  const std::string text = validation_text({run}, "model");
+  CHECK_THAT(text, Catch::Contains("net sequence=128") && Catch::Contains("+10.0") &&
+                       Catch::Contains("7 for 5") && Catch::Contains("mean error 10.0 %"));
+  const auto json = nlohmann::json::parse(validation_json({run}, "model"));
+  CHECK(json["summary"]["mean_error"] == Approx(0.1));
+  CHECK(json["summary"]["mean_memory_error"] == Approx(0.1));
+  CHECK(json["runs"][0]["inside"] == true);
+  CHECK(json["runs"][0]["measured_ops"] == 5);
+}
+
+}  // namespace
+}  // namespace dfsim
