@@ -10,6 +10,9 @@ install(DIRECTORY hardware DESTINATION ${DFSIM_DATA_DESTINATION}
         FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY graphs/zoo DESTINATION ${DFSIM_DATA_DESTINATION}/graphs
         FILES_MATCHING PATTERN "*.onnx")
+# What `dfsim calibrate` runs, and what `dfsim validate` is given.
+install(DIRECTORY datasets/collect datasets/measured DESTINATION ${DFSIM_DATA_DESTINATION}/datasets
+        PATTERN __pycache__ EXCLUDE)
 if(EXISTS ${PROJECT_SOURCE_DIR}/opmodel/pretrained)
   install(DIRECTORY opmodel/pretrained DESTINATION ${DFSIM_DATA_DESTINATION}/opmodel)
 endif()
@@ -22,7 +25,7 @@ foreach(folder base hardware graphs opmodel datasets partition schedulers sim)
             FILES_MATCHING PATTERN "*.h" PATTERN "*_internal.h" EXCLUDE
             # Folders of data and scripts would be installed empty.
             PATTERN zoo EXCLUDE PATTERN collect EXCLUDE PATTERN pretrained EXCLUDE
-            PATTERN runtimes EXCLUDE)
+            PATTERN runtimes EXCLUDE PATTERN measured EXCLUDE)
   endif()
 endforeach()
 
