@@ -24,6 +24,9 @@ const std::vector<TraceFormat>& trace_formats();
 // spans need; the file itself is never held as a whole.
 StatusOr<Trace> read_trace(const std::string& path);
 
+// A result of rocprofv3; held as a whole while it is read.
+StatusOr<Trace> read_rocprof_trace(const std::string& path);
+
 // The Chrome family from an open stream.
 StatusOr<Trace> read_chrome_trace(const std::string& path, JsonStream stream);
 

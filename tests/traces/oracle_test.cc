@@ -141,6 +141,23 @@ TEST_CASE("HolisticTraceAnalysis's critical path") {
   CHECK(path.spans.size() - both <= 3);
 }
 
+// The sums were made from the file with a few lines of Python.
+TEST_CASE("rocprofv3's kernels") {
+  const std::string root = shared_traces();
+  if (root.empty()) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  const auto trace = read_trace(root + "rocprofv3_json/908_results.json.gz");
+  REQUIRE(trace.ok());
+  CHECK(trace->format == "rocprofv3");
+  const TraceAnalysis analysis = analyze_trace(*trace);
+  CHECK(analysis.spans == 43915);
+  CHECK(analysis.breakdown.computation_us / 1000 == Approx(281.681933));
+  CHECK(analysis.breakdown.exposed_communication_us / 1000 == Approx(3951.430401));
+  CHECK(analysis.breakdown.total_us / 1000 == Approx(15122.023494));
+}
+
 TEST_CASE("every sample is read or refused with one line") {
   const std::string root = shared_traces();
   if (root.empty()) {

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
+#include "base/file.h"
 #include "datasets/traces/trace_reader.h"
 
 namespace dfsim {
@@ -216,6 +218,34 @@ TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summari
   CHECK(trace.spans[0].kind == SpanKind::kOp);
   CHECK(trace.spans[1].kind == SpanKind::kKernel);
   CHECK(trace.spans[1].op == SpanId(0));
+}
+
+TEST_CASE("rocprofv3: kernels on their queues; broken results are refused with one line") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "dfsim_rocprof_test.json").string();
+  const auto read_file_of = [&path](std::string_view json) {
+    REQUIRE(write_file(path, json).ok());
+    auto trace = read_trace(path);
+    std::filesystem::remove(path);
+    return trace;
+  };
+  const auto trace = read_file_of(
+      R"({"rocprofiler-sdk-tool":[{"kernel_symbols":[{"kernel_id":3,"kernel_name":"k"}],
+          "buffer_records":{"kernel_dispatch":[
+          {"start_timestamp":2000,"end_timestamp":5500,"correlation_id":{"internal":1},
+           "dispatch_info":{"agent_id":{"handle":4},"queue_id":{"handle":1},"kernel_id":3}},
+          {"start_timestamp":9000,"end_timestamp":8000}]}}]})");
+  REQUIRE(trace.ok());
+  CHECK(spans_of(*trace) == "k 2-5.5");
+  CHECK(trace->track(trace->spans[0].track).name == "queue 1");
+  CHECK(warnings(*trace, "negative duration") == 1);
+  for (const std::string_view bad :
+       {R"({"rocprofiler-sdk-tool":[]})", R"({"rocprofiler-sdk-tool":[{}]})",
+        R"({"rocprofiler-sdk-tool":[{"buffer_records":)", R"({"rocprofiler-sdk-tool":7})"}) {
+    const auto refused = read_file_of(bad);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.status().message().find('\n') == std::string::npos);
+  }
 }
 
 }  // namespace
