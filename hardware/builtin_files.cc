@@ -42,7 +42,7 @@ std::vector<fs::path> builtin_paths(FileKind kind) {
     }
   }
   std::sort(paths.begin(), paths.end(),
-            [](const fs::path& a, const fs::path& b) { return a.filename() < b.filename(); });
+            [](const fs::path& a, const fs::path& b) { return a.stem() < b.stem(); });
   return paths;
 }
 
