@@ -75,7 +75,7 @@ TEST_CASE("plan files are read strictly") {
   CHECK(error_of("mesh: {t: 2}\ntensors:\n  - {name: a}\n").find("cut") != std::string::npos);
   CHECK(error_of("mesh: {t: 2}\ntensors:\n  - {cut: [t]}\n").find("expected `name`") !=
         std::string::npos);
-  CHECK(error_of("mesh: {t: 2}\nmicro_batches: 0\n").find("micro_batches") != std::string::npos);
+  CHECK(error_of("mesh: {t: 2}\nmicro_batches: 0\n").find("p.yaml:2") != std::string::npos);
   CHECK(error_of("").size() > 0);
 }
 

@@ -123,7 +123,8 @@ TEST_CASE("Megatron's split of a transformer layer, without being told") {
     INFO(name);
     CHECK(cuts(graph, found.plan, name) == "t-");  // by rows
   }
-  CHECK(count(found.sharded, "AllReduce") == 2);
+  // The result may stay cut, so that the last reduction need not reach every device whole.
+  CHECK(count(found.sharded, "AllReduce") + count(found.sharded, "ReduceScatter") == 2);
   CHECK(found.sharded.report.communications.size() == 2);
   CHECK(found.sharded.report.all_macs.value() == found.sharded.report.source_macs);
 }
