@@ -46,8 +46,8 @@ struct InferOptions {
 StatusOr<std::vector<UnresolvedOp>> infer_shapes(GraphBuilder& builder,
                                                  const InferOptions& options);
 
-// The same for one op whose inputs are inferred already, for importers that look at shapes while they
-// build. Returns "" or why the op stays unresolved.
+// The same for one op whose inputs are inferred already, for importers that look at shapes while
+// they build. Returns "" or why the op stays unresolved.
 StatusOr<std::string> infer_op(GraphBuilder& builder, OpId op, const InferOptions& options);
 
 // Work of one op. An op without a definition is taken to read its inputs and write its outputs; one
