@@ -36,6 +36,13 @@
     if (size >= 1) return digits(us) + ' us';
     return us === 0 ? '0' : (us * 1e3).toFixed(0) + ' ns';
   }
+  // A mark of a time axis, with the digits that tell it from marks `step` away.
+  function tick(us, step) {
+    const size = Math.abs(us);
+    const [unit, name] = size >= 1e6 ? [1e6, ' s'] : size >= 1e3 ? [1e3, ' ms'] : [1, ' us'];
+    const decimals = Math.min(6, Math.max(0, Math.ceil(-Math.log10(step / unit))));
+    return size < step / 10 ? '0' : (us / unit).toFixed(decimals) + name;
+  }
   function scaled(value, unit) {
     for (const [factor, prefix] of [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
       if (Math.abs(value) >= factor) return digits(value / factor) + ' ' + prefix + unit;
@@ -172,7 +179,7 @@
       const dot = element('span', { text: '\u25A0 ' + g }); dot.style.color = COLOURS[i % COLOURS.length]; return dot;
     }));
     node.append(legend);
-    let shownCount = 0;
+    let shownCount = 0, shownTime = high - low;
     const entry = chart(node, Math.min(120 + tracks.length * 34, 900), 'Timeline of ' + spans.length + ' spans', b => ({
       tooltip: Object.assign({ formatter: p => {
         const rect = p.data.rect;
@@ -180,7 +187,7 @@
           : '<b>' + escapeHtml(short(rect.span.name, 90)) + '</b><br>' + time(rect.span.end - rect.span.start) + ' at ' + time(rect.span.start - low) + (rect.span.info ? '<br>' + escapeHtml(rect.span.info) : '');
       } }, b.tooltip),
       grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
-      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => time(v - low) } }),
+      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => tick(v - low, shownTime / 10) } }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: tracks.map(t => short(t, 28)) }, b.axis),
       dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: v => time(v - low), textStyle: { color: b.fg } }],
       series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
@@ -196,6 +203,7 @@
       function refresh() {
         pending = false;
         const [from, to] = range();
+        shownTime = to - from;
         const rects = visible(from, to, box.clientWidth);
         shownCount = rects.length;
         box.dataset.shown = String(shownCount);
