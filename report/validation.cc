@@ -209,10 +209,12 @@ ValidationSummary summarize(const std::vector<ValidatedRun>& runs) {
   return summary;
 }
 
-std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+namespace {
+
+// The runs of one device, which is named above its table.
+std::string device_table(const std::vector<ValidatedRun>& runs, const std::string& device) {
   TextTable table({{"network"},
                    {"batch", Align::kRight},
-                   {"device"},
                    {"measured", Align::kRight},
                    {"predicted", Align::kRight},
                    {"error %", Align::kRight},
@@ -222,9 +224,12 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
                    {"in 80 %"},
                    {"operators", Align::kRight}});
   for (const ValidatedRun& run : runs) {
+    if (run.device != device) {
+      continue;
+    }
     const ErrorShares shares = error_shares(run);
     table.add_row({run.dims.empty() ? run.network : run.network + " " + run.dims,
-                   std::to_string(run.batch), run.device, format_time(run.measured_ns),
+                   std::to_string(run.batch), format_time(run.measured_ns),
                    format_time(run.predicted_ns), percent(run.error()),
                    shares.known ? percent(shares.op_model) : "",
                    shares.types_known ? percent(shares.fusion) : "",
@@ -233,11 +238,24 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
                        ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
                        : std::to_string(run.predicted_ops)});
   }
+  return fmt::format("{}\n{}\n", device, table.render(100));
+}
+
+}  // namespace
+
+std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+  std::string tables;
+  std::set<std::string> shown;
+  for (const ValidatedRun& run : runs) {
+    if (shown.insert(run.device).second) {
+      tables += device_table(runs, run.device);
+    }
+  }
   return fmt::format(
       "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
       "model,\nother operators than predicted, and time between operators make of it\noperator "
       "times: {}\n\n{}",
-      table.render(100), cost_model, summary_text(summarize(runs)));
+      tables, cost_model, summary_text(summarize(runs)));
 }
 
 std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
