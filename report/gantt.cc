@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/svg.h"
 
 namespace dfsim {
 namespace {
@@ -31,18 +32,6 @@ std::vector<std::vector<TaskId>> rows_of(const Comparison& comparison,
   return rows;
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text, 120)) {
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  }
-  return out;
-}
-
 const char* colour(size_t i) { return kColours[i % std::size(kColours)]; }
 
 std::string svg_head(double width, double height) {
@@ -51,11 +40,6 @@ std::string svg_head(double width, double height) {
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
       width, height);
-}
-
-std::string svg_text(double x, double y, const std::string& text, const char* anchor = "start") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
 }
 
 std::string gantt_rows_svg(const Comparison& comparison, const PolicyOutcome& outcome,
@@ -79,7 +63,7 @@ std::string gantt_rows_svg(const Comparison& comparison, const PolicyOutcome& ou
           "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" fill=\"{}\" "
           "stroke=\"white\" stroke-width=\"0.3\"><title>{}: {} to {}</title></rect>\n",
           begin, y + 2, end - begin, row_height - 4, colour(task.index()),
-          escaped(graph.name(task)), format.text(record.start_ns), format.text(record.end_ns));
+          svg_escaped(graph.name(task)), format.text(record.start_ns), format.text(record.end_ns));
       drawn_to = end;
     }
   }
@@ -225,7 +209,7 @@ std::string profile_svg(const std::vector<PolicySummary>& summary, size_t instan
     out += fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" "
         "stroke-dasharray=\"{}\"><title>{}</title></polyline>\n",
-        points, colour(i), dash, escaped(policy.name));
+        points, colour(i), dash, svg_escaped(policy.name));
     const double row = kTop + 4 + static_cast<double>(i) * 13;
     out += fmt::format(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "

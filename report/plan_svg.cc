@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/partitioning.h"
+#include "report/svg.h"
 
 namespace dfsim {
 namespace {
@@ -16,23 +17,6 @@ constexpr size_t kMaxRows = 64;
 constexpr size_t kMaxTensors = 40;
 constexpr const char* kCompute[] = {"#4e79a7", "#76b7b2"};  // micro-batches in turn
 constexpr const char* kCommunication = "#e15759";
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text, 90)) {
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  }
-  return out;
-}
-
-std::string text_at(double x, double y, const std::string& text, const char* anchor = "start") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
-}
 
 std::string box(double x, double y, double width, double height, const char* fill) {
   return fmt::format(
@@ -118,8 +102,8 @@ std::string tensor_picture(const TensorRule& rule, const PlanFile& plan, double 
   }
   const std::string more =
       rule.names.size() > 1 ? fmt::format(" and {} more", rule.names.size() - 1) : "";
-  out += text_at(x + kCell + 10, y + 16, rule.names.front() + more);
-  return out + text_at(x + kCell + 10, y + 32, text);
+  out += svg_text(x + kCell + 10, y + 16, rule.names.front() + more);
+  return out + svg_text(x + kCell + 10, y + 32, text);
 }
 
 }  // namespace
@@ -160,15 +144,15 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
       kWidth, height);
-  out += text_at(10, 22, fmt::format("{} on {}: {}", plan.model, plan.hardware, outcome.name));
-  out += text_at(10, 42,
-                 fmt::format("{} for a batch of {}; {} stages, {} micro-batches; blue: compute, "
-                             "red: collectives",
-                             format_time(outcome.makespan_ns), plan.batch, outcome.stages,
-                             outcome.micro_batches));
+  out += svg_text(10, 22, fmt::format("{} on {}: {}", plan.model, plan.hardware, outcome.name));
+  out += svg_text(10, 42,
+                  fmt::format("{} for a batch of {}; {} stages, {} micro-batches; blue: compute, "
+                              "red: collectives",
+                              format_time(outcome.makespan_ns), plan.batch, outcome.stages,
+                              outcome.micro_batches));
   double y = chart;
   for (const DeviceId device : devices) {
-    out += text_at(kLeft - 8, y + 13, platform.device(device).name, "end");
+    out += svg_text(kLeft - 8, y + 13, platform.device(device).name, "end");
     out += device_row(run, run.compiled.program.order[device.index()], y);
     y += kRow;
   }

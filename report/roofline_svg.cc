@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "base/text.h"
 #include "report/roofline.h"
+#include "report/svg.h"
 
 namespace dfsim {
 namespace {
@@ -20,23 +20,6 @@ constexpr double kBottom = 50;
 // Okabe and Ito's palette, which colour-blind people tell apart.
 constexpr std::array<const char*, 7> kPalette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                  "#E69F00", "#56B4E9", "#666666"};
-
-std::string escape_xml(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text, 60)) {
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  }
-  return out;
-}
-
-std::string label(double x, double y, const std::string& text, const char* anchor = "start") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escape_xml(text));
-}
 
 std::string line(double x1, double y1, double x2, double y2, const char* style) {
   return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
@@ -101,17 +84,17 @@ std::string axes(const Plot& plot) {
   for (double e = plot.low_x(); e <= plot.high_x(); ++e) {
     out +=
         line(plot.x(e), plot.y(plot.low_y()), plot.x(e), plot.y(plot.high_y()), "stroke=\"#ddd\"");
-    out +=
-        label(plot.x(e), kSvgHeight - kBottom + 18, fmt::format("{:g}", std::pow(10, e)), "middle");
+    out += svg_text(plot.x(e), kSvgHeight - kBottom + 18, fmt::format("{:g}", std::pow(10, e)),
+                    "middle");
   }
   for (double e = plot.low_y(); e <= plot.high_y(); ++e) {
     out +=
         line(plot.x(plot.low_x()), plot.y(e), plot.x(plot.high_x()), plot.y(e), "stroke=\"#ddd\"");
-    out += label(kLeft - 6, plot.y(e) + 4, format_count(std::pow(10, e)), "end");
+    out += svg_text(kLeft - 6, plot.y(e) + 4, format_count(std::pow(10, e)), "end");
   }
-  out += label((kLeft + kSvgWidth - kRight) / 2, kSvgHeight - 12,
-               "arithmetic intensity (FLOP per byte)", "middle");
-  out += label(8, kTop - 12, "FLOP/s");
+  out += svg_text((kLeft + kSvgWidth - kRight) / 2, kSvgHeight - 12,
+                  "arithmetic intensity (FLOP per byte)", "middle");
+  out += svg_text(8, kTop - 12, "FLOP/s");
   return out;
 }
 
@@ -125,9 +108,9 @@ std::string roofs(const Plot& plot, const Roofline& roofline) {
     const double ridge = std::clamp(peak - bandwidth, plot.low_x(), plot.high_x());
     out += line(plot.x(ridge), plot.y(peak), plot.x(plot.high_x()), plot.y(peak),
                 "stroke=\"black\" stroke-width=\"1.5\"");
-    out += label(plot.x(plot.high_x()) + 4, plot.y(peak) + 4,
-                 fmt::format("{}{}: {}", dtype_name(roof.dtype), roof.matrix ? " matrix" : "",
-                             format_count(roof.flops_per_s)));
+    out += svg_text(plot.x(plot.high_x()) + 4, plot.y(peak) + 4,
+                    fmt::format("{}{}: {}", dtype_name(roof.dtype), roof.matrix ? " matrix" : "",
+                                format_count(roof.flops_per_s)));
   }
   if (roofline.bytes_per_s > 0) {
     const double from = std::max(plot.low_x(), plot.low_y() - bandwidth);
@@ -159,8 +142,9 @@ std::string points(const Plot& plot, const Roofline& roofline) {
         "fill-opacity=\"0.55\"><title>{} ({}): {:.3g} FLOP/B, {}, {:.1f} % of the time</title>"
         "</circle>\n",
         plot.x(std::log10(op.intensity())), plot.y(std::log10(op.flops_per_s())),
-        2 + 22 * std::sqrt(op.share), kPalette[colour], escape_xml(op.name), escape_xml(op.op_type),
-        op.intensity(), format_count(op.flops_per_s(), "FLOP/s"), op.share * 100);
+        2 + 22 * std::sqrt(op.share), kPalette[colour], svg_escaped(op.name),
+        svg_escaped(op.op_type), op.intensity(), format_count(op.flops_per_s(), "FLOP/s"),
+        op.share * 100);
   }
   return out;
 }
@@ -197,16 +181,16 @@ std::string roofline_svg(const Roofline& roofline, const std::vector<Trajectory>
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
       kSvgWidth, kSvgHeight);
-  out += label(kLeft, 20,
-               fmt::format("{} on {}, batch {} (peaks of the hardware file)", roofline.model,
-                           roofline.device_model, roofline.batch));
+  out += svg_text(kLeft, 20,
+                  fmt::format("{} on {}, batch {} (peaks of the hardware file)", roofline.model,
+                              roofline.device_model, roofline.batch));
   out += axes(plot) + roofs(plot, roofline);
   out += lines.empty() ? points(plot, roofline) : paths(plot, roofline, lines);
   for (size_t i = 0; i < std::min(roofline.classes.size(), kPalette.size()); ++i) {
     const double y = kSvgHeight / 2 + static_cast<double>(i) * 20;
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\" fill=\"{}\"/>\n",
                        kSvgWidth - kRight + 16, y - 4, kPalette[i]);
-    out += label(
+    out += svg_text(
         kSvgWidth - kRight + 28, y,
         fmt::format("{} {:.0f} %", roofline.classes[i].name, roofline.classes[i].share * 100));
   }
