@@ -1,6 +1,7 @@
 // Importing models of the zoo, and chains of up to 100,000 operators: mapping, parsing and shape
 // inference.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <string>
@@ -46,12 +47,12 @@ std::string chain_model(int64_t nodes) {
   for (int64_t i = 0; i < nodes; ++i) {
     auto* node = graph->add_node();
     node->set_op_type(i % 5 == 0 ? "Add" : "Relu");
-    node->set_name("/layer/op" + std::to_string(i));
+    node->set_name(fmt::format("/layer/op{}", i));
     node->add_input(last);
     if (i % 5 == 0) {
-      node->add_input("x");
+      node->add_input(std::string("x"));
     }
-    last = "t" + std::to_string(i);
+    last = fmt::format("t{}", i);
     node->add_output(last);
   }
   graph->add_output()->set_name(last);
