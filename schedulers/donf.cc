@@ -26,7 +26,7 @@ class Donf final : public OnlineBase {
     ahead_.resize(tasks().devices());
     for (size_t d = 0; d < ahead_.size(); ++d) {
       ahead_[d] = view.available_ns(DeviceId(d));
-      free_[d] = view.free_bytes(DeviceId(d));
+      free_[d] = limited_ ? view.free_bytes(DeviceId(d)) : std::numeric_limits<Bytes>::max();
     }
     std::erase_if(waiting_, [&](TaskId task) { return decide_one(view, task, decisions); });
   }
@@ -40,6 +40,7 @@ class Donf final : public OnlineBase {
   std::vector<double> priority_;
   std::vector<TaskId> waiting_;  // decided later, for want of memory
   std::vector<TimeNs> ahead_;    // per device: availability including this call's decisions
+  bool limited_ = false;         // some device's memory
   std::vector<Bytes> free_;
   std::vector<Bytes> taken_;  // per device, by this call's decisions
 };
@@ -47,6 +48,8 @@ class Donf final : public OnlineBase {
 Status Donf::prepare() {
   const ExecGraph& graph = tasks().graph();
   waiting_.clear();
+  limited_ = std::ranges::any_of(tasks().problem().platform.devices,
+                                 [](const DeviceSpec& d) { return d.memory_bytes > 0; });
   free_.assign(tasks().devices(), 0);
   taken_.assign(tasks().devices(), 0);
   std::vector<double> wod(tasks().tasks(), 0.0);

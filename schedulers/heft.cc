@@ -8,8 +8,13 @@ namespace {
 
 StatusOr<Schedule> plan(const TaskView& view) {
   PlanBuilder builder(view, Slot::kInsert);
-  for (const TaskId task : by_priority(upward_rank(view))) {
-    builder.place(task, builder.earliest_finish(task));
+  constexpr size_t kAhead = 8;
+  const std::vector<TaskId> order = by_priority(upward_rank(view));
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i + kAhead < order.size()) {
+      builder.fetch_ahead(order[i + kAhead]);
+    }
+    builder.place(order[i], builder.earliest_finish(order[i]));
   }
   return builder.finish();
 }

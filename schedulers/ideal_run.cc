@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "schedulers/ready_queue.h"
+#include "schedulers/task_inputs.h"
 #include "schedulers/task_view.h"
 
 namespace dfsim {
@@ -105,7 +106,7 @@ class IdealRun final : public OnlineView {
   static uint64_t key(DataId data, DeviceId device) {
     return uint64_t{data.value()} << 32 | device.value();
   }
-  TimeNs arrival(const Edge& edge, DeviceId device);
+  TimeNs arrival(const TaskInputs::Input& input, DeviceId device);
   Status apply(const Decision& decision);
   // Advances to the next finish; false when nothing is running.
   bool advance();
@@ -127,6 +128,7 @@ class IdealRun final : public OnlineView {
   }
 
   const SchedulingProblem& problem_;
+  TaskInputs inputs_;
   DependencyCounter counter_;
   IdealMemory memory_;
   Schedule schedule_;
@@ -137,13 +139,15 @@ class IdealRun final : public OnlineView {
   std::vector<TimeNs> next_finish_;  // per device: of that task
   std::vector<uint8_t> ready_;
   std::vector<TaskId> newly_ready_;
-  std::vector<uint8_t> shared_;                    // per data item: more than one reader
+  std::vector<uint8_t> shared_;  // per data item: more than one reader
+  bool any_shared_ = false;
   std::unordered_map<uint64_t, TimeNs> arrivals_;  // of shared items
   size_t decided_ = 0;
 };
 
 IdealRun::IdealRun(const SchedulingProblem& problem)
     : problem_(problem),
+      inputs_(problem.graph),
       counter_(problem.graph),
       memory_(problem),
       available_(problem.platform.devices.size(), 0),
@@ -157,6 +161,7 @@ IdealRun::IdealRun(const SchedulingProblem& problem)
   std::vector<uint8_t> read(problem.graph.data_count(), 0);
   for (const Edge& edge : problem.graph.edges()) {
     shared_[edge.data.index()] = read[edge.data.index()];
+    any_shared_ = any_shared_ || read[edge.data.index()] != 0;
     read[edge.data.index()] = 1;
   }
 }
@@ -171,17 +176,16 @@ bool IdealRun::has_data(DataId data, DeviceId device) const {
   return sent != arrivals_.end() && sent->second <= now_;
 }
 
-TimeNs IdealRun::arrival(const Edge& edge, DeviceId device) {
-  const DeviceId source = device_[edge.from.index()];
-  const Bytes bytes = problem_.graph.edge_bytes(edge);
-  if (source == device || bytes == 0) {
+TimeNs IdealRun::arrival(const TaskInputs::Input& input, DeviceId device) {
+  const DeviceId source = device_[input.from.index()];
+  if (source == device || input.bytes == 0) {
     return now_;
   }
-  const TimeNs there = now_ + problem_.comm.transfer_ns(source, device, bytes);
-  if (shared_[edge.data.index()] == 0) {
+  const TimeNs there = now_ + problem_.comm.transfer_ns(source, device, input.bytes);
+  if (!any_shared_ || shared_[input.data.index()] == 0) {
     return there;
   }
-  return arrivals_.try_emplace(key(edge.data, device), there).first->second;
+  return arrivals_.try_emplace(key(input.data, device), there).first->second;
 }
 
 Status IdealRun::apply(const Decision& decision) {
@@ -202,9 +206,10 @@ Status IdealRun::apply(const Decision& decision) {
     return bad("it cannot run there");
   }
   TimeNs start = available_ns(decision.device);
-  for (const uint32_t e : graph.in_edge_indices(decision.task)) {
-    start = std::max(start, arrival(graph.edges()[e], decision.device));
+  for (const TaskInputs::Input& input : inputs_.of(decision.task)) {
+    start = std::max(start, arrival(input, decision.device));
   }
+  counter_.fetch_ahead(decision.task);
   memory_.decided(decision.task, decision.device);
   ready_[decision.task.index()] = 2;
   ++decided_;

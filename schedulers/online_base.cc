@@ -7,25 +7,23 @@ namespace dfsim::policies {
 Status OnlineBase::begin(const SchedulingProblem& problem) {
   DFSIM_RETURN_IF_ERROR(check_problem(problem));
   view_.emplace(problem);
+  inputs_.emplace(problem.graph);
   return prepare();
 }
 
 void OnlineBase::look_at(const OnlineView& view, TaskId task) {
   task_ = task;
   sources_.clear();
-  const ExecGraph& graph = view_->graph();
-  const std::span<const Edge> edges = graph.edges();
-  for (const uint32_t e : graph.in_edge_indices(task)) {
-    const Bytes bytes = graph.edge_bytes(edges[e]);
-    if (bytes == 0) {
+  for (const TaskInputs::Input& input : inputs_->of(task)) {
+    if (input.bytes == 0) {
       continue;
     }
-    const DeviceId device = view.device_of(edges[e].from);
+    const DeviceId device = view.device_of(input.from);
     const auto known = std::ranges::find(sources_, device, &Source::device);
     if (known == sources_.end()) {
-      sources_.push_back({device, bytes});
+      sources_.push_back({device, input.bytes});
     } else {
-      known->bytes += bytes;
+      known->bytes += input.bytes;
     }
   }
 }
@@ -61,9 +59,8 @@ Bytes OnlineBase::memory_need(const OnlineView& view, size_t device) const {
     need += edge.data == last ? 0 : graph.edge_bytes(edge);
     last = edge.data;
   }
-  for (const uint32_t e : graph.in_edge_indices(task_)) {
-    const Edge& edge = graph.edges()[e];
-    need += view.has_data(edge.data, DeviceId(device)) ? 0 : graph.edge_bytes(edge);
+  for (const TaskInputs::Input& input : inputs_->of(task_)) {
+    need += view.has_data(input.data, DeviceId(device)) ? 0 : input.bytes;
   }
   return need;
 }

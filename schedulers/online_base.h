@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedulers/policies.h"
+#include "schedulers/task_inputs.h"
 #include "schedulers/task_view.h"
 
 namespace dfsim::policies {
@@ -40,6 +41,7 @@ class OnlineBase : public OnlineScheduler {
 
   std::string_view name_;
   std::optional<TaskView> view_;
+  std::optional<TaskInputs> inputs_;
   TaskId task_;
   std::vector<Source> sources_;
   std::vector<TimeNs> fetch_ns_;

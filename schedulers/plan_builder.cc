@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+#include <utility>
 
 #include "base/check.h"
 
@@ -11,9 +11,8 @@ namespace dfsim {
 PlanBuilder::PlanBuilder(const TaskView& view, Slot slot)
     : view_(view),
       slot_(slot),
-      device_(view.tasks()),
-      start_(view.tasks(), 0),
-      finish_(view.tasks(), 0),
+      inputs_(view.graph()),
+      placements_(view.tasks()),
       ready_(view.devices()) {
   sequence_.reserve(view.tasks());
   if (slot == Slot::kAppend) {
@@ -27,22 +26,15 @@ PlanBuilder::PlanBuilder(const TaskView& view, Slot slot)
 
 void PlanBuilder::data_ready(TaskId task, std::span<TimeNs> out) const {
   std::fill(out.begin(), out.end(), 0);
-  const ExecGraph& graph = view_.graph();
-  const std::span<const Edge> edges = graph.edges();
-  for (const uint32_t index : graph.in_edge_indices(task)) {
-    const Edge& edge = edges[index];
-    const DeviceId source = device_[edge.from.index()];
-    if (!source.valid()) {
+  const CommModel& comm = view_.problem().comm;
+  for (const TaskInputs::Input& input : inputs_.of(task)) {
+    const Placement& source = placements_[input.from.index()];
+    if (!source.device.valid()) {
       continue;
     }
-    const TimeNs done = finish_[edge.from.index()];
-    const Bytes bytes = graph.edge_bytes(edge);
     for (size_t d = 0; d < out.size(); ++d) {
-      const TimeNs there =
-          d == source.index() || bytes == 0
-              ? done
-              : done + view_.problem().comm.transfer_ns(source, DeviceId(d), bytes);
-      out[d] = std::max(out[d], there);
+      const TimeNs move_ns = comm.transfer_ns(source.device, DeviceId(d), input.bytes);
+      out[d] = std::max(out[d], source.planned_finish_ns + move_ns);
     }
   }
 }
@@ -68,9 +60,7 @@ PlanBuilder::Choice PlanBuilder::earliest_finish(TaskId task) const {
 
 void PlanBuilder::place(TaskId task, DeviceId device, TimeNs start) {
   const TimeNs time = view_.time_ns(task, device.index());
-  device_[task.index()] = device;
-  start_[task.index()] = start;
-  finish_[task.index()] = start + time;
+  placements_[task.index()] = {device, start, start + time};
   makespan_ = std::max(makespan_, start + time);
   sequence_.push_back(task);
   if (slot_ == Slot::kInsert) {
@@ -89,23 +79,32 @@ Schedule PlanBuilder::finish() {
   DFSIM_CHECK(sequence_.size() == view_.tasks());
   Schedule schedule;
   schedule.planned_makespan_ns = makespan_;
-  schedule.placements.resize(view_.tasks());
   schedule.order.resize(devices());
-  for (size_t i = 0; i < view_.tasks(); ++i) {
-    schedule.placements[i] = {device_[i], start_[i], finish_[i]};
-  }
   for (const TaskId task : sequence_) {
-    schedule.order[device_[task.index()].index()].push_back(task);
+    schedule.order[device(task).index()].push_back(task);
   }
   if (slot_ == Slot::kInsert) {
     // By (start, finish, order of placing): each dependency and each neighbour on a device ascends
     // in this key, also among tasks that take no time, so the orders cannot wait in a circle.
+    struct Entry {
+      TimeNs start_ns;
+      TimeNs finish_ns;
+      TaskId task;
+    };
+    std::vector<Entry> entries;
     for (std::vector<TaskId>& order : schedule.order) {
-      std::ranges::stable_sort(order, {}, [this](TaskId task) {
-        return std::tuple(start_[task.index()], finish_[task.index()]);
+      entries.clear();
+      for (const TaskId task : order) {
+        const Placement& placement = placements_[task.index()];
+        entries.push_back({placement.planned_start_ns, placement.planned_finish_ns, task});
+      }
+      std::ranges::stable_sort(entries, [](const Entry& a, const Entry& b) {
+        return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.finish_ns < b.finish_ns;
       });
+      std::ranges::transform(entries, order.begin(), &Entry::task);
     }
   }
+  schedule.placements = std::move(placements_);
   return schedule;
 }
 

@@ -8,6 +8,7 @@
 
 #include "schedulers/gap_list.h"
 #include "schedulers/scheduler.h"
+#include "schedulers/task_inputs.h"
 #include "schedulers/task_view.h"
 
 namespace dfsim {
@@ -24,9 +25,9 @@ class PlanBuilder {
   const TaskView& view() const { return view_; }
   size_t devices() const { return view_.devices(); }
 
-  bool placed(TaskId task) const { return device_[task.index()].valid(); }
-  DeviceId device(TaskId task) const { return device_[task.index()]; }
-  TimeNs finish_ns(TaskId task) const { return finish_[task.index()]; }
+  bool placed(TaskId task) const { return device(task).valid(); }
+  DeviceId device(TaskId task) const { return placements_[task.index()].device; }
+  TimeNs finish_ns(TaskId task) const { return placements_[task.index()].planned_finish_ns; }
   // When everything placed on the device has finished.
   TimeNs available_ns(size_t device) const {
     return slot_ == Slot::kInsert ? gaps_[device].end_ns() : end_[device];
@@ -39,6 +40,12 @@ class PlanBuilder {
   TimeNs start_ns(TaskId task, size_t device, TimeNs ready) const {
     return slot_ == Slot::kInsert ? gaps_[device].first_fit(ready, view_.time_ns(task, device))
                                   : std::max(ready, end_[device]);
+  }
+
+  // Asks the caches for what placing the task will read: to be called some tasks ahead.
+  void fetch_ahead(TaskId task) const {
+    inputs_.fetch(task);
+    __builtin_prefetch(view_.times(task));
   }
 
   struct Choice {
@@ -60,9 +67,8 @@ class PlanBuilder {
  private:
   const TaskView& view_;
   Slot slot_;
-  std::vector<DeviceId> device_;
-  std::vector<TimeNs> start_;
-  std::vector<TimeNs> finish_;
+  TaskInputs inputs_;
+  std::vector<Placement> placements_;
   std::vector<TaskId> sequence_;  // in the order of placing
   std::vector<TimeNs> end_;       // kAppend, per device
   std::vector<GapList> gaps_;     // kInsert, per device

@@ -17,7 +17,7 @@
 namespace dfsim {
 
 // Raised whenever scheduler.h, registry.h or what they include changes its layout or meaning.
-inline constexpr uint32_t kPluginInterfaceVersion = 1;
+inline constexpr uint32_t kPluginInterfaceVersion = 2;  // 2: CommModel has no virtual calls
 
 // What the symbol `dfsim_scheduler_plugin` of a plugin is.
 struct SchedulerPlugin {

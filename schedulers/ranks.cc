@@ -1,6 +1,7 @@
 #include "schedulers/ranks.h"
 
 #include <algorithm>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 #include <limits>
 
 namespace dfsim {
@@ -136,9 +137,12 @@ std::vector<TaskId> by_priority(const std::vector<double>& priority) {
   for (size_t i = 0; i < priority.size(); ++i) {
     entries[i] = {priority[i], static_cast<uint32_t>(i)};
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.task < b.task;
-  });
+  // Compared without branches: which of two is larger is a coin toss to the processor.
+  boost::sort::pdqsort_branchless(
+      entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return static_cast<int>(a.priority > b.priority) |
+               (static_cast<int>(a.priority == b.priority) & static_cast<int>(a.task < b.task));
+      });
   std::vector<TaskId> tasks(entries.size());
   std::ranges::transform(entries, tasks.begin(), [](const Entry& e) { return TaskId(e.task); });
   return tasks;

@@ -25,6 +25,12 @@ class DependencyCounter {
       }
     }
   }
+  // Asks the caches for what done() will count down.
+  void fetch_ahead(TaskId task) const {
+    for (const Edge& edge : graph_.out_edges(task)) {
+      __builtin_prefetch(&pending_[edge.to.index()]);
+    }
+  }
   template <typename OnReady>
   void done(TaskId task, OnReady&& on_ready) {
     for (const Edge& edge : graph_.out_edges(task)) {

@@ -20,18 +20,9 @@
 #include "graphs/ir/exec_graph.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
+#include "schedulers/comm_model.h"
 
 namespace dfsim {
-
-// Time to move data between devices when nothing else uses the links.
-class CommModel {
- public:
-  virtual ~CommModel() = default;
-  // 0 when from == to. Nanoseconds, never negative.
-  virtual TimeNs transfer_ns(DeviceId from, DeviceId to, Bytes bytes) const = 0;
-  // Mean over ordered pairs of distinct devices; 0 for a single device.
-  virtual TimeNs mean_transfer_ns(Bytes bytes) const = 0;
-};
 
 // Everything a policy may look at. References outlive the scheduler.
 struct SchedulingProblem {

@@ -134,6 +134,7 @@ void Engine::set_up_data() {
     read[edge.data.index()] = true;
   }
   look_for_copies_ = shared_data_ || keep_copies_;
+  arrivals_known_ = !keep_copies_ && !flows_.has_value();
   if (!memory_) {
     return;
   }
@@ -260,7 +261,8 @@ void Engine::handle(const Event& event) {
     return;  // its end was moved by a change of speed
   }
   now_ = event.time_ns;
-  event_count_ += event.kind != kTransferStarted ? 1 : 0;  // the same with and without listener
+  sequence_ = event.sequence;
+  event_count_ += event.kind < kInputsArrived ? 1 : 0;
   switch (static_cast<EventKind>(event.kind)) {
     case kTaskFinished:
       return finish(event.payload);
@@ -268,8 +270,6 @@ void Engine::handle(const Event& event) {
       return pop_route(event.payload);
     case kTransferArrived:
       return transfer_arrived(event.payload);
-    case kTransferStarted:
-      return transfer_started(event.payload);
     case kRequestArrived:
       return request_arrived(event.payload);
     case kHostOpened:
@@ -278,6 +278,12 @@ void Engine::handle(const Event& event) {
       return dispatched(event.payload);
     case kWorkerReady:
       return worker_ready(event.payload);
+    case kInputsArrived:
+      return task_ready(event.payload);
+    case kTransferStarted:
+      return transfer_started(event.payload);
+    case kTransferFinished:
+      return transfer_finished(event.payload);
   }
 }
 

@@ -64,21 +64,41 @@ class Engine final : public OnlineView {
     kTaskFinished,     // payload: queue
     kRouteArrived,     // payload: route; its first transfer is there
     kTransferArrived,  // payload: transfer
-    kTransferStarted,  // payload: transfer; only with a listener
     kRequestArrived,   // payload: request
     kHostOpened,       // payload: slot; the overhead of its run is over
     kHostDispatched,   // payload: host thread
     kWorkerReady,      // payload: queue; a worker of a pool has set up its task
+    // From here on no events of the machine, and not counted as such.
+    kInputsArrived,     // payload: instance; what its device waits for is there
+    kTransferStarted,   // payload: transfer; only with a listener
+    kTransferFinished,  // the same, where arrivals are known
   };
-  enum Flag : uint32_t { kDispatched = 1, kPicked = 2, kStarted = 4, kFinished = 8 };
+  enum Flag : uint32_t {
+    kDispatched = 1,
+    kPicked = 2,
+    kStarted = 4,
+    kFinished = 8,
+    kAwaited = 16,  // an event will tell that its inputs are there
+  };
   // Where a data item of a device's memory is, under MemoryPolicy::kSpill.
   enum class Home : uint8_t { kOnDevice, kSpilling, kOnHost, kFetching };
 
   struct TaskState {
-    uint32_t inputs_left = 0;  // in-edges whose data is not on the device
+    uint32_t inputs_left = 0;  // in-edges whose data is not on the device, or not known to come
     uint32_t preds_left = 0;   // in-edges whose producer has not finished
     uint32_t device = kNone;
     uint32_t flags = 0;
+    // When the last of its inputs that came over links was or will be there, and which place that
+    // has among the events of the instant.
+    TimeNs arrival_ns = 0;
+    uint64_t arrival_sequence = 0;
+  };
+  // Of a data item at a device, where arrivals are known.
+  struct Arrival {
+    uint32_t device = 0;
+    uint32_t next = kNone;  // of the same data
+    TimeNs time_ns = 0;
+    uint64_t sequence = 0;
   };
   struct QueueState {
     uint32_t instance = kNone;
@@ -205,8 +225,16 @@ class Engine final : public OnlineView {
   void place(uint32_t instance, uint32_t device, TimeNs duration_ns);
   void release_successors(uint32_t instance, uint32_t device);
   void input_arrived(uint32_t instance);
+  bool arrived(const TaskState& state) const {
+    return state.arrival_ns < now_ ||
+           (state.arrival_ns == now_ && state.arrival_sequence <= sequence_);
+  }
+  void await_inputs(uint32_t instance);
   void task_ready(uint32_t instance);
   void push_ready(uint32_t instance, DeviceState& device);
+  bool inputs_there(const TaskState& state) const {
+    return state.inputs_left == 0 && arrived(state);
+  }
   bool may_start(uint32_t instance) const;
   uint32_t next_instance(const DeviceState& device) const;
   void remove_next(DeviceState& device);
@@ -223,6 +251,8 @@ class Engine final : public OnlineView {
   // engine_data.cc
   void send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
   void send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
+  void send_booked(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to);
+  Arrival book(uint32_t slot, uint32_t data, uint32_t from, uint32_t to);
   bool check_route(uint32_t data, uint32_t from, uint32_t to) {
     return route_use_[from * ends_ + to].reachable || no_route(data, from, to);
   }
@@ -236,6 +266,7 @@ class Engine final : public OnlineView {
   void transfer_started(uint32_t transfer);
   void pop_route(uint32_t route);
   void transfer_arrived(uint32_t transfer);
+  void transfer_finished(uint32_t transfer);
   void copy_arrived(uint32_t copy);
   void unshared_arrived(uint32_t slot, uint32_t edge);
   void handle_flows();
@@ -313,6 +344,7 @@ class Engine final : public OnlineView {
   const SchedulingProblem* problem_ = nullptr;
 
   TimeNs now_ = 0;
+  uint64_t sequence_ = 0;  // of the event being handled
   EventQueue events_;
   uint64_t event_count_ = 0;
   Status error_;
@@ -345,9 +377,14 @@ class Engine final : public OnlineView {
   std::vector<RouteQueue> in_flight_;  // by route
   std::vector<Transfer> transfers_;
   uint32_t free_transfer_ = kNone;  // first of a list
+  // Links serve transfers in the order of request, so a transfer's arrival is known when it is
+  // requested: where nobody asks what is under way (no memory, no online policy), it needs no
+  // event.
+  bool arrivals_known_ = false;
+  std::vector<Arrival> arrivals_;  // of the task that has finished, where data has several readers
   std::vector<Copy> copies_;
   std::vector<uint32_t> free_copies_;
-  std::vector<uint32_t> copy_head_;    // by data instance
+  std::vector<uint32_t> copy_head_;    // by data instance, into copies_ or arrivals_
   std::vector<uint32_t> next_reader_;  // by edge and slot; empty: no data item has two readers
   bool keep_copies_ = false;
   bool shared_data_ = false;         // some data item has two readers

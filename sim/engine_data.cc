@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -24,6 +25,9 @@ void Engine::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
       reader_served(slot, data);
     }
     return input_arrived(reader);
+  }
+  if (arrivals_known_) {
+    return send_booked(slot, edge, from, to);
   }
   if (!look_for_copies_) {
     return send_unshared(slot, edge, from, to);
@@ -53,6 +57,63 @@ void Engine::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   }
 }
 
+// Where arrivals are known: notes when the data will be there.
+void Engine::send_booked(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+  const uint32_t data = graph_.edges()[edge].data.value();
+  if (!check_route(data, from, to)) {
+    return;
+  }
+  Arrival arrival;
+  if (shared_data_) {
+    uint32_t& head = copy_head_[data_instance(slot, data)];
+    uint32_t id = head;
+    while (id != kNone && arrivals_[id].device != to) {
+      id = arrivals_[id].next;
+    }
+    if (id == kNone) {
+      arrivals_.push_back(book(slot, data, from, to));
+      arrivals_.back().next = std::exchange(head, static_cast<uint32_t>(arrivals_.size() - 1));
+      id = head;
+    }
+    arrival = arrivals_[id];
+  } else {
+    arrival = book(slot, data, from, to);
+  }
+  const uint32_t reader = slot * task_count_ + graph_.edges()[edge].to.value();
+  TaskState& state = tasks_[reader];
+  if (arrival.time_ns >= state.arrival_ns) {
+    // Of two at the same instant the later requested one comes later.
+    state.arrival_sequence = arrival.time_ns > state.arrival_ns
+                                 ? arrival.sequence
+                                 : std::max(state.arrival_sequence, arrival.sequence);
+    state.arrival_ns = arrival.time_ns;
+  }
+  input_arrived(reader);
+}
+
+Engine::Arrival Engine::book(uint32_t slot, uint32_t data, uint32_t from, uint32_t to) {
+  const uint32_t route = from * ends_ + to;
+  const Bytes bytes = graph_.data_bytes(DataId(data));
+  RouteUse& use = route_use_[route];
+  ++use.transfers;
+  use.input_bytes += bytes;
+  ++event_count_;  // its arrival
+  const FifoNetwork::Timing timing = fifo_.book(route, bytes, now_);
+  if (listener_ != nullptr) {
+    Transfer transfer;
+    transfer.data = data;
+    transfer.slot = slot;
+    transfer.from = from;
+    transfer.to = to;
+    transfer.requested_ns = now_;
+    const uint32_t id = take_transfer(transfer);
+    events_.push(timing.begin_ns, kTransferStarted, id);
+    transfers_[id].sequence = events_.take_sequence();
+    events_.push({timing.arrive_ns, transfers_[id].sequence, kTransferFinished, id});
+  }
+  return {to, kNone, timing.arrive_ns, events_.take_sequence()};
+}
+
 // Data with one reader, where copies are not kept: the transfer is all there is to remember.
 void Engine::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   const uint32_t data = graph_.edges()[edge].data.value();
@@ -70,7 +131,7 @@ void Engine::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t
 
 void Engine::unshared_arrived(uint32_t slot, uint32_t edge) {
   const uint32_t reader = slot * task_count_ + graph_.edges()[edge].to.value();
-  wait(reader, WaitReason::kLink) = now_;
+  tasks_[reader].arrival_ns = now_;
   input_arrived(reader);
 }
 
@@ -256,17 +317,20 @@ void Engine::sum_up_transfers() {
   }
 }
 
-void Engine::transfer_arrived(uint32_t id) {
+// Tells the listener; the transfer's place may be taken by another afterwards.
+void Engine::transfer_finished(uint32_t id) {
   if (listener_ != nullptr) {
     listener_->on_transfer_finished(transfer_event(id));
   }
-  const uint32_t next_free = std::exchange(free_transfer_, id);
-  if (transfers_[id].edge != kNone) {
-    transfers_[id].next = next_free;
-    return unshared_arrived(transfers_[id].slot, transfers_[id].edge);
+  transfers_[id].next = std::exchange(free_transfer_, id);
+}
+
+void Engine::transfer_arrived(uint32_t id) {
+  const Transfer transfer = transfers_[id];
+  transfer_finished(id);
+  if (transfer.edge != kNone) {
+    return unshared_arrived(transfer.slot, transfer.edge);
   }
-  const Transfer transfer = transfers_[id];  // its place may be taken by another before the end
-  transfers_[id].next = next_free;
   switch (transfer.purpose) {
     case TransferPurpose::kInput:
       if (spill_ && transfer.from == producer_device(transfer.slot, transfer.data)) {
@@ -296,7 +360,7 @@ void Engine::copy_arrived(uint32_t id) {
     const uint32_t next =
         next_reader_.empty() ? kNone : next_reader_[slot * graph_.edge_count() + edge];
     const uint32_t reader = slot * task_count_ + graph_.edges()[edge].to.value();
-    wait(reader, WaitReason::kLink) = now_;
+    tasks_[reader].arrival_ns = now_;
     if (memory_) {
       reader_served(slot, data);
     }

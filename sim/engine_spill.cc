@@ -193,7 +193,7 @@ void Engine::count_local_readers(uint32_t data, uint32_t device, bool there) {
       continue;
     }
     if (there) {
-      wait(reader, WaitReason::kLink) = now_;
+      tasks_[reader].arrival_ns = now_;
       input_arrived(reader);
     } else {
       ++state.inputs_left;

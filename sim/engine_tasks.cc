@@ -41,6 +41,7 @@ void Engine::release_successors(uint32_t instance, uint32_t device) {
     }
   }
   if (!keep_copies_ && look_for_copies_) {
+    arrivals_.clear();
     for (const Edge& edge : out) {
       // All of its readers are known: none will look for its copies again.
       copy_head_[data_instance(slot, edge.data.value())] = kNone;
@@ -48,16 +49,34 @@ void Engine::release_successors(uint32_t instance, uint32_t device) {
   }
 }
 
+// An input is there or known to come.
 void Engine::input_arrived(uint32_t instance) {
-  if (--tasks_[instance].inputs_left == 0) {
+  TaskState& state = tasks_[instance];
+  if (--state.inputs_left > 0) {
+    return;
+  }
+  const DeviceState& device = devices_[state.device];
+  if (arrived(state)) {
     task_ready(instance);
+  } else if (device.ready_first || (device.free_queues > 0 && next_instance(device) == instance)) {
+    await_inputs(instance);
+  }  // otherwise its device will ask for it when its turn comes
+}
+
+// Readers of one copy share its arrival's place in the instant: the last one comes first, as in
+// copy_arrived().
+void Engine::await_inputs(uint32_t instance) {
+  TaskState& state = tasks_[instance];
+  if ((state.flags & kAwaited) == 0) {
+    state.flags |= kAwaited;
+    events_.push({state.arrival_ns, state.arrival_sequence, kInputsArrived, instance});
   }
 }
 
 // Its inputs are there, and the host has made it known to the device.
 bool Engine::may_start(uint32_t instance) const {
   const TaskState& state = tasks_[instance];
-  if (state.inputs_left > 0) {
+  if (!inputs_there(state)) {
     return false;
   }
   return host_free_ || devices_[state.device].worker_pool ? slots_[slot_of(instance)].open
@@ -67,7 +86,7 @@ bool Engine::may_start(uint32_t instance) const {
 void Engine::push_ready(uint32_t instance, DeviceState& device) {
   const TaskState& state = tasks_[instance];
   const bool needs_dispatch = !host_free_ && !device.worker_pool;
-  if (state.inputs_left == 0 && (!needs_dispatch || (state.flags & kDispatched) != 0)) {
+  if (inputs_there(state) && (!needs_dispatch || (state.flags & kDispatched) != 0)) {
     const uint64_t request = slots_[slot_of(instance)].request;
     device.ready.push_back(online_ ? uint64_t{position_[instance]} << 32 | instance
                                    : request << 32 | position_[task_of(instance)]);
@@ -127,6 +146,8 @@ void Engine::start_tasks(uint32_t d) {
     if (!may_start(instance)) {
       if (spill_) {
         fetch_inputs(instance, d);
+      } else if (tasks_[instance].inputs_left == 0 && !arrived(tasks_[instance])) {
+        await_inputs(instance);
       }
       return;
     }
@@ -165,6 +186,7 @@ void Engine::account_waits(uint32_t instance, TimeNs picked_ns) {
   if (host_free_ || devices_[tasks_[instance].device].worker_pool) {
     wait(instance, WaitReason::kHost) = slot.open_ns;
   }
+  wait(instance, WaitReason::kLink) = tasks_[instance].arrival_ns;
   // What an online policy held it back after it was ready, noted at the decision.
   const TimeNs held_ns = wait(instance, WaitReason::kDevice);
   TimeNs cursor = slot.arrival_ns;

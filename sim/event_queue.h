@@ -16,12 +16,15 @@ inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
 struct Event {
   TimeNs time_ns = 0;
-  uint64_t sequence = 0;  // unique within a queue
+  uint64_t sequence = 0;  // place within the instant; several of one sequence: larger payload first
   uint32_t kind = 0;      // meaning is the owner's
   uint32_t payload = 0;
 
   bool before(const Event& other) const {
-    return time_ns != other.time_ns ? time_ns < other.time_ns : sequence < other.sequence;
+    if (time_ns != other.time_ns) {
+      return time_ns < other.time_ns;
+    }
+    return sequence != other.sequence ? sequence < other.sequence : payload > other.payload;
   }
 };
 
