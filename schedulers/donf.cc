@@ -22,6 +22,9 @@ class Donf final : public OnlineBase {
   void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
               std::vector<Decision>& decisions) override {
     line_up(newly_ready);
+    if (waiting_.empty()) {
+      return;
+    }
     std::ranges::fill(taken_, 0);
     ahead_.resize(tasks().devices());
     for (size_t d = 0; d < ahead_.size(); ++d) {

@@ -210,6 +210,9 @@ Status IdealRun::apply(const Decision& decision) {
     start = std::max(start, arrival(input, decision.device));
   }
   counter_.fetch_ahead(decision.task);
+  for (const Edge& edge : graph.out_edges(decision.task)) {
+    inputs_.fetch(edge.to);
+  }
   memory_.decided(decision.task, decision.device);
   ready_[decision.task.index()] = 2;
   ++decided_;

@@ -26,6 +26,11 @@ void OnlineBase::look_at(const OnlineView& view, TaskId task) {
       known->bytes += input.bytes;
     }
   }
+  // What deciding the successors will read: in large graphs it is far away by then.
+  for (const Edge& edge : view_->graph().out_edges(task)) {
+    inputs_->fetch(edge.to);
+    __builtin_prefetch(view_->times(edge.to));
+  }
 }
 
 TimeNs OnlineBase::fetch_ns(size_t device) const {
