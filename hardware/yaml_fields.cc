@@ -54,8 +54,9 @@ StatusOr<double> yaml_number(const YamlNode& node, const std::string& file, Yaml
   return value;
 }
 
-YamlFields::YamlFields(const YamlNode& node, const std::string& file, std::string what)
-    : node_(node), file_(file), what_(std::move(what)) {
+YamlFields::YamlFields(const YamlNode& node, const std::string& file, std::string what,
+                       std::string page)
+    : node_(node), file_(file), what_(std::move(what)), page_(std::move(page)) {
   if (node.kind != YamlNode::Kind::kMap) {
     error(yaml_error(file_, node.place,
                      fmt::format("found {}, expected {} as a map; write 'key: value' pairs",
@@ -86,9 +87,8 @@ const YamlNode* YamlFields::ask(std::string_view key, Need need) {
   const YamlNode* value = find(key);
   if (value == nullptr && need == Need::kRequired && node_.kind == YamlNode::Kind::kMap) {
     error(yaml_error(file_, node_.place,
-                     fmt::format("found {} without '{}', expected that key; add it, see "
-                                 "docs/hardware.md",
-                                 what_, key)));
+                     fmt::format("found {} without '{}', expected that key; add it, see {}", what_,
+                                 key, page_)));
   }
   return value;
 }
@@ -97,10 +97,9 @@ const YamlNode* YamlFields::ask_kind(std::string_view key, Need need, YamlNode::
                                      const char* name) {
   const YamlNode* value = ask(key, need);
   if (value != nullptr && value->kind != kind) {
-    error(yaml_error(file_, value->place,
-                     fmt::format("found {}, expected {} for '{}'; see "
-                                 "docs/hardware.md",
-                                 describe(*value), name, key)));
+    error(yaml_error(
+        file_, value->place,
+        fmt::format("found {}, expected {} for '{}'; see {}", describe(*value), name, key, page_)));
     return nullptr;
   }
   return value;

@@ -28,7 +28,9 @@ class YamlFields {
  public:
   // `what` names the map in messages: "a device". Both references outlive this object. A node that
   // is no map is an error of finish().
-  YamlFields(const YamlNode& node, const std::string& file, std::string what);
+  // `page` is where the keys are described.
+  YamlFields(const YamlNode& node, const std::string& file, std::string what,
+             std::string page = "docs/hardware.md");
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // The value as it stands, or nullptr when absent; `kind` is checked.
@@ -62,6 +64,7 @@ class YamlFields {
   const YamlNode& node_;
   const std::string& file_;
   std::string what_;
+  std::string page_;
   std::vector<std::string> asked_;
   Status first_error_;
 };

@@ -10,6 +10,7 @@
 #include "partition/group_cost_cache.h"
 #include "partition/plan_spec.h"
 #include "partition/stage_split.h"
+#include "partition/training_plan.h"
 
 namespace dfsim {
 namespace {
@@ -121,7 +122,14 @@ class StageFinder {
     const DeviceId device = compiled_.layout.groups[0][0][0];
     std::vector<OpCost> costs(workload.rows.size());
     DFSIM_RETURN_IF_ERROR(model.predict(workload.rows, platform_.device(device), costs));
-    const StageGraph stages = stage_graph(workload, costs);
+    StageGraph stages = stage_graph(workload, costs);
+    if (spec_.training) {
+      // Gradients and states stay beside the weights.
+      const double copies = 2 + static_cast<double>(spec_.training->options.optimizer);
+      for (StageNode& node : stages.nodes) {
+        node.bytes *= copies;
+      }
+    }
     StageLimits limits;
     limits.devices = static_cast<uint32_t>(compiled_.layout.groups.size() * spec_.chunks);
     limits.replicate = spec_.replicate_stages;
@@ -257,15 +265,26 @@ StatusOr<CompiledPlan> compile_plan(const PlanSpec& spec, const Graph& graph,
                          spec.propagate ? spec.splits : complete(spec.splits, graph)));
   DFSIM_ASSIGN_OR_RETURN(compiled.sharded, shard_graph(graph, compiled.mesh, compiled.sharding));
   DFSIM_RETURN_IF_ERROR(StageFinder(spec, platform, &compiled).run(model));
+  layout.use_symmetry = spec.use_symmetry;
   if (!spec.uneven.empty()) {
-    if (ranks != 1 || layout.groups.size() != 1 || spec.micro_batches != 1) {
+    if (ranks != 1 || layout.groups.size() != 1 || spec.micro_batches != 1 || spec.training) {
       return invalid_input(
-          "uneven splits share operators of one device; expected a mesh of one device, one stage "
-          "and one micro-batch");
+          "uneven splits share operators of one device; expected a mesh of one device, one stage, "
+          "one micro-batch and no training");
     }
     DFSIM_ASSIGN_OR_RETURN(compiled.program, make_uneven_program(graph, spec.uneven, platform,
                                                                  layout.groups[0][0][0], model));
     return compiled;
+  }
+  if (spec.training) {
+    DFSIM_ASSIGN_OR_RETURN(
+        ShardedGraph step,
+        shard_training_step(graph, compiled.mesh, compiled.sharding, spec.training->options,
+                            &compiled.gradients_without_rule));
+    layout.stage_of = stages_of(step.graph, compiled.sharded.graph, layout.stage_of);
+    layout.passes = passes_of(step.graph);
+    layout.bucket_bytes = spec.training->bucket_bytes;
+    compiled.sharded = std::move(step);
   }
   DFSIM_ASSIGN_OR_RETURN(compiled.program, make_pipeline_program(compiled.sharded, compiled.mesh,
                                                                  layout, platform, model, mode));

@@ -20,6 +20,7 @@ class GroupCostCache {
   explicit GroupCostCache(const Platform& platform) : platform_(platform), routes_(platform) {}
 
   const GroupCosts& of(const std::vector<DeviceId>& group);
+  const RouteTable& routes() const { return routes_; }
 
   // Error (kInvalidInput): two devices of the group that no link joins.
   Status check_connected(const std::vector<DeviceId>& group) const;

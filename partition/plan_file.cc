@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMaxCount = 1 << 20;
 constexpr int kFormat = 1;
+constexpr const char* kPage = "docs/partitioning.md";
 
 std::vector<std::string> axes_of(const std::string& text) {
   return text == "-" || text.empty() ? std::vector<std::string>() : split(text, '+');
@@ -27,7 +28,7 @@ class PlanReader {
   explicit PlanReader(const std::string& file) : file_(file) { plan_.file = file; }
 
   StatusOr<PlanFile> run(const YamlNode& root) {
-    YamlFields fields(root, file_, "a plan");
+    YamlFields fields(root, file_, "a plan", kPage);
     int format = kFormat;
     fields.integer("plan", {kFormat, kFormat, ""}, &format);
     fields.text("model", &plan_.model);
@@ -105,7 +106,7 @@ class PlanReader {
   }
 
   Status read_stage(const YamlNode& node) {
-    YamlFields fields(node, file_, "a stage");
+    YamlFields fields(node, file_, "a stage", kPage);
     StageRule rule;
     const YamlNode* replicas = fields.list("replicas", Need::kRequired);
     for (size_t i = 0; replicas != nullptr && i < replicas->items.size(); ++i) {
@@ -145,7 +146,7 @@ class PlanReader {
   }
 
   Status read_tensor(const YamlNode& node) {
-    YamlFields fields(node, file_, "a tensor rule");
+    YamlFields fields(node, file_, "a tensor rule", kPage);
     TensorRule rule;
     read_names(&fields, &rule.names);
     std::vector<std::string> cut;
@@ -161,7 +162,7 @@ class PlanReader {
   }
 
   Status read_op(const YamlNode& node) {
-    YamlFields fields(node, file_, "an operator rule");
+    YamlFields fields(node, file_, "an operator rule", kPage);
     OpRule rule;
     read_names(&fields, &rule.names);
     if (const YamlNode* map = fields.map("split", Need::kRequired)) {
@@ -178,7 +179,7 @@ class PlanReader {
   }
 
   Status read_uneven(const YamlNode& node) {
-    YamlFields fields(node, file_, "an uneven split");
+    YamlFields fields(node, file_, "an uneven split", kPage);
     UnevenRule rule;
     int extent = 0;
     fields.text("name", &rule.name, Need::kRequired);
@@ -266,6 +267,9 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
 }
 
 StatusOr<PlanFile> parse_plan(std::string_view text, const std::string& file) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return invalid_input(fmt::format("{}: found nothing, expected a plan; see {}", file, kPage));
+  }
   DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, file));
   return PlanReader(file).run(root);
 }

@@ -2,11 +2,13 @@
 // program that it makes of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/training/training_graph.h"
 #include "opmodel/cost_model.h"
 #include "partition/plan_file.h"
 #include "partition/propagate.h"
@@ -15,6 +17,12 @@
 #include "partition/uneven_split.h"
 
 namespace dfsim {
+
+// A training step instead of a forward pass.
+struct TrainingPlan {
+  TrainingOptions options;
+  Bytes bucket_bytes = Bytes{25} << 20;  // of gradients that are exchanged together
+};
 
 struct PlanSpec {
   std::string name;            // "dp 2 x tp 4"
@@ -35,13 +43,18 @@ struct PlanSpec {
   PipelineSchedule schedule = PipelineSchedule::k1f1b;
   // Operators shared with unlike devices; only on a mesh of one device and a single stage.
   std::vector<UnevenOp> uneven;
+  std::optional<TrainingPlan> training;
+  // As in ProgramLayout.
+  bool use_symmetry = false;
 };
 
 struct CompiledPlan {
   DeviceMesh mesh;
-  ShardingPlan sharding;
-  ShardedGraph sharded;
+  ShardingPlan sharding;  // of the forward pass
+  ShardedGraph sharded;   // of the training step, where the plan is for one
   ProgramLayout layout;
+  // Of a training step: operators whose gradient has no rule of its own.
+  size_t gradients_without_rule = 0;
   SpmdProgram program;
   std::vector<std::vector<std::string>> until;
 };

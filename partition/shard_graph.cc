@@ -9,6 +9,7 @@
 
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
+#include "graphs/training/training_graph.h"
 #include "partition/local_op.h"
 #include "partition/reshard.h"
 
@@ -145,8 +146,11 @@ class Sharder {
     const std::vector<AxisSet>& factors = plan_.op_factors[id.index()];
     const TensorId source = graph_.op(id).inputs[i];
     const TensorSharding wanted = input_sharding(map, factors, i);
-    DFSIM_ASSIGN_OR_RETURN(TensorId local,
-                           reshard(source, leaf(source), final_sharding(source), wanted));
+    const auto pending = pending_.find(source);
+    DFSIM_ASSIGN_OR_RETURN(
+        TensorId local,
+        reshard(source, leaf(source),
+                pending != pending_.end() ? pending->second : final_sharding(source), wanted));
     for (size_t f = 0; f < factors.size(); ++f) {
       const int h = map.factors[f].halo;
       if (factors[f] != 0 && h >= 0 && map.halos[static_cast<size_t>(h)].input == i) {
@@ -180,11 +184,34 @@ class Sharder {
     return id;
   }
 
+  // A part of a gradient whose other part may be partial, too: the sum is reduced instead of both.
+  bool may_wait(TensorId id, const TensorSharding& natural) const {
+    const auto readers = graph_.consumers(id);
+    return natural.partial != 0 && natural.reduction == Reduction::kSum && readers.size() == 1 &&
+           !graph_.tensor(id).is_output && natural.dims == final_sharding(id).dims &&
+           graph_.op(readers[0]).attributes.has(kSumAttribute);
+  }
+
+  // Whether the op adds two parts that lie alike and are partial over the same axes.
+  bool adds_partial(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.inputs.size() != 2 || !op.attributes.has(kSumAttribute)) {
+      return false;
+    }
+    const auto a = pending_.find(op.inputs[0]);
+    const auto b = pending_.find(op.inputs[1]);
+    const TensorSharding out =
+        output_sharding(plan_.maps[id.index()], plan_.op_factors[id.index()], 0);
+    return a != pending_.end() && b != pending_.end() && a->second == b->second &&
+           out.dims == a->second.dims;
+  }
+
   Status add_op(OpId id) {
     const FactorMap& map = plan_.maps[id.index()];
     const std::vector<AxisSet>& factors = plan_.op_factors[id.index()];
     Op op = graph_.op(id);
     const bool split = plan_.split_axes(id) != 0;
+    const bool partial_sum = adds_partial(id);
     Shape first_output;
     if (split && !op.outputs.empty() && op.outputs[0].valid()) {
       first_output =
@@ -197,6 +224,8 @@ class Sharder {
       }
       if (split && map.shape_input == static_cast<int>(i)) {
         op.inputs[i] = shape_constant(op.inputs[i], first_output);
+      } else if (partial_sum) {
+        op.inputs[i] = leaf(op.inputs[i]);
       } else {
         DFSIM_ASSIGN_OR_RETURN(op.inputs[i], operand(id, i));
       }
@@ -206,7 +235,8 @@ class Sharder {
       const TensorId source = op.outputs[o];
       natural.emplace_back(source, TensorSharding());
       if (source.valid()) {
-        natural[o].second = output_sharding(map, factors, o);
+        natural[o].second =
+            partial_sum ? pending_.at(graph_.op(id).inputs[0]) : output_sharding(map, factors, o);
         op.outputs[o] = builder_.add_tensor(shard_of(source, natural[o].second));
         if (const ConstValue* value = graph_.constant(source);
             value != nullptr && natural[o].second.used() == 0) {
@@ -219,6 +249,11 @@ class Sharder {
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (outputs[o].valid()) {
         const TensorId source = natural[o].first;
+        if (may_wait(source, natural[o].second)) {
+          local_[source.index()] = outputs[o];
+          pending_.emplace(source, natural[o].second);
+          continue;
+        }
         DFSIM_ASSIGN_OR_RETURN(
             local_[source.index()],
             reshard(source, outputs[o], natural[o].second, final_sharding(source)));
@@ -292,6 +327,7 @@ class Sharder {
   const ShardingPlan& plan_;
   GraphBuilder builder_;
   std::vector<TensorId> local_;
+  std::map<TensorId, TensorSharding> pending_;  // left partial for the sum that reads them
   std::map<std::tuple<uint32_t, int, AxisSet, int, int>, TensorId> steps_;
 };
 

@@ -252,6 +252,13 @@ class UnevenProgram {
     std::vector<OpDescriptor> all = workload_.rows;
     all.insert(all.end(), rows.begin(), rows.end());
     DFSIM_ASSIGN_OR_RETURN(program.costs, make_cost_table(all, platform_, model));
+    program.machine = platform_;
+    program.device_count = platform_.devices.size();
+    program.memory.resize(program.device_count);
+    for (size_t t = 0; t < program.graph.task_count(); ++t) {
+      program.memory[program.device_of[t].index()].weights +=
+          program.graph.resident_bytes(TaskId(t));
+    }
     return program;
   }
 

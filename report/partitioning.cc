@@ -30,7 +30,7 @@ Schedule schedule_of(const SpmdProgram& program) {
 
 std::vector<DeviceId> used_devices(const SpmdProgram& program) {
   std::vector<DeviceId> used;
-  for (size_t d = 0; d < program.order.size(); ++d) {
+  for (size_t d = 0; d < program.device_count; ++d) {
     if (!program.order[d].empty()) {
       used.emplace_back(d);
     }
@@ -52,9 +52,11 @@ void add_device(const PlanRun& run, const std::vector<TaskId>& order, TimeShares
     };
     take(WaitReason::kHost, &shares->host);
     take(WaitReason::kLink, &shares->communication);
-    shares->bubble += static_cast<double>(gap);
-    const bool compute = run.compiled.program.kinds[task.index()] == TaskKind::kCompute;
-    (compute ? shares->compute : shares->communication) +=
+    const TaskKind kind = run.compiled.program.kinds[task.index()];
+    // Updates wait for gradients that are exchanged beside the backward pass.
+    (kind == TaskKind::kUpdate ? shares->communication : shares->bubble) +=
+        static_cast<double>(gap);
+    (kind != TaskKind::kCommunication ? shares->compute : shares->communication) +=
         static_cast<double>(record.end_ns - record.start_ns);
     now = std::max(now, record.end_ns);
   }
@@ -81,7 +83,7 @@ std::string compute_limit(const PlanRun& run) {
   std::array<double, kBoundCount> time{};
   const SpmdProgram& program = run.compiled.program;
   for (size_t t = 0; t < program.graph.task_count(); ++t) {
-    if (program.kinds[t] == TaskKind::kCompute) {
+    if (program.kinds[t] != TaskKind::kCommunication) {
       const OpCost& cost =
           program.costs.at(program.graph.cost_row(TaskId(t)), program.device_of[t]);
       time[static_cast<size_t>(cost.bound)] += static_cast<double>(cost.time_ns);
@@ -99,14 +101,6 @@ std::string limit_of(const PlanRun& run, const TimeShares& shares) {
                                         : "bubble";
 }
 
-Bytes resident_bytes(const SpmdProgram& program, DeviceId device) {
-  Bytes bytes = 0;
-  for (const TaskId task : program.order[device.index()]) {
-    bytes += program.graph.resident_bytes(task);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platform& platform,
@@ -114,7 +108,7 @@ StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platf
   PlanRun run;
   DFSIM_ASSIGN_OR_RETURN(run.compiled, compile_plan(spec, graph, platform, model, mode));
   const SpmdProgram& program = run.compiled.program;
-  Platform machine = platform;
+  Platform machine = program.machine;
   machine.runtime.dispatch_threads =
       std::max(machine.runtime.dispatch_threads, static_cast<int>(used_devices(program).size()));
   SimOptions options;
@@ -140,7 +134,8 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
   const SpmdProgram& program = run.compiled.program;
   outcome.name = spec.name;
   const std::vector<DeviceId> used = used_devices(program);
-  outcome.devices = used.size();
+  outcome.devices = used.size() * static_cast<size_t>(program.stands_for);
+  outcome.stands_for = program.stands_for;
   outcome.stages =
       static_cast<uint32_t>(run.compiled.layout.groups.size()) * run.compiled.layout.chunks;
   outcome.micro_batches = spec.micro_batches;
@@ -149,18 +144,21 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
   outcome.samples_per_s = static_cast<double>(batch) * static_cast<double>(kNsPerSecond) / time_ns;
   const auto single_ns = static_cast<double>((single == nullptr ? outcome : *single).makespan_ns);
   outcome.speedup = single_ns / time_ns;
-  outcome.efficiency = outcome.speedup / static_cast<double>(std::max<size_t>(1, used.size()));
+  outcome.efficiency = outcome.speedup / static_cast<double>(std::max<size_t>(1, outcome.devices));
   for (const DeviceId device : used) {
     const Bytes peak = run.result.devices[device.index()].peak_memory_bytes;
     if (peak > outcome.memory_bytes) {
       outcome.memory_bytes = peak;
-      outcome.weight_bytes = resident_bytes(program, device);
-      outcome.capacity_bytes = platform.device(device).memory_bytes;
+      outcome.resident = program.memory[device.index()];
+      outcome.capacity_bytes = program.machine.device(device).memory_bytes;
     }
   }
   outcome.shares = shares_of(run);
   outcome.limit = limit_of(run, outcome.shares);
-  outcome.bytes_moved = run.result.bytes_moved;
+  outcome.bytes_moved = run.result.bytes_moved * program.stands_for;
+  outcome.training = spec.training;
+  outcome.gradient_exchanges = program.gradient_exchanges;
+  outcome.gradients_without_rule = run.compiled.gradients_without_rule;
   const ShardingReport& report = run.compiled.sharded.report;
   outcome.communications = report.communications.size();
   for (const ReplicatedOp& op : report.unsplittable) {

@@ -34,7 +34,7 @@ struct PlanOutcome {
   double speedup = 0;        // against one device
   double efficiency = 0;     // speed-up / devices
   Bytes memory_bytes = 0;    // peak of the fullest device
-  Bytes weight_bytes = 0;    // resident there
+  ResidentMemory resident;   // of it, what stays there throughout
   Bytes capacity_bytes = 0;  // of that device, 0 = not limited
   TimeShares shares;
   std::string limit;                      // what most of the time goes to
@@ -43,8 +43,16 @@ struct PlanOutcome {
   std::vector<std::string> unsplittable;  // operators that every device runs, with the reason
   size_t replicated_ops = 0;              // others that more than one device runs
   double replicated_flops = 0;            // arithmetic of all devices / that of the model - 1
+  int64_t stands_for = 1;                 // devices, each of those that were simulated
+  std::optional<TrainingPlan> training;
+  size_t gradient_exchanges = 0;      // all-reduces of gradients
+  size_t gradients_without_rule = 0;  // operators whose gradient every device computes whole
   PlanFile plan;
 
+  // What comes and goes: tensors between operators.
+  Bytes activation_bytes() const {
+    return memory_bytes - resident.weights - resident.gradients - resident.optimizer;
+  }
   bool fits() const { return capacity_bytes == 0 || memory_bytes <= capacity_bytes; }
 };
 
@@ -55,6 +63,7 @@ struct Partitioning {
   std::string cost_model;
   std::string collectives;
   int64_t batch = 0;
+  std::optional<TrainingPlan> training;
   PlanOutcome single;              // one device
   std::vector<PlanOutcome> plans;  // fitting ones by time; then those that do not fit, then failed
 
@@ -85,10 +94,10 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
 void rank_plans(std::vector<PlanOutcome>* plans);
 
 std::string partitioning_text(const Partitioning& partitioning);
-std::string partitioning_json(const Partitioning& partitioning);
+// `drawing`, of the best plan, goes in as text, for reports; "" = none.
+std::string partitioning_json(const Partitioning& partitioning, const std::string& drawing = "");
 
 // Devices over time (compute, communication, gaps), and how the plan cuts weights.
-std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph,
-                     const Platform& platform);
+std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph);
 
 }  // namespace dfsim

@@ -26,6 +26,7 @@ Json outcome_json(const PlanOutcome& outcome) {
     return json;
   }
   json["devices"] = outcome.devices;
+  json["devices_per_simulated"] = outcome.stands_for;
   json["stages"] = outcome.stages;
   json["micro_batches"] = outcome.micro_batches;
   json["time_ms"] = ms(outcome.makespan_ns);
@@ -33,7 +34,14 @@ Json outcome_json(const PlanOutcome& outcome) {
   json["speedup"] = outcome.speedup;
   json["efficiency"] = outcome.efficiency;
   json["memory_bytes"] = outcome.memory_bytes;
-  json["weight_bytes"] = outcome.weight_bytes;
+  json["weight_bytes"] = outcome.resident.weights;
+  if (outcome.training) {
+    json["gradient_bytes"] = outcome.resident.gradients;
+    json["optimizer_bytes"] = outcome.resident.optimizer;
+    json["gradient_exchanges"] = outcome.gradient_exchanges;
+    json["gradients_without_rule"] = outcome.gradients_without_rule;
+  }
+  json["activation_bytes"] = outcome.activation_bytes();
   json["capacity_bytes"] = outcome.capacity_bytes;
   json["fits"] = outcome.fits();
   json["compute_share"] = outcome.shares.compute;
@@ -59,8 +67,28 @@ void add_row(const PlanOutcome& outcome, TextTable* table) {
                   percent(outcome.shares.bubble), outcome.fits() ? outcome.limit : "MEMORY"});
 }
 
+// Memory of the fullest device by what it is for.
+std::string memory_line(const PlanOutcome& best) {
+  return fmt::format(
+      "\nmemory of the best plan, fullest device: {} weights, {} gradients, {} optimiser ({}), {} "
+      "activations (recomputation: {}); {} exchanges of gradients\n",
+      format_bytes(best.resident.weights), format_bytes(best.resident.gradients),
+      format_bytes(best.resident.optimizer), optimizer_name(best.training->options.optimizer),
+      format_bytes(best.activation_bytes()), recompute_name(best.training->options.recompute),
+      best.gradient_exchanges);
+}
+
 std::string notes_of(const PlanOutcome& best) {
-  std::string out;
+  std::string out = best.training ? memory_line(best) : "";
+  if (best.gradients_without_rule > 0) {
+    out += fmt::format(
+        "{} operators have no gradient rule of their own: twice their forward arithmetic, on every "
+        "device\n",
+        best.gradients_without_rule);
+  }
+  if (best.stands_for > 1) {
+    out += fmt::format("each simulated device stands for {} that do the same\n", best.stands_for);
+  }
   if (!best.unsplittable.empty()) {
     out += fmt::format("\n{} operators cannot be split, every device runs them:\n",
                        best.unsplittable.size());
@@ -91,22 +119,31 @@ std::string memory_note(const Partitioning& partitioning) {
     return "";
   }
   return fmt::format(
-      "\nno plan fits: '{}' comes nearest and lacks {} per device ({} of {}, {} of it weights); "
-      "take a smaller batch, more devices, tensor or pipeline parallelism, or devices with more "
-      "memory\n",
+      "\nno plan fits: '{}' comes nearest and lacks {} per device ({} of {}, {}); take {}a smaller "
+      "batch, more devices, tensor or pipeline parallelism, or devices with more memory\n",
       nearest->name, format_bytes(nearest->memory_bytes - nearest->capacity_bytes),
       format_bytes(nearest->memory_bytes), format_bytes(nearest->capacity_bytes),
-      format_bytes(nearest->weight_bytes));
+      nearest->training
+          ? fmt::format("{} of it weights, {} gradients, {} optimiser, {} activations",
+                        format_bytes(nearest->resident.weights),
+                        format_bytes(nearest->resident.gradients),
+                        format_bytes(nearest->resident.optimizer),
+                        format_bytes(nearest->activation_bytes()))
+          : fmt::format("{} of it weights", format_bytes(nearest->resident.weights)),
+      nearest->training ? "recomputation (--recompute full), " : "");
 }
 
 }  // namespace
 
 std::string partitioning_text(const Partitioning& partitioning) {
-  std::string out =
-      fmt::format("{} on {}: batch {}; runtime {}, operator times: {}, collectives: {}\n",
-                  printable(partitioning.model), printable(partitioning.hardware),
-                  partitioning.batch, printable(partitioning.runtime),
-                  printable(partitioning.cost_model), partitioning.collectives);
+  std::string out = fmt::format(
+      "{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
+      printable(partitioning.model), printable(partitioning.hardware),
+      partitioning.training ? fmt::format("training with {}, ",
+                                          optimizer_name(partitioning.training->options.optimizer))
+                            : "",
+      partitioning.batch, printable(partitioning.runtime), printable(partitioning.cost_model),
+      partitioning.collectives);
   TextTable table({{"strategy"},
                    {"dev", Align::kRight},
                    {"mb", Align::kRight},
@@ -140,10 +177,17 @@ std::string partitioning_text(const Partitioning& partitioning) {
   return best == nullptr ? out : out + notes_of(*best);
 }
 
-std::string partitioning_json(const Partitioning& partitioning) {
+std::string partitioning_json(const Partitioning& partitioning, const std::string& drawing) {
   Json json;
+  json["schema"] = "dfsim.partition/1";
   json["model"] = partitioning.model;
   json["hardware"] = partitioning.hardware;
+  json["mode"] = partitioning.training ? "train" : "infer";
+  if (partitioning.training) {
+    json["optimizer"] = optimizer_name(partitioning.training->options.optimizer);
+    json["recompute"] = recompute_name(partitioning.training->options.recompute);
+    json["bucket_bytes"] = partitioning.training->bucket_bytes;
+  }
   json["batch"] = partitioning.batch;
   json["runtime"] = partitioning.runtime;
   json["cost_model"] = partitioning.cost_model;
@@ -153,6 +197,9 @@ std::string partitioning_json(const Partitioning& partitioning) {
   Json& plans = json["plans"] = Json::array();
   for (const PlanOutcome& plan : partitioning.plans) {
     plans.push_back(outcome_json(plan));
+  }
+  if (!drawing.empty()) {
+    json["drawing"] = drawing;
   }
   return json.dump(2) + "\n";
 }

@@ -44,7 +44,7 @@ std::string device_row(const PlanRun& run, const std::vector<TaskId>& order, dou
   size_t alternate = 0;
   for (const TaskId task : order) {
     const TaskRecord& record = run.result.tasks[task.index()];
-    const bool compute = run.compiled.program.kinds[task.index()] == TaskKind::kCompute;
+    const bool compute = run.compiled.program.kinds[task.index()] != TaskKind::kCommunication;
     const double from = at(record.start_ns);
     if (record.end_ns == record.start_ns) {
       continue;
@@ -108,8 +108,7 @@ std::string tensor_picture(const TensorRule& rule, const PlanFile& plan, double 
 
 }  // namespace
 
-std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph,
-                     const Platform& platform) {
+std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph) {
   const PlanFile& plan = outcome.plan;
   // Operators' splits show as the cuts of their weights.
   std::vector<TensorRule> tensors = plan.tensors;
@@ -152,7 +151,7 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
                               outcome.micro_batches));
   double y = chart;
   for (const DeviceId device : devices) {
-    out += svg_text(kLeft - 8, y + 13, platform.device(device).name, "end");
+    out += svg_text(kLeft - 8, y + 13, run.compiled.program.machine.device(device).name, "end");
     out += device_row(run, run.compiled.program.order[device.index()], y);
     y += kRow;
   }

@@ -23,6 +23,7 @@ LOWER = {
     "graphs/tensorflow": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/taskgraph": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/passes": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
+    "graphs/training": ["base", "graphs/ir", "graphs/ops"],
 }
 LOWER["datasets"] = ["base", "hardware", "graphs"]
 LOWER["opmodel"] = ["base", "hardware", "graphs", "datasets"]

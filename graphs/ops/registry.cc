@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graphs/ops/gradient_ops.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/standard_versions.h"
@@ -42,6 +43,7 @@ std::vector<OpFamily> families() {
       contrib_op_defs(),
       contrib_attention_op_defs(),
       collective_op_defs(),
+      gradient_op_defs(),
       runtime_op_defs(),
       tensorflow_op_defs(),
   };

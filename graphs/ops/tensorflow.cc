@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graphs/ops/factor_rules.h"
+#include "graphs/ops/gradient_ops.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/tensorflow_ops.h"
 
@@ -267,11 +268,11 @@ constexpr OpClass kU = OpClass::kOptimizer;
 
 constexpr OpDef kOps[] = {
     {"ConvFilterGrad", OpClass::kConv, infer_from_attribute, work_filter_gradient, nullptr, 0, 2,
-     kTensorFlow},
+     kTensorFlow, factors_filter_gradient},
     {"MaxPoolGrad", OpClass::kPool, infer_from_attribute, work_pool_gradient, nullptr, 0, 1,
-     kTensorFlow},
+     kTensorFlow, factors_pool_gradient},
     {"AveragePoolGrad", OpClass::kPool, infer_from_attribute, work_pool_gradient, nullptr, 0, 1,
-     kTensorFlow},
+     kTensorFlow, factors_pool_gradient},
     {"BatchNormGrad", OpClass::kNorm, infer_batch_norm_gradient, work_per_input_element, nullptr,
      11, 5, kTensorFlow},
     {"LRNGrad", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 10, 3, kTensorFlow},
@@ -329,8 +330,10 @@ constexpr OpDef kOps[] = {
     {"BatchToSpaceND", kM, infer_space_batch, work_copy, nullptr, 0, 1, kTensorFlow},
     {"Roll", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kTensorFlow},
     {"DynamicSlice", kM, infer_dynamic_slice, work_copy, nullptr, 0, 2, kTensorFlow},
-    {"SliceGrad", kM, infer_from_attribute, nullptr, nullptr, 0, 1, kTensorFlow},
-    {"ResizeGrad", kM, infer_from_attribute, work_per_input_element, nullptr, 8, 1, kTensorFlow},
+    {"SliceGrad", kM, infer_from_attribute, nullptr, nullptr, 0, 1, kTensorFlow,
+     factors_slice_gradient},
+    {"ResizeGrad", kM, infer_from_attribute, work_per_input_element, nullptr, 8, 1, kTensorFlow,
+     factors_slice_gradient},
     {"NonMaxSuppression", OpClass::kSort, infer_suppression, work_suppression, nullptr, 0, 2,
      kTensorFlow},
     {"BlockLSTM", OpClass::kRnn, infer_block_lstm, work_block_lstm, nullptr, 0, 2, kTensorFlow},

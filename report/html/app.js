@@ -376,7 +376,41 @@
     draw();
   }
 
-  if (data.traces) showAnalysis(data);
+  // Memory of the fullest device of each plan, by what it is for.
+  function showMemoryStack(plans) {
+    const parts = [['weights', 'weight_bytes'], ['gradients', 'gradient_bytes'], ['optimiser', 'optimizer_bytes'], ['activations', 'activation_bytes']]
+      .filter(([, key]) => plans.some(p => p[key] > 0));
+    const shown = plans.slice(0, 20), node = section('Memory of the fullest device');
+    chart(node, 90 + shown.length * 26, 'Memory of ' + shown.length + ' plans', b => ({
+      tooltip: Object.assign({ trigger: 'axis', axisPointer: { type: 'shadow' }, valueFormatter: bytes }, b.tooltip),
+      legend: b.legend,
+      grid: { left: 8, right: 40, top: 32, bottom: 24, containLabel: true },
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes }, splitNumber: 4 }),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: shown.map(p => p.strategy + ', ' + p.micro_batches + ' mb') }, b.axis),
+      series: parts.map(([name, key]) => ({ name, type: 'bar', stack: 'memory', data: shown.map(p => p[key] || 0) }))
+    }));
+  }
+
+  function showPartitioning(d) {
+    head(d.model + ' on ' + d.hardware, (d.mode === 'train' ? 'training with ' + d.optimizer + ', ' : '') + 'batch ' + d.batch + '; runtime ' + d.runtime + ', operator times: ' + d.cost_model + ', collectives: ' + d.collectives);
+    const plans = d.plans.filter(p => !p.error), best = plans.find(p => p.strategy === d.best && p.fits);
+    if (best) {
+      showCards([['Best plan', best.strategy, best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', time(best.time_ms * 1e3), digits(best.samples_per_s) + ' samples/s'],
+        ['Speed-up', digits(best.speedup), percent(best.efficiency) + ' efficiency'], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
+    }
+    if (d.drawing) {
+      // An image, not part of the page: what is in it cannot run.
+      const node = section('The best plan');
+      node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.drawing), alt: 'Devices over time, and how weights are cut', style: 'max-width:100%;background:#fff' }));
+    }
+    showTable('Plans', [['strategy', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
+      plans.concat([d.single_device]).map(p => [p.strategy, p.devices, p.micro_batches, p.time_ms, p.samples_per_s, p.speedup, p.efficiency, p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
+    showMemoryStack(plans.concat([d.single_device]));
+    showTable('Plans that could not be made', [['strategy', null], ['why', null]], d.plans.filter(p => p.error).map(p => [p.strategy, p.error]));
+  }
+
+  if (data.schema === 'dfsim.partition/1') showPartitioning(data);
+  else if (data.traces) showAnalysis(data);
   else if (data.rooflines) showRooflines(data);
   else if (Array.isArray(data)) showComparison(data);
   else if (data.policies) showComparison([data]);

@@ -53,7 +53,8 @@ bool is_report(const nlohmann::json& json) {
   const std::string schema =
       json.contains("schema") && json["schema"].is_string() ? json["schema"] : "";
   return json.contains("policies") || schema.starts_with("dfsim.predict/1") ||
-         schema == "dfsim.analyze/1" || schema == "dfsim.roofline/1";
+         schema == "dfsim.analyze/1" || schema == "dfsim.roofline/1" ||
+         schema == "dfsim.partition/1";
 }
 
 }  // namespace
@@ -66,8 +67,8 @@ StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
   }
   if (!is_report(parsed)) {
     return invalid_input(fmt::format(
-        "{}: JSON that no report is made of; expected the --json of predict, compare, analyze or "
-        "roofline of this version",
+        "{}: JSON that no report is made of; expected the --json of predict, compare, analyze, "
+        "roofline or partition of this version",
         place));
   }
   const std::string_view page = embedded(dfsim_embedded_page, dfsim_embedded_page_end);

@@ -1,0 +1,422 @@
+#include "graphs/training/training_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/infer.h"
+#include "graphs/training/gradient_context.h"
+#include "graphs/training/saved_tensors.h"
+
+namespace dfsim {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "momentum", "adam"};
+constexpr std::array<std::string_view, 3> kRecomputes = {"none", "selective", "full"};
+constexpr std::array<std::string_view, 5> kPasses = {"forward", "recompute", "backward", "reduce",
+                                                     "update"};
+constexpr std::string_view kOnnxTraining = "ai.onnx.preview.training";
+
+template <size_t N>
+std::vector<std::string> names_of(const std::array<std::string_view, N>& names) {
+  return {names.begin(), names.end()};
+}
+
+template <typename Enum, size_t N>
+StatusOr<Enum> find_name(std::string_view kind, const std::array<std::string_view, N>& names,
+                         const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    return invalid_input(unknown_name_message(kind, name, names_of(names)));
+  }
+  return static_cast<Enum>(found - names.begin());
+}
+
+class TrainingMaker final : public BackwardGraph {
+ public:
+  TrainingMaker(const Graph& forward, const TrainingOptions& options)
+      : forward_(forward),
+        options_(options),
+        depends_(forward.tensor_count(), false),
+        copies_(forward.tensor_count()),
+        parts_(forward.tensor_count()) {
+    result_.gradients.resize(forward.tensor_count());
+  }
+
+  StatusOr<TrainingGraph> run() {
+    find_dependents();
+    keep_ = tensors_to_keep(forward_, depends_, options_.recompute);
+    DFSIM_RETURN_IF_ERROR(copy_forward());
+    DFSIM_RETURN_IF_ERROR(start_from_losses());
+    for (size_t i = forward_.op_count(); i-- > 0;) {
+      DFSIM_RETURN_IF_ERROR(go_back(OpId(i)));
+    }
+    DFSIM_RETURN_IF_ERROR(join_weights());
+    for (TrainingGraph::Parameter& parameter : result_.parameters) {
+      update(&parameter);
+    }
+    DFSIM_RETURN_IF_ERROR(error_);
+    DFSIM_ASSIGN_OR_RETURN(result_.graph, builder_.build());
+    result_.copies = std::move(copies_);
+    return std::move(result_);
+  }
+
+  GraphBuilder& builder() override { return builder_; }
+
+  std::vector<TensorId> add(Op op, const std::vector<Shape>& shapes,
+                            const std::vector<DType>& dtypes) override {
+    for (size_t o = 0; o < shapes.size(); ++o) {
+      Tensor tensor;
+      tensor.name = op.name;
+      tensor.dtype = o < dtypes.size() ? dtypes[o] : builder_.tensor(op.inputs[0]).dtype;
+      tensor.shape = shapes[o];
+      op.outputs.push_back(builder_.add_tensor(std::move(tensor)));
+    }
+    std::vector<TensorId> outputs = op.outputs;
+    op.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass_));
+    op.attributes.set(std::string(kForwardAttribute), forward_name_);
+    keep_error(builder_.add_op(std::move(op)).status());
+    return outputs;
+  }
+
+  // Producers first, without recursion: chains may be as long as the graph.
+  TensorId saved(TensorId id) override {
+    if (keep_[id.index()] || copies_[id.index()].valid()) {
+      return copy_or_self(id);
+    }
+    const auto there = std::exchange(pass_, TrainingPass::kRecompute);
+    const std::string name = forward_name_;
+    std::vector<OpId> open = {forward_.tensor(id).producer};
+    while (!open.empty()) {
+      const OpId op = open.back();
+      const size_t before = open.size();
+      for (const TensorId input : forward_.op(op).inputs) {
+        if (input.valid() && !keep_[input.index()] && !copies_[input.index()].valid()) {
+          open.push_back(forward_.tensor(input).producer);
+        }
+      }
+      if (open.size() == before) {
+        open.pop_back();
+        compute_again(op);
+      }
+    }
+    pass_ = there;
+    forward_name_ = name;
+    return copies_[id.index()];
+  }
+
+ private:
+  void keep_error(const Status& status) {
+    if (error_.ok() && !status.ok()) {
+      error_ = status;
+    }
+  }
+
+  bool is_parameter(const Tensor& tensor) const {
+    return tensor.role == TensorRole::kWeight && is_floating(tensor.dtype) &&
+           tensor.shape.is_static();
+  }
+
+  void find_dependents() {
+    for (size_t t = 0; t < forward_.tensor_count(); ++t) {
+      depends_[t] = is_parameter(forward_.tensor(TensorId(t)));
+    }
+    for (const Op& op : forward_.ops()) {
+      const bool any = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+        return input.valid() && depends_[input.index()];
+      });
+      for (const TensorId output : op.outputs) {
+        if (output.valid()) {
+          depends_[output.index()] = any && is_floating(forward_.tensor(output).dtype);
+        }
+      }
+    }
+  }
+
+  // The same tensors and operators with the same ids; results for the caller are none any more.
+  Status copy_forward() {
+    builder_.info() = forward_.info();
+    for (size_t t = 0; t < forward_.tensor_count(); ++t) {
+      Tensor tensor = forward_.tensor(TensorId(t));
+      tensor.producer = OpId();
+      tensor.is_input = false;
+      tensor.is_output = false;
+      const TensorId id = builder_.add_tensor(std::move(tensor));
+      if (const ConstValue* value = forward_.constant(TensorId(t))) {
+        builder_.set_constant(id, *value);
+      }
+    }
+    for (const TensorId input : forward_.inputs()) {
+      builder_.mark_input(input);
+    }
+    for (size_t i = 0; i < forward_.op_count(); ++i) {
+      const Op& op = forward_.op(OpId(i));
+      for (const TensorId output : op.outputs) {
+        if (output.valid() && depends_[output.index()] &&
+            !forward_.tensor(output).shape.is_static()) {
+          return invalid_input(fmt::format(
+              "training: the shape of what {} '{}' returns is not known; give the model's dynamic "
+              "dimensions with --batch, --dim or --input-shape",
+              printable(op.op_type, 40), printable(op.name)));
+        }
+      }
+      DFSIM_RETURN_IF_ERROR(builder_.add_op(op).status());
+    }
+    return ok_status();
+  }
+
+  Status start_from_losses() {
+    pass_ = TrainingPass::kBackward;
+    bool any = false;
+    for (const TensorId output : forward_.outputs()) {
+      const Tensor& tensor = forward_.tensor(output);
+      if (!depends_[output.index()] || !tensor.producer.valid()) {
+        continue;
+      }
+      any = true;
+      forward_name_ = forward_.op(tensor.producer).name;
+      Op loss;
+      loss.domain = kTrainingDomain;
+      loss.op_type = "LossGrad";
+      loss.op_class = OpClass::kElementwise;
+      loss.version = 1;
+      loss.name = tensor.name + "/loss";
+      loss.inputs = {output};
+      parts_[output.index()].push_back(add(std::move(loss), {tensor.shape}, {})[0]);
+    }
+    return any ? ok_status()
+               : invalid_input(
+                     "training: no floating-point output of the model depends on a weight; there "
+                     "is nothing to train");
+  }
+
+  TensorId copy_or_self(TensorId id) const { return keep_[id.index()] ? id : copies_[id.index()]; }
+
+  void compute_again(OpId id) {
+    Op op = forward_.op(id);
+    if (std::any_of(op.outputs.begin(), op.outputs.end(),
+                    [&](TensorId t) { return t.valid() && copies_[t.index()].valid(); })) {
+      return;  // asked for by two readers
+    }
+    forward_name_ = op.name;
+    for (TensorId& input : op.inputs) {
+      input = input.valid() ? copy_or_self(input) : input;
+    }
+    std::vector<TensorId> outputs = std::exchange(op.outputs, {});
+    for (const TensorId output : outputs) {
+      if (!output.valid()) {
+        op.outputs.emplace_back();
+        continue;
+      }
+      Tensor tensor = forward_.tensor(output);
+      tensor.producer = OpId();
+      tensor.is_output = false;
+      tensor.name += "/again";
+      copies_[output.index()] = builder_.add_tensor(std::move(tensor));
+      op.outputs.push_back(copies_[output.index()]);
+    }
+    op.name += "/again";
+    op.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass_));
+    op.attributes.set(std::string(kForwardAttribute), forward_name_);
+    keep_error(builder_.add_op(std::move(op)).status());
+  }
+
+  TensorId join(TensorId a, TensorId b) {
+    Op sum;
+    sum.op_type = "Add";
+    sum.version = 13;
+    sum.op_class = OpClass::kElementwise;
+    sum.name = builder_.tensor(a).name + "/sum";
+    sum.inputs = {a, b};
+    sum.attributes.set(std::string(kSumAttribute), int64_t{1});
+    return add(std::move(sum), {builder_.tensor(a).shape}, {})[0];
+  }
+
+  // All gradients of a tensor in one.
+  TensorId gradient_of(TensorId id) {
+    TensorId& gradient = result_.gradients[id.index()];
+    for (const TensorId part : std::exchange(parts_[id.index()], {})) {
+      gradient = gradient.valid() ? join(gradient, part) : part;
+    }
+    return gradient;
+  }
+
+  Status go_back(OpId id) {
+    const Op& op = forward_.op(id);
+    pass_ = TrainingPass::kBackward;
+    forward_name_ = op.name;
+    std::vector<TensorId> gradients;
+    bool any = false;
+    for (const TensorId output : op.outputs) {
+      gradients.push_back(output.valid() && depends_[output.index()] ? gradient_of(output)
+                                                                     : TensorId());
+      any = any || gradients.back().valid();
+    }
+    if (!any) {
+      return ok_status();
+    }
+    std::vector<bool> wanted;
+    for (const TensorId input : op.inputs) {
+      wanted.push_back(input.valid() && depends_[input.index()]);
+    }
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
+      return ok_status();
+    }
+    GradientRule rule = find_gradient_rule(op.domain, op.op_type);
+    rule = gradients[0].valid() || op.op_type == "Split" ? rule : gradient_by_backward;
+    result_.without_rule += is_general(rule) ? 1 : 0;
+    GradientContext context(forward_, id, std::move(gradients), wanted, *this);
+    rule(context);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (wanted[i] && context.results()[i].valid()) {
+        parts_[op.inputs[i].index()].push_back(context.results()[i]);
+      }
+    }
+    return error_;
+  }
+
+  // Gradients of weights that several operators read, or that share their bytes with others.
+  Status join_weights() {
+    std::map<uint32_t, size_t> by_storage;
+    for (size_t t = 0; t < forward_.tensor_count(); ++t) {
+      const Tensor& tensor = forward_.tensor(TensorId(t));
+      if (!is_parameter(tensor) || parts_[t].empty()) {
+        continue;
+      }
+      pass_ = TrainingPass::kReduce;
+      forward_name_ = forward_.op(forward_.consumers(TensorId(t))[0]).name;
+      const TensorId gradient = gradient_of(TensorId(t));
+      const auto known = by_storage.find(tensor.storage_key);
+      if (tensor.storage_key == 0 || known == by_storage.end()) {
+        by_storage.emplace(tensor.storage_key, result_.parameters.size());
+        result_.parameters.push_back({TensorId(t), gradient, {}});
+        continue;
+      }
+      add_tied(gradient, &result_.parameters[known->second]);
+    }
+    return error_;
+  }
+
+  // The same bytes, perhaps seen transposed.
+  void add_tied(TensorId gradient, TrainingGraph::Parameter* parameter) {
+    const Shape& wanted = builder_.tensor(parameter->gradient).shape;
+    const Shape own = builder_.tensor(gradient).shape;
+    if (!(own == wanted)) {
+      if (own.rank() != 2 || wanted.rank() != 2 || own[0] != wanted[1] || own[1] != wanted[0]) {
+        return;  // another view of some of the bytes: their gradients do not add up
+      }
+      Op turn;
+      turn.op_type = "Transpose";
+      turn.version = 13;
+      turn.op_class = OpClass::kDataMovement;
+      turn.attributes.set("perm", std::vector<int64_t>{1, 0});
+      turn.name = builder_.tensor(gradient).name + "/turned";
+      turn.inputs = {gradient};
+      gradient = add(std::move(turn), {wanted}, {})[0];
+    }
+    parameter->gradient = join(parameter->gradient, gradient);
+  }
+
+  TensorId scalar(const char* name, DType dtype) {
+    Tensor tensor;
+    tensor.name = name;
+    tensor.dtype = dtype;
+    tensor.role = TensorRole::kConstant;
+    tensor.shape = Shape::scalar();
+    return builder_.add_tensor(std::move(tensor));
+  }
+
+  void update(TrainingGraph::Parameter* parameter) {
+    pass_ = TrainingPass::kUpdate;
+    const Tensor weight = builder_.tensor(parameter->weight);
+    forward_name_ = forward_.op(forward_.consumers(parameter->weight)[0]).name;
+    Op op;
+    op.name = weight.name + "/update";
+    op.op_class = OpClass::kOptimizer;
+    op.version = 1;
+    std::vector<Shape> shapes = {weight.shape};
+    std::vector<DType> dtypes = {weight.dtype};
+    if (options_.optimizer == OptimizerKind::kSgd) {
+      op.domain = kTrainingDomain;
+      op.op_type = "SgdUpdate";
+    } else {
+      const bool adam = options_.optimizer == OptimizerKind::kAdam;
+      op.domain = kOnnxTraining;
+      op.op_type = adam ? "Adam" : "Momentum";
+      if (!rate_.valid()) {
+        rate_ = scalar("learning_rate", DType::kFloat32);
+        step_ = scalar("step", DType::kInt64);
+      }
+      op.inputs = {rate_, step_};
+      for (const char* name : {".momentum", ".variance"}) {
+        if (adam || parameter->states.empty()) {
+          Tensor state;
+          state.name = weight.name + name;
+          state.dtype = DType::kFloat32;
+          state.role = TensorRole::kWeight;
+          state.shape = weight.shape;
+          parameter->states.push_back(builder_.add_tensor(std::move(state)));
+          shapes.push_back(weight.shape);
+          dtypes.push_back(DType::kFloat32);
+        }
+      }
+    }
+    op.inputs.push_back(parameter->weight);
+    op.inputs.push_back(parameter->gradient);
+    op.inputs.insert(op.inputs.end(), parameter->states.begin(), parameter->states.end());
+    add(std::move(op), shapes, dtypes);
+  }
+
+  const Graph& forward_;
+  const TrainingOptions& options_;
+  GraphBuilder builder_;
+  TrainingGraph result_;
+  std::vector<bool> depends_;                 // by forward tensor: on a weight
+  std::vector<bool> keep_;                    // by forward tensor
+  std::vector<TensorId> copies_;              // by forward tensor: computed again
+  std::vector<std::vector<TensorId>> parts_;  // by forward tensor: gradients not joined yet
+  TrainingPass pass_ = TrainingPass::kForward;
+  std::string forward_name_;
+  TensorId rate_;
+  TensorId step_;
+  Status error_;
+};
+
+}  // namespace
+
+std::vector<std::string> optimizer_names() { return names_of(kOptimizers); }
+std::vector<std::string> recompute_names() { return names_of(kRecomputes); }
+
+StatusOr<OptimizerKind> optimizer_of(const std::string& name) {
+  return find_name<OptimizerKind>("optimizer", kOptimizers, name);
+}
+StatusOr<Recompute> recompute_of(const std::string& name) {
+  return find_name<Recompute>("recomputation", kRecomputes, name);
+}
+std::string_view optimizer_name(OptimizerKind optimizer) {
+  return kOptimizers[static_cast<size_t>(optimizer)];
+}
+std::string_view recompute_name(Recompute recompute) {
+  return kRecomputes[static_cast<size_t>(recompute)];
+}
+std::string_view training_pass_name(TrainingPass pass) {
+  return kPasses[static_cast<size_t>(pass)];
+}
+
+TrainingPass training_pass(const Op& op) {
+  const auto pass = op.attributes.get_int(kPassAttribute);
+  return pass && *pass >= 0 && *pass < static_cast<int64_t>(kPasses.size())
+             ? static_cast<TrainingPass>(*pass)
+             : TrainingPass::kForward;
+}
+
+StatusOr<TrainingGraph> make_training_graph(const Graph& forward, const TrainingOptions& options) {
+  return TrainingMaker(forward, options).run();
+}
+
+}  // namespace dfsim
