@@ -63,23 +63,7 @@ void add_machine_options(CLI::App* command, PartitionOptions& options) {
 }
 
 void add_training_options(CLI::App* command, PartitionOptions& options) {
-  command
-      ->add_option(
-          "--mode", options.mode,
-          "infer: a forward pass; train: a training step, with the backward pass, exchange "
-          "of gradients and update of weights; default: infer")
-      ->option_text("MODE")
-      ->check(CLI::IsMember({"infer", "train"}));
-  command
-      ->add_option("--optimizer", options.optimizer,
-                   "Of a training step: sgd, momentum or adam; default: adam")
-      ->option_text("NAME");
-  command
-      ->add_option("--recompute", options.recompute,
-                   "Activations computed again in the backward pass instead of kept: none, "
-                   "selective (all but results of products and convolutions) or full (one tensor "
-                   "per section stays); default: none")
-      ->option_text("WHAT");
+  options.training.add_to(command);
   command
       ->add_option("--bucket-mb", options.bucket_mb,
                    "MiB of gradients that are exchanged together beside the backward pass; 0: each "

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/progress.h"
+#include "cli/training_source.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
 #include "report/chrome_trace.h"
@@ -34,6 +35,7 @@ struct PredictOptions {
   size_t top = 10;
   std::string trace;
   std::string html;
+  TrainingChoice training;
   std::string output = "-";
   size_t requests = 0;
   RequestOptions pipeline;
@@ -94,7 +96,13 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
 StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
   progress.stage("importing " + options.model.path);
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(options.hardware, options.runtime));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options.model, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, options.training.options());
+  DFSIM_ASSIGN_OR_RETURN(
+      LoadedModel model,
+      load_model(options.model, runtime_for(options.training, platform.runtime)));
+  if (training) {
+    DFSIM_RETURN_IF_ERROR(make_training_step(*training, options.model.path, &model));
+  }
   progress.stage("costing " + std::to_string(model.workload.rows.size()) + " distinct operators");
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, options.cost_model));
@@ -235,6 +243,7 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--trace", options->trace, "Write the timeline for Perfetto or chrome://tracing")
       ->option_text("OUT.json");
+  options->training.add_to(command);
   command->add_option("--html", options->html, "Also write a report to look at, one offline file")
       ->option_text("OUT.html");
   add_modes(command, *options);

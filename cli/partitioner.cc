@@ -19,30 +19,14 @@ namespace {
 // Above so many devices, those that do the same are simulated once.
 constexpr size_t kMostSimulated = 16;
 
-// Rewritings that only inference can have: what they join or fold has no backward pass.
-bool is_for_inference(const std::string& fusion) {
-  return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "gemm-activation" ||
-         fusion == "pointwise" || fusion.starts_with("nchwc");
-}
-
-RuntimeSpec runtime_for(const PartitionOptions& options, const RuntimeSpec& runtime) {
-  RuntimeSpec result = runtime;
-  if (options.mode == "train") {
-    std::erase_if(result.fusions, is_for_inference);
-  }
-  return result;
-}
-
 StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& options) {
-  if (options.mode != "train") {
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, options.training.options());
+  if (!training) {
     return std::optional<TrainingPlan>();
   }
-  TrainingPlan plan;
-  DFSIM_ASSIGN_OR_RETURN(plan.options.optimizer, optimizer_of(options.optimizer));
-  DFSIM_ASSIGN_OR_RETURN(plan.options.recompute, recompute_of(options.recompute));
   constexpr double kBytesPerMb = 1 << 20;
-  plan.bucket_bytes = static_cast<Bytes>(options.bucket_mb * kBytesPerMb);
-  return std::optional<TrainingPlan>(plan);
+  return std::optional<TrainingPlan>(
+      TrainingPlan{*training, static_cast<Bytes>(options.bucket_mb * kBytesPerMb)});
 }
 
 // The model at every size of a micro-batch that plans ask for.
@@ -102,7 +86,7 @@ class Partitioner::Impl {
       : options_(options),
         platform_(platform),
         model_(model),
-        graphs_(options.model, runtime_for(options, platform.runtime)),
+        graphs_(options.model, runtime_for(options.training, platform.runtime)),
         mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
 
   StatusOr<Partitioning> run(Progress& progress) {

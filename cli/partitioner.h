@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cli/model_source.h"
 #include "cli/progress.h"
+#include "cli/training_source.h"
 #include "report/partitioning.h"
 
 namespace dfsim::cli {
@@ -24,9 +25,7 @@ struct PartitionOptions {
   std::string schedule = "1f1b";
   uint32_t chunks = 2;
   std::string collectives = "model";
-  std::string mode = "infer";
-  std::string optimizer = "adam";
-  std::string recompute = "none";
+  TrainingChoice training;
   double bucket_mb = 25;
   int64_t nodes = 0;
   bool every_device = false;
