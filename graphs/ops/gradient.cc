@@ -194,17 +194,12 @@ void factors_attention_gradient(FactorContext& context) {
   }
 }
 
-void factors_backward(FactorContext& context) {
-  context.set_unsplittable("its gradient has no rule that says how to split it");
-}
-
 constexpr OpClass kE = OpClass::kElementwise;
 
 constexpr OpDef kOps[] = {
     {"AttentionGrad", OpClass::kAttention, infer_operand_gradients, work_attention_gradient,
      nullptr, 0, 4, kTrainingDomain, factors_attention_gradient},
-    {"Backward", OpClass::kOpaque, infer_backward, work_backward, nullptr, 0, 1, kTrainingDomain,
-     factors_backward},
+    {"Backward", OpClass::kOpaque, infer_backward, work_backward, nullptr, 0, 1, kTrainingDomain},
     {"ElementwiseGrad", kE, infer_same_as_first, work_elementwise_gradient, nullptr, 0, 1,
      kTrainingDomain},
     {"GatherGrad", OpClass::kGather, infer_gather_gradient, work_per_gradient_element, nullptr, 1,

@@ -244,12 +244,79 @@ std::vector<OpCase> attention_cases() {
   };
 }
 
+std::vector<OpCase> gradient_cases() {
+  using Ints = std::vector<int64_t>;
+  const std::string ours = "dfsim.training";
+  const std::string theirs = "tensorflow";
+  return {
+      {"AttentionGrad",
+       {operand({2, 4, 3, 2}), operand({2, 4, 3, 2}), operand({2, 4, 3, 2}), operand({2, 4, 3, 2})},
+       {},
+       1,
+       3,
+       ours},
+      {"ElementwiseGrad",
+       {operand({4, 8}), operand({4, 8}), weight({8})},
+       {{"of", std::string("PRelu")}},
+       1,
+       1,
+       ours},
+      {"GatherGrad",
+       {operand({4, 2, 8}), index({4, 2})},
+       {{"axis", int64_t{0}}, {"shape", Ints{6, 8}}},
+       1,
+       1,
+       ours},
+      {"GatherGrad",
+       {operand({4, 2, 8}), index({2})},
+       {{"axis", int64_t{1}}, {"shape", Ints{4, 6, 8}}},
+       1,
+       1,
+       ours},
+      {"LossGrad", {operand({4, 8})}, {}, 1, 1, ours},
+      {"NormGrad",
+       {operand({4, 8, 3}), operand({4, 8, 3}), weight({3}), weight({3})},
+       {{"of", std::string("LayerNormalization")}},
+       1,
+       3,
+       ours},
+      {"SgdUpdate", {weight({4, 8}), operand({4, 8})}, {}, 1, 1, ours},
+      {"SoftmaxGrad", {operand({4, 8, 3}), operand({4, 8, 3})}, {{"axis", int64_t{2}}}, 1, 1, ours},
+      {"ConvFilterGrad",
+       {operand({4, 8, 4, 4}), operand({4, 4, 4, 4})},
+       {{"shape", Ints{4, 8, 3, 3}}, {"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}},
+       1,
+       1,
+       theirs},
+      {"ConvFilterGrad",
+       {operand({4, 8, 4, 4}), operand({4, 8, 4, 4})},
+       {{"shape", Ints{8, 2, 1, 1}}, {"kernel_shape", Ints{1, 1}}, {"group", int64_t{4}}},
+       1,
+       1,
+       theirs},
+      {"MaxPoolGrad",
+       {operand({4, 4, 2, 2}), operand({4, 4, 4, 4}), operand({4, 4, 2, 2})},
+       {{"shape", Ints{4, 4, 4, 4}}, {"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}},
+       1,
+       1,
+       theirs},
+      {"AveragePoolGrad",
+       {operand({4, 4, 2, 2})},
+       {{"shape", Ints{4, 4, 4, 4}}, {"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}},
+       1,
+       1,
+       theirs},
+      {"SliceGrad", {operand({4, 2, 8})}, {{"shape", Ints{4, 6, 8}}}, 1, 1, theirs},
+      {"ResizeGrad", {operand({4, 4, 8, 8})}, {{"shape", Ints{4, 4, 2, 8}}}, 1, 1, theirs},
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases;
   for (auto family : {elementwise_cases(), matmul_cases(), window_cases(), norm_cases(),
-                      layout_cases(), attention_cases()}) {
+                      layout_cases(), attention_cases(), gradient_cases()}) {
     cases.insert(cases.end(), std::make_move_iterator(family.begin()),
                  std::make_move_iterator(family.end()));
   }

@@ -37,6 +37,7 @@ void elementwise(const Op& op, const Values& inputs, Values& outputs) {
           {"Mul", [](const auto& x) { return x[0] * x[1]; }},
           {"Max", [](const auto& x) { return *std::max_element(x.begin(), x.end()); }},
           {"Where", [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; }},
+          {"Neg", [](const auto& x) { return -x[0]; }},
           {"Relu", [](const auto& x) { return std::max(x[0], 0.0); }},
           {"Erf", [](const auto& x) { return std::erf(x[0]); }},
       };

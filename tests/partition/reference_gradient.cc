@@ -155,6 +155,70 @@ void pool_gradient(const Op& op, const Values& inputs, RefTensor& out) {
   });
 }
 
+void average_pool_gradient(const Op& op, const Values& inputs, RefTensor& out) {
+  const Index& kernel = *op.attributes.get_ints("kernel_shape");
+  for_each_index(inputs[0].extents, [&](const Index& step) {
+    for_each_index(kernel, [&](const Index& tap) {
+      Index at = {step[0], step[1]};
+      if (tap_at(op, step, tap, out, &at)) {
+        out[at] += inputs[0][step] / static_cast<double>(RefTensor(kernel).count());
+      }
+    });
+  });
+}
+
+// Each element of the gradient to the place that is as far along its axes.
+void spread_gradient(const Values& inputs, RefTensor& out, bool scaled) {
+  for_each_index(inputs[0].extents, [&](const Index& index) {
+    Index at = index;
+    for (size_t d = 0; scaled && d < at.size(); ++d) {
+      at[d] = index[d] * out.extents[d] / inputs[0].extents[d];
+    }
+    out[at] += inputs[0][index];
+  });
+}
+
+// dY, queries, keys, values: for one batch and head after the other.
+void attention_gradient(const Values& inputs, Values& outputs) {
+  const RefTensor& q = inputs[1];
+  const RefTensor& k = inputs[2];
+  const RefTensor& v = inputs[3];
+  const int64_t keys = k.extents[2];
+  for_each_index({q.extents[0], q.extents[1], q.extents[2]}, [&](const Index& row) {
+    const auto at = [&](int64_t position, int64_t i) { return Index{row[0], row[1], position, i}; };
+    std::vector<double> share(static_cast<size_t>(keys));
+    std::vector<double> slope(static_cast<size_t>(keys));
+    double sum = 0;
+    for (int64_t p = 0; p < keys; ++p) {
+      double score = 0;
+      for (int64_t i = 0; i < q.extents[3]; ++i) {
+        score += q[at(row[2], i)] * k[at(p, i)];
+      }
+      share[static_cast<size_t>(p)] = std::exp(score);
+      sum += std::exp(score);
+      for (int64_t i = 0; i < v.extents[3]; ++i) {
+        slope[static_cast<size_t>(p)] += inputs[0][at(row[2], i)] * v[at(p, i)];
+      }
+    }
+    double mean = 0;
+    for (size_t p = 0; p < share.size(); ++p) {
+      share[p] /= sum;
+      mean += share[p] * slope[p];
+    }
+    for (int64_t p = 0; p < keys; ++p) {
+      const double weight = share[static_cast<size_t>(p)];
+      const double score = weight * (slope[static_cast<size_t>(p)] - mean);
+      for (int64_t i = 0; i < q.extents[3]; ++i) {
+        outputs[0][at(row[2], i)] += score * k[at(p, i)];
+        outputs[1][at(p, i)] += score * q[at(row[2], i)];
+      }
+      for (int64_t i = 0; i < v.extents[3]; ++i) {
+        outputs[2][at(p, i)] += weight * inputs[0][at(row[2], i)];
+      }
+    }
+  });
+}
+
 }  // namespace
 
 bool run_gradient_op(const Op& op, const std::vector<RefTensor>& inputs,
@@ -174,6 +238,12 @@ bool run_gradient_op(const Op& op, const std::vector<RefTensor>& inputs,
     filter_gradient(op, inputs, outputs[0]);
   } else if (type == "MaxPoolGrad") {
     pool_gradient(op, inputs, outputs[0]);
+  } else if (type == "AveragePoolGrad") {
+    average_pool_gradient(op, inputs, outputs[0]);
+  } else if (type == "SliceGrad" || type == "ResizeGrad") {
+    spread_gradient(inputs, outputs[0], type == "ResizeGrad");
+  } else if (type == "AttentionGrad") {
+    attention_gradient(inputs, outputs);
   } else if (type == "SgdUpdate") {
     for (size_t i = 0; i < outputs[0].values.size(); ++i) {
       outputs[0].values[i] = inputs[0].values[i] - 0.5 * inputs[1].values[i];

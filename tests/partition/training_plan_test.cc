@@ -83,8 +83,9 @@ TEST_CASE("memory of a two-layer network on one device, by hand") {
   CHECK(adam.resident.weights == weights);
   CHECK(adam.resident.gradients == weights);
   CHECK(adam.resident.optimizer == 2 * weights + 4 + 8);  // and its rate and step
-  // The most at once: the kept activation, its gradient, and the gradient before the ReLU.
-  CHECK(adam.activation_bytes() == 3 * 8 * 32 * 4);
+  // The most at once: the kept activation, its gradient, and the gradient before the ReLU; and the
+  // result's gradient, whose last reader ends in the same instant.
+  CHECK(adam.activation_bytes() == 3 * 8 * 32 * 4 + 8 * 4 * 4);
   CHECK(adam.memory_bytes == 4 * weights + 12 + adam.activation_bytes());
   spec.training->options.optimizer = OptimizerKind::kSgd;
   CHECK(outcome(spec, run(spec, graph, platform), graph, platform).resident.optimizer == 0);
@@ -137,31 +138,31 @@ TEST_CASE("gradients are exchanged in buckets beside the backward pass") {
 TEST_CASE("a training pipeline of equal stages takes (m + p - 1) times both passes") {
   const TimeNs launch = 1000;
   const Platform platform = steady(4, launch);
-  const Graph graph = layers(4, 1, 8);
+  const Graph graph = layers(4, 16, 8);
   const uint32_t micro_batches = 8;
+  std::vector<Bytes> early;
   for (const auto schedule : {PipelineSchedule::k1f1b, PipelineSchedule::kGpipe}) {
     PlanSpec spec = training_spec({1, 1, 4, micro_batches, schedule, 1}, graph, platform);
     spec.training->options.optimizer = OptimizerKind::kSgd;
     spec.until = {{"a0"}, {"a1"}, {"a2"}};
     const PlanRun pipeline = run(spec, graph, platform);
     // Forward: product and ReLU; backward: ReLU's, two products (one in the first stage); messages
-    // of 8 floats; the loss in the last stage; one update at the end.
+    // of 512 bytes at 1 byte/ns; the loss in the last stage; one update at the end.
     const double step = 5.0 * launch;
-    const double expected = (micro_batches + 3) * step + launch;
-    CHECK(static_cast<double>(pipeline.result.makespan_ns) == Approx(expected).epsilon(0.25));
+    const double expected = (micro_batches + 3) * step + 2 * 3 * 512 + launch;
+    CHECK(static_cast<double>(pipeline.result.makespan_ns) == Approx(expected).epsilon(0.1));
     CHECK(static_cast<double>(pipeline.result.makespan_ns) >= micro_batches * step);
-    const Bytes early = pipeline.result.devices[0].peak_memory_bytes;
-    const Bytes late = pipeline.result.devices[3].peak_memory_bytes;
-    // 1F1B holds as many micro-batches as stages lie behind, GPipe all of them.
-    CHECK((schedule == PipelineSchedule::k1f1b ? early > late : true));
+    early.push_back(pipeline.result.devices[0].peak_memory_bytes);
   }
+  // 1F1B holds as many micro-batches as there are stages, GPipe all of them.
+  CHECK(early[0] + 3 * 16 * 8 * 4 <= early[1]);
 }
 
 TEST_CASE("all kinds of parallelism train, by formula and by flow") {
   const Platform platform = switched_platform(8, 100);
   Platform rated = platform;
   for (DeviceSpec& device : rated.devices) {
-    device.peaks = {{DType::kFloat32, 1e12, 1e12}};
+    device.peaks = {{DType::kFloat32, 1e10, 1e10}};
     device.memory_bytes_per_s = 1e12;
   }
   const Graph graph = transformer_layer(8, 8, 32, 4);
@@ -191,9 +192,12 @@ TEST_CASE("all kinds of parallelism train, by formula and by flow") {
 TEST_CASE("one device stands for all that do the same") {
   auto platform = load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/8xdgx-a100.yaml");
   REQUIRE(platform.ok());
-  const auto two = resize_cluster(*platform, 2);
+  auto two = resize_cluster(*platform, 2);
   REQUIRE(two.ok());
   REQUIRE(two->devices.size() == 16);
+  // A pool of threads dispatches for all devices: with equal times for all operators it does so for
+  // two devices as for sixteen.
+  two->runtime.view_dispatch_ns = 0;
   const Graph graph = transformer_layer(4, 64, 256, 8);
   for (const bool training : {true, false}) {
     for (const ParallelDegrees& degrees :
@@ -215,8 +219,9 @@ TEST_CASE("one device stands for all that do the same") {
       CHECK(one.memory_bytes == each.memory_bytes);
       CHECK(one.bytes_moved == each.bytes_moved);
       CHECK(one.shares.compute == Approx(each.shares.compute));
-      CHECK(one.shares.communication == Approx(each.shares.communication));
-      CHECK(some.compiled.program.graph.task_count() * 2 < all.compiled.program.graph.task_count());
+      CHECK(static_cast<int64_t>(some.compiled.program.graph.task_count()) *
+                some.compiled.program.stands_for ==
+            static_cast<int64_t>(all.compiled.program.graph.task_count()));
     }
   }
 }
