@@ -148,8 +148,8 @@ class ProgramMaker {
 
   // ---- once per step
 
-  // An all-reduce of gradients that can go on beside the backward pass: all that it reads lies in
-  // place on its own stage.
+  // An all-reduce of gradients that can go on beside the backward pass: all that it reads and makes
+  // lies in place on its own stage.
   bool can_wait(TaskId id) const;
 
   Status add_once(TaskId id);

@@ -175,6 +175,11 @@ bool ProgramMaker::can_wait(TaskId id) const {
     return false;
   }
   const auto edges = workload_.graph.in_edge_indices(id);
+  const auto& results = produced_[id.index()];
+  if (!std::all_of(results.begin(), results.end(),
+                   [&](DataId data) { return uses_[data.index()].local; })) {
+    return false;  // another stage waits for it: a weight that both read
+  }
   return std::all_of(edges.begin(), edges.end(), [&](uint32_t edge) {
     const DataUse& use = uses_[workload_.graph.edges()[edge].data.index()];
     return use.local && !use.shared;
@@ -213,8 +218,7 @@ void ProgramMaker::flush(Bucket* bucket, AxisSet axes) {
   for (size_t rank = 0; rank < ranks_; ++rank) {
     ExecGraphBuilder::Task task;
     task.cost_row = idle_row_;
-    last.push_back(
-        new_task(std::move(task), rank, like, TaskKind::kCommunication, 0, true));
+    last.push_back(new_task(std::move(task), rank, like, TaskKind::kCommunication, 0, true));
     for (const TaskId member : bucket->members) {
       add_inputs(rank, member, last.back());
     }

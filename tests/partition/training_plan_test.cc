@@ -226,6 +226,27 @@ TEST_CASE("one device stands for all that do the same") {
   }
 }
 
+TEST_CASE("a weight that two stages read is updated once, by the first") {
+  GraphMaker make;
+  make.input("ids", {8, 4}, DType::kInt64);
+  make.weight("table", {64, 16});
+  make.op("Gather", {"table", "ids"}, "rows");
+  make.weight("w", {16, 16});
+  make.op("MatMul", {"rows", "w"}, "middle");
+  make.op("Transpose", {"table"}, "turned", {{"perm", std::vector<int64_t>{1, 0}}});
+  make.op("MatMul", {"middle", "turned"}, "y");
+  const Graph graph = make.finish({"y"});
+  const Platform platform = steady(4, 1000);
+  PlanSpec spec = training_spec({2, 1, 2, 2}, graph, platform);
+  spec.until = {{"middle"}};
+  const PlanRun tied = run(spec, graph, platform);
+  CHECK(tied.compiled.program.memory[0].optimizer == 2 * (64 + 16) * 16 * 4 + 12);
+  CHECK(tied.compiled.program.memory[2].optimizer == 0);
+  // The second stage's part of the gradient goes there once per step and rank, not once per
+  // micro-batch; beside it, the activation goes there and its gradient back.
+  CHECK(tied.result.bytes_moved == 2 * (64 * 16 * 4) + 2 * 2 * (8 * 4 * 16 * 4));
+}
+
 TEST_CASE("devices that differ stand for themselves, and so do flows") {
   Platform platform = steady(4, 1000);
   const Graph graph = layers(2, 8, 16);
