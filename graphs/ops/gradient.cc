@@ -75,6 +75,9 @@ void work_attention_gradient(WorkContext& context) {
   const Shape& q = context.input(1).shape;
   const Shape& k = context.input(2).shape;
   const Shape& v = context.input(3).shape;
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) {
+    return;  // not what graphs/training makes
+  }
   const Count scores =
       Count(q[0].extent()) * Count(q[1].extent()) * Count(q[2].extent()) * Count(k[2].extent());
   context.add_macs(scores * (Count(3) * Count(q[3].extent()) + Count(2) * Count(v[3].extent())));
@@ -161,6 +164,10 @@ void factors_gather_gradient(FactorContext& context) {
 
 void factors_softmax_gradient(FactorContext& context) {
   factors_softmax(context);
+  if (context.input(1).rank() != context.input(0).rank()) {
+    context.set_unsplittable("its operands have different ranks");
+    return;
+  }
   for (int dim = 0; dim < context.input(1).rank(); ++dim) {
     const FactorDim& carried = context.map().inputs[0][static_cast<size_t>(dim)];
     context.carry_in(1, dim, carried.factor, carried.block);
