@@ -57,15 +57,25 @@ int64_t int_attribute(const OpDescriptor& op, std::string_view name, int64_t fal
   return value;
 }
 
+// The input that holds the right operand: those of quantised operators come with scale and zero point.
+size_t right_operand(const OpDescriptor& op) {
+  const std::string_view type = op.op_type;
+  const size_t dot = type.rfind('.');
+  const std::string_view name = dot == std::string_view::npos ? type : type.substr(dot + 1);
+  return name == "QLinearMatMul" || name == "QLinearConv" || name == "QGemm" ? 3 : 1;
+}
+
+// Kernels of ONNX Runtime tell no signed from unsigned bytes.
+DType arithmetic_of(DType dtype) { return dtype == DType::kUInt8 ? DType::kInt8 : dtype; }
+
 // Fills what all families share.
 OpGeometry start(const OpDescriptor& op, Family family, std::string kind) {
   OpGeometry geometry;
   geometry.family = family;
   geometry.kind = std::move(kind);
-  geometry.dtype = op.dtype;
-  geometry.weight_dtype = op.input_dtypes.size() > 1 && op.input_dtypes[1] != DType::kUnknown
-                              ? op.input_dtypes[1]
-                              : op.dtype;
+  geometry.dtype = arithmetic_of(op.dtype);
+  const DType weight = dtype_at(op.input_dtypes, right_operand(op));
+  geometry.weight_dtype = arithmetic_of(weight == DType::kUnknown ? op.dtype : weight);
   geometry.bytes_in = tensor_bytes(op.input_extents, op.input_dtypes);
   geometry.bytes_out = tensor_bytes(op.output_extents, op.output_dtypes);
   geometry.bytes = geometry.bytes_in + geometry.bytes_out;
@@ -82,11 +92,12 @@ Extents with_batch_in_front(const OpDescriptor& op, size_t input, std::string_vi
 }
 
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
-  if (!all_known(op.input_extents, 2)) {
+  const size_t right = right_operand(op);
+  if (!all_known(op.input_extents, right + 1)) {
     return false;
   }
   const Extents a = with_batch_in_front(op, 0, "transBatchA");
-  const Extents b = with_batch_in_front(op, 1, "transBatchB");
+  const Extents b = with_batch_in_front(op, right, "transBatchB");
   if (a.empty() || b.empty()) {
     return false;
   }
@@ -120,7 +131,8 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
     kind += quant;
   }
   *out = start(op, Family::kGemm, std::move(kind));
-  const bool bias = op.input_extents.size() > 2 && elements(op.input_extents[2]) > 1;
+  const size_t third = 2 * right;
+  const bool bias = op.input_extents.size() > third && elements(op.input_extents[third]) > 1;
   out->dims = {batch, m, n, k, bias ? 1.0 : 0.0};
   out->flops = 2 * batch * m * n * k;
   out->matrix = true;
@@ -128,14 +140,19 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
 }
 
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
-  if (!all_known(op.input_extents, 2) || !all_known(op.output_extents, 1)) {
+  const size_t right = right_operand(op);
+  if (!all_known(op.input_extents, right + 1) || !all_known(op.output_extents, 1)) {
     return false;
   }
-  const Extents& x = op.input_extents[0];
-  const Extents& w = op.input_extents[1];
-  const Extents& y = op.output_extents[0];
+  Extents x = op.input_extents[0];
+  const Extents& w = op.input_extents[right];
+  Extents y = op.output_extents[0];
   if (x.size() < 3 || x.size() != w.size() || x.size() != y.size()) {
     return false;
+  }
+  if (right != 1 && y[1] != w[0] && y.back() == w[0]) {  // channels last
+    std::rotate(x.begin() + 1, x.end() - 1, x.end());
+    std::rotate(y.begin() + 1, y.end() - 1, y.end());
   }
   const double group = static_cast<double>(int_attribute(op, "group", 1));
   const double c = static_cast<double>(x[1]);
@@ -144,7 +161,8 @@ bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
   };
   const bool transposed = op.op_type.find("Transpose") != std::string::npos;
   std::string kind = group <= 1 ? "dense" : group >= c ? "depthwise" : "grouped";
-  *out = start(op, Family::kConv, transposed ? "transposed" : std::move(kind));
+  kind = transposed ? "transposed" : std::move(kind);
+  *out = start(op, Family::kConv, right == 1 ? std::move(kind) : kind + "-8bit");
   const double stride = static_cast<double>(std::max<int64_t>(int_attribute(op, "strides", 1), 1));
   const double kernel = static_cast<double>(w[2]) * tail(w);
   out->dims = {static_cast<double>(x[0]),
@@ -267,6 +285,13 @@ OpGeometry generic_geometry(const OpDescriptor& op) {
   }
   geometry.dims = {in, out, static_cast<double>(op.input_extents.size()),
                    static_cast<double>(op.output_extents.size())};
+  // Of a table only the rows are read that come out.
+  if (op.op_class == OpClass::kGather && !op.input_extents.empty()) {
+    const double table = tensor_bytes({op.input_extents[0]}, {dtype_at(op.input_dtypes, 0)});
+    const double unread = std::max(0.0, table - geometry.bytes_out);
+    geometry.bytes_in -= unread;
+    geometry.bytes -= unread;
+  }
   geometry.matrix = op.op_class == OpClass::kMatMul || op.op_class == OpClass::kConv;
   geometry.flops = geometry.matrix ? product_flops(op) : out;
   return geometry;

@@ -30,6 +30,8 @@ void fuse_layer_norm(EditableGraph& graph);
 void fuse_simplified_layer_norm(EditableGraph& graph);
 void fuse_skip_layer_norm(EditableGraph& graph);
 void slices_to_split(EditableGraph& graph);
+void fuse_quantized(EditableGraph& graph);
+void move_channels_last(EditableGraph& graph);
 void block_channels_by_8(EditableGraph& graph);
 void block_channels_by_16(EditableGraph& graph);
 

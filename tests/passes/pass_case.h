@@ -23,8 +23,18 @@ class PassCase {
     declare(name, extents);
     builder_.mark_input(builder_.tensor_by_name(name));
   }
-  void weight(const std::string& name, const std::vector<int64_t>& extents) {
-    declare(name, extents).role = TensorRole::kWeight;
+  void weight(const std::string& name, const std::vector<int64_t>& extents,
+              DType dtype = DType::kFloat32) {
+    Tensor& tensor = declare(name, extents);
+    tensor.role = TensorRole::kWeight;
+    tensor.dtype = dtype;
+  }
+  // A whole number of that type, as zero points are.
+  void integer(const std::string& name, DType dtype, int64_t value) {
+    Tensor& tensor = declare(name, {});
+    tensor.role = TensorRole::kConstant;
+    tensor.dtype = dtype;
+    builder_.set_constant(builder_.tensor_by_name(name), ConstValue{dtype, {}, {value}, {}});
   }
   void number(const std::string& name, double value) {
     declare(name, {}).role = TensorRole::kConstant;

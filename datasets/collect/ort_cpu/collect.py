@@ -25,7 +25,7 @@ BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
 }
 SHARE_OF_NETWORKS = 0.45
 # Of these families every so-manieth sample is measured as int8 (QDQ), too.
-INT8_FAMILIES = ("conv", "transformer")
+INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4
 
 
@@ -51,15 +51,22 @@ def network_tasks(paths, batches, threads, dims):
             for batch in batches for path in paths for t in threads]
 
 
-def sample_tasks(families, count, threads, seed):
+def sample_task(family, seed, threads, dtype):
+    prefix = "int8" if dtype == "int8" else "ops"
+    return {"id": f"{prefix}/{family}/{seed}/threads{threads}", "dtype": dtype, "kind": "ops", "family": family,
+            "seed": seed, "threads": threads}
+
+
+def sample_tasks(families, count, threads, seed, adapted):
+    """adapted: which seed a sample has is decided when its turn comes."""
     tasks = []
     for i in range(seed, seed + count):
         for family in families:
+            dtypes = ("float32", "int8") if i % INT8_EVERY == 0 and family in INT8_FAMILIES else ("float32",)
             for t in threads:
-                task = {"kind": "ops", "family": family, "seed": i, "threads": t}
-                tasks.append({"id": f"ops/{family}/{i}/threads{t}", "dtype": "float32", **task})
-                if i % INT8_EVERY == 0 and family in INT8_FAMILIES:
-                    tasks.append({"id": f"int8/{family}/{i}/threads{t}", "dtype": "int8", **task})
+                for dtype in dtypes:
+                    task = sample_task(family, i, t, dtype)
+                    tasks.append({**task, "id": f"adapted {task['id']}", "number": i} if adapted else task)
     return tasks
 
 
@@ -69,7 +76,11 @@ class Collector:
         self.options = options
         self.results = Results(options.output)
         self.reference = self.measure.Reference()
-        self.prepared = {}
+        self.chooser = None
+        if getattr(options, "adapt", None):
+            import adapt
+            self.chooser = adapt.Chooser(adapt.read_errors(options.adapt))
+        self.chosen = {}  # (family, number of the sample) -> seed
         self.spent = {"ops": 0.0, "network": 0.0}
 
     def sample(self, task, scratch):
@@ -141,13 +152,25 @@ class Collector:
         self.spent[task["kind"]] += seconds
         return record
 
+    def resolved(self, task):
+        """The task itself, or with --adapt the one of the best of a few seeds."""
+        if "number" not in task:
+            return task
+        import adapt
+        family, number = task["family"], task["number"]
+        if (family, number) not in self.chosen:
+            seeds = range(number * adapt.CANDIDATES, (number + 1) * adapt.CANDIDATES)
+            self.chosen[family, number] = self.chooser.choose(
+                [(seed, self.sampler.network(family, seed).contents) for seed in seeds])
+        return sample_task(family, self.chosen[family, number], task["threads"], task["dtype"])
+
     def next_task(self, queues):
         """Networks and operators by turns, so that each gets its share of the time."""
         total = sum(self.spent.values()) or 1
         order = ["network", "ops"] if self.spent["network"] / total < self.options.network_share else ["ops", "network"]
         for kind in order:
             while queues[kind]:
-                task = queues[kind].pop(0)
+                task = self.resolved(queues[kind].pop(0))
                 if self.results.wanted(task):
                     return task
         return None
@@ -193,7 +216,8 @@ def run(options):
         if family not in libraries[1].FAMILIES:
             raise BadInput(f"--families: there is no family '{family}'; valid: {', '.join(libraries[1].FAMILIES)}")
     tasks = network_tasks(options.networks, parse_list(options.batches, "batches"), threads, dims)
-    tasks += sample_tasks(options.families.split(","), options.samples, threads, options.seed)
+    tasks += sample_tasks(options.families.split(","), options.samples, threads, options.seed,
+                          options.adapt is not None)
     options.output.mkdir(parents=True, exist_ok=True)
     options.scratch = options.scratch or options.output / "scratch"
     options.scratch.mkdir(parents=True, exist_ok=True)
@@ -245,9 +269,13 @@ def parse_arguments():
                                  help=f"share of the time for networks; default: {SHARE_OF_NETWORKS}")
             command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
             command.add_argument("--threads", default="1,2", help="threads to measure with; default: 1,2")
-            command.add_argument("--families", default="conv,transformer,mixture", help="of samples")
+            command.add_argument("--families", default="conv,transformer,mixture,blocks,small",
+                                 help="of samples; default: all")
             command.add_argument("--samples", type=int, default=100000, help="samples of each family at most")
             command.add_argument("--seed", type=int, default=1, help="of the first sample")
+            command.add_argument("--adapt", type=pathlib.Path, metavar="ERRORS.csv",
+                                 help="take samples of operators that a model gets wrong: what `dfsim evaluate "
+                                      "--rows` wrote")
     command = commands.add_parser("export", help="write profiles and a runs file")
     command.add_argument("results", type=pathlib.Path, nargs="+", help="folders of results")
     command.add_argument("--device", required=True, help="the processor's name; threads are added to it")

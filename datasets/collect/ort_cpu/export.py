@@ -19,8 +19,14 @@ def device_name(processor, threads):
     return f"{processor}, {threads} thread{'' if threads == 1 else 's'}"
 
 
-DEFAULT_EXPONENTS = {"arithmetic": 0.5, "memory": 0.5}
+# How times follow the two reference kernels, where repetitions are too few to fit it: as it was on one machine.
+DEFAULT_EXPONENTS = {"arithmetic": 0.9, "memory": 0.15}
 LEAST_REPETITIONS = 20  # of networks, to fit the exponents
+FIT_ROUNDS = 30
+SMALL_RESIDUAL = 0.01  # below it residuals weigh alike
+# What is brought to one speed: whole runs, and the operators of a run with the profiler on.
+WALL, OPS = "wall", "ops"
+REFERENCE_OF = {WALL: "wall_reference", OPS: "reference"}
 # Operators of networks this short on average show what the profiler itself adds to each of them.
 SHORT_OPS_US = 300
 MOST_OVERHEAD = 0.5  # of an operator's time
@@ -52,9 +58,8 @@ def by_task(campaigns):
     for name, repeats in tasks.items():
         if repeats[0]["kind"] == "ops":
             tasks[name] = [min(repeats, key=distance)]
-    exponents = fit_exponents(tasks)
-    for at in usual.values():
-        at["exponents"] = exponents
+    for threads, at in usual.items():
+        at["exponents"] = {what: fit_exponents(tasks, threads, what) for what in (WALL, OPS)}
     return tasks
 
 
@@ -67,10 +72,9 @@ def profiler_overheads(tasks):
             count = sum(row["count"] for row in record["rows"])
             if record["kind"] != "network" or not count:
                 continue
-            ops_ns = (sum(row["time_ns"] * row["count"] for row in record["rows"]) *
-                      speed_factor(record["reference"], record["usual"]))
+            ops_ns = 1000 * measured_us(record, OPS) * speed_factor(record, OPS)
             if ops_ns / count < 1000 * SHORT_OPS_US:
-                wall_ns = 1000 * record["wall_us"] * speed_factor(record["wall_reference"], record["usual"])
+                wall_ns = 1000 * measured_us(record, WALL) * speed_factor(record, WALL)
                 found.setdefault(record["threads"], []).append((ops_ns - wall_ns) / count)
     return {threads: max(0.0, statistics.median(values)) for threads, values in found.items()}
 
@@ -79,48 +83,70 @@ def less_overhead(time_ns, overhead_ns):
     return max(time_ns - overhead_ns, time_ns * (1 - MOST_OVERHEAD))
 
 
-def speed_factor(reference, usual):
-    """What to multiply a time by to get that at the usual speed. usual: times, and exponents of their changes."""
-    exponents = usual.get("exponents", DEFAULT_EXPONENTS)
+def measured_us(record, what):
+    """Of whole runs the least time: neighbours and the hypervisor only ever add to it, and add more than a kernel of
+    two milliseconds can show. Of operators the sum of their own medians, which a rare delay does not reach."""
+    if what == WALL:
+        return record["wall_best_us"]
+    return sum(row["time_ns"] * row["count"] for row in record["rows"]) / 1000
+
+
+def speed_factor(record, what):
+    """What to multiply a time of the record by to get that at the usual speed."""
+    usual = record["usual"]
+    exponents = usual.get("exponents", {}).get(what, DEFAULT_EXPONENTS)
     product = 1.0
-    for name, item in reference.items():
+    for name, item in record[REFERENCE_OF[what]].items():
         product *= (usual[name] / item["us"]) ** exponents[name]
     return product
 
 
-def fit_exponents(tasks):
-    """How networks that were measured several times followed the two reference kernels: least squares of the changes'
-    logarithms. The default where repetitions are few."""
+def centred_changes(tasks, threads, what):
+    """Logarithms of both references and of the time, less their means over the repetitions of one network."""
     changes = []
     for repeats in tasks.values():
-        networks = [r for r in repeats if r["kind"] == "network"]
-        for later in networks[1:]:
-            before, after = networks[0]["wall_reference"], later["wall_reference"]
-            changes.append((math.log(after["arithmetic"]["us"] / before["arithmetic"]["us"]),
-                            math.log(after["memory"]["us"] / before["memory"]["us"]),
-                            math.log(later["wall_us"] / networks[0]["wall_us"])))
-    aa, am, mm = (sum(c[i] * c[j] for c in changes) for i, j in ((0, 0), (0, 1), (1, 1)))
-    ay, my = (sum(c[i] * c[2] for c in changes) for i in (0, 1))
-    determinant = aa * mm - am * am
-    if len(changes) < LEAST_REPETITIONS or determinant <= 1e-3 * aa * mm:
+        logs = [(math.log(r[REFERENCE_OF[what]]["arithmetic"]["us"]), math.log(r[REFERENCE_OF[what]]["memory"]["us"]),
+                 math.log(measured_us(r, what)))
+                for r in repeats if r["kind"] == "network" and r["threads"] == threads and r["rows"]]
+        if len(logs) > 1:
+            means = [statistics.fmean(column) for column in zip(*logs)]
+            changes += [tuple(value - mean for value, mean in zip(row, means)) for row in logs]
+    return changes
+
+
+def fit_exponents(tasks, threads, what):
+    """How networks that were measured several times followed the two reference kernels: least absolute residuals of
+    the changes' logarithms, by least squares with new weights. The default where repetitions are few."""
+    changes = centred_changes(tasks, threads, what)
+    if len(changes) < LEAST_REPETITIONS:
         return DEFAULT_EXPONENTS
-    return {"arithmetic": round((ay * mm - my * am) / determinant, 2),
-            "memory": round((my * aa - ay * am) / determinant, 2)}
+    weights = [1.0] * len(changes)
+    x = y = 0.0
+    for _ in range(FIT_ROUNDS):
+        aa, am, mm, at, mt = (sum(w * c[i] * c[j] for w, c in zip(weights, changes))
+                              for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2)))
+        determinant = aa * mm - am * am
+        if determinant <= 1e-3 * aa * mm:
+            return DEFAULT_EXPONENTS
+        x, y = (at * mm - mt * am) / determinant, (mt * aa - at * am) / determinant
+        weights = [1 / max(abs(c[2] - x * c[0] - y * c[1]), SMALL_RESIDUAL) for c in changes]
+    return {"arithmetic": round(x, 2), "memory": round(y, 2)}
 
 
 def operator_rows(repeats, overheads):
     """The rows of a task: each time is the median over its repetitions, less the profiler's overhead."""
     times = {}
     for record in repeats:
-        factor = speed_factor(record["reference"], record["usual"])
+        factor = speed_factor(record, OPS)
         overhead = overheads.get(record["threads"], 0.0)
         for row in record["rows"]:
             key = tuple(row[name] for name in ("op_type", "attributes", "inputs", "outputs"))
             if record["kind"] == "ops":
                 key += (row.get("fed", False),)  # of these the cold ones are left out
             times.setdefault(key, (row, []))[1].append(less_overhead(row["time_ns"] * factor, overhead))
-    return [{**row, "time_ns": max(1, round(statistics.median(values))),
-             "samples": row["samples"] * len(values)} for row, values in times.values()]
+    # Classes as they are now: dfsim may have learned operators since the measurement.
+    return [{**row, "op_class": rows.CLASSES.get(row["op_type"], "opaque"),
+             "time_ns": max(1, round(statistics.median(values))), "samples": row["samples"] * len(values)} for row, values in times.values()]
 
 
 def belongs(row, record):
@@ -139,8 +165,8 @@ def profile_rows(repeats, processor, overheads):
 
 def run_row(repeats, processor, overheads):
     record = repeats[0]
-    walls = [r["wall_us"] * speed_factor(r["wall_reference"], r["usual"]) for r in repeats]
-    spreads = [r["wall_spread_us"] * speed_factor(r["wall_reference"], r["usual"]) for r in repeats]
+    walls = [measured_us(r, WALL) * speed_factor(r, WALL) for r in repeats]
+    spreads = [r["wall_spread_us"] * speed_factor(r, WALL) for r in repeats]
     ops = [r for r in operator_rows(repeats, overheads) if r["op_class"] != "view"]
     dims = {name: value for name, value in record["dims"].items() if name != "batch"}
     return {"network": record["network"], "batch": record["batch"],
@@ -182,7 +208,9 @@ def export(options):
     if not tasks:
         raise BadInput("nothing was measured yet; run `collect.py run` first")
     left_out = {path.stem for path in options.leave_out}
-    print(f"exponents of the reference kernels: {next(iter(tasks.values()))[0]['usual']['exponents']}")
+    exponents = {r["threads"]: r["usual"]["exponents"] for repeats in tasks.values() for r in repeats}
+    for threads, fitted in sorted(exponents.items()):
+        print(f"exponents of the reference kernels with {threads} threads: {fitted}")
     overheads = profiler_overheads(tasks)
     groups = [repeats for _, repeats in sorted(tasks.items())]
     profile = [row for repeats in groups if repeats[0].get("network", "") not in left_out

@@ -14,15 +14,20 @@ PRODUCTS = ("Conv", "Gemm", "MatMul")
 FOLLOWERS = ("Add", "Mul", "MaxPool", "AveragePool", "GlobalAveragePool", "Concat", "Sigmoid", "LeakyRelu", "Softmax",
              "Transpose", "Reshape")
 CLAMPS = ("Relu", "Clip")
+MOVERS = ("MaxPool", "Transpose", "Reshape")
 SCALE = np.float32(0.02)
 
 
 class Quantiser:
-    def __init__(self, model):
+    """shape_only: makes a tensor without values of a name, dims and type, for weights of models that have none."""
+
+    def __init__(self, model, shape_only=None):
         self.graph = model.graph
+        self.shape_only = shape_only
         self.weights = {t.name: t for t in model.graph.initializer}
         self.nodes = []
         self.quantised = {}  # value -> its dequantised twin
+        self.zeros = {}  # of these values
         self.added = {}
 
     def constant(self, name, values):
@@ -33,6 +38,7 @@ class Quantiser:
     def pair(self, name, zero=128):
         """QuantizeLinear and DequantizeLinear after a value; a zero point of 0 cuts negative values off, as Relu."""
         if name not in self.quantised:
+            self.zeros[name] = zero
             scale, zero = self.constant("q_scale", SCALE), self.constant(f"q_zero{zero}", np.uint8(zero))
             self.nodes.append(helper.make_node("QuantizeLinear", [name, scale, zero], [name + "_q"], name + "/q"))
             self.nodes.append(helper.make_node("DequantizeLinear", [name + "_q", scale, zero], [name + "_dq"],
@@ -41,12 +47,15 @@ class Quantiser:
         return self.quantised[name]
 
     def weight(self, name, dtype, scale, zero):
-        tensor = numpy_helper.to_array(self.weights[name])
-        values = np.resize(np.arange(1, 100, dtype=dtype), tensor.shape)
-        self.constant(name + "_i", values)
-        self.nodes.append(helper.make_node("DequantizeLinear", [self.constant(name + "_i", values), scale, zero],
-                                           [name + "_dq"], name + "/dq"))
-        return name + "_dq"
+        whole, result = name + "_i", name + "_dq"
+        if whole not in self.added:
+            dims = list(self.weights[name].dims)
+            if self.shape_only is None:
+                self.constant(whole, np.resize(np.arange(1, 100, dtype=dtype), dims))
+            else:
+                self.added[whole] = self.shape_only(whole, dims, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+            self.nodes.append(helper.make_node("DequantizeLinear", [whole, scale, zero], [result], name + "/dq"))
+        return result
 
     def operand(self, node, index):
         name = node.input[index]
@@ -68,8 +77,9 @@ class Quantiser:
         for node in self.graph.node:
             for name in node.input:
                 readers[name].append(node.op_type)
-        clamped = set()  # results of products that only a clamp reads: it goes into the product
+        clamped = set()  # results of products and sums that only a clamp reads: it goes into them
         for node in list(self.graph.node):
+            source = node.input[0] if node.input else ""
             clamp = node.op_type in CLAMPS and node.input[0] in clamped
             follows = node.op_type in FOLLOWERS and any(n in self.quantised for n in node.input)
             if node.op_type in PRODUCTS:
@@ -80,10 +90,12 @@ class Quantiser:
                                  for n in node.input]
             self.nodes.append(node)
             name = node.output[0]
-            if node.op_type in PRODUCTS and len(readers[name]) == 1 and readers[name][0] in CLAMPS:
+            into = node.op_type in PRODUCTS or (follows and node.op_type == "Add")
+            if into and len(readers[name]) == 1 and readers[name][0] in CLAMPS:
                 clamped.add(name)
             elif (node.op_type in PRODUCTS or follows or clamp) and name not in outputs:
-                self.pair(name, 0 if clamp else 128)
+                moved = node.op_type in MOVERS  # these keep scale and zero point
+                self.pair(name, 0 if clamp else self.zeros.get(source, 128) if moved else 128)
         for node in self.nodes:  # whoever reads a quantised value reads its twin
             if node.op_type != "QuantizeLinear":
                 node.input[:] = [self.quantised.get(n, n) for n in node.input]
@@ -95,7 +107,7 @@ class Quantiser:
         self.graph.initializer.extend(kept)
 
 
-def quantise(model):
+def quantise(model, shape_only=None):
     """Rewrites the model in place and gives it back."""
-    Quantiser(model).run()
+    Quantiser(model, shape_only).run()
     return model

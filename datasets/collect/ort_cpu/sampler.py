@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
-FAMILIES = ("conv", "transformer", "mixture")
+FAMILIES = ("conv", "transformer", "mixture", "blocks", "small")
 MOST_MACS = 1.2e9  # of one network: a run takes a tenth of a second
 _BLOCK = np.random.default_rng(0).uniform(0.5, 1.5, 1 << 16).astype(np.float32)
 
@@ -24,6 +24,7 @@ class Network:
         self.nodes, self.weights, self.inputs, self.outputs = [], [], [], []
         self.macs = 0
         self.used = set()
+        self.contents = []  # type, variant and elements of the result of each operator
 
     def pick(self, *choices):
         return choices[self.rng.integers(len(choices))]
@@ -59,9 +60,18 @@ class Network:
         names = [o if isinstance(o, str) else o[0] for o in operands]
         self.used.update(names)
         results = [f"v{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.contents.append((kind, self.variant(kind, operands, attributes), int(np.prod(shape))))
         self.nodes.append(helper.make_node(kind, names, results, name=f"n{len(self.nodes)}", domain=domain,
                                            **attributes))
         return (results[0], list(shape)) if outputs == 1 else [(r, list(shape)) for r in results]
+
+    @staticmethod
+    def variant(kind, operands, attributes):
+        """As dfsim tells convolutions apart."""
+        if kind != "Conv":
+            return ""
+        group = attributes.get("group", 1)
+        return "dense" if group <= 1 else "depthwise" if group >= operands[0][1][1] else "grouped"
 
     def model(self):
         """Every value that nothing reads is an output."""
@@ -173,7 +183,7 @@ def conv_network(seed):
         x = net.op("GlobalAveragePool", [x], [*x[1][:2], 1, 1])
         x = net.op("Flatten", [x], [n, x[1][1]])
         linear(net, x, net.pick(10, 100, 1000, 1000, 21841 if x[1][1] < 512 else 365), gemm=True)
-    return net.model()
+    return net
 
 
 # --- transformers
@@ -280,7 +290,7 @@ def transformer_network(seed):
     if net.chance(0.3):
         out = net.log_uniform(2, min(50000, max(3, int(2e8 / (np.prod(x[1]))))))
         linear(net, x, out, bias=net.chance(0.5))
-    return net.model()
+    return net
 
 
 # --- everything else
@@ -483,9 +493,16 @@ def mixture_network(seed):
         shape = tensor_shape(net, 1.5e6)
         x = net.op(net.pick("Abs", "Relu", "Sigmoid"), [net.input(shape)], shape)
         MIXTURE[index](net, x)
-    return net.model()
+    return net
+
+
+def network(family, seed):
+    """The network of that family and seed, its operators' kinds and sizes in `contents`."""
+    import blocks  # uses this module
+    return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network,
+            "blocks": blocks.blocks_network, "small": blocks.small_network}[family](seed)
 
 
 def sample(family, seed):
-    """The network of that family and seed."""
-    return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network}[family](seed)
+    """The same as an ONNX model."""
+    return network(family, seed).model()

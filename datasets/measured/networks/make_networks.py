@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the weight-free ONNX graphs of this folder: networks that no cost model is trained on.
+"""Makes the weight-free ONNX graphs of this folder: networks measured beside those of graphs/zoo.
 
-They are what `dfsim validate` judges by, so none of them is in graphs/zoo. Needs what graphs/zoo/README.md
+README.md says which of them a cost model may be trained on and which only judge. Needs what graphs/zoo/README.md
 says under "Making them again", whose scripts do the work; nothing is downloaded.
 
 usage: make_networks.py [--vision-python PYTHON] [--out DIR] [NAME...]
@@ -20,7 +20,12 @@ sys.path.insert(0, str(ZOO))
 
 VISION = ["alexnet", "squeezenet1_1", "resnet34", "resnet101", "resnext50_32x4d", "googlenet", "mnasnet1_0",
           "shufflenet_v2_x1_0", "vgg11", "densenet169", "efficientnet_b2", "regnet_y_400mf", "mobilenet_v3_small",
-          "inception_v3", "convnext_small", "vit_b_32"]
+          "inception_v3", "convnext_small", "vit_b_32",
+          "wide_resnet50_2", "regnet_x_800mf", "mnasnet0_5", "vgg13", "squeezenet1_0", "shufflenet_v2_x0_5",
+          "efficientnet_b1"]
+# Of the timm library, in the same Python.
+TIMM = ["ghostnet_100", "mobilevit_xs", "deit_tiny_patch16_224", "mixer_s32_224", "poolformer_s12", "repvgg_a0",
+        "dla34", "mobilenetv4_conv_small", "resnet26d", "edgenext_xx_small"]
 
 # name: configuration class, model class, options that differ from the defaults
 TEXT = {
@@ -36,9 +41,27 @@ TEXT = {
                                                            num_layers=12, num_heads=12)),
     "distilgpt2": ("GPT2Config", "GPT2LMHeadModel", dict(n_layer=6)),
     "opt_125m": ("OPTConfig", "OPTForCausalLM", {}),
+    "bert_small": ("BertConfig", "BertModel", dict(hidden_size=512, num_hidden_layers=4, num_attention_heads=8,
+                                                   intermediate_size=2048)),
+    "distilroberta": ("RobertaConfig", "RobertaModel", dict(vocab_size=50265, num_hidden_layers=6, type_vocab_size=1,
+                                                            max_position_embeddings=514, pad_token_id=1)),
+    "mpnet_base": ("MPNetConfig", "MPNetModel", {}),
+    "deberta_v3_small": ("DebertaV2Config", "DebertaV2Model",
+                         dict(vocab_size=128100, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
+                              intermediate_size=3072, relative_attention=True, position_buckets=256,
+                              norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"],
+                              type_vocab_size=0, position_biased_input=False)),
+    "pythia_70m": ("GPTNeoXConfig", "GPTNeoXForCausalLM", dict(vocab_size=50304, hidden_size=512, num_hidden_layers=6,
+                                                               num_attention_heads=8, intermediate_size=2048)),
+    "gpt_neo_125m": ("GPTNeoConfig", "GPTNeoForCausalLM", dict(hidden_size=768, num_layers=12, num_heads=12,
+                                                               attention_types=[[["global", "local"], 6]])),
+    "whisper_tiny_encoder": ("WhisperConfig", "WhisperModel", dict(d_model=384, encoder_layers=4, decoder_layers=4,
+                                                                   encoder_attention_heads=6, encoder_ffn_dim=1536,
+                                                                   decoder_attention_heads=6, decoder_ffn_dim=1536)),
 }
-CAUSAL = ("distilgpt2", "opt_125m")
-NAMES = VISION + list(TEXT)
+CAUSAL = ("distilgpt2", "opt_125m", "pythia_70m", "gpt_neo_125m")
+SPEECH = ("whisper_tiny_encoder",)
+NAMES = VISION + TIMM + list(TEXT)
 
 
 def export_vision(folder, names):
@@ -53,6 +76,17 @@ def export_vision(folder, names):
 
     torchvision.models.get_model = without_auxiliaries
     zoo.CLASSIFIERS = VISION
+    torchvision_build = zoo.build
+
+    def build(name):
+        if name not in TIMM:
+            return torchvision_build(name)
+        import timm
+        batch = {0: "batch"}
+        return (timm.create_model(name, exportable=True), (zoo.torch.zeros(1, 3, 224, 224),), ["input"], ["logits"],
+                {"input": batch, "logits": batch}, False, f"timm {timm.__version__}, timm.create_model('{name}')")
+
+    zoo.build = build
     sys.argv = ["export_vision.py", folder, *names]
     zoo.main()
 
@@ -60,16 +94,29 @@ def export_vision(folder, names):
 def export_text(folder, names):
     import export_text as zoo
     import transformers
+    class Speech(zoo.nn.Module):
+        """input_features -> the encoder's last hidden state"""
+
+        def __init__(self, model):
+            super().__init__()
+            self.model = model.encoder
+
+        def forward(self, input_features):
+            return self.model(input_features, return_dict=False)[0]
+
     for name in names:
         config, model, options = TEXT[name]
         zoo.CONFIGS[name] = (getattr(transformers, config), options)
         build = getattr(transformers, model)
-        wrap = zoo.Gpt2 if name in CAUSAL else zoo.Encoder
+        wrap = zoo.Gpt2 if name in CAUSAL else Speech if name in SPEECH else zoo.Encoder
+        inputs = zoo.text("input_ids", "attention_mask")
+        if name in SPEECH:
+            inputs = {"input_features": (zoo.torch.zeros(2, 80, 3000), {0: "batch"})}
         outputs = ["logits"] if name in CAUSAL else ["last_hidden_state"]
-        if model in ("BertModel", "AlbertModel"):
+        if model in ("BertModel", "AlbertModel", "RobertaModel", "MPNetModel"):
             outputs.append("pooler_output")
-        zoo.build = lambda n, c=getattr(transformers, config)(**options), b=build, w=wrap, o=outputs: (
-            w(b(c)), zoo.text("input_ids", "attention_mask"), o)
+        zoo.build = lambda n, c=getattr(transformers, config)(**options), b=build, w=wrap, i=inputs, o=outputs: (
+            w(b(c)), i, o)
         zoo.export(name, folder)
 
 
@@ -77,7 +124,7 @@ def finish(name, raw, out):
     import onnx
     import strip_graph
     info = json.loads((raw / f"{name}.json").read_text())
-    dims = {"batch": 1} if name in VISION else {"batch": 1, "sequence": 128}
+    dims = {"batch": 1} if name in VISION + TIMM + list(SPEECH) else {"batch": 1, "sequence": 128}
     model = onnx.load(raw / f"{name}.onnx", load_external_data=False)
     metadata = {"dfsim.source": info["source"], **{"dfsim.dim." + k: str(v) for k, v in dims.items()}}
     weights = set(info["parameter_names"]) | set(info["buffer_names"])
@@ -103,7 +150,7 @@ def main():
         return
     for name in names:
         with tempfile.TemporaryDirectory() as raw:
-            if name in VISION:
+            if name in VISION + TIMM:
                 subprocess.run([args.vision_python, __file__, "--raw", raw, name], check=True,
                                env=dict(os.environ, PYTHONHASHSEED="0"))
             else:

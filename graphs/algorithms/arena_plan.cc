@@ -1,0 +1,246 @@
+#include "graphs/algorithms/arena_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <string_view>
+
+namespace dfsim {
+
+namespace {
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kBlocked = "com.microsoft.nchwc";
+constexpr size_t kSummand = 3;  // operand of a fused convolution
+
+constexpr std::array<std::string_view, 6> kAliases = {"Reshape",   "Identity", "Squeeze",
+                                                      "Unsqueeze", "Flatten",  "Dropout"};
+// Kernels of ONNX Runtime's CPU provider that may overwrite their first operand (1.31).
+constexpr std::array<std::string_view, 13> kInPlace = {
+    "Clip",     "Elu",     "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu",           "Selu",
+    "Sigmoid",  "Softmax", "Softplus",    "Softsign",  "Tanh",       "ThresholdedRelu"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_alias(const Op& op) { return op.domain.empty() && contains(kAliases, op.op_type); }
+
+// The operand that the operator may overwrite; none when there is none.
+TensorId overwritten(const Op& op) {
+  if (op.domain.empty() && contains(kInPlace, op.op_type)) {
+    return op.inputs.empty() ? TensorId() : op.inputs[0];
+  }
+  const bool fused_conv = (op.domain == kMicrosoft && op.op_type == "FusedConv") ||
+                          (op.domain == kBlocked && op.op_type == "Conv");
+  return fused_conv && op.inputs.size() > kSummand ? op.inputs[kSummand] : TensorId();
+}
+
+// ONNX Runtime's order of operators: post-order of a walk from the last ones towards operands.
+std::vector<OpId> execution_order(const Graph& graph) {
+  std::vector<std::vector<OpId>> producers(graph.op_count());
+  std::vector<bool> feeds_others(graph.op_count(), false);
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    for (const TensorId input : graph.op(OpId(i)).inputs) {
+      const OpId producer = input.valid() ? graph.tensor(input).producer : OpId();
+      if (producer.valid()) {
+        producers[i].push_back(producer);
+        feeds_others[producer.index()] = true;
+      }
+    }
+    std::sort(producers[i].begin(), producers[i].end());
+  }
+  std::vector<std::pair<OpId, bool>> stack;  // operator, and whether its operands are done
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    if (!feeds_others[i]) {
+      stack.emplace_back(OpId(i), false);
+    }
+  }
+  std::vector<bool> visited(graph.op_count(), false);
+  std::vector<OpId> order;
+  while (!stack.empty()) {
+    const auto [op, done] = stack.back();
+    stack.pop_back();
+    if (done) {
+      order.push_back(op);
+      continue;
+    }
+    if (visited[op.index()]) {
+      continue;
+    }
+    visited[op.index()] = true;
+    stack.emplace_back(op, true);
+    for (const OpId producer : producers[op.index()]) {
+      if (!visited[producer.index()]) {
+        stack.emplace_back(producer, false);
+      }
+    }
+  }
+  return order;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Graph& graph) : graph_(graph), uses_(graph.tensor_count(), 0) {
+    plan_.buffer.resize(graph.tensor_count());
+  }
+
+  StatusOr<ArenaPlan> run() {
+    plan_.order = execution_order(graph_);
+    count_uses();
+    for (const OpId op : plan_.order) {
+      place_outputs(op);
+      free_unread(op);
+    }
+    DFSIM_RETURN_IF_ERROR(find_peak());
+    return std::move(plan_);
+  }
+
+ private:
+  void count_uses() {
+    for (size_t t = 0; t < graph_.tensor_count(); ++t) {
+      const Tensor& tensor = graph_.tensor(TensorId(t));
+      // What the caller holds is never overwritten nor given to others.
+      uses_[t] = tensor.is_output || !tensor.producer.valid() ? 1 : 0;
+    }
+    for (const Op& op : graph_.ops()) {
+      for (const TensorId input : op.inputs) {
+        if (input.valid()) {
+          ++uses_[input.index()];
+        }
+      }
+    }
+  }
+
+  // The buffer that holds the tensor: itself where nothing was decided, as for inputs.
+  TensorId buffer_of(TensorId tensor) const {
+    const TensorId buffer = plan_.buffer[tensor.index()];
+    return buffer.valid() ? buffer : tensor;
+  }
+
+  bool same_size(TensorId a, TensorId b) const {
+    const Tensor& x = graph_.tensor(a);
+    const Tensor& y = graph_.tensor(b);
+    return x.shape.is_static() && y.shape.is_static() && !x.is_sequence && !y.is_sequence &&
+           dtype_bits(x.dtype) == dtype_bits(y.dtype) && x.shape.extents() == y.shape.extents();
+  }
+
+  void share(TensorId tensor, TensorId buffer) {
+    plan_.buffer[tensor.index()] = buffer;
+    uses_[buffer.index()] += uses_[tensor.index()];
+  }
+
+  void place_outputs(OpId id) {
+    const Op& op = graph_.op(id);
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      const TensorId output = op.outputs[i];
+      if (!output.valid()) {
+        continue;
+      }
+      plan_.buffer[output.index()] = output;
+      if (graph_.tensor(output).is_output) {
+        continue;
+      }
+      if (const TensorId operand = i == 0 ? operand_for(op, output) : TensorId();
+          operand.valid()) {
+        share(output, buffer_of(operand));
+        continue;
+      }
+      const auto free = std::find_if(free_.begin(), free_.end(), [&](TensorId buffer) {
+        return same_size(buffer, output);
+      });
+      if (free != free_.end()) {
+        share(output, *free);
+        free_.erase(free);
+      }
+    }
+  }
+
+  // The operand whose buffer the first output takes.
+  TensorId operand_for(const Op& op, TensorId output) const {
+    if (is_alias(op) && !op.inputs.empty()) {
+      return op.inputs[0];
+    }
+    const TensorId operand = overwritten(op);
+    const bool fits = operand.valid() && uses_[buffer_of(operand).index()] == 1 &&
+                      same_size(operand, output);
+    return fits ? operand : TensorId();
+  }
+
+  void free_unread(OpId id) {
+    const Op& op = graph_.op(id);
+    for (const TensorId input : op.inputs) {
+      if (input.valid()) {
+        const TensorId buffer = buffer_of(input);
+        if (--uses_[buffer.index()] == 0) {
+          free_.push_front(buffer);
+        }
+      }
+    }
+    for (const TensorId output : op.outputs) {
+      if (output.valid() && uses_[output.index()] == 0 && plan_.buffer[output.index()] == output) {
+        free_.push_front(output);
+      }
+    }
+  }
+
+  // Buffers live from their first tensor until the last reader of any of their tensors is done.
+  Status find_peak() {
+    std::vector<size_t> last(graph_.tensor_count(), 0);
+    for (size_t step = 0; step < plan_.order.size(); ++step) {
+      const Op& op = graph_.op(plan_.order[step]);
+      for (const std::vector<TensorId>* const list : {&op.inputs, &op.outputs}) {
+        for (const TensorId tensor : *list) {
+          if (tensor.valid()) {
+            last[buffer_of(tensor).index()] = step;
+          }
+        }
+      }
+    }
+    std::vector<std::vector<TensorId>> ends(plan_.order.size());
+    Count in_use(0);
+    Bytes level = 0;
+    for (size_t step = 0; step < plan_.order.size(); ++step) {
+      const OpId id = plan_.order[step];
+      for (const TensorId output : graph_.op(id).outputs) {
+        const Tensor* const tensor = output.valid() ? &graph_.tensor(output) : nullptr;
+        if (tensor == nullptr || plan_.buffer[output.index()] != output ||
+            !tensor->shape.is_static()) {
+          continue;
+        }
+        const Count bytes = tensor->bytes();
+        in_use = Count(level) + bytes;
+        if (bytes.overflowed() || in_use.overflowed()) {
+          return invalid_input(fmt::format("'{}': the tensors alive when it runs overflow a 64-bit "
+                                           "count of bytes",
+                                           graph_.op(id).name));
+        }
+        level = in_use.value();
+        if (!tensor->is_output) {
+          ends[last[output.index()]].push_back(output);
+        }
+      }
+      if (level > plan_.peak_bytes) {
+        plan_.peak_bytes = level;
+        plan_.peak_op = id;
+      }
+      for (const TensorId buffer : ends[step]) {
+        level -= graph_.tensor(buffer).bytes().value();
+      }
+    }
+    return ok_status();
+  }
+
+  const Graph& graph_;
+  ArenaPlan plan_;
+  std::vector<int64_t> uses_;  // by buffer: how often it is still read
+  std::list<TensorId> free_;   // newest first
+};
+
+}  // namespace
+
+StatusOr<ArenaPlan> plan_arena(const Graph& graph) { return Planner(graph).run(); }
+
+}  // namespace dfsim

@@ -1,0 +1,132 @@
+// Quantised graphs: what ONNX Runtime makes of operators between DequantizeLinear and QuantizeLinear.
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+const PassCase::Attributes kPad1 = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+
+// A graph with a scale, zero points of 128 and 0, and helpers that write pairs of Q and DQ.
+class QuantizedCase : public PassCase {
+ public:
+  QuantizedCase() {
+    number("s", 0.02);
+    integer("z128", DType::kUInt8, 128);
+    integer("z0", DType::kUInt8, 0);
+    integer("wz", DType::kInt8, 0);
+    integer("bz", DType::kInt32, 0);
+  }
+  // `from` quantised and dequantised is `from`_dq.
+  void pair(const std::string& from, const std::string& zero = "z128") {
+    op("QuantizeLinear", {from, "s", zero}, from + "_q");
+    op("DequantizeLinear", {from + "_q", "s", zero}, from + "_dq");
+  }
+  void quantized_weight(const std::string& name, const std::vector<int64_t>& extents,
+                        bool bias = false) {
+    weight(name, extents, bias ? DType::kInt32 : DType::kInt8);
+    op("DequantizeLinear", {name, "s", bias ? "bz" : "wz"}, name + "_dq");
+  }
+};
+
+TEST_CASE("qdq: convolution, bias and a Relu that the zero point makes superfluous are one") {
+  for (const std::string zero : {"z0", "z128"}) {
+    QuantizedCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.quantized_weight("w", {32, 16, 3, 3});
+    graph.quantized_weight("b", {32}, true);
+    graph.pair("x");
+    graph.op("Conv", {"x_dq", "w_dq", "b_dq"}, "c", kPad1);
+    graph.op("Relu", {"c"}, "r");
+    graph.pair("r", zero);
+    graph.output("r_dq");
+    INFO(zero);
+    if (zero == "z0") {
+      CHECK(graph.types_after({"qdq"}) ==
+            Types{"QuantizeLinear", "QLinearConv", "DequantizeLinear"});
+    } else {  // what is below 0 could be represented: the Relu stays, in float
+      const Types types = graph.types_after({"qdq"});
+      CHECK(std::count(types.begin(), types.end(), "Relu") == 1);
+      CHECK(std::count(types.begin(), types.end(), "QLinearConv") == 0);
+    }
+  }
+}
+
+TEST_CASE("qdq: a Clip is dropped when the range of 8 bits is narrower") {
+  for (const double upper : {6.0, 4.0}) {  // 255 x 0.02 = 5.1
+    QuantizedCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.quantized_weight("w", {32, 16, 1, 1});
+    graph.number("low", 0);
+    graph.number("high", upper);
+    graph.pair("x");
+    graph.op("Conv", {"x_dq", "w_dq"}, "c");
+    graph.op("Clip", {"c", "low", "high"}, "r");
+    graph.pair("r", "z0");
+    graph.output("r_dq");
+    const Types types = graph.types_after({"qdq"});
+    CHECK(std::count(types.begin(), types.end(), "QLinearConv") == (upper == 6.0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("qdq: products with and without a quantised result") {
+  QuantizedCase graph;
+  graph.input("x", {4, 16});
+  graph.quantized_weight("w", {16, 16});
+  graph.quantized_weight("v", {16, 16});
+  graph.quantized_weight("b", {16}, true);
+  graph.pair("x");
+  graph.op("MatMul", {"x_dq", "w_dq"}, "m");
+  graph.pair("m");
+  graph.op("Gemm", {"m_dq", "v_dq", "b_dq"}, "g");
+  graph.pair("g");
+  graph.op("MatMul", {"g_dq", "w_dq"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"qdq"}) == Types{"QuantizeLinear", "QLinearMatMul",
+                                            "com.microsoft.QGemm",
+                                            "com.microsoft.MatMulIntegerToFloat"});
+}
+
+TEST_CASE("qdq: values are moved as they are, unless scale or zero point change") {
+  for (const std::string zero : {"z128", "z0"}) {
+    QuantizedCase graph;
+    graph.input("x", {4, 16});
+    graph.ints("shape", {16, 4});
+    graph.pair("x");
+    graph.op("Reshape", {"x_dq", "shape"}, "r");
+    graph.pair("r", zero);
+    graph.output("r_dq");
+    const Types types = graph.types_after({"qdq"});
+    CHECK(std::count(types.begin(), types.end(), "QuantizeLinear") == (zero == "z128" ? 1 : 2));
+    CHECK(std::count(types.begin(), types.end(), "Reshape") == 1);
+  }
+}
+
+TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose at either end") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 3, 3});
+  graph.pair("x", "z0");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c", kPad1);
+  graph.pair("c", "z0");
+  graph.op("Conv", {"c_dq", "w_dq"}, "d", kPad1);
+  graph.pair("d");
+  graph.op("Add", {"c_dq", "d_dq"}, "a");
+  graph.pair("a", "z0");
+  graph.op("MaxPool", {"a_dq"}, "p", {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  graph.pair("p", "z0");
+  graph.op("GlobalAveragePool", {"p_dq"}, "m");
+  graph.pair("m");
+  graph.output("m_dq");
+  const Graph& result = graph.after({"qdq", "nhwc-int8"});
+  Types types;
+  for (const Op& op : result.ops()) {
+    types.push_back(op.op_type);
+  }
+  CHECK(types == Types{"QuantizeLinear", "Transpose", "QLinearConv", "QLinearConv", "QLinearAdd",
+                       "NhwcMaxPool", "QLinearGlobalAveragePool", "Transpose",
+                       "DequantizeLinear"});
+  CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "[1, 8, 8, 16]");
+}
+
+}  // namespace
+}  // namespace dfsim
