@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
@@ -26,6 +27,7 @@ struct Options {
   bool no_lookup = false;
   bool json = false;
   std::string output = "-";
+  std::string rows;
   std::string collectives;
   std::string hardware;
 };
@@ -152,6 +154,16 @@ std::string json_of(const Evaluation& evaluation, std::string_view model) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string rows_csv(const Evaluation& evaluation) {
+  std::string text = "device,op_type,kind,output_elements,measured_us,predicted_us,split\n";
+  for (const EvaluatedRow& row : evaluation.rows) {
+    text += fmt::format("{},{},{},{:.0f},{:.3f},{:.3f},{}\n", csv_field(row.device),
+                        csv_field(row.op_type), csv_field(row.kind), row.output_elements,
+                        row.measured_us, row.predicted_us, seen_name(row.seen));
+  }
+  return text;
+}
+
 Status run_collectives(const Options& options) {
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.hardware));
   DFSIM_ASSIGN_OR_RETURN(const CollectiveEvaluation evaluation,
@@ -175,8 +187,12 @@ Status run(const Options& options) {
   EvaluateOptions evaluate;
   evaluate.device = options.inputs.device;
   evaluate.use_lookup = !options.no_lookup;
+  evaluate.keep_rows = !options.rows.empty();
   DFSIM_ASSIGN_OR_RETURN(const Evaluation evaluation,
                          evaluate_model(*model, loaded.profile, evaluate));
+  if (!options.rows.empty()) {
+    DFSIM_RETURN_IF_ERROR(write_file(options.rows, rows_csv(evaluation)));
+  }
   return write_file(options.output, options.json ? json_of(evaluation, model->name())
                                                  : text_of(options, evaluation));
 }
@@ -213,6 +229,11 @@ void register_evaluate(Registrar& registrar) {
   collectives->needs("--hw");
   command->add_flag("--no-lookup", options->no_lookup,
                     "Judge the trees alone: measured shapes are predicted too");
+  command
+      ->add_option("--rows", options->rows,
+                   "Also write each row's measured and predicted time to this CSV file, which "
+                   "datasets/collect/ort_cpu takes to sample where errors are large")
+      ->option_text("FILE.csv");
   command->add_flag("--json", options->json, "Everything as JSON");
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");

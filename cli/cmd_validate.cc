@@ -17,6 +17,7 @@
 #include "cli/profile_inputs.h"
 #include "cli/progress.h"
 #include "datasets/runs.h"
+#include "graphs/algorithms/arena_plan.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
@@ -202,7 +203,12 @@ class Validator {
     run_options.sim.dispatch_ns = std::move(node.dispatch_ns);
     const SchedulingProblem problem{node.workload.graph, node.costs, *platform, *comm, 0};
     DFSIM_ASSIGN_OR_RETURN(const PolicyRun simulated, run_policy(problem, *policy, run_options));
-    return assemble(run, *model, costs, simulated.result);
+    ValidatedRun validated = assemble(run, *model, costs, simulated.result);
+    if (platform->runtime.allocator == AllocatorKind::kArena) {
+      DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model->executed));
+      validated.predicted_bytes = plan.peak_bytes;
+    }
+    return validated;
   }
 
   ValidatedRun assemble(const NetworkRun& run, const LoadedModel& model, const CostTable& costs,

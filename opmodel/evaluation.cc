@@ -1,5 +1,6 @@
 #include "opmodel/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -70,6 +71,14 @@ std::string op_label(const OpDescriptor& op, const OpGeometry& geometry) {
   return geometry.family == Family::kAttention ? op.op_type + "-" + geometry.kind : op.op_type;
 }
 
+double first_output_elements(const OpDescriptor& op) {
+  double elements = op.output_extents.empty() ? 0 : 1;
+  for (size_t i = 0; elements > 0 && i < op.output_extents[0].size(); ++i) {
+    elements *= static_cast<double>(std::max<int64_t>(op.output_extents[0][i], 0));
+  }
+  return elements;
+}
+
 double baseline_us(const TrainedModel& model, const ModelAnswer& prediction,
                    const OpGeometry& geometry, const DeviceSpec& device) {
   if (prediction.part < 0) {
@@ -137,6 +146,11 @@ class Evaluator {
                     : measured    ? Seen::kShape
                                   : Seen::kUnseenShape;
       add(judged, device.model, op_label(ops[i], geometries[i]));
+      if (options_.keep_rows) {
+        rows_.push_back({device.model, ops[i].op_type, geometries[i].kind,
+                         first_output_elements(ops[i]), sample->time_us, judged.predicted_us,
+                         judged.seen});
+      }
     }
     return ok_status();
   }
@@ -168,6 +182,7 @@ class Evaluator {
           std::abs(total.error()) / static_cast<double>(networks_.size());
     }
     evaluation.drops = data_.drops;
+    evaluation.rows = std::move(rows_);
     return evaluation;
   }
 
@@ -177,6 +192,7 @@ class Evaluator {
   std::map<std::pair<std::string, std::string>, Group> groups_;
   std::map<std::tuple<std::string, std::string, int32_t>, NetworkTotal> networks_;
   Group overall_;
+  std::vector<EvaluatedRow> rows_;
 };
 
 }  // namespace

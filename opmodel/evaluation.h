@@ -50,17 +50,30 @@ struct NetworkTotal {
   double error() const { return predicted_us / measured_us - 1; }
 };
 
+// One row of the profile and what the model says.
+struct EvaluatedRow {
+  std::string device;
+  std::string op_type;
+  std::string kind;  // of its geometry: dense, depthwise, bmm...
+  double output_elements = 0;
+  double measured_us = 0;
+  double predicted_us = 0;
+  Seen seen = Seen::kUnseenShape;
+};
+
 struct Evaluation {
   std::vector<EvaluationGroup> groups;  // by device, then op
   EvaluationGroup overall;
   std::vector<NetworkTotal> networks;  // rows with a network name
   double mean_network_error = 0;       // of absolute errors
   DropReport drops;                    // rows left out, faster than half of their bound
+  std::vector<EvaluatedRow> rows;      // by device, when they were asked for
 };
 
 struct EvaluateOptions {
   std::string device;      // hardware file for all rows; "" = each row's own device
   bool use_lookup = true;  // false: judge the trees alone
+  bool keep_rows = false;  // fill Evaluation::rows
 };
 
 // Errors: kInvalidInput (no usable row, a damaged part), kNotFound (unknown options.device).

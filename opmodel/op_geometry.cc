@@ -57,7 +57,8 @@ int64_t int_attribute(const OpDescriptor& op, std::string_view name, int64_t fal
   return value;
 }
 
-// The input that holds the right operand: those of quantised operators come with scale and zero point.
+// The input that holds the right operand: those of quantised operators come with scale and zero
+// point.
 size_t right_operand(const OpDescriptor& op) {
   const std::string_view type = op.op_type;
   const size_t dot = type.rfind('.');

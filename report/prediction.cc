@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graphs/algorithms/arena_plan.h"
 #include "graphs/algorithms/dag.h"
 
 namespace dfsim {
@@ -146,7 +147,7 @@ void set_rates(const PredictionInput& input, Prediction* prediction) {
   }
 }
 
-void set_memory(const PredictionInput& input, Prediction* prediction) {
+Status set_memory(const PredictionInput& input, Prediction* prediction) {
   // Of the device that holds most.
   Bytes peak = 0;
   prediction->memory_bytes = input.platform.devices.front().memory_bytes;
@@ -161,6 +162,15 @@ void set_memory(const PredictionInput& input, Prediction* prediction) {
   prediction->input_bytes = input.workload.input_bytes;
   prediction->peak_activation_bytes = std::max<Bytes>(0, peak - input.workload.weight_bytes);
   prediction->peak_memory_bytes = peak + input.workload.input_bytes;
+  if (input.platform.devices.size() == 1 &&
+      input.platform.runtime.allocator == AllocatorKind::kArena) {
+    // Buffers planned ahead are shared and kept otherwise than by tensors' lifetimes.
+    DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(input.executed));
+    prediction->peak_activation_bytes = plan.peak_bytes;
+    prediction->peak_memory_bytes =
+        prediction->weight_bytes + prediction->input_bytes + plan.peak_bytes;
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -203,7 +213,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.sources =
       shares(prediction.ops, [](const PredictedOp& op) { return cost_source_name(op.source); });
   set_rates(input, &prediction);
-  set_memory(input, &prediction);
+  DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
   return prediction;
 }
 

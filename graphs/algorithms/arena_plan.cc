@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 6> kAliases = {"Reshape",   "Identity", "
                                                       "Unsqueeze", "Flatten",  "Dropout"};
 // Kernels of ONNX Runtime's CPU provider that may overwrite their first operand (1.31).
 constexpr std::array<std::string_view, 13> kInPlace = {
-    "Clip",     "Elu",     "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu",           "Selu",
-    "Sigmoid",  "Softmax", "Softplus",    "Softsign",  "Tanh",       "ThresholdedRelu"};
+    "Clip",    "Elu",     "HardSigmoid", "LeakyRelu", "LogSoftmax", "Relu",           "Selu",
+    "Sigmoid", "Softmax", "Softplus",    "Softsign",  "Tanh",       "ThresholdedRelu"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -143,14 +143,12 @@ class Planner {
       if (graph_.tensor(output).is_output) {
         continue;
       }
-      if (const TensorId operand = i == 0 ? operand_for(op, output) : TensorId();
-          operand.valid()) {
+      if (const TensorId operand = i == 0 ? operand_for(op, output) : TensorId(); operand.valid()) {
         share(output, buffer_of(operand));
         continue;
       }
-      const auto free = std::find_if(free_.begin(), free_.end(), [&](TensorId buffer) {
-        return same_size(buffer, output);
-      });
+      const auto free = std::find_if(free_.begin(), free_.end(),
+                                     [&](TensorId buffer) { return same_size(buffer, output); });
       if (free != free_.end()) {
         share(output, *free);
         free_.erase(free);
@@ -164,8 +162,8 @@ class Planner {
       return op.inputs[0];
     }
     const TensorId operand = overwritten(op);
-    const bool fits = operand.valid() && uses_[buffer_of(operand).index()] == 1 &&
-                      same_size(operand, output);
+    const bool fits =
+        operand.valid() && uses_[buffer_of(operand).index()] == 1 && same_size(operand, output);
     return fits ? operand : TensorId();
   }
 
@@ -213,9 +211,10 @@ class Planner {
         const Count bytes = tensor->bytes();
         in_use = Count(level) + bytes;
         if (bytes.overflowed() || in_use.overflowed()) {
-          return invalid_input(fmt::format("'{}': the tensors alive when it runs overflow a 64-bit "
-                                           "count of bytes",
-                                           graph_.op(id).name));
+          return invalid_input(
+              fmt::format("'{}': the tensors alive when it runs overflow a 64-bit "
+                          "count of bytes",
+                          graph_.op(id).name));
         }
         level = in_use.value();
         if (!tensor->is_output) {

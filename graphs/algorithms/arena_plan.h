@@ -1,4 +1,5 @@
-// ArenaPlan: which buffers ONNX Runtime's memory planner gives the tensors of a graph, and their peak.
+// ArenaPlan: which buffers ONNX Runtime's memory planner gives the tensors of a graph, and their
+// peak.
 //
 // Operators run one after the other, in the order in which ONNX Runtime walks the graph: depth
 // first from the last ones, operands with a larger number first. Before the first run its planner
@@ -11,8 +12,8 @@
 //   - else it takes the buffer that was set free last among those of the same shape and width. Such
 //     a buffer stays allocated from its first tensor to its last, also in between;
 //   - else a new one.
-// The peak is that of bytes as requested: not of chunks of 256 bytes, nor of kernels' scratch space,
-// which is gone when an operator ends. Inputs, weights and constants lie elsewhere.
+// The peak is that of bytes as requested: not of chunks of 256 bytes, nor of kernels' scratch
+// space, which is gone when an operator ends. Inputs, weights and constants lie elsewhere.
 #pragma once
 
 #include <vector>
@@ -24,14 +25,14 @@
 namespace dfsim {
 
 struct ArenaPlan {
-  std::vector<OpId> order;             // of execution
-  std::vector<TensorId> buffer;        // by tensor: the first tensor in its buffer; none = elsewhere
+  std::vector<OpId> order;       // of execution
+  std::vector<TensorId> buffer;  // by tensor: the first tensor in its buffer; none = elsewhere
   Bytes peak_bytes = 0;
-  OpId peak_op;                        // after it the arena is fullest; none without buffers
+  OpId peak_op;  // after it the arena is fullest; none without buffers
 };
 
-// `graph` as the runtime executes it. Tensors of unknown shape count as nothing. Error: kInvalidInput
-// when the bytes overflow. O((ops + edges) log degree + reuses * free buffers).
+// `graph` as the runtime executes it. Tensors of unknown shape count as nothing. Error:
+// kInvalidInput when the bytes overflow. O((ops + edges) log degree + reuses * free buffers).
 StatusOr<ArenaPlan> plan_arena(const Graph& graph);
 
 }  // namespace dfsim

@@ -70,8 +70,7 @@ StatusOr<Shape> window_shape(const InferContext& context, const Window& window, 
   const Shape& x = context.shape(0);
   Dims dims = {x[0], channels};
   const bool ceil = context.attributes().int_or("ceil_mode", 0) != 0;
-  DFSIM_RETURN_IF_ERROR(
-      window.append_output(context, last ? channels_second(x) : x, ceil, &dims));
+  DFSIM_RETURN_IF_ERROR(window.append_output(context, last ? channels_second(x) : x, ceil, &dims));
   if (last) {
     std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   }
@@ -86,8 +85,8 @@ Status infer_q_conv(InferContext& context) {
     return ok_status();
   }
   DFSIM_ASSIGN_OR_RETURN(const Window window, Window::from_conv(context, x.rank() - 2, w));
-  DFSIM_ASSIGN_OR_RETURN(
-      Shape shape, window_shape(context, window, channels_last(context.attributes()), w[0]));
+  DFSIM_ASSIGN_OR_RETURN(Shape shape,
+                         window_shape(context, window, channels_last(context.attributes()), w[0]));
   context.set_output(0, context.dtype(7), std::move(shape));
   return ok_status();
 }
@@ -104,11 +103,10 @@ Status infer_q_pool(InferContext& context) {
   if (x.rank() < 3) {
     return ok_status();
   }
-  const bool last =
-      context.op().op_type == "NhwcMaxPool" || channels_last(context.attributes());
+  const bool last = context.op().op_type == "NhwcMaxPool" || channels_last(context.attributes());
   DFSIM_ASSIGN_OR_RETURN(const Window window, Window::from_pool(context, x.rank() - 2));
-  DFSIM_ASSIGN_OR_RETURN(
-      Shape shape, window_shape(context, window, last, last ? x[x.rank() - 1] : x[1]));
+  DFSIM_ASSIGN_OR_RETURN(Shape shape,
+                         window_shape(context, window, last, last ? x[x.rank() - 1] : x[1]));
   context.set_output(0, context.dtype(0), std::move(shape));
   return ok_status();
 }

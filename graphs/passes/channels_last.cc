@@ -1,9 +1,9 @@
 // ONNX Runtime's layout of quantised convolutions: channels last.
 //
-// NhwcTransformer of ONNX Runtime turns QLinearConv and 8-bit MaxPool into versions of com.microsoft
-// that read [N, H, W, C]; its transposes then move through what follows and cancel. Here: a tensor
-// with channels last is made by such an operator; those read each other directly, from the outside
-// through a Transpose, and everything else reads them through one.
+// NhwcTransformer of ONNX Runtime turns QLinearConv and 8-bit MaxPool into versions of
+// com.microsoft that read [N, H, W, C]; its transposes then move through what follows and cancel.
+// Here: a tensor with channels last is made by such an operator; those read each other directly,
+// from the outside through a Transpose, and everything else reads them through one.
 #include <algorithm>
 #include <unordered_map>
 
@@ -53,9 +53,7 @@ class ChannelMover {
 
   bool is_last(TensorId id) const { return id.valid() && last_.contains(id); }
 
-  static Shape moved(const Shape& shape) {
-    return Shape({shape[0], shape[2], shape[3], shape[1]});
-  }
+  static Shape moved(const Shape& shape) { return Shape({shape[0], shape[2], shape[3], shape[1]}); }
 
   TensorId add_last(TensorId plain) {
     const Tensor tensor = graph_.tensor(plain);

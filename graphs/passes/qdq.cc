@@ -1,10 +1,10 @@
-// ONNX Runtime's fusions of quantised graphs: an operator between DequantizeLinear and QuantizeLinear
-// runs on 8 bits.
+// ONNX Runtime's fusions of quantised graphs: an operator between DequantizeLinear and
+// QuantizeLinear runs on 8 bits.
 //
 // QDQSelectorActionTransformer of ONNX Runtime: products and convolutions become QLinearConv,
 // QLinearMatMul, MatMulIntegerToFloat and QGemm, elementwise operators and pools their QLinear
-// versions, operators that only move values work on quantised ones. Before that, a Relu or Clip that
-// quantising makes superfluous is dropped.
+// versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
+// that quantising makes superfluous is dropped.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -20,8 +20,9 @@ constexpr size_t kQuantiseOperands = 3;  // value, scale, zero point
 constexpr std::array<std::string_view, 2> kBinary = {"Add", "Mul"};
 constexpr std::array<std::string_view, 5> kUnary = {"AveragePool", "GlobalAveragePool", "LeakyRelu",
                                                     "Sigmoid", "Softmax"};
-constexpr std::array<std::string_view, 9> kMovers = {"Expand",  "Flatten", "Gather",    "MaxPool", "Reshape",
-                                                     "Slice",   "Squeeze", "Transpose", "Unsqueeze"};
+constexpr std::array<std::string_view, 9> kMovers = {"Expand",  "Flatten",   "Gather",
+                                                     "MaxPool", "Reshape",   "Slice",
+                                                     "Squeeze", "Transpose", "Unsqueeze"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -121,8 +122,8 @@ class QuantizedFuser {
     inputs->insert(inputs->end(), operands.begin(), operands.end());
   }
 
-  // The operator with operands `from` taken quantised, then scale and zero point of its result, then
-  // the values of the operands `plain`. False when one of them or the result is not quantised.
+  // The operator with operands `from` taken quantised, then scale and zero point of its result,
+  // then the values of the operands `plain`. False when one of them or the result is not quantised.
   bool become(OpId id, std::string type, std::string_view domain, std::vector<size_t> from,
               std::vector<size_t> plain) {
     const Op& op = graph_.op(id);

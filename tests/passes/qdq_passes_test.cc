@@ -1,4 +1,5 @@
-// Quantised graphs: what ONNX Runtime makes of operators between DequantizeLinear and QuantizeLinear.
+// Quantised graphs: what ONNX Runtime makes of operators between DequantizeLinear and
+// QuantizeLinear.
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -123,8 +124,7 @@ TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose
     types.push_back(op.op_type);
   }
   CHECK(types == Types{"QuantizeLinear", "Transpose", "QLinearConv", "QLinearConv", "QLinearAdd",
-                       "NhwcMaxPool", "QLinearGlobalAveragePool", "Transpose",
-                       "DequantizeLinear"});
+                       "NhwcMaxPool", "QLinearGlobalAveragePool", "Transpose", "DequantizeLinear"});
   CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "[1, 8, 8, 16]");
 }
 
