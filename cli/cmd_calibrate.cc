@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
 constexpr std::string_view kModelFolder = "model";
+constexpr std::string_view kOverheadsFile = "overheads.json";
 // Small enough for a few minutes, and of every kind.
 constexpr std::array<std::string_view, 8> kNetworks = {
     "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
@@ -139,10 +140,10 @@ class Calibrator {
         run_program(campaign, "measuring (what was measured is kept: the same command goes on)"));
     DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(in("host.yaml")));
     const std::string& model = host.devices[0].model;
-    return run_program(
-        {python_, collector_, "export", in("campaign"), "--device",
-         model.substr(0, model.rfind(", ")), "-o", in("ops.csv.gz"), "--runs", in("runs.csv")},
-        "writing the profile");
+    return run_program({python_, collector_, "export", in("campaign"), "--device",
+                        model.substr(0, model.rfind(", ")), "-o", in("ops.csv.gz"), "--runs",
+                        in("runs.csv"), "--overheads", in(kOverheadsFile)},
+                       "writing the profile");
   }
 
   StatusOr<Calibration> train() {
@@ -158,6 +159,7 @@ class Calibrator {
     ProfileInputs inputs;
     inputs.files = {in("ops.csv.gz")};
     DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(inputs));
+    DFSIM_ASSIGN_OR_RETURN(train.overheads, read_overheads(in(kOverheadsFile)));
     train.name = kModelFolder;
     train.dfsim_version = DFSIM_VERSION;
     train.sources = loaded.sources;

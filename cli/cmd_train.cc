@@ -25,6 +25,7 @@ struct Options {
   std::string name;
   std::string extend;
   std::vector<std::string> hardware;
+  std::string overheads;
   uint64_t seed = 1;
   int threads = 0;
   int rounds = 0;
@@ -183,6 +184,9 @@ Status run(const Options& options, bool quiet) {
   train.dfsim_version = DFSIM_VERSION;
   train.device = options.inputs.device;
   train.extend = options.extend;
+  if (!options.overheads.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(train.overheads, read_overheads(options.overheads));
+  }
   DFSIM_ASSIGN_OR_RETURN(train.known_devices, devices_of(options.hardware));
   train.seed = options.seed;
   train.threads = options.threads > 0
@@ -219,6 +223,11 @@ void register_train(Registrar& registrar) {
       ->add_option("-o,--output", options->directory,
                    "Folder of the model; made when it is not there")
       ->option_text("DIR");
+  command
+      ->add_option("--overheads", options->overheads,
+                   "What measuring added to each time: a JSON object of the profiles' device names "
+                   "and microseconds; comes off predictions")
+      ->option_text("FILE.json");
   command
       ->add_option("--extend", options->extend,
                    "Add the profiles to the model in this folder, in place unless -o says where")

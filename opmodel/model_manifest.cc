@@ -244,6 +244,9 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
   reader.get(root, "seed", &manifest->seed);
   reader.get(root, "rows_used", &manifest->rows_used);
   reader.get(root, "rows_dropped", &manifest->rows_dropped);
+  if (root.contains("overheads_us")) {  // models of earlier versions have none
+    reader.get(root, "overheads_us", &manifest->overheads_us);
+  }
   reader.get(root, "repeat_low", &manifest->repeat_low);
   reader.get(root, "repeat_high", &manifest->repeat_high);
   reader.get(root, "rows_file", &manifest->rows_file);
@@ -275,6 +278,12 @@ const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
   const auto it = std::find_if(devices.begin(), devices.end(),
                                [&](const DeviceSpec& device) { return device.model == model; });
   return it == devices.end() ? nullptr : &*it;
+}
+
+double ModelManifest::overhead_us(std::string_view model) const {
+  const auto it = std::find_if(overheads_us.begin(), overheads_us.end(),
+                               [&](const auto& entry) { return entry.first == model; });
+  return it == overheads_us.end() ? 0 : it->second;
 }
 
 StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place) {
@@ -327,6 +336,7 @@ std::string format_manifest(const ModelManifest& manifest) {
                      {"rows_used", manifest.rows_used},
                      {"rows_dropped", manifest.rows_dropped},
                      {"devices", devices},
+                     {"overheads_us", pairs_to_json(manifest.overheads_us)},
                      {"repeat_low", manifest.repeat_low},
                      {"repeat_high", manifest.repeat_high},
                      {"rows_file", manifest.rows_file},

@@ -93,6 +93,9 @@ struct ModelManifest {
   int64_t rows_used = 0;
   int64_t rows_dropped = 0;
   std::vector<DeviceSpec> devices;  // model and rates only
+  // What measuring added to each time, by device: it is in all that was learned, and comes off what
+  // is predicted.
+  std::vector<std::pair<std::string, double>> overheads_us;
   // 80 % of single measurements lie between these factors of their shape's median.
   double repeat_low = 0.97;
   double repeat_high = 1.03;
@@ -104,6 +107,7 @@ struct ModelManifest {
   std::vector<ModelPart> parts;
 
   const DeviceSpec* find_device(std::string_view model) const;
+  double overhead_us(std::string_view model) const;  // 0 for other devices
 };
 
 // `place` names the file in messages.

@@ -27,6 +27,9 @@ constexpr double kUnjudgedRows = 20;
 // Shapes held out at random have near relatives among the others; another batch size has fewer.
 constexpr double kHarderThanHeldOut = 1.5;
 
+// What of a time is left at least when the overhead of measuring comes off.
+constexpr double kLeastNetShare = 0.1;
+
 bool is_device_time(TimingKind timing) { return timing != TimingKind::kLaunchInclusive; }
 
 bool costs_nothing(OpClass op_class) {
@@ -342,11 +345,17 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
   }
   DFSIM_ASSIGN_OR_RETURN(const std::vector<ModelAnswer> predictions,
                          predict_as(ops, geometries, device, Query{}));
+  const double overhead_us = manifest_.overhead_us(device.model);
   for (size_t i = 0; i < ops.size(); ++i) {
     const ModelAnswer& prediction = predictions[i];
-    out[i].time_ns = ns_from_seconds(prediction.time_us * 1e-6);
-    out[i].low_ns = ns_from_seconds(prediction.low_us * 1e-6);
-    out[i].high_ns = ns_from_seconds(prediction.high_us * 1e-6);
+    // The bound alone was never measured.
+    const double added_us = prediction.source == CostSource::kBoundOnly ? 0 : overhead_us;
+    const auto net_ns = [added_us](double time_us) {
+      return ns_from_seconds(std::max(time_us - added_us, time_us * kLeastNetShare) * 1e-6);
+    };
+    out[i].time_ns = net_ns(prediction.time_us);
+    out[i].low_ns = net_ns(prediction.low_us);
+    out[i].high_ns = net_ns(prediction.high_us);
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
   }

@@ -4,7 +4,8 @@
 // measured batch sizes of the same op, or the trees of its class, inside the training range
 // (kPredicted); the trees or the class's median efficiency outside of it (kExtrapolated); the
 // speed-of-light bound, when nothing is known of the class (kBoundOnly). CostModel::predict gives
-// device time (kernels only). Measurements that include the launch lose it: their floor less the
+// device time (kernels only), without what measuring added (ModelManifest::overheads_us), which
+// predict_as() leaves in. Measurements that include the launch lose it: their floor less the
 // device's own least kernel time. Boards with the chip of a device that was measured (equal units,
 // cache and peak rates) count as that device, with their own bandwidth; only their measured shapes
 // are not taken over. Loading reads the manifest and the tables; trees are read when

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "datasets/profile_io.h"
 #include "datasets/statistics.h"
 #include "opmodel/drift.h"
@@ -63,6 +64,7 @@ class Training {
           "no usable rows to train on; `dfsim profiles check` says why rows of a "
           "profile are left out");
     }
+    DFSIM_RETURN_IF_ERROR(check_overheads());
     jobs_ = plan_jobs(data_, parts_with_trees());
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
@@ -91,6 +93,21 @@ class Training {
     rows.append(profile_);
     profile_ = std::move(rows);
     old_.reset();  // everything is trained anew
+    return ok_status();
+  }
+
+  // Each is of a device of the profiles.
+  Status check_overheads() const {
+    std::vector<std::string> known;
+    for (const DeviceSpec& device : data_.devices) {
+      known.push_back(device.model);
+    }
+    for (const auto& [device, unused] : options_.overheads) {
+      if (std::find(known.begin(), known.end(), device) == known.end()) {
+        return not_found(
+            fmt::format("overheads: {}", unknown_name_message("device", printable(device), known)));
+      }
+    }
     return ok_status();
   }
 
@@ -362,6 +379,7 @@ class Training {
     manifest.rows_used = static_cast<int64_t>(data_.samples.size());
     manifest.rows_dropped = data_.drops.total();
     manifest.devices = data_.devices;
+    manifest.overheads_us = options_.overheads;
     if (old_ != nullptr) {
       const ModelManifest& old = old_->manifest();
       manifest.rows_used += old.rows_used;
@@ -369,6 +387,9 @@ class Training {
       for (const DeviceSpec& device : old.devices) {
         if (manifest.find_device(device.model) == nullptr) {
           manifest.devices.push_back(device);
+          if (old.overhead_us(device.model) > 0) {
+            manifest.overheads_us.emplace_back(device.model, old.overhead_us(device.model));
+          }
         }
       }
     }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "datasets/profile.h"
 #include "opmodel/model_manifest.h"
+#include "opmodel/overheads.h"
 
 namespace dfsim {
 
@@ -22,6 +23,7 @@ struct TrainOptions {
   std::string device;                     // hardware file for all rows; "" = each row's own device
   std::string extend;                     // directory of a model to add to; "" = a new one
   std::vector<DeviceSpec> known_devices;  // taken before any hardware file
+  Overheads overheads;                    // what measuring added, by device (overheads.h)
   uint64_t seed = 1;
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class

@@ -143,18 +143,32 @@ class Drift(unittest.TestCase):
         usual = {"arithmetic": 100, "memory": 200}
         repeats = [record("n", kind="network", usual=usual, rows=[{**row, "time_ns": ns}]) for ns in (100, 900, 110)]
         merged = export.operator_rows(repeats, {})
-        self.assertEqual([(r["time_ns"], r["samples"]) for r in merged], [(110, 9)])
-        merged = export.operator_rows(repeats, {1: 30.0})
-        self.assertEqual([r["time_ns"] for r in merged], [80])
+        self.assertEqual([(r["time_ns"], r["samples"], r["overhead_ns"]) for r in merged], [(110, 9, 0)])
+        merged = export.operator_rows(repeats, {1: (0.1, 33.0)})
+        self.assertEqual([(r["time_ns"], r["overhead_ns"]) for r in merged], [(100, 30)])
+        self.assertEqual([r["op_class"] for r in merged], ["elementwise"])
+        self.assertEqual(export.net_ns(merged[0]), 70)
+        self.assertAlmostEqual(export.net_ns({"time_ns": 31, "overhead_ns": 30}), 3.1)
 
-    def test_profiler_overhead_is_what_operators_have_beyond_the_wall(self):
-        usual = {"arithmetic": 100, "memory": 200}
-        rows_ = [{"time_ns": 50_000, "count": 10}]
-        network = record("n", kind="network", usual=usual, rows=rows_, wall_best_us=450.0, wall_reference=reference(100, 200))
-        self.assertEqual(export.profiler_overheads({"n": [network]}), {1: 5000.0})
-        slow = {**network, "wall_best_us": 600.0}  # a host that takes time is no overhead of the profiler
-        self.assertEqual(export.profiler_overheads({"n": [slow]}), {1: 0.0})
-        self.assertEqual(export.less_overhead(8000, 5000), 4000)
+    def network(self, count, wall_us, share, each_us):
+        """With the profiler on all operators take `share` longer, and each of them `each_us` more."""
+        ops_us = wall_us * (1 + share) + count * each_us
+        return record("n", kind="network", usual={"arithmetic": 100, "memory": 200}, wall_best_us=wall_us,
+                      wall_reference=reference(100, 200), rows=[{"time_ns": 1000 * ops_us / count, "count": count}])
+
+    def test_the_profilers_cost_is_what_operators_have_beyond_the_wall(self):
+        tasks = {i: [self.network(10 + 7 * i, 1000.0 * (i + 1), 0.04, 8.0)] for i in range(export.LEAST_NETWORKS + 2)}
+        share, overhead = export.profiler_costs(tasks)[1]
+        self.assertAlmostEqual(share, 0.04, delta=0.002)
+        self.assertAlmostEqual(overhead, 8000, delta=100)
+        few = {0: tasks[0]}  # too few to tell one from the other
+        self.assertEqual(export.profiler_costs(few)[1][0], 0.0)
+        self.assertAlmostEqual(export.profiler_costs(few)[1][1], 8000 + 0.04 * 1e6 / 10, delta=1)
+        host = {0: [self.network(10, 1000.0, 0.0, -5.0)]}  # a host that takes time is no cost of the profiler
+        self.assertEqual(export.profiler_costs(host)[1], (0.0, 0.0))
+
+    def test_significant_digits(self):
+        self.assertEqual([export.significant(v, 2) for v in (0, 7, 1234, 99_999)], [0, 7, 1200, 100_000])
 
     def test_times_are_brought_to_the_usual_speed(self):
         usual = {"arithmetic": 100, "memory": 200, "exponents": {"ops": {"arithmetic": 0.5, "memory": 1.0}}}

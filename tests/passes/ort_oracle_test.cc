@@ -1,7 +1,8 @@
 // Which operators ONNX Runtime executes: the passes of ort-cpu against its own optimised graphs.
 //
-// ort_ops.json holds what datasets/collect/ort_optimized_ops counted in the graphs that ONNX
-// Runtime writes at its default level, at the zoo's default dimensions.
+// ort_ops.json (the zoo) and ort_measured_ops.json (networks of datasets/measured/networks, some of
+// them quantised) hold what datasets/collect/ort_optimized_ops counted in the graphs that ONNX
+// Runtime writes at its default level, at the graphs' default dimensions.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -22,9 +23,9 @@ constexpr double kLeastAgreement = 0.95;  // the project's own goal
 
 using Counts = std::map<std::string, int64_t>;
 
-Counts predicted_ops(const std::string& model, const RuntimeSpec& runtime) {
-  const auto imported =
-      import_onnx(DFSIM_SOURCE_DIR "/graphs/zoo/" + model + ".onnx", ImportOptions{});
+Counts predicted_ops(const std::string& path, const RuntimeSpec& runtime) {
+  const auto imported = import_onnx(path, ImportOptions{});
+  INFO(path << ": " << imported.status().message());
   REQUIRE(imported.ok());
   const auto pruned = prune(imported->graph);
   REQUIRE(pruned.ok());
@@ -58,26 +59,35 @@ double agreement(const Counts& ours, const Counts& theirs, std::string* differen
   return static_cast<double>(common) / static_cast<double>(std::max(our_total, their_total));
 }
 
-TEST_CASE("ort-cpu executes what ONNX Runtime executes, on every network of the zoo") {
-  std::ifstream file(DFSIM_SOURCE_DIR "/tests/passes/ort_ops.json");
+// Every network of the oracle file, found in `folder`.
+void check_networks(const std::string& oracle_file, const std::string& folder) {
+  std::ifstream file(DFSIM_SOURCE_DIR "/tests/passes/" + oracle_file);
   const nlohmann::json oracle = nlohmann::json::parse(file);
   const auto runtime = load_runtime("ort-cpu");
   REQUIRE(runtime.ok());
-  size_t networks = 0;
-  for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/graphs/zoo")) {
-    if (entry.path().extension() != ".onnx") {
-      continue;
-    }
-    ++networks;
-    const std::string model = entry.path().stem().string();
-    REQUIRE(oracle["models"].contains(model));
+  for (const auto& [model, counts] : oracle["models"].items()) {
     std::string differences;
-    const double share = agreement(predicted_ops(model, *runtime),
-                                   oracle["models"][model].get<Counts>(), &differences);
+    const std::string path = DFSIM_SOURCE_DIR + folder + model + ".onnx";
+    const double share =
+        agreement(predicted_ops(path, *runtime), counts.get<Counts>(), &differences);
     INFO(model << ": " << share << " of operators; " << differences);
     CHECK(share >= kLeastAgreement);
   }
-  CHECK(networks == oracle["models"].size());
+}
+
+TEST_CASE("ort-cpu executes what ONNX Runtime executes, on every network of the zoo") {
+  check_networks("ort_ops.json", "/graphs/zoo/");
+  std::ifstream file(DFSIM_SOURCE_DIR "/tests/passes/ort_ops.json");
+  const nlohmann::json oracle = nlohmann::json::parse(file);
+  for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/graphs/zoo")) {
+    if (entry.path().extension() == ".onnx") {
+      CHECK(oracle["models"].contains(entry.path().stem().string()));
+    }
+  }
+}
+
+TEST_CASE("ort-cpu executes what ONNX Runtime executes, on measured and on quantised networks") {
+  check_networks("ort_measured_ops.json", "/datasets/measured/networks/");
 }
 
 }  // namespace

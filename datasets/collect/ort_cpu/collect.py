@@ -281,6 +281,8 @@ def parse_arguments():
     command.add_argument("--device", required=True, help="the processor's name; threads are added to it")
     command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv or .csv.gz)")
     command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
+    command.add_argument("--overheads", type=pathlib.Path,
+                         help="file to write what the profiler added to each operator, for dfsim train (.json)")
     command.add_argument("--leave-out", type=pathlib.Path, nargs="*", default=[],
                          help="networks whose operators do not go into the profile (ONNX files)")
     command = commands.add_parser("hardware", help="measure this machine's peaks, write hardware files")

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import math
 import statistics
 
@@ -27,9 +28,8 @@ SMALL_RESIDUAL = 0.01  # below it residuals weigh alike
 # What is brought to one speed: whole runs, and the operators of a run with the profiler on.
 WALL, OPS = "wall", "ops"
 REFERENCE_OF = {WALL: "wall_reference", OPS: "reference"}
-# Operators of networks this short on average show what the profiler itself adds to each of them.
-SHORT_OPS_US = 300
-MOST_OVERHEAD = 0.5  # of an operator's time
+LEAST_NETWORKS = 8  # to tell what the profiler adds to each operator from what it adds to all of them
+LEAST_NET_SHARE = 0.1  # of an operator's time: as dfsim takes the overhead off
 
 
 def usual_times(records):
@@ -63,24 +63,40 @@ def by_task(campaigns):
     return tasks
 
 
-def profiler_overheads(tasks):
-    """What the profiler adds to each operator, in ns, by threads: the median over networks of short operators of
-    (time of their operators with the profiler on - wall time with it off) / operators; never below 0."""
-    found = {}
+def profiler_costs(tasks):
+    """By threads, (share, ns): operators with the profiler on take (1 + share) x the wall time of the whole run with
+    it off, and that many ns more each. Fitted to all networks, their medians: least absolute relative residuals."""
+    points = {}
     for repeats in tasks.values():
-        for record in repeats:
+        for record in repeats[:1]:
             count = sum(row["count"] for row in record["rows"])
-            if record["kind"] != "network" or not count:
-                continue
-            ops_ns = 1000 * measured_us(record, OPS) * speed_factor(record, OPS)
-            if ops_ns / count < 1000 * SHORT_OPS_US:
-                wall_ns = 1000 * measured_us(record, WALL) * speed_factor(record, WALL)
-                found.setdefault(record["threads"], []).append((ops_ns - wall_ns) / count)
-    return {threads: max(0.0, statistics.median(values)) for threads, values in found.items()}
+            if record["kind"] == "network" and count:
+                ops_ns, wall_ns = (1000 * statistics.median(measured_us(r, what) * speed_factor(r, what)
+                                                            for r in repeats) for what in (OPS, WALL))
+                points.setdefault(record["threads"], []).append((1.0, count / wall_ns, ops_ns / wall_ns - 1))
+    costs = {}
+    for threads, found in points.items():
+        # Where networks are few, one of the two at a time.
+        solution = fit_plane(found) if len(found) >= LEAST_NETWORKS else None
+        if solution is None or solution[1] < 0:
+            solution = (0.0, statistics.median(p[2] / p[1] for p in found))
+        costs[threads] = (solution[0], max(0.0, solution[1]))
+    return costs
 
 
-def less_overhead(time_ns, overhead_ns):
-    return max(time_ns - overhead_ns, time_ns * (1 - MOST_OVERHEAD))
+def fit_plane(points):
+    """x and y of least sum of |c - x a - y b| over points (a, b, c), or None where a and b say the same."""
+    weights = [1.0] * len(points)
+    x = y = 0.0
+    for _ in range(FIT_ROUNDS):
+        aa, ab, bb, ac, bc = (sum(w * p[i] * p[j] for w, p in zip(weights, points))
+                              for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2)))
+        determinant = aa * bb - ab * ab
+        if determinant <= 1e-3 * aa * bb:
+            return None
+        x, y = (ac * bb - bc * ab) / determinant, (bc * aa - ac * ab) / determinant
+        weights = [1 / max(abs(p[2] - x * p[0] - y * p[1]), SMALL_RESIDUAL) for p in points]
+    return x, y
 
 
 def measured_us(record, what):
@@ -120,33 +136,29 @@ def fit_exponents(tasks, threads, what):
     changes = centred_changes(tasks, threads, what)
     if len(changes) < LEAST_REPETITIONS:
         return DEFAULT_EXPONENTS
-    weights = [1.0] * len(changes)
-    x = y = 0.0
-    for _ in range(FIT_ROUNDS):
-        aa, am, mm, at, mt = (sum(w * c[i] * c[j] for w, c in zip(weights, changes))
-                              for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2)))
-        determinant = aa * mm - am * am
-        if determinant <= 1e-3 * aa * mm:
-            return DEFAULT_EXPONENTS
-        x, y = (at * mm - mt * am) / determinant, (mt * aa - at * am) / determinant
-        weights = [1 / max(abs(c[2] - x * c[0] - y * c[1]), SMALL_RESIDUAL) for c in changes]
-    return {"arithmetic": round(x, 2), "memory": round(y, 2)}
+    solution = fit_plane(changes)
+    if solution is None:
+        return DEFAULT_EXPONENTS
+    return {"arithmetic": round(solution[0], 2), "memory": round(solution[1], 2)}
 
 
-def operator_rows(repeats, overheads):
-    """The rows of a task: each time is the median over its repetitions, less the profiler's overhead."""
+def operator_rows(repeats, costs):
+    """The rows of a task: each time is the median over its repetitions, as the profiler gave it but for the share by
+    which all of them were longer; what the profiler added to each is told beside it."""
     times = {}
     for record in repeats:
-        factor = speed_factor(record, OPS)
-        overhead = overheads.get(record["threads"], 0.0)
+        share, overhead = costs.get(record["threads"], (0.0, 0.0))
+        factor = speed_factor(record, OPS) / (1 + share)
         for row in record["rows"]:
             key = tuple(row[name] for name in ("op_type", "attributes", "inputs", "outputs"))
             if record["kind"] == "ops":
                 key += (row.get("fed", False),)  # of these the cold ones are left out
-            times.setdefault(key, (row, []))[1].append(less_overhead(row["time_ns"] * factor, overhead))
+            times.setdefault(key, (row, []))[1].append(row["time_ns"] * factor)
+    overhead_ns = round(overhead / (1 + share))
     # Classes as they are now: dfsim may have learned operators since the measurement.
-    return [{**row, "op_class": rows.CLASSES.get(row["op_type"], "opaque"),
-             "time_ns": max(1, round(statistics.median(values))), "samples": row["samples"] * len(values)} for row, values in times.values()]
+    return [{**row, "op_class": rows.CLASSES.get(row["op_type"], "opaque"), "overhead_ns": overhead_ns,
+             "time_ns": max(1, round(statistics.median(values))), "samples": row["samples"] * len(values)}
+            for row, values in times.values()]
 
 
 def belongs(row, record):
@@ -154,20 +166,30 @@ def belongs(row, record):
     return row["op_class"] != "view" and not (record["kind"] == "ops" and row.get("fed", False))
 
 
-def profile_rows(repeats, processor, overheads):
+def significant(value, digits):
+    return round(value, digits - len(str(int(value))) if value >= 1 else 0)
+
+
+def profile_rows(repeats, processor, costs):
     record = repeats[0]
-    for row in operator_rows(repeats, overheads):
-        yield {**row, "device": device_name(processor, record["threads"]), "runtime": "onnxruntime",
+    for row in operator_rows(repeats, costs):
+        # Names tell operators of a network apart; four digits are more than any clock here is good for.
+        yield {**row, "name": row["name"] if "network" in record else "", "time_ns": significant(row["time_ns"], 4),
+               "spread_ns": significant(row["spread_ns"], 2), "device": device_name(processor, record["threads"]), "runtime": "onnxruntime",
                "runtime_version": record["onnxruntime"], "timing": "in-network",
                "network": record.get("network", ""), "batch": record.get("batch", ""),
                "provenance": PROVENANCE}
 
 
-def run_row(repeats, processor, overheads):
+def net_ns(row):
+    return max(row["time_ns"] - row["overhead_ns"], row["time_ns"] * LEAST_NET_SHARE)
+
+
+def run_row(repeats, processor, costs):
     record = repeats[0]
     walls = [measured_us(r, WALL) * speed_factor(r, WALL) for r in repeats]
     spreads = [r["wall_spread_us"] * speed_factor(r, WALL) for r in repeats]
-    ops = [r for r in operator_rows(repeats, overheads) if r["op_class"] != "view"]
+    ops = [r for r in operator_rows(repeats, costs) if r["op_class"] != "view"]
     dims = {name: value for name, value in record["dims"].items() if name != "batch"}
     return {"network": record["network"], "batch": record["batch"],
             "dims": ";".join(f"{name}={dims[name]}" for name in sorted(dims)), "dtype": record["dtype"],
@@ -175,7 +197,7 @@ def run_row(repeats, processor, overheads):
             "runtime_version": record["onnxruntime"], "time_ms": f"{statistics.median(walls) / 1e3:.4f}",
             "spread_ms": f"{statistics.median(spreads) / 1e3:.4f}",
             "samples": sum(r["wall_runs"] for r in repeats),
-            "ops_ms": f"{sum(r['time_ns'] * r['count'] for r in ops) / 1e6:.4f}",
+            "ops_ms": f"{sum(net_ns(r) * r['count'] for r in ops) / 1e6:.4f}",
             "ops": sum(r["count"] for r in ops), "arena_bytes": arena_bytes(record.get("arena", {})),
             "date": max(r["date"] for r in repeats)[:10], "provenance": PROVENANCE}
 
@@ -211,15 +233,23 @@ def export(options):
     exponents = {r["threads"]: r["usual"]["exponents"] for repeats in tasks.values() for r in repeats}
     for threads, fitted in sorted(exponents.items()):
         print(f"exponents of the reference kernels with {threads} threads: {fitted}")
-    overheads = profiler_overheads(tasks)
+    # Who is left out to judge says nothing about the profiler either.
+    costs = profiler_costs({name: repeats for name, repeats in tasks.items()
+                            if repeats[0].get("network", "") not in left_out})
     groups = [repeats for _, repeats in sorted(tasks.items())]
     profile = [row for repeats in groups if repeats[0].get("network", "") not in left_out
-               for row in profile_rows(repeats, options.device, overheads) if belongs(row, repeats[0])]
+               for row in profile_rows(repeats, options.device, costs) if belongs(row, repeats[0])]
     # The order of measurement says nothing here: samples and networks were mixed, drift is taken off.
     write_csv(options.output, rows.COLUMNS, profile)
-    print(f"{len(profile)} rows in {options.output}; taken off each operator for the profiler: " +
-          (", ".join(f"{ns / 1000:.1f} us with {t} threads" for t, ns in sorted(overheads.items())) or "nothing"))
+    print(f"{len(profile)} rows in {options.output}")
+    for threads, (share, overhead) in sorted(costs.items()):
+        print(f"with {threads} threads the profiler made operators {100 * share:.1f} % and {overhead / 1000:.1f} us longer")
+    if options.overheads:
+        options.overheads.write_text(json.dumps(
+            {device_name(options.device, t): round(overhead / (1 + share) / 1000, 3)
+             for t, (share, overhead) in sorted(costs.items())}, indent=1) + "\n")
+        print(f"what the profiler added is in {options.overheads}")
     if options.runs:
-        table = [run_row(repeats, options.device, overheads) for repeats in groups if repeats[0]["kind"] == "network"]
+        table = [run_row(repeats, options.device, costs) for repeats in groups if repeats[0]["kind"] == "network"]
         write_csv(options.runs, RUNS_COLUMNS, table)
         print(f"{len(table)} runs in {options.runs}")

@@ -26,8 +26,8 @@ def main():
         for node in model.graph.node:  # values that QDQ reads by name must not be constants of nodes
             assert node.domain in ("", "ai.onnx"), f"{path}: {node.op_type} of {node.domain}"
         qdq.quantise(fold_batch_norms(model), strip_graph.shape_only)
-        for node in model.graph.node:
-            node.name = ""
+        for index, node in enumerate(model.graph.node):
+            node.name = f"n{index}"  # short, and there: profiles tell operators apart by it
         target = options.out / f"{path.stem}_int8.onnx"
         target.write_bytes(model.SerializeToString(deterministic=True))
         print(f"{target}: {len(model.graph.node)} nodes, {target.stat().st_size} bytes")
