@@ -52,6 +52,41 @@ TEST_CASE("the same product of matrices is one geometry however it is written") 
             .key != gemm.key);
 }
 
+TEST_CASE(
+    "quantised operators: the operands stand behind scales and zero points, channels may be last") {
+  const auto quantised = [](OpDescriptor op) {
+    op.dtype = DType::kUInt8;
+    op.input_dtypes = {DType::kUInt8, DType::kFloat32, DType::kUInt8, DType::kInt8};
+    op.input_dtypes.resize(op.input_extents.size(), DType::kFloat32);
+    return geometry_of(op);
+  };
+  const std::string window = "dilations=1,1;group=1;kernel_shape=3,3;pads=1,1,1,1;strides=1,1";
+  const OpGeometry plain = quantised(op_of(
+      "QLinearConv", OpClass::kConv, {{1, 16, 8, 9}, {}, {}, {32, 16, 3, 3}, {}, {}, {}, {}, {32}},
+      {{1, 32, 8, 9}}, window));
+  CHECK(plain.family == Family::kConv);
+  CHECK(plain.kind == "dense-8bit");
+  CHECK(plain.dims[dim::kC] == 16);
+  CHECK(plain.flops == 2.0 * 32 * 8 * 9 * 16 * 9);
+  const OpGeometry last = quantised(op_of(
+      "com.microsoft.QLinearConv", OpClass::kConv,
+      {{1, 8, 9, 16}, {}, {}, {32, 16, 3, 3}, {}, {}, {}, {}, {32}}, {{1, 8, 9, 32}}, window));
+  CHECK(last.dims == plain.dims);
+  CHECK(last.dtype == DType::kInt8);
+  const OpGeometry gemm =
+      quantised(op_of("com.microsoft.QGemm", OpClass::kMatMul,
+                      {{4, 64}, {}, {}, {32, 64}, {}, {}, {32}}, {{4, 32}}, "transA=0;transB=1"));
+  CHECK(gemm.kind == "linear-8bit");
+  CHECK(gemm.dims[dim::kN] == 32);
+  CHECK(gemm.dims[dim::kBias] == 1);
+}
+
+TEST_CASE("a lookup reads the rows it returns, not the table") {
+  OpDescriptor op = op_of("Gather", OpClass::kGather, {{30000, 768}, {1, 128}}, {{1, 128, 768}});
+  op.input_dtypes[1] = DType::kInt64;
+  CHECK(geometry_of(op).bytes == 2.0 * 128 * 768 * 4 + 128 * 8);
+}
+
 TEST_CASE("a batched product keeps its batch, also when one side is broadcast") {
   const OpGeometry bmm = geometry_of(
       op_of("MatMul", OpClass::kMatMul, {{2, 12, 128, 64}, {2, 12, 64, 128}}, {{2, 12, 128, 128}}));

@@ -281,6 +281,9 @@ def parse_arguments():
     command.add_argument("--device", required=True, help="the processor's name; threads are added to it")
     command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv or .csv.gz)")
     command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
+    command.add_argument("--busy", type=pathlib.Path, nargs="*", default=[],
+                         help="those of the folders that were measured while other work ran: of them only what ran on "
+                              "one thread counts")
     command.add_argument("--overheads", type=pathlib.Path,
                          help="file to write what the profiler added to each operator, for dfsim train (.json)")
     command.add_argument("--leave-out", type=pathlib.Path, nargs="*", default=[],

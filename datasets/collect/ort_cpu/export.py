@@ -76,12 +76,23 @@ def profiler_costs(tasks):
                 points.setdefault(record["threads"], []).append((1.0, count / wall_ns, ops_ns / wall_ns - 1))
     costs = {}
     for threads, found in points.items():
-        # Where networks are few, one of the two at a time.
+        # Where networks are few or say no, all of it is what operators cost each.
         solution = fit_plane(found) if len(found) >= LEAST_NETWORKS else None
-        if solution is None or solution[1] < 0:
-            solution = (0.0, statistics.median(p[2] / p[1] for p in found))
-        costs[threads] = (solution[0], max(0.0, solution[1]))
+        if solution is None or min(solution) < 0:
+            solution = (0.0, max(0.0, weighted_median((c / b, b) for _, b, c in found)))
+        costs[threads] = solution
     return costs
+
+
+def weighted_median(items):
+    """The value of (value, weight) below and above which lies half of the weight: of least absolute residuals."""
+    ordered = sorted(items)
+    half = sum(weight for _, weight in ordered) / 2
+    for value, weight in ordered:
+        half -= weight
+        if half <= 0:
+            return value
+    return ordered[-1][0]
 
 
 def fit_plane(points):
@@ -222,10 +233,14 @@ def write_csv(path, columns, table):
 
 def export(options):
     campaigns = []
+    for folder in options.busy:
+        if folder not in options.results:
+            raise BadInput(f"--busy {folder}: not one of the folders of results")
     for folder in options.results:
         if not (folder / RESULTS).exists():
             raise BadInput(f"{folder}: no {RESULTS}; expected a folder that `collect.py run` wrote")
-        campaigns.append(read_results(folder))
+        busy = folder in options.busy
+        campaigns.append([r for r in read_results(folder) if r["threads"] == 1 or not busy])
     tasks = by_task(campaigns)
     if not tasks:
         raise BadInput("nothing was measured yet; run `collect.py run` first")

@@ -46,21 +46,15 @@ TEXT = {
     "distilroberta": ("RobertaConfig", "RobertaModel", dict(vocab_size=50265, num_hidden_layers=6, type_vocab_size=1,
                                                             max_position_embeddings=514, pad_token_id=1)),
     "mpnet_base": ("MPNetConfig", "MPNetModel", {}),
-    "deberta_v3_small": ("DebertaV2Config", "DebertaV2Model",
-                         dict(vocab_size=128100, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
-                              intermediate_size=3072, relative_attention=True, position_buckets=256,
-                              norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"],
-                              type_vocab_size=0, position_biased_input=False)),
     "pythia_70m": ("GPTNeoXConfig", "GPTNeoXForCausalLM", dict(vocab_size=50304, hidden_size=512, num_hidden_layers=6,
                                                                num_attention_heads=8, intermediate_size=2048)),
-    "gpt_neo_125m": ("GPTNeoConfig", "GPTNeoForCausalLM", dict(hidden_size=768, num_layers=12, num_heads=12,
-                                                               attention_types=[[["global", "local"], 6]])),
     "whisper_tiny_encoder": ("WhisperConfig", "WhisperModel", dict(d_model=384, encoder_layers=4, decoder_layers=4,
                                                                    encoder_attention_heads=6, encoder_ffn_dim=1536,
                                                                    decoder_attention_heads=6, decoder_ffn_dim=1536)),
 }
-CAUSAL = ("distilgpt2", "opt_125m", "pythia_70m", "gpt_neo_125m")
+CAUSAL = ("distilgpt2", "opt_125m", "pythia_70m")
 SPEECH = ("whisper_tiny_encoder",)
+SHORT_NAMES = ("mobilevit_xs",)  # whose operators' names make half of the file
 NAMES = VISION + TIMM + list(TEXT)
 
 
@@ -129,6 +123,9 @@ def finish(name, raw, out):
     metadata = {"dfsim.source": info["source"], **{"dfsim.dim." + k: str(v) for k, v in dims.items()}}
     weights = set(info["parameter_names"]) | set(info["buffer_names"])
     strip_graph.strip(model, weights, metadata, fold_transposes=name in TEXT)
+    if name in SHORT_NAMES:
+        for index, node in enumerate(model.graph.node):
+            node.name = f"n{index}"
     path = out / f"{name}.onnx"
     path.write_bytes(model.SerializeToString(deterministic=True))
     print(f"{name}: {len(model.graph.node)} nodes, {path.stat().st_size} bytes", flush=True)
