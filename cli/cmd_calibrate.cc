@@ -194,18 +194,23 @@ class Calibrator {
   std::string python_;
 };
 
+std::string expectation(const ErrorStats& held_out) {
+  if (held_out.n == 0) {
+    return "not known: too few operators were measured to hold some out; measure longer";
+  }
+  return fmt::format(
+      "operators of shapes not measured: {:.1f} % off on average, half of them less than {:.1f} %\n"
+      "               (held out: {} shapes)",
+      held_out.mape * 100, held_out.median * 100, held_out.n);
+}
+
 std::string text_of(const Calibration& calibration) {
   const std::string& host = calibration.hardware.back();
   return fmt::format(
-      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      operators of "
-      "shapes not measured: {:.1f} % off on average, half of them less than {:.1f} %\n             "
-      "  "
-      "(held out: {} shapes)\n\nNext: dfsim predict MODEL.onnx --hw {}\n      dfsim validate "
-      "--runs "
-      "{} --hw {}\n",
+      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n\nNext: dfsim "
+      "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
       fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
-      calibration.held_out.mape * 100, calibration.held_out.median * 100, calibration.held_out.n,
-      host, (fs::path(host).parent_path() / "runs.csv").string(),
+      expectation(calibration.held_out), host, (fs::path(host).parent_path() / "runs.csv").string(),
       fmt::join(calibration.hardware, " --hw "));
 }
 

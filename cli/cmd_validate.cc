@@ -204,7 +204,8 @@ class Validator {
     const SchedulingProblem problem{node.workload.graph, node.costs, *platform, *comm, 0};
     DFSIM_ASSIGN_OR_RETURN(const PolicyRun simulated, run_policy(problem, *policy, run_options));
     ValidatedRun validated = assemble(run, *model, costs, simulated.result);
-    if (platform->runtime.allocator == AllocatorKind::kArena) {
+    if (platform->runtime.allocator == AllocatorKind::kArena &&
+        platform->devices[0].type == DeviceType::kCpu) {
       DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model->executed));
       validated.predicted_bytes = plan.peak_bytes;
     }

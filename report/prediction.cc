@@ -162,7 +162,7 @@ Status set_memory(const PredictionInput& input, Prediction* prediction) {
   prediction->input_bytes = input.workload.input_bytes;
   prediction->peak_activation_bytes = std::max<Bytes>(0, peak - input.workload.weight_bytes);
   prediction->peak_memory_bytes = peak + input.workload.input_bytes;
-  if (input.platform.devices.size() == 1 &&
+  if (input.platform.devices.size() == 1 && input.platform.devices[0].type == DeviceType::kCpu &&
       input.platform.runtime.allocator == AllocatorKind::kArena) {
     // Buffers planned ahead are shared and kept otherwise than by tensors' lifetimes.
     DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(input.executed));

@@ -125,7 +125,7 @@ TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose
   }
   CHECK(types == Types{"QuantizeLinear", "Transpose", "QLinearConv", "QLinearConv", "QLinearAdd",
                        "NhwcMaxPool", "QLinearGlobalAveragePool", "Transpose", "DequantizeLinear"});
-  CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "[1, 8, 8, 16]");
+  CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "1x8x8x16");
 }
 
 }  // namespace
