@@ -11,6 +11,7 @@
 #include "graphs/onnx/model_scope_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
+#include "graphs/ops/stored_constant.h"
 
 namespace dfsim {
 namespace {
@@ -32,7 +33,7 @@ bool keeps_values(const onnx::TensorProto& tensor) {
   const bool has_value = read_value(tensor).has_value();
   const DType dtype = dtype_from_onnx(tensor.data_type());
   return shape->elements() == Count(0) ||
-         role_of_initializer(dtype, *shape, has_value) == TensorRole::kConstant ||
+         role_of_stored(dtype, *shape, has_value) == TensorRole::kConstant ||
          (has_value && is_small_floating(tensor, *shape));
 }
 

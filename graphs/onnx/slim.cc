@@ -1,166 +1,45 @@
 #include "graphs/onnx/slim.h"
 
-#include <fmt/format.h>
+#include "base/slim_message.h"
 
 namespace dfsim {
 namespace {
 
-constexpr int kMaxDepth = 64;
-constexpr size_t kMaxSlimBytes = size_t{1} << 30;
-
-// The messages on the way from ModelProto to tensor payloads; everything else is copied whole.
-enum class Message { kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor, kFunction, kOther };
+// The messages on the way from ModelProto to tensor payloads.
+enum Message : int { kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor, kFunction };
 
 // Field numbers are facts of onnx.proto.
-Message child_message(Message parent, uint64_t field) {
-  switch (parent) {
-    case Message::kModel:
-      return field == 7 ? Message::kGraph : field == 25 ? Message::kFunction : Message::kOther;
-    case Message::kGraph:
-      return field == 1    ? Message::kNode
-             : field == 5  ? Message::kTensor
-             : field == 15 ? Message::kSparseTensor
-                           : Message::kOther;
-    case Message::kNode:
-      return field == 5 ? Message::kAttribute : Message::kOther;
-    case Message::kAttribute:
-      return field == 5 || field == 10    ? Message::kTensor
-             : field == 6 || field == 11  ? Message::kGraph
-             : field == 22 || field == 23 ? Message::kSparseTensor
-                                          : Message::kOther;
-    case Message::kSparseTensor:
-      return field == 1 || field == 2 ? Message::kTensor : Message::kOther;
-    case Message::kFunction:
-      return field == 7 ? Message::kNode : Message::kOther;
-    case Message::kTensor:
-    case Message::kOther:
-      break;
-  }
-  return Message::kOther;
-}
-
-bool is_payload(uint64_t tensor_field) {
-  // float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data
-  return (tensor_field >= 4 && tensor_field <= 7) || (tensor_field >= 9 && tensor_field <= 11);
-}
-
-enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-class Slimmer {
- public:
-  explicit Slimmer(std::string_view file) : file_(file) {}
-
-  StatusOr<std::string> run() {
-    std::string out;
-    DFSIM_RETURN_IF_ERROR(copy(0, file_.size(), Message::kModel, 0, &out));
-    return out;
-  }
-
- private:
-  Status error(size_t at, std::string_view what) const {
-    return invalid_input(fmt::format("not a valid ONNX model: byte {}: {}", at, what));
-  }
-
-  // Reads a varint at *pos, which must end before `end`.
-  Status read_varint(size_t* pos, size_t end, uint64_t* value) const {
-    *value = 0;
-    const size_t start = *pos;
-    for (int shift = 0; shift < 70; shift += 7) {
-      if (*pos >= end) {
-        return error(start, "the file ends inside a number");
-      }
-      const auto byte = static_cast<unsigned char>(file_[(*pos)++]);
-      if (shift < 64) {
-        *value |= uint64_t{byte & 0x7FU} << shift;
-      }
-      if ((byte & 0x80U) == 0) {
-        return ok_status();
-      }
-    }
-    return error(start, "a number of more than 10 bytes");
-  }
-
-  static void write_varint(uint64_t value, std::string* out) {
-    while (value >= 0x80) {
-      out->push_back(static_cast<char>((value & 0x7F) | 0x80));
-      value >>= 7;
-    }
-    out->push_back(static_cast<char>(value));
-  }
-
-  // Moves *pos over the value of a field; for kBytes *length is its size.
-  Status skip_value(uint64_t wire_type, size_t* pos, size_t end, uint64_t* length) const {
-    const size_t start = *pos;
-    *length = 0;
-    switch (wire_type) {
-      case kVarint: {
-        uint64_t ignored = 0;
-        return read_varint(pos, end, &ignored);
-      }
-      case kFixed64:
-        *length = 8;
-        break;
-      case kFixed32:
-        *length = 4;
-        break;
-      case kBytes:
-        DFSIM_RETURN_IF_ERROR(read_varint(pos, end, length));
-        break;
-      default:
-        return error(start, fmt::format("wire type {} is not used by ONNX", wire_type));
-    }
-    if (*length > end - *pos) {
-      return error(start, fmt::format("a field of {} bytes runs past the end; is the file cut off?",
-                                      *length));
-    }
-    *pos += *length;
-    return ok_status();
-  }
-
-  Status copy(size_t begin, size_t end, Message message, int depth, std::string* out) {
-    if (depth > kMaxDepth * 3) {  // graph, node and attribute are one level each
-      return error(begin, fmt::format("subgraphs are nested over {} deep", kMaxDepth));
-    }
-    size_t kept_payload = 0;
-    for (size_t pos = begin; pos < end;) {
-      const size_t field_start = pos;
-      uint64_t tag = 0;
-      DFSIM_RETURN_IF_ERROR(read_varint(&pos, end, &tag));
-      const uint64_t field = tag >> 3;
-      if (field == 0) {
-        return error(field_start, "field number 0");
-      }
-      const size_t value_start = pos;
-      uint64_t length = 0;
-      DFSIM_RETURN_IF_ERROR(skip_value(tag & 7, &pos, end, &length));
-      const Message child = (tag & 7) == kBytes ? child_message(message, field) : Message::kOther;
-      if (child != Message::kOther) {
-        std::string inner;
-        DFSIM_RETURN_IF_ERROR(copy(pos - length, pos, child, depth + 1, &inner));
-        write_varint(tag, out);
-        write_varint(inner.size(), out);
-        *out += inner;
-      } else {
-        if (message == Message::kTensor && is_payload(field)) {
-          kept_payload += pos - value_start;
-          if (kept_payload > kMaxKeptTensorBytes) {
-            continue;
-          }
-        }
-        out->append(file_.substr(field_start, pos - field_start));
-      }
-      if (out->size() > kMaxSlimBytes) {
-        return invalid_input("the graph without its weights is over 1 GiB; dfsim stops there");
-      }
-    }
-    return ok_status();
-  }
-
-  std::string_view file_;
+constexpr MessageField kChildren[] = {
+    {kModel, 7, kGraph},
+    {kModel, 25, kFunction},
+    {kFunction, 7, kNode},
+    {kGraph, 1, kNode},
+    {kGraph, 5, kTensor},
+    {kGraph, 15, kSparseTensor},
+    {kNode, 5, kAttribute},
+    {kAttribute, 5, kTensor},
+    {kAttribute, 10, kTensor},
+    {kAttribute, 6, kGraph},
+    {kAttribute, 11, kGraph},
+    {kAttribute, 22, kSparseTensor},
+    {kAttribute, 23, kSparseTensor},
+    {kSparseTensor, 1, kTensor},
+    {kSparseTensor, 2, kTensor},
 };
+
+bool is_payload(int message, uint64_t field) {
+  // float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data
+  return message == kTensor && ((field >= 4 && field <= 7) || (field >= 9 && field <= 11));
+}
+
+constexpr int kMessagesPerSubgraph = 3;  // graph, node, attribute
 
 }  // namespace
 
-StatusOr<std::string> slim_model(std::string_view file) { return Slimmer(file).run(); }
+StatusOr<std::string> slim_model(std::string_view file) {
+  SlimFormat format{"ONNX model", "ONNX", "subgraphs", kChildren, is_payload, kMaxKeptTensorBytes};
+  format.messages_per_level = kMessagesPerSubgraph;
+  return slim_message(file, format, kModel);
+}
 
 }  // namespace dfsim

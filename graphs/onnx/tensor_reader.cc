@@ -2,91 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
-#include <cstring>
-
 #include "base/text.h"
 #include "graphs/ops/onnx_dtype.h"
+#include "graphs/ops/stored_constant.h"
 
 namespace dfsim {
 namespace {
-
-constexpr int64_t kMaxFloatConstElements = 64;
-
-double half_to_double(uint16_t bits) {
-  const int exponent = (bits >> 10) & 0x1F;
-  const int fraction = bits & 0x3FF;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 0x1F) {
-    return fraction == 0 ? sign * HUGE_VAL : std::nan("");
-  }
-  return exponent == 0 ? sign * std::ldexp(fraction, -24)
-                       : sign * std::ldexp(fraction + 1024, exponent - 25);
-}
-
-// One little-endian element of raw_data.
-template <typename T>
-T load(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
-bool append_raw(DType dtype, const char* bytes, ConstValue* value) {
-  switch (dtype) {
-    case DType::kFloat32:
-      value->floats.push_back(load<float>(bytes));
-      return true;
-    case DType::kFloat64:
-      value->floats.push_back(load<double>(bytes));
-      return true;
-    case DType::kFloat16:
-      value->floats.push_back(half_to_double(load<uint16_t>(bytes)));
-      return true;
-    case DType::kBFloat16:
-      value->floats.push_back(std::bit_cast<float>(uint32_t{load<uint16_t>(bytes)} << 16));
-      return true;
-    case DType::kInt64:
-    case DType::kUInt64:
-      value->ints.push_back(load<int64_t>(bytes));
-      return true;
-    case DType::kInt32:
-      value->ints.push_back(load<int32_t>(bytes));
-      return true;
-    case DType::kUInt32:
-      value->ints.push_back(load<uint32_t>(bytes));
-      return true;
-    case DType::kInt16:
-      value->ints.push_back(load<int16_t>(bytes));
-      return true;
-    case DType::kUInt16:
-      value->ints.push_back(load<uint16_t>(bytes));
-      return true;
-    case DType::kInt8:
-      value->ints.push_back(load<int8_t>(bytes));
-      return true;
-    case DType::kUInt8:
-    case DType::kBool:
-      value->ints.push_back(load<uint8_t>(bytes));
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool read_raw(const onnx::TensorProto& tensor, size_t count, ConstValue* value) {
-  const size_t size = static_cast<size_t>(dtype_bits(value->dtype)) / 8;
-  if (size == 0 || tensor.raw_data().size() != count * size) {
-    return false;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    if (!append_raw(value->dtype, tensor.raw_data().data() + i * size, value)) {
-      return false;
-    }
-  }
-  return true;
-}
 
 template <typename List, typename Convert>
 bool read_list(const List& list, size_t count, ConstValue* value, Convert convert) {
@@ -191,14 +112,12 @@ std::optional<ConstValue> read_value(const onnx::TensorProto& tensor) {
     return std::nullopt;
   }
   ConstValue value{dtype_from_onnx(tensor.data_type()), shape->extents(), {}, {}};
-  const Count elements = shape->elements();
-  const int64_t limit = is_floating(value.dtype) ? kMaxFloatConstElements : kMaxConstElements;
-  if (elements.overflowed() || elements.value() > limit) {
+  if (!keeps_value(value.dtype, shape->elements())) {
     return std::nullopt;
   }
-  const auto count = static_cast<size_t>(elements.value());
-  const bool complete =
-      tensor.has_raw_data() ? read_raw(tensor, count, &value) : read_typed(tensor, count, &value);
+  const auto count = static_cast<size_t>(shape->elements().value());
+  const bool complete = tensor.has_raw_data() ? append_raw(tensor.raw_data(), count, &value)
+                                              : read_typed(tensor, count, &value);
   return complete ? std::optional(std::move(value)) : std::nullopt;
 }
 
@@ -256,13 +175,6 @@ StatusOr<Attributes> read_attributes(const onnx::NodeProto& node) {
     }
   }
   return attributes;
-}
-
-TensorRole role_of_initializer(DType dtype, const Shape& shape, bool has_value) {
-  // Shape vectors, indices and scalars are part of the program; everything else was trained.
-  const bool index_like = dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool;
-  const bool scalar = shape.elements().value() <= 1;
-  return has_value && (index_like || scalar) ? TensorRole::kConstant : TensorRole::kWeight;
 }
 
 }  // namespace dfsim

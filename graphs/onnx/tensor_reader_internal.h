@@ -15,8 +15,8 @@ namespace dfsim {
 // Static shape of a tensor. Error: an extent outside 0 to kMaxExtent, a rank over kMaxRank.
 StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
 
-// The values when they are present, complete and at most kMaxConstElements (integers, booleans) or
-// 64 (floating); nullopt otherwise. External data counts as absent.
+// The values when they are present, complete and few (keeps_value()); nullopt otherwise. External
+// data counts as absent.
 std::optional<ConstValue> read_value(const onnx::TensorProto& tensor);
 
 // Element type and shape of a declared value; symbolic dims become symbols of the builder.
@@ -38,8 +38,5 @@ StatusOr<onnx::TensorProto> constant_of_node(const onnx::NodeProto& node);
 
 // Name, type and dims of a sparse tensor; the values are not looked at.
 onnx::TensorProto dense_header(const onnx::SparseTensorProto& sparse);
-
-// A tensor that ops can use like any other: its role is told from dtype, size and value.
-TensorRole role_of_initializer(DType dtype, const Shape& shape, bool has_value);
 
 }  // namespace dfsim
