@@ -1,4 +1,6 @@
-// Operators that ONNX Runtime's optimiser and exporters emit (com.microsoft), attention apart.
+// Operators that ONNX Runtime's optimiser and exporters emit (com.microsoft): norms, activations,
+// products, fused convolutions. The other contrib_*.cc have attention, quantised operators, layouts
+// and experts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +28,13 @@ Status infer_skip_norm(InferContext& context) {
   return ok_status();
 }
 
+// The norm, then the sum that it normalises.
+Status infer_skip_group_norm(InferContext& context) {
+  context.set_output(0, context.dtype(0), context.shape(0));
+  context.set_output(1, context.dtype(0), context.shape(0));
+  return ok_status();
+}
+
 // word ids [B, S], segment ids, then tables [vocabulary, H]: Y, mask [B], sum of embeddings.
 Status infer_embed_norm(InferContext& context) {
   const Shape& ids = context.shape(0);
@@ -34,9 +43,11 @@ Status infer_embed_norm(InferContext& context) {
     return ok_status();
   }
   const Shape hidden({ids[0], ids[1], table[1]});
-  context.set_output(0, context.dtype(2), hidden);
+  const bool quantised = context.op().op_type == "QEmbedLayerNormalization";
+  const DType dtype = quantised ? DType::kFloat32 : context.dtype(2);
+  context.set_output(0, dtype, hidden);
   context.set_output(1, DType::kInt32, Shape({ids[0]}));
-  context.set_output(2, context.dtype(2), hidden);
+  context.set_output(2, dtype, hidden);
   return ok_status();
 }
 
@@ -149,69 +160,6 @@ void work_fused_conv(WorkContext& context) {
   context.add_flops(context.output(0).shape.elements());
 }
 
-// ---- Quantised elementwise: operands come with scale and zero point.
-
-Status infer_q_binary(InferContext& context) {
-  std::string conflict;
-  Shape shape = broadcast_shapes(context.shape(0), context.shape(3), &conflict);
-  if (!conflict.empty()) {
-    return context.error(conflict);
-  }
-  context.set_output(0, context.dtype(0), std::move(shape));
-  return ok_status();
-}
-
-// condition, x, x_scale, x_zero_point, y, y_scale, y_zero_point, z_scale, z_zero_point
-Status infer_q_where(InferContext& context) {
-  std::string conflict;
-  Shape shape = broadcast_shapes(context.shape(0), context.shape(1), &conflict);
-  shape = broadcast_shapes(shape, context.shape(4), &conflict);
-  if (!conflict.empty()) {
-    return context.error(conflict);
-  }
-  context.set_output(0, context.dtype(1), std::move(shape));
-  return ok_status();
-}
-
-// y_scale, y_zero_point, then three inputs per operand.
-Status infer_q_concat(InferContext& context) {
-  const Shape& first = context.shape(2);
-  if (!first.has_rank()) {
-    return ok_status();
-  }
-  DFSIM_ASSIGN_OR_RETURN(const int axis,
-                         context.axis(context.attributes().int_or("axis", 0), first.rank()));
-  Count total;
-  for (size_t i = 2; i < context.input_count(); i += 3) {
-    const Shape& shape = context.shape(i);
-    if (shape.rank() != first.rank() || !shape[axis].known()) {
-      return ok_status();
-    }
-    total += Count(shape[axis].extent());
-  }
-  Dims dims = first.dims();
-  dims[static_cast<size_t>(axis)] = Dim(total.value());
-  context.set_output(0, context.dtype(2), Shape(std::move(dims)));
-  return ok_status();
-}
-
-Status infer_q_global_pool(InferContext& context) {
-  const Shape& x = context.shape(0);
-  if (!x.has_rank() || x.rank() < 3) {
-    return ok_status();
-  }
-  const bool last = context.attributes().int_or("channels_last", 0) != 0;
-  Dims dims(static_cast<size_t>(x.rank()), Dim(1));
-  dims[0] = x[0];
-  dims[last ? dims.size() - 1 : 1] = x[last ? x.rank() - 1 : 1];
-  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
-  return ok_status();
-}
-
-void work_q_global_pool(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements());
-}
-
 // ---- The rest.
 
 // [B, S, 2 H] to [B, S, H]: one half times the GELU of the other.
@@ -242,8 +190,10 @@ constexpr OpDef kOps[] = {
     {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, "",
      factors_skip_norm},
     {"EmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
+    {"QEmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
     {"GroupNorm", kN, infer_same_as_first, work_per_element, nullptr, 7, 3, kMs,
      factors_group_norm},
+    {"SkipGroupNorm", kN, infer_skip_group_norm, work_per_element, nullptr, 9, 4, kMs},
     {"BiasSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
     // tanh approximation: cube, scale, add, scale, tanh, add, scale, multiply
     {"FastGelu", kE, infer_same_as_first, work_per_element, nullptr, 8, 1, kMs},
@@ -270,16 +220,6 @@ constexpr OpDef kOps[] = {
      kBlocked},
     {"ReorderOutput", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1,
      kBlocked},
-    {"QLinearAdd", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
-    {"QLinearMul", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
-    {"QLinearWhere", kE, infer_q_where, work_per_element, nullptr, 4, 8, kMs},
-    {"QLinearSigmoid", kE, infer_same_as_first, work_per_element, nullptr, 8, 2, kMs},
-    {"QLinearLeakyRelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
-    {"QLinearSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 9, 2,
-     kMs},
-    {"QLinearConcat", OpClass::kDataMovement, infer_q_concat, work_per_element, nullptr, 4, 3, kMs},
-    {"QLinearGlobalAveragePool", OpClass::kPool, infer_q_global_pool, work_q_global_pool, nullptr,
-     0, 5, kMs},
 };
 
 constexpr WorkNote kNotes[] = {
@@ -290,7 +230,6 @@ constexpr WorkNote kNotes[] = {
      "MACs = output elements x contracted length; 2 per weight element to unpack it"},
     {work_fused_conv,
      "as Conv; 1 per output element for the activation, 1 for a sum with a skip connection"},
-    {work_q_global_pool, "1 per input element"},
 };
 
 }  // namespace

@@ -10,11 +10,9 @@
 
 namespace dfsim {
 
-Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) {
-  const Shape& x = context.shape(0);
-  const Shape& w = context.shape(weight_input);
+StatusOr<Shape> conv_shape(const InferContext& context, const Shape& x, const Shape& w) {
   if (!x.has_rank() || !w.has_rank()) {
-    return ok_status();
+    return Shape();
   }
   if (x.rank() < 3 || w.rank() != x.rank()) {
     return context.error(fmt::format(
@@ -34,7 +32,13 @@ Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) 
   DFSIM_ASSIGN_OR_RETURN(const Window window, Window::from_conv(context, x.rank() - 2, w));
   Dims dims = {x[0], w[0]};
   DFSIM_RETURN_IF_ERROR(window.append_output(context, x, /*ceil=*/false, &dims));
-  context.set_output(0, dtype, Shape(std::move(dims)));
+  return Shape(std::move(dims));
+}
+
+Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype) {
+  DFSIM_ASSIGN_OR_RETURN(Shape shape,
+                         conv_shape(context, context.shape(0), context.shape(weight_input)));
+  context.set_output(0, dtype, std::move(shape));
   return ok_status();
 }
 

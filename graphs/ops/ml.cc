@@ -126,6 +126,12 @@ Status infer_feature_extractor(InferContext& context) {
 // Maps are no tensors: their shape stays unknown, and the op is listed.
 Status infer_map(InferContext&) { return ok_status(); }
 
+// A list of maps from constant keys to the numbers of a row: counted as those numbers.
+Status infer_zip_map(InferContext& context) {
+  context.set_output(0, context.dtype(0), context.shape(0));
+  return ok_status();
+}
+
 // Every row meets every coefficient.
 void work_linear(WorkContext& context) {
   const Shape& x = context.input(0).shape;
@@ -183,7 +189,7 @@ constexpr OpDef kOps[] = {
     {"TreeEnsemble", kO, infer_regressor, work_trees, nullptr, 0, 1, kMl},
     {"TreeEnsembleClassifier", kO, infer_classifier, work_trees, nullptr, 0, 1, kMl},
     {"TreeEnsembleRegressor", kO, infer_regressor, work_trees, nullptr, 0, 1, kMl},
-    {"ZipMap", kO, infer_map, nullptr, nullptr, 0, 1, kMl},
+    {"ZipMap", kO, infer_zip_map, nullptr, nullptr, 0, 1, kMl},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -2,6 +2,7 @@
 #include "graphs/ops/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
 
 namespace dfsim {
 namespace {
@@ -35,6 +36,11 @@ constexpr OpDef kOps[] = {
     {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2, "", factors_quantize},
     // subtract the zero point, multiply
     {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2, "",
+     factors_quantize},
+    // ONNX Runtime's, from before ONNX knew types of 16 bits
+    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2, kMicrosoft,
+     factors_quantize},
+    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2, kMicrosoft,
      factors_quantize},
     // minimum and maximum first
     {"DynamicQuantizeLinear", kQ, infer_dynamic_quantize, work_per_element, nullptr, 6},

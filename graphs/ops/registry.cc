@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graphs/ops/contrib_ops.h"
 #include "graphs/ops/gradient_ops.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/runtime_ops.h"
@@ -42,6 +43,9 @@ std::vector<OpFamily> families() {
       experimental_op_defs(),
       contrib_op_defs(),
       contrib_attention_op_defs(),
+      contrib_quantize_op_defs(),
+      contrib_layout_op_defs(),
+      contrib_decoder_op_defs(),
       collective_op_defs(),
       gradient_op_defs(),
       runtime_op_defs(),

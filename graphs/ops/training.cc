@@ -1,7 +1,10 @@
 // Losses and parameter updates.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graphs/ops/factor_rules.h"
+#include "graphs/ops/onnx_gradient.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim {
@@ -47,6 +50,30 @@ void work_update(WorkContext& context) {
   }
 }
 
+// Inputs: the values of `xs`, then of `zs`; outputs: the derivatives of y, one for each of xs.
+Status infer_gradient(InferContext& context) {
+  for (size_t i = 0; i < context.output_count() && i < context.input_count(); ++i) {
+    context.set_output(i, context.dtype(i), context.shape(i));
+  }
+  return ok_status();
+}
+
+// The importer has written down what lies between xs and y. Backwards each operator does about
+// twice that: a derivative for its operands and one for its parameters.
+void work_gradient(WorkContext& context) {
+  const auto count = [&](std::string_view name) {
+    return Count(std::max<int64_t>(0, context.op().attributes.int_or(name, 0)));
+  };
+  BodyWork forward;
+  forward.macs = count(kForwardMacs);
+  forward.flops = count(kForwardFlops);
+  forward.bytes_read = count(kForwardRead);
+  forward.bytes_written = count(kForwardWritten);
+  forward.dtype = context.input(0).dtype;
+  forward.matrix = forward.macs.overflowed() || forward.macs.value() > 0;
+  context.set_body(forward, 2);
+}
+
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr OpClass kU = OpClass::kOptimizer;
 
@@ -56,6 +83,7 @@ constexpr OpDef kOps[] = {
     // the operations of LogSoftmax, then one per class
     {"SoftmaxCrossEntropyLoss", OpClass::kSoftmax, infer_loss, work_loss, nullptr, 7, 2, "",
      factors_loss},
+    {"Gradient", OpClass::kOpaque, infer_gradient, work_gradient, nullptr, 0, 1, kTraining},
     {"Adagrad", kU, infer_update<1>, work_update, nullptr, 3, 2, kTraining, factors_update},
     {"Adam", kU, infer_update<2>, work_update, nullptr, 4, 2, kTraining, factors_update},
     {"Momentum", kU, infer_update<1>, work_update, nullptr, 2, 2, kTraining, factors_update},
@@ -63,6 +91,7 @@ constexpr OpDef kOps[] = {
 
 constexpr WorkNote kNotes[] = {
     {work_loss, "{} per input element"},
+    {work_gradient, "twice what the operators between xs and y count"},
     {work_update, "{} per element of each new value"},
 };
 
