@@ -5,8 +5,8 @@ usage: pip install -r requirements.txt && ./make_tensorflow.py [--out FOLDER] [N
 
 Each network is traced with random or zero weights; large constants keep only their shape and type,
 variables have no values at all. The same graph, converted by tf2onnx and stripped likewise, lies
-beside it as ONNX, to compare with (not BERT, whose conversion takes 13 GB, nor
-loops, which tf2onnx makes other operators of). Nothing is downloaded. One name, one process: names of functions
+beside it as ONNX, to compare with (not BERT-base, whose conversion takes 13 GB, but two layers of it;
+nor loops, which tf2onnx makes other operators of, nor training). Nothing is downloaded. One name, one process: names of functions
 count up in a process.
 """
 
@@ -49,6 +49,17 @@ def strip_graph(graph):
     for name in list(graph.library.DESCRIPTOR.fields_by_name):
         if name != "function":
             graph.library.ClearField(name)
+
+
+def drop_defaults(graph):
+    """Attributes that have the value which TensorFlow takes without them."""
+    from tensorflow.core.protobuf import meta_graph_pb2
+    from tensorflow.python.framework import meta_graph
+
+    meta = meta_graph_pb2.MetaGraphDef()
+    meta.graph_def.CopyFrom(graph)
+    meta_graph.strip_graph_default_valued_attrs(meta)
+    graph.CopyFrom(meta.graph_def)
 
 
 def called(nodes):
@@ -122,23 +133,40 @@ def to_onnx(frozen, inputs, outputs, path):
     onnx.save(model, path)
 
 
+def write_graph(graph, kind, path):
+    """Binary, or as text: a node a line, without attributes that say what is the default."""
+    if kind != "text":
+        path.with_suffix(".pb").write_bytes(graph.SerializeToString(deterministic=True))
+        return
+    from google.protobuf import text_format
+
+    drop_defaults(graph)
+    lines = [text_format.MessageToString(node, as_one_line=True) for node in graph.node]
+    del graph.node[:]
+    rest = text_format.MessageToString(graph, as_one_line=True)
+    path.with_suffix(".pbtxt").write_text("".join(f"node {{ {line} }}\n" for line in lines) + rest + "\n")
+
+
 def make(name, out):
     import tensorflow as tf
-    from google.protobuf import text_format
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     import networks
 
     tf.keras.utils.set_random_seed(1)
-    if name == "lstm_v1":
-        graph = networks.lstm_v1()
+    if name in networks.VERSION_1:
+        kind, build = networks.VERSION_1[name]
+        graph = build()
         strip_graph(graph)
-        (out / "lstm_v1.pb").write_bytes(graph.SerializeToString(deterministic=True))
+        write_graph(graph, kind, out / name)
         return
     kind, build = networks.NETWORKS[name]
     function, specs, keep = build()
     traced = tf.function(function, input_signature=specs)
     concrete = traced.get_concrete_function()
+    if kind == "training":  # its variables change: nothing to freeze, nor to convert
+        save_saved_model(concrete, keep, out / name)
+        return
     frozen_function = convert_variables_to_constants_v2(concrete, lower_control_flow=False)
     frozen = frozen_function.graph.as_graph_def()
     inputs = [t.name for t in frozen_function.inputs]
@@ -150,10 +178,7 @@ def make(name, out):
         return
     drop_unreachable(frozen)
     strip_graph(frozen)
-    if kind == "text":
-        (out / f"{name}.pbtxt").write_text(text_format.MessageToString(frozen))
-    else:
-        (out / f"{name}.pb").write_bytes(frozen.SerializeToString(deterministic=True))
+    write_graph(frozen, "frozen", out / name)
 
 
 def main():
@@ -165,8 +190,8 @@ def main():
     if len(args.names) == 1:
         make(args.names[0], args.out)
         return
-    names = args.names or ["resnet50", "mobilenet_v2", "efficientnet_b0", "inception_v3", "bert_base", "unet", "lstm",
-                           "gru", "lstm_v1"]
+    names = args.names or ["resnet50", "mobilenet_v2", "efficientnet_b0", "inception_v3", "bert_base", "bert_2", "unet",
+                           "lstm", "gru", "lstm_v1", "digits_train", "digits_train_v1"]
     for name in names:
         subprocess.run([sys.executable, __file__, "--out", str(args.out), name], check=True)
 

@@ -44,7 +44,8 @@ class Bert(tf.Module):
     def __init__(self, layers=12, width=768, heads=12, words=30522, positions=512):
         super().__init__()
         self.layers, self.width, self.heads = layers, width, heads
-        weight = lambda name, *shape: tf.Variable(tf.zeros(shape), name=name)
+        # Not zeros: tf2onnx drops what adds nothing.
+        weight = lambda name, *shape: tf.Variable(tf.random.normal(shape, stddev=0.02), name=name)
         self.word, self.position, self.kind = (weight("word", words, width), weight("position", positions, width),
                                                weight("kind", 2, width))
         self.norms = [(weight(f"gamma{i}", width), weight(f"beta{i}", width)) for i in range(2 * layers + 1)]
@@ -81,8 +82,8 @@ class Bert(tf.Module):
         return {"hidden": hidden, "pooled": tf.tanh(self.project(hidden[:, 0], self.pooler))}
 
 
-def bert():
-    model = Bert()
+def bert(**sizes):
+    model = Bert(**sizes)
     return (model.__call__, [tf.TensorSpec([None, None], tf.int32, name="input_ids"),
                              tf.TensorSpec([None, None], tf.int32, name="attention_mask")], model)
 
@@ -133,6 +134,62 @@ def lstm_v1():
     return graph.as_graph_def()
 
 
+def digits():
+    """A small convolutional network for 28 x 28 digits, with batch normalisation and dropout."""
+    layers = tf.keras.layers
+    return tf.keras.Sequential([
+        tf.keras.Input([28, 28, 1]),
+        layers.Conv2D(16, 3, use_bias=False),
+        layers.BatchNormalization(),
+        layers.Activation("relu"),
+        layers.MaxPooling2D(2),
+        layers.Conv2D(32, 3, activation="relu"),
+        layers.Flatten(),
+        layers.Dropout(0.25),
+        layers.Dense(10)])
+
+
+def digits_train():
+    """One step of training with Keras' loss and Adam, as on-device training exports it."""
+    model = digits()
+    optimizer = tf.keras.optimizers.Adam(1e-3)
+    optimizer.build(model.trainable_variables)
+    loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def train(images, labels):
+        with tf.GradientTape() as tape:
+            loss = loss_of(labels, model(images, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return {"loss": loss}
+
+    specs = [tf.TensorSpec([32, 28, 28, 1], tf.float32, name="images"), tf.TensorSpec([32], tf.int64, name="labels")]
+    seeds = [layer.seed_generator.state.value for layer in model.layers if hasattr(layer, "seed_generator")]
+    return train, specs, [model, optimizer, *seeds]
+
+
+def digits_train_v1():
+    """The same convolutions trained by TensorFlow 1: reference variables, ApplyMomentum."""
+    v1 = tf.compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        images = v1.placeholder(tf.float32, [32, 28, 28, 1], name="images")
+        labels = v1.placeholder(tf.int64, [32], name="labels")
+        weight = lambda name, *shape: v1.get_variable(name, shape, use_resource=False,
+                                                      initializer=v1.zeros_initializer())
+        x = tf.nn.conv2d(images, weight("w1", 3, 3, 1, 16), 1, "VALID")
+        x = tf.nn.relu(v1.nn.fused_batch_norm(x, weight("gamma", 16), weight("beta", 16))[0])
+        x = tf.nn.max_pool2d(x, 2, 2, "VALID")
+        x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, weight("w2", 3, 3, 16, 32), 1, "VALID"), weight("b2", 32)))
+        x = tf.reshape(x, [32, 11 * 11 * 32])
+        logits = tf.nn.bias_add(tf.matmul(x, weight("w3", 11 * 11 * 32, 10)), weight("b3", 10))
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+        v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+    v1.enable_control_flow_v2()
+    return graph.as_graph_def()
+
+
 # name -> (kind of file, network). Frozen graphs and SavedModels take the same networks.
 NETWORKS = {
     "resnet50": ("frozen", application("ResNet50", 224)),
@@ -140,10 +197,16 @@ NETWORKS = {
     "efficientnet_b0": ("saved", application("EfficientNetB0", 224)),
     "inception_v3": ("frozen", application("InceptionV3", 299)),
     "bert_base": ("saved", bert),
-    "unet": ("text", unet),
+    # Two of its layers: what tf2onnx can convert in little memory.
+    "bert_2": ("saved", lambda: bert(layers=2, words=1000)),
+    "unet": ("frozen", unet),
     "lstm": ("saved", lambda: recurrent("LSTM")),
     "gru": ("frozen", lambda: recurrent("GRU")),
+    "digits_train": ("training", digits_train),
 }
+
+# Made by TensorFlow 1's API, as a GraphDef: (kind of file, graph).
+VERSION_1 = {"lstm_v1": ("frozen", lstm_v1), "digits_train_v1": ("text", digits_train_v1)}
 
 # Not converted to ONNX.
 TENSORFLOW_ONLY = {"lstm", "gru", "bert_base"}
