@@ -65,9 +65,9 @@ std::string OnnxFallback::infer(GraphBuilder& builder, OpId id) const {
       }
     }
   }
-  const std::string unknown =
-      fmt::format("operator {}{} of opset {} is not known",
-                  op.domain.empty() ? "" : op.domain + "::", printable(op.op_type, 40), op.version);
+  const std::string unknown = fmt::format("operator {}{} of opset {} is not known",
+                                          op.domain.empty() ? "" : printable(op.domain, 40) + "::",
+                                          printable(op.op_type, 40), op.version);
   constexpr int kNewestOpsetOfLibonnx = 17;
   if (!op.domain.empty() || op.version > kNewestOpsetOfLibonnx || op.outputs.empty() ||
       onnx::OpSchemaRegistry::Schema(op.op_type, op.version, "") == nullptr) {

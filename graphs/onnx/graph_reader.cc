@@ -7,6 +7,7 @@
 #include "graphs/onnx/graph_reader_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
+#include "graphs/ops/stored_constant.h"
 
 namespace dfsim {
 
@@ -75,7 +76,7 @@ Status GraphReader::add_constant_tensor(const onnx::TensorProto& proto, const st
     return invalid_input(fmt::format("tensor '{}' is defined twice", printable(name)));
   }
   tensor.dtype = dtype;
-  tensor.role = role_of_initializer(dtype, shape, value.has_value());
+  tensor.role = role_of_stored(dtype, shape, value.has_value());
   tensor.shape = std::move(shape);
   if (value) {
     builder_.set_constant(id, std::move(*value));
@@ -182,7 +183,21 @@ Status GraphReader::add_subgraphs(const onnx::NodeProto& node, Op* op) {
 Status GraphReader::add_outputs(const onnx::GraphProto& graph) {
   for (const auto& output : graph.output()) {
     // In a subgraph this may be a tensor of the graph around it.
-    builder_.mark_output(builder_.tensor_by_name(output.name()));
+    const TensorId id = builder_.tensor_by_name(output.name());
+    if (!builder_.tensor(id).is_output) {
+      builder_.mark_output(id);
+      continue;
+    }
+    // Returned twice, as loops do with a state of which each value is kept.
+    Op copy;
+    copy.op_type = "Identity";
+    copy.version = scope_.version_of(*opsets_, "");
+    copy.inputs = {id};
+    Tensor again;
+    again.name = output.name();
+    copy.outputs = {builder_.add_tensor(std::move(again))};
+    builder_.mark_output(copy.outputs[0]);
+    DFSIM_RETURN_IF_ERROR(builder_.add_op(std::move(copy)).status());
   }
   return ok_status();
 }

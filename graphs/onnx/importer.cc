@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "base/mapped_file.h"
@@ -13,36 +12,12 @@
 #include "graphs/onnx/fallback_internal.h"
 #include "graphs/onnx/graph_reader_internal.h"
 #include "graphs/ops/bind_dims.h"
+#include "graphs/ops/onnx_gradient.h"
+#include "graphs/ops/import_notes.h"
 #include "graphs/ops/infer.h"
 
 namespace dfsim {
 namespace {
-
-// "Loop 'a', 'b', 'c' and 4 more"
-std::string some_names(std::string_view op_type, const std::vector<std::string>& names) {
-  constexpr size_t kMost = 3;
-  std::vector<std::string> shown;
-  for (size_t i = 0; i < std::min(kMost, names.size()); ++i) {
-    shown.push_back(fmt::format("'{}'", printable(names[i], 40)));
-  }
-  const std::string more =
-      names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "";
-  return fmt::format("{}{}{}{}", op_type, op_type.empty() ? "" : " ", join(shown, ", "), more);
-}
-
-// Names of the Loops of a graph and of the graphs inside it. Nesting is bounded by the reader.
-void collect_loops(const Graph& graph, std::vector<std::string>* names) {
-  for (const Op& op : graph.ops()) {
-    if (op.op_type == "Loop" && op.domain.empty()) {
-      names->push_back(op.name);
-    }
-    for (const auto& [name, value] : op.attributes.entries()) {
-      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value)) {
-        collect_loops(**body, names);
-      }
-    }
-  }
-}
 
 class Importer {
  public:
@@ -60,8 +35,9 @@ class Importer {
     DFSIM_RETURN_IF_ERROR(bind_dims(builder_, options_, &report_, &overridden));
     DFSIM_RETURN_IF_ERROR(
         infer(model, /*trust_declared=*/options_.use_declared_shapes && !overridden));
-    DFSIM_ASSIGN_OR_RETURN(Graph graph, builder_.build());
-    DFSIM_RETURN_IF_ERROR(check_trip_counts(graph));
+    DFSIM_ASSIGN_OR_RETURN(Graph built, builder_.build());
+    DFSIM_ASSIGN_OR_RETURN(Graph graph, cost_gradients(std::move(built)));
+    DFSIM_RETURN_IF_ERROR(check_trip_counts(options_, graph));
     return ImportedModel{std::move(graph), std::move(report_)};
   }
 
@@ -106,66 +82,13 @@ class Importer {
           {fmt::format("{}/{}", printable(outer.name), op.name), op.op_type, reason});
     };
     DFSIM_ASSIGN_OR_RETURN(const auto unresolved, infer_shapes(builder_, options));
-    note_assumptions(open_loops, open_ifs);
-    note_bounds();
+    note_assumptions(open_loops, open_ifs, &report_.notes);
+    note_bounds(builder_, &report_.notes);
     for (const UnresolvedOp& op : unresolved) {
       report_.unresolved.push_back(
           {builder_.op(op.op).name, builder_.op(op.op).op_type, op.reason});
     }
     return ok_status();
-  }
-
-  // Every name that a trip count is given for is that of a Loop.
-  Status check_trip_counts(const Graph& graph) const {
-    if (options_.trip_counts.empty()) {
-      return ok_status();
-    }
-    std::vector<std::string> loops;
-    collect_loops(graph, &loops);
-    for (const auto& [name, count] : options_.trip_counts) {
-      if (std::find(loops.begin(), loops.end(), name) == loops.end()) {
-        return invalid_input(unknown_name_message("Loop", name, loops));
-      }
-    }
-    return ok_status();
-  }
-
-  void note_assumptions(const std::vector<std::string>& loops,
-                        const std::vector<std::string>& ifs) {
-    if (!loops.empty()) {
-      report_.notes.push_back(
-          fmt::format("how often {} runs is not known before the run, 1 is assumed; use "
-                      "--trip-count NAME=N",
-                      some_names("Loop", loops)));
-    }
-    if (!ifs.empty()) {
-      report_.notes.push_back(
-          fmt::format("which branch of {} is taken is not known before the run, the larger one is "
-                      "costed; --branch then|else chooses",
-                      some_names("If", ifs)));
-    }
-  }
-
-  // Where extents that depend on data begin; what follows has bounds, too.
-  void note_bounds() {
-    const auto depends = [&](const std::vector<TensorId>& ids) {
-      return std::any_of(ids.begin(), ids.end(), [&](TensorId id) {
-        return id.valid() && builder_.tensor(id).data_dependent;
-      });
-    };
-    std::vector<std::string> names;
-    for (size_t i = 0; i < builder_.op_count(); ++i) {
-      const Op& op = builder_.op(OpId(i));
-      if (depends(op.outputs) && !depends(op.inputs) &&
-          op.op_class != OpClass::kControlFlow) {  // those have notes of their own
-        names.push_back(op.op_type + " " + op.name);
-      }
-    }
-    if (!names.empty()) {
-      report_.notes.push_back(
-          fmt::format("how much {} returns depends on the data, the most possible is assumed",
-                      some_names("", names)));
-    }
   }
 
   const ImportOptions& options_;

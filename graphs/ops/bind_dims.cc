@@ -235,9 +235,9 @@ class Binder {
   }
 
   int64_t assumption_for(const std::string& name) const {
-    const bool batch =
-        std::find(batch_symbols_.begin(), batch_symbols_.end(), name) != batch_symbols_.end();
-    return options_.assumed_extent && !batch ? *options_.assumed_extent : assumed_extent(name);
+    // A first axis without a name counts as the batch, but need not be one.
+    return options_.assumed_extent && !is_batch_name(name) ? *options_.assumed_extent
+                                                           : assumed_extent(name);
   }
 
   std::optional<int64_t> default_from_metadata(const std::string& name) const {

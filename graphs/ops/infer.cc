@@ -70,7 +70,8 @@ std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool ha
   if (!has_rule) {
     return fallback_reason.empty()
                ? fmt::format("operator {}{} is not known",
-                             op.domain.empty() ? "" : op.domain + "::", printable(op.op_type, 40))
+                             op.domain.empty() ? "" : printable(op.domain, 40) + "::",
+                             printable(op.op_type, 40))
                : fallback_reason;
   }
   return "its shape depends on values that are not known before the run";

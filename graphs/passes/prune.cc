@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graphs/ir/graph_builder.h"
+#include "graphs/ops/tensorflow_ops.h"
 
 namespace dfsim {
 namespace {
@@ -29,6 +30,13 @@ bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& cons
     return !id.valid() || graph.tensor(id).shape.is_static();
   });
   return values_known || (inputs_constant && shapes_known);
+}
+
+// Weights of a graph that updates them are no constants.
+bool is_training(const Graph& graph) {
+  const auto& metadata = graph.info().metadata;
+  return std::any_of(metadata.begin(), metadata.end(),
+                     [](const auto& entry) { return entry.first == kTrainingKey; });
 }
 
 // For each tensor the weight whose bytes it shows, itself when it owns them.
@@ -111,8 +119,10 @@ class Rebuilder {
 
 StatusOr<PruneResult> prune(const Graph& graph) {
   std::vector<bool> constant(graph.tensor_count());
+  const bool training = is_training(graph);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
-    constant[t] = graph.tensor(TensorId(t)).role != TensorRole::kActivation;
+    const TensorRole role = graph.tensor(TensorId(t)).role;
+    constant[t] = role == TensorRole::kConstant || (role == TensorRole::kWeight && !training);
   }
   PruneResult result;
   std::vector<bool> keep(graph.op_count(), true);

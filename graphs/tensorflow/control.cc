@@ -75,7 +75,9 @@ Status Translator::translate_if(int32_t node) {
   if (taken) {
     DFSIM_ASSIGN_OR_RETURN(const NodeGraph* branch, function_graph(names[*taken]));
     Translator inner(shared_, emitter_, *branch, arguments, name_of(node) + "/", depth_ + 1);
-    DFSIM_RETURN_IF_ERROR(inner.run(branch->returns()));
+    std::vector<Source> roots = branch->returns();
+    add_effects(*branch, &roots);
+    DFSIM_RETURN_IF_ERROR(inner.run(roots));
     for (const Source source : branch->returns()) {
       values_[node].push_back(inner.value(source));
     }
@@ -90,7 +92,9 @@ Status Translator::translate_if(int32_t node) {
       captured.push_back(maker.capture(argument));
     }
     Translator inner(shared_, maker.emitter(), *branch, captured, name_of(node) + "/", depth_ + 1);
-    DFSIM_RETURN_IF_ERROR(inner.run(branch->returns()));
+    std::vector<Source> roots = branch->returns();
+    add_effects(*branch, &roots);
+    DFSIM_RETURN_IF_ERROR(inner.run(roots));
     for (const Source source : branch->returns()) {
       const TensorId tensor = maker.emitter().plain(inner.value(source));
       if (!tensor.valid()) {
@@ -135,7 +139,9 @@ Status Translator::translate_while(int32_t node) {
   }
   loop.trip = [&](Emitter& inside, const TripValues& before, TripValues* after) {
     Translator trip(shared_, inside, *body, before.variables, loop.name + "/", depth_ + 1);
-    DFSIM_RETURN_IF_ERROR(trip.run(body->returns()));
+    std::vector<Source> roots = body->returns();
+    add_effects(*body, &roots);
+    DFSIM_RETURN_IF_ERROR(trip.run(roots));
     for (const Source source : body->returns()) {
       after->variables.push_back(trip.value(source));
     }

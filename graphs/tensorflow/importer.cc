@@ -3,72 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_set>
 
-#include "base/mapped_file.h"
 #include "base/text.h"
 #include "graphs/ops/bind_dims.h"
+#include "graphs/ops/import_notes.h"
+#include "graphs/tensorflow/roots_internal.h"
 #include "graphs/tensorflow/translator_internal.h"
 
 namespace dfsim {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool is_input_op(const std::string& type) {
-  return type == "Placeholder" || type == "PlaceholderV2" || type == "IteratorGetNext" ||
-         type == "_Arg" || type == "DecodeJpeg" || type == "DecodePng";
-}
-
-// Nodes that nobody reads and that are no results either.
-bool is_no_result(const std::string& type) {
-  static const std::unordered_set<std::string_view> kTypes = {"Const",
-                                                              "NoOp",
-                                                              "Assert",
-                                                              "VarHandleOp",
-                                                              "VariableV2",
-                                                              "Variable",
-                                                              "Assign",
-                                                              "AssignVariableOp",
-                                                              "SaveV2",
-                                                              "SaveSlices",
-                                                              "RestoreV2",
-                                                              "Restore",
-                                                              "MergeV2Checkpoints",
-                                                              "ShardedFilename",
-                                                              "IsVariableInitialized",
-                                                              "VarIsInitializedOp",
-                                                              "WriteFile",
-                                                              "PrintV2",
-                                                              "ControlTrigger",
-                                                              "DestroyResourceOp",
-                                                              "HashTableV2",
-                                                              "InitializeTableFromTextFileV2",
-                                                              "LookupTableImportV2",
-                                                              "NextIteration",
-                                                              "MutableHashTableV2",
-                                                              "DeleteIterator"};
-  return kTypes.contains(type) || type.find("Summary") != std::string::npos || is_input_op(type);
-}
-
-// "Loop 'a', 'b', 'c' and 4 more"
-std::string some_names(std::string_view what, const std::vector<std::string>& names) {
-  constexpr size_t kMost = 3;
-  std::vector<std::string> shown;
-  for (size_t i = 0; i < std::min(kMost, names.size()); ++i) {
-    shown.push_back(fmt::format("'{}'", printable(names[i], 60)));
-  }
-  const std::string more =
-      names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "";
-  return fmt::format("{} {}{}", what, join(shown, ", "), more);
-}
-
-// A result of the model and its name.
-struct NamedRoot {
-  std::string name;
-  Source source;
-};
 
 class Importer {
  public:
@@ -87,7 +31,7 @@ class Importer {
 
   StatusOr<ImportedModel> run() {
     DFSIM_ASSIGN_OR_RETURN(const NodeGraph graph, NodeGraph::of_graph(source_));
-    DFSIM_ASSIGN_OR_RETURN(const std::vector<NamedRoot> roots, find_roots(graph));
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<NamedRoot> roots, find_roots(source_, graph));
     fill_info();
     std::vector<Source> sources;
     for (const NamedRoot& root : roots) {
@@ -97,20 +41,24 @@ class Importer {
                            graph.schedule(sources, options_.branch, nullptr));
     Emitter emitter(&builder_, shared_.infer, &shared_.unresolved);
     Translator translator(shared_, emitter, graph, {}, "", 0);
-    DFSIM_RETURN_IF_ERROR(add_inputs(graph, needed, emitter, translator));
+    add_inputs(graph, needed, emitter, translator);
     bool overridden = false;
     DFSIM_RETURN_IF_ERROR(bind_dims(builder_, options_, &report_, &overridden));
     note_shapeless_inputs();
+    captured_to_weights();
+    shared_.outermost = &emitter;
     DFSIM_RETURN_IF_ERROR(translator.run(sources));
     for (const NamedRoot& root : roots) {
       mark_output(emitter, translator.value(root.source), root.name);
     }
+    mark_updates(emitter, graph, roots);
     DFSIM_RETURN_IF_ERROR(emitter.status());
     if (builder_.outputs().empty()) {
       return invalid_input("the graph computes nothing: no result of it is a tensor");
     }
+    note_bounds(builder_, &report_.notes);
     DFSIM_ASSIGN_OR_RETURN(Graph built, builder_.build());
-    DFSIM_RETURN_IF_ERROR(check_trip_counts(built));
+    DFSIM_RETURN_IF_ERROR(check_trip_counts(options_, built));
     write_notes();
     report_.unresolved = std::move(shared_.unresolved);
     return ImportedModel{std::move(built), std::move(report_)};
@@ -128,57 +76,6 @@ class Importer {
     }
   }
 
-  // The signature's outputs, or what nobody reads, and updates of parameters.
-  StatusOr<std::vector<NamedRoot>> find_roots(const NodeGraph& graph) const {
-    std::vector<NamedRoot> roots;
-    if (source_.has_signature()) {
-      for (const SignatureEntry& output : source_.signature_outputs()) {
-        const auto found = graph.find(output.tensor);
-        if (!found) {
-          return invalid_input(
-              fmt::format("output '{}' of signature '{}' is '{}', which no node "
-                          "produces",
-                          printable(output.name), printable(source_.signature_name()),
-                          printable(output.tensor)));
-        }
-        roots.push_back({output.name, *found});
-      }
-      return roots;
-    }
-    std::vector<bool> read(graph.size(), false);
-    for (size_t i = 0; i < graph.size(); ++i) {
-      const TfNode& node = graph.node(static_cast<int32_t>(i));
-      const bool ignored = node.def->op() == "Assert" || node.def->op() == "SaveV2" ||
-                           node.def->op().find("Summary") != std::string::npos;
-      for (const Source source : node.inputs) {
-        if (!ignored && !source.is_argument()) {
-          read[static_cast<size_t>(source.node)] = true;
-        }
-      }
-    }
-    for (size_t i = 0; i < graph.size(); ++i) {
-      const auto index = static_cast<int32_t>(i);
-      const std::string& type = graph.op(index);
-      const bool update = is_update_op(type);
-      if ((read[i] && !update) || is_no_result(type)) {
-        continue;
-      }
-      // A parameter that is only handed on is no result.
-      const Source origin = graph.skip_identities({index, 0});
-      if (!update && !origin.is_argument() && is_no_result(graph.op(origin.node)) &&
-          origin.node != index) {
-        continue;
-      }
-      roots.push_back({graph.node(index).def->name(), {index, 0}});
-    }
-    if (roots.empty()) {
-      return invalid_input(
-          "the graph has no result: every node is read by another, or computes "
-          "nothing");
-    }
-    return roots;
-  }
-
   std::string input_name(const std::string& node) const {
     for (const SignatureEntry& input : source_.signature_inputs()) {
       if (input.tensor == node || input.tensor == node + ":0") {
@@ -189,13 +86,18 @@ class Importer {
   }
 
   // Placeholders that the results need become inputs, named as the signature says.
-  Status add_inputs(const NodeGraph& graph, const std::vector<int32_t>& needed, Emitter& emitter,
-                    Translator& translator) {
+  void add_inputs(const NodeGraph& graph, const std::vector<int32_t>& needed, Emitter& emitter,
+                  Translator& translator) {
+    CapturedVariables variables(source_, graph);
     for (const int32_t node : needed) {
       if (!is_input_op(graph.op(node))) {
         continue;
       }
       const tf::NodeDef& def = *graph.node(node).def;
+      if (is_captured_resource(def)) {
+        translator.preset(node, {emitter.add_plain(add_captured(def, variables.find(node)))});
+        continue;
+      }
       NodeContext context(emitter, def, def.name(), {});
       const tf::AttrValue* types = find_attribute(def, "output_types");
       const tf::AttrValue* shapes = find_attribute(def, "output_shapes");
@@ -222,7 +124,60 @@ class Importer {
       }
       translator.preset(node, std::move(outputs));
     }
-    return ok_status();
+  }
+
+  // A variable that a traced function has captured is a weight. While its shape is open it stands
+  // among the inputs, so that --input-shape can say it.
+  TensorId add_captured(const tf::NodeDef& def, const std::optional<CapturedVariable>& variable) {
+    Tensor tensor;
+    tensor.name = def.name();
+    if (variable) {
+      tensor.dtype = variable->dtype;
+      tensor.shape = variable->shape;
+    }
+    const bool open =
+        variable && (!variable->shape.is_static() || options_.input_shapes.contains(def.name()));
+    tensor.role = open ? TensorRole::kActivation : TensorRole::kWeight;
+    const TensorId id = builder_.add_tensor(std::move(tensor));
+    if (open) {
+      builder_.mark_input(id);
+      captured_.insert(id);
+    }
+    return id;
+  }
+
+  void captured_to_weights() {
+    std::vector<TensorId> fed;
+    for (const TensorId input : builder_.inputs()) {
+      if (!captured_.contains(input)) {
+        fed.push_back(input);
+        continue;
+      }
+      builder_.tensor(input).is_input = false;
+      builder_.tensor(input).role = TensorRole::kWeight;
+    }
+    builder_.set_inputs(std::move(fed));
+  }
+
+  // What functions leave in variables. Graphs that update parameters are marked: their weights
+  // change from run to run.
+  void mark_updates(Emitter& emitter, const NodeGraph& graph, const std::vector<NamedRoot>& roots) {
+    bool training = std::any_of(roots.begin(), roots.end(), [&](const NamedRoot& root) {
+      return !root.source.is_argument() && changes_variable(graph.op(root.source.node));
+    });
+    for (const ValueId update : shared_.updates) {
+      const TensorId tensor = emitter.plain(update);
+      if (!tensor.valid() || !builder_.tensor(tensor).producer.valid()) {
+        continue;  // set to what was known before
+      }
+      training = true;
+      if (!builder_.tensor(tensor).is_output) {
+        builder_.mark_output(tensor);
+      }
+    }
+    if (training) {
+      builder_.info().metadata.emplace_back(std::string(kTrainingKey), "1");
+    }
   }
 
   void note_shapeless_inputs() {
@@ -251,35 +206,8 @@ class Importer {
     }
   }
 
-  // Every name that a trip count is given for is that of a loop.
-  Status check_trip_counts(const Graph& graph) const {
-    std::vector<std::string> loops;
-    for (const Op& op : graph.ops()) {
-      if (op.op_type == "Loop") {
-        loops.push_back(op.name);
-      }
-    }
-    for (const auto& [name, count] : options_.trip_counts) {
-      if (std::find(loops.begin(), loops.end(), name) == loops.end()) {
-        return invalid_input("--trip-count: " + unknown_name_message("loop", name, loops));
-      }
-    }
-    return ok_status();
-  }
-
   void write_notes() {
-    if (!shared_.open_loops.empty()) {
-      report_.notes.push_back(
-          fmt::format("how often {} runs is not known before the run, 1 is assumed; use "
-                      "--trip-count NAME=N",
-                      some_names("Loop", shared_.open_loops)));
-    }
-    if (!open_ifs_.empty()) {
-      report_.notes.push_back(
-          fmt::format("which branch of {} is taken is not known before the run, the larger one is "
-                      "costed; --branch then|else chooses",
-                      some_names("If", open_ifs_)));
-    }
+    note_assumptions(shared_.open_loops, open_ifs_, &report_.notes);
     if (!shared_.open_branches.empty()) {
       report_.notes.push_back(
           fmt::format("which side of {} is taken is not known before the run, that with more nodes "
@@ -294,93 +222,10 @@ class Importer {
   ImportReport report_;
   Translation shared_;
   std::vector<std::string> open_ifs_;
+  std::unordered_set<TensorId> captured_;
 };
 
-StatusOr<TensorFlowFormat> folder_format(const std::string& folder, std::string* file) {
-  for (const auto& [name, format] :
-       {std::pair("saved_model.pb", TensorFlowFormat::kSavedModel),
-        std::pair("saved_model.pbtxt", TensorFlowFormat::kSavedModelText)}) {
-    std::error_code ignored;
-    if (fs::is_regular_file(fs::path(folder) / name, ignored)) {
-      *file = (fs::path(folder) / name).string();
-      return format;
-    }
-  }
-  return invalid_input(folder +
-                       ": a folder without saved_model.pb or saved_model.pbtxt; expected a model "
-                       "file or a SavedModel");
-}
-
-// The first byte inside a field whose length is written at `pos`; 0 when there is none.
-char first_byte_inside(std::string_view content, size_t pos) {
-  while (pos < content.size() && (static_cast<unsigned char>(content[pos]) & 0x80U) != 0) {
-    ++pos;
-  }
-  return pos + 1 < content.size() ? content[pos + 1] : '\0';
-}
-
-// SavedModels start with their schema version and a graph whose first field is its description;
-// ONNX models that look alike have a producer's name there.
-bool looks_saved(std::string_view content) {
-  constexpr std::string_view kHead("\x08\x01\x12", 3);
-  const char inside = content.starts_with(kHead) ? first_byte_inside(content, kHead.size()) : '\0';
-  return inside == '\x0a' || inside == '\x12';
-}
-
-// A node with its name or type first, or the version. No ONNX model starts so.
-bool looks_like_graph(std::string_view content) {
-  if (content.empty()) {
-    return false;
-  }
-  const char inside = first_byte_inside(content, 1);
-  return (content[0] == '\x0a' && (inside == '\x0a' || inside == '\x12')) ||
-         (content[0] == '\x22' && inside == '\x08');
-}
-
-// Text of a graph starts with one of its fields.
-bool looks_like_text(std::string_view content) {
-  size_t pos = 0;
-  while (pos < content.size() && (content[pos] == ' ' || content[pos] == '\n' ||
-                                  content[pos] == '\r' || content[pos] == '\t')) {
-    ++pos;
-  }
-  const std::string_view rest = content.substr(pos);
-  for (const std::string_view field :
-       {"node", "versions", "library", "saved_model_schema_version", "meta_graphs", "#"}) {
-    if (rest.starts_with(field)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
-
-std::optional<TensorFlowFormat> recognise_tensorflow(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    return TensorFlowFormat::kSavedModel;
-  }
-  const std::string extension = to_lower(fs::path(path).extension().string());
-  const auto file = MappedFile::open(path);
-  if (!file.ok() || extension == ".onnx") {
-    return std::nullopt;
-  }
-  const std::string_view content = file->content();
-  if (looks_like_text(content)) {
-    return content.find("meta_graphs") != std::string_view::npos &&
-                   content.find("saved_model_schema_version") != std::string_view::npos
-               ? TensorFlowFormat::kSavedModelText
-               : TensorFlowFormat::kGraphDefText;
-  }
-  if (looks_saved(content)) {
-    return TensorFlowFormat::kSavedModel;
-  }
-  if (extension == ".pbtxt") {
-    return TensorFlowFormat::kGraphDefText;
-  }
-  return looks_like_graph(content) ? std::optional(TensorFlowFormat::kGraphDef) : std::nullopt;
-}
 
 StatusOr<ImportedModel> import_tensorflow_bytes(std::string_view content, TensorFlowFormat format,
                                                 const ImportOptions& options,
@@ -388,29 +233,6 @@ StatusOr<ImportedModel> import_tensorflow_bytes(std::string_view content, Tensor
   TfSource source;
   DFSIM_RETURN_IF_ERROR(source.read(content, format, signature));
   return Importer(source, options).run();
-}
-
-StatusOr<ImportedModel> import_tensorflow(const std::string& path, const ImportOptions& options,
-                                          const std::string& signature) {
-  std::string file = path;
-  std::optional<TensorFlowFormat> format;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    DFSIM_ASSIGN_OR_RETURN(format, folder_format(path, &file));
-  } else {
-    format = recognise_tensorflow(path);
-  }
-  DFSIM_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::open(file));
-  if (!format) {
-    return invalid_input(path +
-                         ": no TensorFlow graph; expected a GraphDef, a SavedModel or either "
-                         "in text format");
-  }
-  auto model = import_tensorflow_bytes(mapped.content(), *format, options, signature);
-  if (!model.ok()) {
-    return model.status().with_place(path);
-  }
-  return model;
 }
 
 }  // namespace dfsim

@@ -18,6 +18,7 @@ namespace dfsim {
 // Output `output` of a node, or argument `output` of the function.
 struct Source {
   static constexpr int32_t kArgument = -1;
+  static constexpr int32_t kNoOutput = -1;  // the node runs, nobody reads it
   int32_t node = kArgument;
   int32_t output = 0;
 

@@ -163,6 +163,16 @@ void random(NodeContext& node, std::string_view target) {
   node.set(0, result);
 }
 
+// Key and counter of a random generator, from its seed: numbers that no shape hangs on.
+void random_key(NodeContext& node, std::string_view /*target*/) {
+  node.set(0, node.emitter().add_constant({DType::kUInt64, {1}, {0}, {}}, node.name()));
+  node.set(1, node.emitter().add_constant({DType::kUInt64, {2}, {0, 0}, {}}, node.name() + ":1"));
+}
+
+void random_algorithm(NodeContext& node, std::string_view /*target*/) {
+  node.set(0, node.emitter().add_constant({DType::kInt32, {}, {1}, {}}, node.name()));
+}
+
 // Above or below some diagonals all is 0.
 void band_part(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, {node.plain(0)}));
@@ -218,6 +228,8 @@ constexpr TfRule kRules[] = {
     {"StatelessRandomUniformV2", random, "RandomUniform"},
     {"StatelessRandomNormal", random, "RandomNormal"},
     {"StatelessRandomNormalV2", random, "RandomNormal"},
+    {"StatelessRandomGetKeyCounter", random_key, "", 1, true},
+    {"StatelessRandomGetAlg", random_algorithm, "", 0, true},
     {"MatrixBandPart", band_part, "Trilu"},
 };
 

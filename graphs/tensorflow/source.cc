@@ -88,6 +88,7 @@ const std::map<std::string_view, std::vector<std::string_view>>& output_argument
       {"NonMaxSuppressionV5", {"selected_indices", "selected_scores", "valid_outputs"}},
       {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
       {"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
+      {"StatelessRandomGetKeyCounter", {"key", "counter"}},
       {"Switch", {"output_false", "output_true"}},
       {"TensorArrayV3", {"handle", "flow"}},
       {"TensorListPopBack", {"output_handle", "tensor"}},

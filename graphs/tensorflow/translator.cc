@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "graphs/ops/stored_constant.h"
+#include "graphs/tensorflow/roots_internal.h"
 
 namespace dfsim {
 namespace {
@@ -30,11 +32,10 @@ bool is_plain_call_name(const std::string& name) {
 
 }  // namespace
 
-bool is_update_op(const std::string& type) {
-  return type.starts_with("ResourceApply") || type.starts_with("ResourceSparseApply") ||
-         type.starts_with("Apply") || type.starts_with("SparseApply") ||
-         type == "AssignAddVariableOp" || type == "AssignSubVariableOp" || type == "AssignAdd" ||
-         type == "AssignSub" || type == "ResourceScatterAdd" || type == "ResourceScatterUpdate";
+void add_effects(const NodeGraph& function, std::vector<Source>* roots) {
+  for (const int32_t update : function.control_returns()) {
+    roots->push_back({update, Source::kNoOutput});
+  }
 }
 
 void Translator::preset(int32_t node, std::vector<ValueId> outputs) {
@@ -79,7 +80,9 @@ Status Translator::run(const std::vector<Source>& roots) {
     seen.reader = reader;
   };
   for (const Source root : roots) {
-    count(root, -1);
+    if (root.output != Source::kNoOutput) {
+      count(root, -1);
+    }
   }
   for (const int32_t node : order) {
     for (const Source source : graph_.dependencies(node, shared_.options.branch, body_)) {
@@ -92,8 +95,19 @@ Status Translator::run(const std::vector<Source>& roots) {
     }
     DFSIM_RETURN_IF_ERROR(translate(node));
     DFSIM_RETURN_IF_ERROR(emitter_.status());
+    note_update(node);
   }
   return ok_status();
+}
+
+// Those of the main graph are among the roots already.
+void Translator::note_update(int32_t node) {
+  if (depth_ == 0 || &emitter_ != shared_.outermost || !changes_variable(graph_.op(node))) {
+    return;
+  }
+  if (const ValueId result = value({node, 0}); result != kNoValue) {
+    shared_.updates.push_back(result);
+  }
 }
 
 std::vector<ValueId> Translator::inputs_of(int32_t node) const {
@@ -230,11 +244,7 @@ void Translator::add_constant(int32_t node) {
     return;
   }
   auto value = value_from_tf(proto);
-  // Shape vectors, indices and scalars are part of the program; everything else was trained.
-  const bool index_like = tensor.dtype == DType::kInt64 || tensor.dtype == DType::kInt32 ||
-                          tensor.dtype == DType::kBool;
-  const bool is_program = value && (index_like || shape->elements().value() <= 1);
-  tensor.role = is_program ? TensorRole::kConstant : TensorRole::kWeight;
+  tensor.role = role_of_stored(tensor.dtype, *shape, value.has_value());
   tensor.shape = *shape;
   const TensorId id = emitter_.add_tensor(std::move(tensor));
   if (value) {
@@ -295,9 +305,7 @@ Status Translator::call_function(int32_t node, const std::string& name) {
       roots.push_back(callee.returns()[i]);
     }
   }
-  for (const int32_t update : callee.control_returns()) {
-    roots.push_back({update, 0});
-  }
+  add_effects(callee, &roots);
   DFSIM_RETURN_IF_ERROR(inner.run(roots));
   std::vector<ValueId> results;
   for (const Source source : callee.returns()) {

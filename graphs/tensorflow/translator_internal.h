@@ -24,6 +24,10 @@ struct Translation {
   std::vector<UnresolvedOpInfo> unresolved = {};
   std::vector<std::string> open_loops = {};
   std::vector<std::string> open_branches = {};
+  // Where the model's own operators go; bodies of loops and branches have emitters of their own.
+  const Emitter* outermost = nullptr;
+  // What functions called from there leave in variables: results that nobody reads.
+  std::vector<ValueId> updates = {};
   size_t visited_nodes = 0;  // over all calls of functions
   std::map<std::string, std::unique_ptr<NodeGraph>> functions = {};
 };
@@ -33,6 +37,9 @@ struct SourceUse {
   int32_t count = 0;
   int32_t reader = -1;
 };
+
+// Adds the nodes of a function that change state: they run although nobody reads them.
+void add_effects(const NodeGraph& function, std::vector<Source>* roots);
 
 class Translator {
  public:
@@ -64,6 +71,7 @@ class Translator {
   Status call_function(int32_t node, const std::string& name);
   StatusOr<const NodeGraph*> function_graph(const std::string& name);
   Status merge(int32_t node);
+  void note_update(int32_t node);
   // control.cc
   Status translate_if(int32_t node);
   Status translate_while(int32_t node);
@@ -91,8 +99,5 @@ class Translator {
   std::unordered_map<int32_t, Source> folded_;          // nodes that became part of what they read
   std::map<std::string, std::vector<ValueId>> frames_;  // loops that are done: their results
 };
-
-// Changes parameters: has an effect although nobody reads what it returns.
-bool is_update_op(const std::string& type);
 
 }  // namespace dfsim

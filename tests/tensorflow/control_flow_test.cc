@@ -6,30 +6,6 @@
 namespace dfsim {
 namespace {
 
-// One function of the library.
-std::string function(const std::string& name, const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& results, const std::string& nodes,
-                     const std::string& returns) {
-  std::string text = fmt::format("function {{ signature {{ name: \"{}\" ", name);
-  for (const std::string& argument : arguments) {
-    text += fmt::format("input_arg {{ name: \"{}\" type: DT_FLOAT }} ", argument);
-  }
-  for (const std::string& result : results) {
-    text += fmt::format("output_arg {{ name: \"{}\" type: DT_FLOAT }} ", result);
-  }
-  std::string body = nodes;
-  for (size_t at = body.find("node {"); at != std::string::npos; at = body.find("node {", at + 8)) {
-    body.replace(at, 4, "node_def");
-  }
-  return text + "} " + body + returns + "}\n";
-}
-
-std::string ret(const std::string& key, const std::string& value) {
-  return fmt::format("ret {{ key: \"{}\" value: \"{}\" }} ", key, value);
-}
-
-std::string func(const std::string& name) { return fmt::format("func {{ name: \"{}\" }}", name); }
-
 TEST_CASE("calls of functions are inlined, arguments and outputs by name") {
   const std::string library = "library { " +
                               function("layer", {"x", "w"}, {"y"},

@@ -71,6 +71,32 @@ inline std::string integer(const std::string& name, int64_t value) {
            fmt::format("tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {} }}", value)));
 }
 
+// One function of the library.
+inline std::string function(const std::string& name, const std::vector<std::string>& arguments,
+                            const std::vector<std::string>& results, const std::string& nodes,
+                            const std::string& returns) {
+  std::string text = fmt::format("function {{ signature {{ name: \"{}\" ", name);
+  for (const std::string& argument : arguments) {
+    text += fmt::format("input_arg {{ name: \"{}\" type: DT_FLOAT }} ", argument);
+  }
+  for (const std::string& result : results) {
+    text += fmt::format("output_arg {{ name: \"{}\" type: DT_FLOAT }} ", result);
+  }
+  std::string body = nodes;
+  for (size_t at = body.find("node {"); at != std::string::npos; at = body.find("node {", at + 8)) {
+    body.replace(at, 4, "node_def");
+  }
+  return text + "} " + body + returns + "}\n";
+}
+
+inline std::string ret(const std::string& key, const std::string& value) {
+  return fmt::format("ret {{ key: \"{}\" value: \"{}\" }} ", key, value);
+}
+
+inline std::string func(const std::string& name) {
+  return fmt::format("func {{ name: \"{}\" }}", name);
+}
+
 inline constexpr const char* kVersions = "versions { producer: 1000 }\n";
 
 inline StatusOr<ImportedModel> import_text(const std::string& text,

@@ -1,0 +1,91 @@
+#include "graphs/ops/import_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "graphs/ops/subgraph.h"
+
+namespace dfsim {
+namespace {
+
+// Nesting is bounded by the readers of files.
+void collect_loops(const Graph& graph, std::vector<std::string>* names) {
+  for (const Op& op : graph.ops()) {
+    if (op.op_type == "Loop" && op.domain.empty()) {
+      names->push_back(op.name);
+    }
+    for (const auto& [name, value] : op.attributes.entries()) {
+      if (const auto* body = std::get_if<GraphPtr>(&value)) {
+        collect_loops(**body, names);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string some_names(std::string_view what, const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kMost, names.size()); ++i) {
+    shown.push_back(fmt::format("'{}'", printable(names[i], 60)));
+  }
+  const std::string more =
+      names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "";
+  return fmt::format("{}{}{}{}", what, what.empty() ? "" : " ", join(shown, ", "), more);
+}
+
+void note_assumptions(const std::vector<std::string>& open_loops,
+                      const std::vector<std::string>& open_ifs, std::vector<std::string>* notes) {
+  if (!open_loops.empty()) {
+    notes->push_back(
+        fmt::format("how often {} runs is not known before the run, 1 is assumed; use "
+                    "--trip-count NAME=N",
+                    some_names("Loop", open_loops)));
+  }
+  if (!open_ifs.empty()) {
+    notes->push_back(
+        fmt::format("which branch of {} is taken is not known before the run, the larger one is "
+                    "costed; --branch then|else chooses",
+                    some_names("If", open_ifs)));
+  }
+}
+
+void note_bounds(const GraphBuilder& builder, std::vector<std::string>* notes) {
+  const auto depends = [&](const std::vector<TensorId>& ids) {
+    return std::any_of(ids.begin(), ids.end(), [&](TensorId id) {
+      return id.valid() && builder.tensor(id).data_dependent;
+    });
+  };
+  std::vector<std::string> names;
+  for (size_t i = 0; i < builder.op_count(); ++i) {
+    const Op& op = builder.op(OpId(i));
+    if (depends(op.outputs) && !depends(op.inputs) &&
+        op.op_class != OpClass::kControlFlow) {  // those have notes of their own
+      names.push_back(op.op_type + " " + op.name);
+    }
+  }
+  if (!names.empty()) {
+    notes->push_back(
+        fmt::format("how much {} returns depends on the data, the most possible is assumed",
+                    some_names("", names)));
+  }
+}
+
+Status check_trip_counts(const ImportOptions& options, const Graph& graph) {
+  if (options.trip_counts.empty()) {
+    return ok_status();
+  }
+  std::vector<std::string> loops;
+  collect_loops(graph, &loops);
+  for (const auto& [name, count] : options.trip_counts) {
+    if (std::find(loops.begin(), loops.end(), name) == loops.end()) {
+      return invalid_input("--trip-count: " + unknown_name_message("Loop", name, loops));
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace dfsim

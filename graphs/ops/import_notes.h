@@ -1,0 +1,28 @@
+// What importers of every format say about loops and branches.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph_builder.h"
+#include "graphs/ir/import.h"
+
+namespace dfsim {
+
+// "Loop 'a', 'b', 'c' and 4 more"; without `what` the names alone.
+std::string some_names(std::string_view what, const std::vector<std::string>& names);
+
+// Notes on Loops whose trip count and on Ifs whose condition nobody knows before the run.
+void note_assumptions(const std::vector<std::string>& open_loops,
+                      const std::vector<std::string>& open_ifs, std::vector<std::string>* notes);
+
+// A note on where extents that depend on data begin; what follows has bounds, too.
+void note_bounds(const GraphBuilder& builder, std::vector<std::string>* notes);
+
+// Every name that a trip count is given for is that of a Loop, at any depth of nesting. Error
+// (kInvalidInput) with the nearest name.
+Status check_trip_counts(const ImportOptions& options, const Graph& graph);
+
+}  // namespace dfsim
