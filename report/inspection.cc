@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "graphs/algorithms/dag.h"
 #include "graphs/passes/origins.h"
+#include "report/inner_ops.h"
 
 namespace dfsim {
 namespace {
@@ -162,6 +163,20 @@ std::string unresolved_text(const ImportReport& report, size_t width) {
   return table.render(width, 2);
 }
 
+// What a loop or branch consists of, with the work of one run each.
+void add_inner_rows(const Op& outer, TextTable* table) {
+  for (const InnerOp& inner : inner_ops(outer)) {
+    const std::string name =
+        fmt::format("{:>{}} {}{}", ">", inner.depth, printable(inner.op->name, 60),
+                    inner.trips == 1 ? "" : fmt::format(" (x {})", inner.trips));
+    table->add_row(
+        {name, printable(full_type(*inner.op), 30), std::string(op_class_name(inner.op->op_class)),
+         first_output_shape(*inner.graph, *inner.op), inner.part,
+         format_count(static_cast<double>(inner.work.macs)),
+         format_count(static_cast<double>(inner.work.flops)), format_bytes(inner.work.bytes())});
+  }
+}
+
 std::string ops_text(const Inspection& inspection, size_t width) {
   const Graph& graph = inspection.model.graph;
   const GraphTotals& totals = inspection.totals;
@@ -185,6 +200,7 @@ std::string ops_text(const Inspection& inspection, size_t width) {
                    causes.empty() ? "-" : printable(join(causes, ", "), 40),
                    format_count(static_cast<double>(work.macs)),
                    format_count(static_cast<double>(work.flops)), format_bytes(work.bytes())});
+    add_inner_rows(op, &table);
   }
   return table.render(width, 2);
 }
@@ -317,6 +333,20 @@ std::string inspection_json(const Inspection& inspection) {
                            {"output_shape", first_output_shape(graph, op)},
                            {"depends_on", symbols_of(symbols, i)},
                            {"data_dependent", depends_on_data(graph, op)}});
+    for (const InnerOp& inner : inner_ops(op)) {
+      json["ops"].back()["inside"].push_back(
+          {{"part", inner.part},
+           {"depth", inner.depth},
+           {"trips", inner.trips},
+           {"name", inner.op->name},
+           {"op_type", full_type(*inner.op)},
+           {"class", op_class_name(inner.op->op_class)},
+           {"macs", inner.work.macs},
+           {"flops", inner.work.flops},
+           {"bytes_read", inner.work.bytes_read},
+           {"bytes_written", inner.work.bytes_written},
+           {"output_shape", first_output_shape(*inner.graph, *inner.op)}});
+    }
     if (has_origins(op)) {
       for (const OpOrigin& origin : origins_of(op)) {
         json["ops"].back()["origins"].push_back(
