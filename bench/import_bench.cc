@@ -8,6 +8,7 @@
 
 #include "base/data_dir.h"
 #include "graphs/onnx/importer.h"
+#include "graphs/tensorflow/importer.h"
 
 namespace dfsim {
 namespace {
@@ -72,6 +73,54 @@ void import_chain(benchmark::State& state) {
   state.SetComplexityN(state.range(0));
 }
 BENCHMARK(import_chain)
+    ->Unit(benchmark::kMillisecond)
+    ->RangeMultiplier(10)
+    ->Range(1000, 100000)
+    ->Complexity();
+
+// A field of protobuf's wire format that holds bytes.
+std::string field(int number, const std::string& content) {
+  std::string bytes(1, static_cast<char>(number << 3 | 2));
+  for (size_t size = content.size();; size >>= 7) {
+    const bool last = size < 0x80;
+    bytes += static_cast<char>((size & 0x7F) | (last ? 0 : 0x80));
+    if (last) {
+      return bytes + content;
+    }
+  }
+}
+
+// The same chain as bytes of a GraphDef.
+std::string chain_graph(int64_t nodes) {
+  const std::string extent = field(2, std::string("\x08\x40", 2));
+  const std::string shape = field(1, "shape") + field(2, field(7, extent));
+  const std::string dtype = field(1, "dtype") + field(2, std::string("\x30\x01", 2));
+  std::string graph =
+      field(1, field(1, "x") + field(2, "Placeholder") + field(5, dtype) + field(5, shape));
+  std::string last = "x";
+  for (int64_t i = 0; i < nodes; ++i) {
+    const std::string name = fmt::format("layer/op{}", i);
+    std::string node = field(1, name) + field(2, i % 5 == 0 ? "AddV2" : "Relu") + field(3, last);
+    graph += field(1, i % 5 == 0 ? node + field(3, "x") : node);
+    last = name;
+  }
+  return graph;
+}
+
+void import_tensorflow_chain(benchmark::State& state) {
+  const std::string bytes = chain_graph(state.range(0));
+  for (auto _ : state) {
+    StatusOr<ImportedModel> model =
+        import_tensorflow_bytes(bytes, TensorFlowFormat::kGraphDef, ImportOptions{});
+    if (!model.ok() || !model->report.unresolved.empty()) {
+      state.SkipWithError("the chain does not import");
+      return;
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(import_tensorflow_chain)
     ->Unit(benchmark::kMillisecond)
     ->RangeMultiplier(10)
     ->Range(1000, 100000)

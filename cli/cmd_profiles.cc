@@ -11,10 +11,10 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model_source.h"
 #include "datasets/importer.h"
 #include "datasets/profile_io.h"
 #include "datasets/profile_stats.h"
-#include "graphs/onnx/importer.h"
 #include "opmodel/profile_model.h"
 #include "opmodel/row_bounds.h"
 
@@ -81,7 +81,9 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                          import_profiles(options.format, options.files, options.origin, &drops));
   size_t completed = 0;
   if (!options.model.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_onnx(options.model, ImportOptions{}));
+    ModelOptions ran;
+    ran.path = options.model;
+    DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_model(ran));
     completed = complete_from_graph(model.graph, &profile);
     if (completed == 0) {
       return invalid_input(
@@ -318,7 +320,8 @@ void register_profiles(Registrar& registrar) {
   import->get_option("--format")->required()->default_str("");
   import
       ->add_option("--optimized-model", import_options->model,
-                   "ONNX model as the runtime ran it: gives attributes, left-out operands and "
+                   "Model as the runtime ran it, ONNX or TensorFlow: gives attributes, left-out "
+                   "operands and "
                    "missing shapes to the ops it names")
       ->option_text("FILE");
   import
