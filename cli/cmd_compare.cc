@@ -40,6 +40,7 @@ struct Options {
   bool csv = false;
   std::string output = "-";
   std::string html;
+  std::string trace_format = "json";
   CompareOptions compare;
 };
 
@@ -150,6 +151,7 @@ Status run(Options& options) {
                              load_instance(path, options.model, machine));
       DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
                              registry.select(options.policies, instance.graph.task_count()));
+      options.compare.perfetto_traces = options.trace_format == "perfetto";
       if (machines.size() > 1) {
         options.compare.trace_prefix = instance.graph_name + "." + instance.hardware_name;
       }
@@ -293,6 +295,12 @@ void register_compare(Registrar& registrar) {
       ->add_option("--trace", options->compare.trace_folder,
                    "Write each policy's timeline there, for Perfetto or chrome://tracing")
       ->option_text("DIR");
+  command
+      ->add_option("--trace-format", options->trace_format,
+                   "Of --trace: json, or perfetto for its own format, a fraction of the size")
+      ->check(CLI::IsMember({"json", "perfetto"}))
+      ->option_text("FORMAT")
+      ->capture_default_str();
   registrar.on_run(command, [options] { return run(*options); });
 }
 

@@ -338,7 +338,9 @@ Json list_json(const std::vector<Platform>& platforms) {
   for (const Platform& platform : platforms) {
     list.push_back(platform_json(platform));
   }
-  return {{"platforms", std::move(list)}, {"runtimes", builtin_runtimes()}};
+  return {{"schema", "dfsim.hardware-list/1"},
+          {"platforms", std::move(list)},
+          {"runtimes", builtin_runtimes()}};
 }
 
 Status run_hardware(const HardwareOptions& options) {
@@ -348,7 +350,9 @@ Status run_hardware(const HardwareOptions& options) {
     text = options.json ? dump(list_json(platforms)) : list_text(platforms);
   } else {
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.name));
-    text = options.json ? dump(platform_json(platform)) : platform_text(platform);
+    Json json = {{"schema", "dfsim.hardware/1"}};
+    json.update(platform_json(platform));
+    text = options.json ? dump(json) : platform_text(platform);
   }
   return write_file(options.output, text);
 }

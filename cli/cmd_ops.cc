@@ -94,7 +94,7 @@ Json ops_json(const std::vector<const OpDef*>& ops) {
                     {"class", op_class_name(def->op_class)},
                     {"work", describe_work(*def)}});
   }
-  return {{"operators", std::move(list)}};
+  return {{"schema", "dfsim.ops/1"}, {"operators", std::move(list)}};
 }
 
 Status run_ops(const OpsOptions& options) {

@@ -12,12 +12,12 @@
 #include "cli/training_source.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
-#include "report/chrome_trace.h"
 #include "report/copy_log.h"
 #include "report/html/html_page.h"
 #include "report/policy_run.h"
 #include "report/prediction.h"
 #include "report/prediction_views.h"
+#include "report/trace_file.h"
 #include "schedulers/comm_model.h"
 
 namespace dfsim::cli {
@@ -113,9 +113,10 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
     return node.status().with_place(options.model.path);
   }
   const ExecGraph& tasks = node->workload.graph;
-  std::unique_ptr<ChromeTrace> trace;
+  std::unique_ptr<TraceFile> trace;
   if (!options.trace.empty()) {
-    trace = ChromeTrace::create({tasks, platform, &model.executed, &node->workload, &node->costs});
+    DFSIM_ASSIGN_OR_RETURN(trace, TraceFile::open(options.trace, {tasks, platform, &model.executed,
+                                                                  &node->workload, &node->costs}));
   }
   progress.stage("simulating " + std::to_string(tasks.task_count()) + " tasks");
   const PolicyRegistry registry;
@@ -125,7 +126,7 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   run_options.sim.dispatch_ns = std::move(node->dispatch_ns);
   run_options.sim.seed = options.seed;
   run_options.group_small_tasks = true;
-  CopyLog copies(platform, trace.get());
+  CopyLog copies(platform, trace == nullptr ? nullptr : trace->listener());
   const SchedulingProblem problem{tasks, node->costs, platform, *comm, options.seed};
   DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy(problem, *policy, run_options, &copies));
   // The report is about the model's operators, not the host's tasks around them.
@@ -141,7 +142,7 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
                        cost_model->name(), &tasks, copies.copies()}));
   DFSIM_RETURN_IF_ERROR(add_modes(options, problem, *policy, run_options, &prediction));
   if (trace != nullptr) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.trace, trace->finish()));
+    DFSIM_RETURN_IF_ERROR(trace->close());
   }
   if (!options.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page,
@@ -241,7 +242,7 @@ void register_predict(Registrar& registrar) {
       ->option_text("N")
       ->capture_default_str();
   command
-      ->add_option("--trace", options->trace, "Write the timeline for Perfetto or chrome://tracing")
+      ->add_option("--trace", options->trace, fmt::format("Write the timeline {}", kTraceFileHelp))
       ->option_text("OUT.json");
   options->training.add_to(command);
   command->add_option("--html", options->html, "Also write a report to look at, one offline file")

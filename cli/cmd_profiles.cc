@@ -94,7 +94,8 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
     }
   }
   DFSIM_RETURN_IF_ERROR(write_profile(profile, options.output));
-  const Json json = {{"rows", profile.size()},
+  const Json json = {{"schema", "dfsim.profiles-import/1"},
+                     {"rows", profile.size()},
                      {"rows_completed", completed},
                      {"devices", devices_of(profile)},
                      {"output", options.output},
@@ -157,7 +158,7 @@ Json check_json(const std::vector<CheckedFile>& files) {
                     {"devices", file.devices},
                     {"left_out", drops_json(file.drops)}});
   }
-  return {{"ok", sound}, {"files", list}};
+  return {{"schema", "dfsim.profiles-check/1"}, {"ok", sound}, {"files", list}};
 }
 
 Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
@@ -205,7 +206,8 @@ Json stats_json(const ProfileStats& stats, const DropReport& drops) {
                         {"op_types", network.op_types},
                         {"total_ns", network.total_ns}});
   }
-  return {{"rows", stats.rows},
+  return {{"schema", "dfsim.profiles-stats/1"},
+          {"rows", stats.rows},
           {"groups", groups},
           {"networks", networks},
           {"duplicates",

@@ -124,13 +124,8 @@ class Partitioner::Impl {
                              graphs_.graph(partitioning.batch / best->micro_batches));
       DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, resolve_plan(best->plan, *graph, platform_));
       complete(&spec, best->plan.micro_batches);
-      std::string trace;
       DFSIM_ASSIGN_OR_RETURN(const PlanRun run,
-                             run_plan(spec, *graph, platform_, model_, mode_,
-                                      options_.trace.empty() ? nullptr : &trace));
-      if (!options_.trace.empty()) {
-        DFSIM_RETURN_IF_ERROR(write_file(options_.trace, trace));
-      }
+                             run_plan(spec, *graph, platform_, model_, mode_, options_.trace));
       drawing = drawn ? plan_svg(*best, run, *graph) : "";
       if (!options_.svg.empty()) {
         DFSIM_RETURN_IF_ERROR(write_file(options_.svg, drawing));

@@ -12,8 +12,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "report/chrome_trace.h"
 #include "report/policy_run.h"
+#include "report/trace_file.h"
 #include "schedulers/task_view.h"
 
 namespace dfsim {
@@ -32,9 +32,9 @@ PolicyRunOptions run_options(const ProblemInstance& instance, const CompareOptio
 std::string trace_file(const ProblemInstance& instance, const CompareOptions& options,
                        const std::string& policy) {
   std::string name = fmt::format(
-      "{}.{}.json",
+      "{}.{}.{}",
       printable(options.trace_prefix.empty() ? instance.graph_name : options.trace_prefix, 120),
-      policy);
+      policy, options.perfetto_traces ? "pftrace" : "json");
   // Names come from files: none may lead out of the folder.
   std::ranges::replace(name, '/', '_');
   return (std::filesystem::path(options.trace_folder) / name).string();
@@ -44,13 +44,14 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
                                    const CompareOptions& options) {
   PolicyOutcome outcome;
   outcome.name = policy.name;
-  std::unique_ptr<ChromeTrace> trace;
+  std::unique_ptr<TraceFile> trace;
   if (!options.trace_folder.empty()) {
-    trace =
-        ChromeTrace::create({instance.graph, instance.platform, nullptr, nullptr, &instance.costs});
+    DFSIM_ASSIGN_OR_RETURN(trace, TraceFile::open(trace_file(instance, options, policy.name),
+                                                  {instance.graph, instance.platform, nullptr,
+                                                   nullptr, &instance.costs}));
   }
   auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
-                        trace.get());
+                        trace == nullptr ? nullptr : trace->listener());
   if (!run.ok()) {
     outcome.status = run.status();
     return outcome;
@@ -59,7 +60,7 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
   outcome.makespan_ns = outcome.result.makespan_ns;
   outcome.schedule_time_ms = options.timing ? run->planning_ms : -1;
   if (trace != nullptr) {
-    DFSIM_RETURN_IF_ERROR(write_file(trace_file(instance, options, policy.name), trace->finish()));
+    DFSIM_RETURN_IF_ERROR(trace->close());
   }
   return outcome;
 }

@@ -58,8 +58,9 @@ struct CompareOptions {
   uint64_t seed = 0;
   std::string keep_tasks_of;  // SimResult::tasks are kept of this policy and of the best one only
   bool timing = true;         // false leaves out schedule_time_ms: then every run gives the same
-  std::string trace_folder;   // one Chrome trace per policy; "" = none
-  std::string trace_prefix;   // of its files' names; "" = the graph's name
+  std::string trace_folder;   // one trace per policy; "" = none
+  bool perfetto_traces = false;  // as Perfetto's own format, else as JSON
+  std::string trace_prefix;      // of its files' names; "" = the graph's name
 };
 
 // Runs each policy through the simulator. A policy that fails is reported in its outcome. Error:

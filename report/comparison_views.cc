@@ -200,11 +200,11 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
 
 std::string comparison_json(const std::vector<Comparison>& comparisons) {
   if (comparisons.size() == 1) {
-    return comparison_object(comparisons.front())
-               .dump(2, ' ', false, Json::error_handler_t::replace) +
-           "\n";
+    Json json = {{"schema", "dfsim.compare/1"}};
+    json.update(comparison_object(comparisons.front()));
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
-  Json json;
+  Json json = {{"schema", "dfsim.compare-many/1"}};
   Json& instances = json["instances"] = Json::array();
   for (const Comparison& comparison : comparisons) {
     instances.push_back(comparison_object(comparison));

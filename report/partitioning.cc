@@ -104,7 +104,8 @@ std::string limit_of(const PlanRun& run, const TimeShares& shares) {
 }  // namespace
 
 StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platform& platform,
-                           const CostModel& model, CollectiveMode mode, std::string* trace) {
+                           const CostModel& model, CollectiveMode mode,
+                           const std::string& trace_file) {
   PlanRun run;
   DFSIM_ASSIGN_OR_RETURN(run.compiled, compile_plan(spec, graph, platform, model, mode));
   const SpmdProgram& program = run.compiled.program;
@@ -114,15 +115,17 @@ StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platf
   SimOptions options;
   options.queue_order = QueueOrder::kInOrder;
   options.dispatch_ns = program.dispatch_ns;
-  std::unique_ptr<ChromeTrace> collector;
-  if (trace != nullptr) {
-    collector = ChromeTrace::create(
-        {program.graph, machine, &run.compiled.sharded.graph, nullptr, &program.costs});
+  std::unique_ptr<TraceFile> trace;
+  if (!trace_file.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(
+        trace, TraceFile::open(trace_file, {program.graph, machine, &run.compiled.sharded.graph,
+                                            nullptr, &program.costs}));
   }
-  DFSIM_ASSIGN_OR_RETURN(run.result, simulate({program.graph, program.costs, machine},
-                                              schedule_of(program), options, collector.get()));
+  DFSIM_ASSIGN_OR_RETURN(
+      run.result, simulate({program.graph, program.costs, machine}, schedule_of(program), options,
+                           trace == nullptr ? nullptr : trace->listener()));
   if (trace != nullptr) {
-    *trace = collector->finish();
+    DFSIM_RETURN_IF_ERROR(trace->close());
   }
   return run;
 }

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "hardware/platform.h"
 #include "partition/plan_spec.h"
-#include "report/chrome_trace.h"
+#include "report/trace_file.h"
 #include "sim/simulator.h"
 
 namespace dfsim {
@@ -79,11 +79,11 @@ struct PlanRun {
   SimResult result;
 };
 
-// Every device has a host thread of its own that dispatches its program. `trace` receives the
-// timeline. Errors: those of compile_plan() and simulate().
+// Every device has a host thread of its own that dispatches its program. The timeline
+// goes to `trace_file`, if any. Errors: those of compile_plan() and simulate(), and of the file.
 StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platform& platform,
                            const CostModel& model, CollectiveMode mode,
-                           std::string* trace = nullptr);
+                           const std::string& trace_file = "");
 
 // The outcome of a run of `batch` samples; `single` is the run on one device or null.
 PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& graph,

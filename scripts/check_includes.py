@@ -52,6 +52,7 @@ THIRD_PARTY = [
     (r"xgboost/", ["opmodel/*.cc"]),
     (r"yaml-cpp/", ["hardware/*.cc"]),
     (r"simdjson\.h$", ["datasets/*.cc"]),
+    (r"sqlite3\.h$|babeltrace2/", ["datasets/traces/*.cc"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
     (r"boost/", ["graphs/algorithms/*.cc"]),
     (r"coin/", ["schedulers/*.cc"]),

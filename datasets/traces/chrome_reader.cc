@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "datasets/traces/chrome_event.h"
-#include "datasets/traces/trace_reader.h"
+#include "datasets/traces/readers.h"
 
 namespace dfsim {
 namespace {
@@ -49,9 +49,9 @@ class ChromeReader {
     match_halves(&async_halves_, "asynchronous spans");
     apply_names();
     dialect_->finish(&trace_);
-    add_repairs();
-    trace_.format = dialect_->name();
     trace_.events = index_;
+    warn_of_repairs(stream_, &trace_);
+    trace_.format = dialect_->name();
     if (trace_.spans.empty() && trace_.memory.empty()) {
       return nothing_found();
     }
@@ -317,31 +317,13 @@ class ChromeReader {
     }
   }
 
-  void add_repairs() {
-    const JsonStream::Repairs& repairs = stream_.repairs();
-    if (repairs.commas > 0) {
-      trace_.warn("commas too many", 0, repairs.commas);
-    }
-    if (repairs.strange_values > 0) {
-      trace_.warn("values between the events that are no events", 0, repairs.strange_values);
-    }
-    if (repairs.cut_off) {
-      trace_.warn("the file is cut off: " + repairs.cut_off_reason, index_);
-    }
-  }
-
   Status nothing_found() const {
     if (index_ == 0) {
       return invalid_input(fmt::format(
           "{}: JSON without trace events; expected a profiler's trace (see dfsim analyze --help)",
           path_));
     }
-    std::string message = fmt::format("{}: {} events, but no span that can be used", path_, index_);
-    if (!trace_.warnings.empty()) {
-      const TraceWarning& first = trace_.warnings.front();
-      message += fmt::format("; {} {}", first.count, first.text);
-    }
-    return invalid_input(message);
+    return nothing_usable(trace_, "events");
   }
 
   JsonStream stream_;

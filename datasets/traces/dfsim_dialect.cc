@@ -1,7 +1,8 @@
 // Our own traces (report/chrome_trace.h): devices are processes, queues and copy engines threads;
 // "links" and "host" are processes of their own.
-#include "datasets/numbers.h"
+#include <fmt/format.h>
 
+#include "datasets/numbers.h"
 #include "datasets/traces/chrome_event.h"
 
 namespace dfsim {
@@ -33,7 +34,9 @@ class DfsimDialect : public ChromeDialect {
     if (event.category == "copy") {
       span->kind = SpanKind::kCopy;
       span->detail = trace->intern(event.text_arg("to"));
-      span->external = event.text_arg("kind") == "device-to-host" ? kToHost : kToDevice;
+      const std::string_view kind = event.text_arg("kind");
+      span->external = kind == "device to host" ? kToHost : kToDevice;
+      span->name = trace->intern(fmt::format("copy, {}", kind));
       span->bytes = event.int_arg("bytes");
       return true;
     }

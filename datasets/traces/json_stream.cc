@@ -30,6 +30,7 @@ struct JsonStream::State {
   enum class Place { kStart, kEvents, kTopFields, kDone };
 
   std::string path;
+  std::string list;  // the field that holds the events
   std::unique_ptr<gzFile_s, GzCloser> file;
   std::vector<char> buffer = std::vector<char>(kChunkBytes + kPaddingBytes);
   size_t begin = 0;  // of what is not yet given out
@@ -276,7 +277,7 @@ StatusOr<JsonItem> JsonStream::State::next_field() {
     }
     ++begin;
     DFSIM_ASSIGN_OR_RETURN(const bool value, skip_blanks());
-    if (value && key == "traceEvents" && buffer[begin] == '[') {
+    if (value && key == list && buffer[begin] == '[') {
       ++begin;
       place = Place::kEvents;
       in_object = true;
@@ -318,7 +319,7 @@ JsonStream::JsonStream(JsonStream&&) noexcept = default;
 JsonStream& JsonStream::operator=(JsonStream&&) noexcept = default;
 JsonStream::~JsonStream() = default;
 
-StatusOr<JsonStream> JsonStream::open(const std::string& path) {
+StatusOr<JsonStream> JsonStream::open(const std::string& path, std::string_view list) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
@@ -329,6 +330,7 @@ StatusOr<JsonStream> JsonStream::open(const std::string& path) {
   }
   auto state = std::make_unique<State>();
   state->path = path;
+  state->list = list;
   state->file.reset(gzopen(path.c_str(), "rb"));
   if (state->file == nullptr) {
     return invalid_input(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
@@ -337,9 +339,10 @@ StatusOr<JsonStream> JsonStream::open(const std::string& path) {
   return JsonStream(std::move(state));
 }
 
-JsonStream JsonStream::from_text(std::string name, std::string text) {
+JsonStream JsonStream::from_text(std::string name, std::string text, std::string_view list) {
   auto state = std::make_unique<State>();
   state->path = std::move(name);
+  state->list = list;
   state->buffer.assign(text.begin(), text.end());
   state->buffer.resize(text.size() + kPaddingBytes);
   state->end = text.size();

@@ -1,10 +1,11 @@
 // The values of a JSON trace one at a time, in bounded memory, whatever the file's size, and
 // forgiving where people's files are broken.
 //
-// The file is either an array of events or an object with such an array ("traceEvents") among other
-// fields. Only the ends of values are searched here; what is inside a value is not looked at.
-// Recovered and counted: commas too many (trailing, doubled), values between events that are no
-// objects, a file that ends inside or before the array's end (profilers that were killed).
+// The file is either an array of events or an object with such an array ("traceEvents", or another
+// list that the format has) among other fields. Only the ends of values are searched here; what is
+// inside a value is not looked at. Recovered and counted: commas too many (trailing, doubled),
+// values between events that are no objects, a file that ends inside or before the array's end
+// (profilers that were killed).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,14 @@ class JsonStream {
   // A longer event is no event; longer fields are skipped.
   static constexpr size_t kMaxItemBytes = size_t{64} << 20;
 
-  // Plain or gzip. Errors: kNotFound, kInvalidInput (a folder, unreadable, empty).
-  static StatusOr<JsonStream> open(const std::string& path);
+  static constexpr std::string_view kTraceEvents = "traceEvents";
+
+  // Plain or gzip. `list` is the field that holds the events. Errors: kNotFound, kInvalidInput (a
+  // folder, unreadable, empty).
+  static StatusOr<JsonStream> open(const std::string& path, std::string_view list = kTraceEvents);
   // From memory, for tests and fuzzing. `name` stands for the path in messages.
-  static JsonStream from_text(std::string name, std::string text);
+  static JsonStream from_text(std::string name, std::string text,
+                              std::string_view list = kTraceEvents);
   JsonStream(JsonStream&&) noexcept;
   JsonStream& operator=(JsonStream&&) noexcept;
   ~JsonStream();

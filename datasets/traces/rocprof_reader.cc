@@ -9,15 +9,13 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "base/text_file.h"
-#include "datasets/traces/trace_reader.h"
+#include "datasets/traces/readers.h"
 
 namespace dfsim {
 namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr int64_t kMaxBytes = int64_t{2} << 30;
 constexpr double kNsPerUsF = 1000;
 
 int64_t integer(const dom::element& object, std::string_view pointer) {
@@ -154,8 +152,7 @@ class RocprofReader {
 
 }  // namespace
 
-StatusOr<Trace> read_rocprof_trace(const std::string& path) {
-  DFSIM_ASSIGN_OR_RETURN(std::string json, read_text_file(path, kMaxBytes));
+StatusOr<Trace> read_rocprof_trace(const std::string& path, std::string json) {
   json.reserve(json.size() + simdjson::SIMDJSON_PADDING);
   dom::parser parser;
   dom::element top;

@@ -4,15 +4,11 @@
 // Processes "/gpu:0/stream:7 Compute" are queues of a device; "/stream:all" and "/memcpy" say again
 // what the single queues say, so they are left out. "/job:.../gpu:0 Compute" is the host's thread
 // that launches: its operators are joined with the work of the same node.
-#include "base/text.h"
 #include "datasets/traces/chrome_event.h"
+#include "datasets/traces/tensorflow_tracks.h"
 
 namespace dfsim {
 namespace {
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 class TensorflowDialect : public ChromeDialect {
  public:
@@ -38,40 +34,7 @@ class TensorflowDialect : public ChromeDialect {
                   Trace* /*trace*/) const override {}
 
   // Names of processes may come after the events on them.
-  void finish(Trace* trace) const override {
-    bool single_streams = false;
-    for (Track& track : trace->tracks) {
-      if (has(track.process, "/stream:") || has(track.process, "/memcpy")) {
-        track.kind = TrackKind::kDevice;
-        track.device = 0;
-        single_streams |= !is_summary(track);
-      }
-    }
-    std::vector<Span> kept;
-    kept.reserve(trace->spans.size());
-    for (Span& span : trace->spans) {
-      const Track& track = trace->track(span.track);
-      if (single_streams && is_summary(track)) {
-        continue;
-      }
-      if (span.kind == SpanKind::kOp && span.detail.valid()) {
-        span.external = int64_t{span.detail.value()} + 1;  // work and operator share the node
-      }
-      if (span.kind == SpanKind::kOp && track.kind == TrackKind::kDevice) {
-        const bool copy = to_lower(trace->text(span.name)).starts_with("memcpy");
-        span.kind = copy ? SpanKind::kCopy : SpanKind::kKernel;
-      }
-      kept.push_back(span);
-    }
-    trace->spans = std::move(kept);
-  }
-
- private:
-  // Queues that say again what the single ones say.
-  static bool is_summary(const Track& track) {
-    return track.kind == TrackKind::kDevice &&
-           (has(track.process, "/stream:all") || has(track.process, "/memcpy"));
-  }
+  void finish(Trace* trace) const override { finish_tensorflow_tracks(trace); }
 };
 
 }  // namespace

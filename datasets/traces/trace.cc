@@ -97,6 +97,24 @@ void link_levels(Trace* trace) {
   }
 }
 
+// Each name is looked at once.
+void mark_communication(Trace* trace) {
+  std::unordered_map<NameId, bool> known;
+  NameId last;
+  bool last_is = false;
+  for (Span& span : trace->spans) {
+    if (span.name != last) {
+      last = span.name;
+      const auto [it, is_new] = known.try_emplace(span.name, false);
+      if (is_new) {
+        it->second = is_communication(trace->text(span.name));
+      }
+      last_is = it->second;
+    }
+    span.communication |= last_is;
+  }
+}
+
 }  // namespace
 
 std::string_view span_kind_name(SpanKind kind) {
@@ -116,16 +134,19 @@ CopyDirection copy_direction(std::string_view name) {
   const auto has = [&lower](std::string_view part) {
     return lower.find(part) != std::string::npos;
   };
-  if (has("htod") || has("host_to_device") || has("hosttodevice")) {
+  if (has("htod") || has("h2d") || has("host to device") || has("host_to_device") ||
+      has("hosttodevice")) {
     return CopyDirection::kHostToDevice;
   }
-  if (has("dtoh") || has("device_to_host") || has("devicetohost")) {
+  if (has("dtoh") || has("d2h") || has("device to host") || has("device_to_host") ||
+      has("devicetohost")) {
     return CopyDirection::kDeviceToHost;
   }
   if (has("ptop") || has("peer")) {
     return CopyDirection::kPeer;
   }
-  if (has("dtod") || has("device_to_device") || has("devicetodevice")) {
+  if (has("dtod") || has("d2d") || has("device to device") || has("device_to_device") ||
+      has("devicetodevice")) {
     return CopyDirection::kDeviceToDevice;
   }
   return CopyDirection::kUnknown;
@@ -173,8 +194,14 @@ void Trace::warn(std::string_view text, int64_t event, int64_t count) {
   warnings.push_back({std::string(text), count, event});
 }
 
+void Trace::warn_of_file(std::string_view text, int64_t event) {
+  warn(text, event);
+  warnings.back().of_file = true;
+}
+
 void finish_trace(Trace* trace) {
   sort_spans(trace);
+  mark_communication(trace);
   nest_spans(trace);
   link_levels(trace);
   const auto by_time = [](const auto& a, const auto& b) { return a.time_us < b.time_us; };

@@ -62,6 +62,8 @@ struct Span {
   TrackId track;
   NameId detail;  // operand shapes and types of an op, as the format writes them; may be none
   SpanKind kind = SpanKind::kOther;
+  bool communication =
+      false;                 // of collectives or between devices: by its name, or as the file says
   int64_t correlation = -1;  // joins a runtime call and the work it launched
   int64_t external = -1;     // joins calls and work with their operator
   Bytes bytes = -1;          // of a copy or memset
@@ -108,6 +110,7 @@ struct TraceWarning {
   std::string text;
   int64_t count = 0;
   int64_t first_event = 0;  // from 1, in the order of the file
+  bool of_file = false;     // says something of the whole file: there is nothing to count
 };
 
 struct Trace {
@@ -137,6 +140,8 @@ struct Trace {
   TrackId track_of(std::string_view process, std::string_view thread);
   // Counts one more of this kind.
   void warn(std::string_view text, int64_t event, int64_t count = 1);
+  // Of the whole file, such as that it is cut off.
+  void warn_of_file(std::string_view text, int64_t event = 0);
 
  private:
   std::deque<std::string> texts_;

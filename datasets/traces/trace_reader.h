@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "datasets/traces/json_stream.h"
 #include "datasets/traces/trace.h"
 
 namespace dfsim {
@@ -19,15 +18,13 @@ struct TraceFormat {
 // In the order of --help.
 const std::vector<TraceFormat>& trace_formats();
 
-// Plain or gzip. What could be repaired is counted in Trace::warnings. Errors: kNotFound;
-// kInvalidInput when the file is no trace, or holds not a single span. Memory: what the trace's
-// spans need; the file itself is never held as a whole.
+// A file, plain or gzip, or the folder of a format that has folders. What could be repaired is
+// counted in Trace::warnings. Errors: kNotFound; kInvalidInput when it is no trace, or holds not a
+// single span. Memory: what the trace's spans need; of JSON the file itself is never held as a
+// whole, of binary formats it is.
 StatusOr<Trace> read_trace(const std::string& path);
 
-// A result of rocprofv3; held as a whole while it is read.
-StatusOr<Trace> read_rocprof_trace(const std::string& path);
-
-// The Chrome family from an open stream.
-StatusOr<Trace> read_chrome_trace(const std::string& path, JsonStream stream);
+// The same from a file's unpacked content, for tests and fuzzing. `name` stands for the path.
+StatusOr<Trace> read_trace_content(const std::string& name, std::string content);
 
 }  // namespace dfsim

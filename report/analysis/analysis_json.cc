@@ -32,6 +32,16 @@ Json breakdown_json(const Breakdown& b) {
           {"overlap", b.overlap()}};
 }
 
+// null where nothing runs again.
+Json recompute_json(const RecomputeSplit& split) {
+  if (split.items == 0) {
+    return nullptr;
+  }
+  return {{"items", split.items},
+          {"again", breakdown_json(split.again)},
+          {"first", breakdown_json(split.first)}};
+}
+
 Json ops_json(const std::vector<OpRow>& rows) {
   Json list = Json::array();
   for (const OpRow& row : rows) {
@@ -185,7 +195,7 @@ Json timeline_json(const TraceAnalysis& analysis, const Trace& trace) {
       json["names"].push_back(trace.text(span.name));
     }
     std::string_view kind = span_kind_name(span.kind);
-    if (span.kind == SpanKind::kKernel && is_communication(trace.text(span.name))) {
+    if (span.kind == SpanKind::kKernel && span.communication) {
       kind = "communication";
     }
     json["track"].push_back(track->second);
@@ -201,8 +211,10 @@ Json timeline_json(const TraceAnalysis& analysis, const Trace& trace) {
 Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timeline) {
   Json warnings = Json::array();
   for (const TraceWarning& warning : analysis.warnings) {
-    warnings.push_back(
-        {{"text", warning.text}, {"count", warning.count}, {"first_event", warning.first_event}});
+    warnings.push_back({{"text", warning.text},
+                        {"count", warning.count},
+                        {"first_event", warning.first_event},
+                        {"of_file", warning.of_file}});
   }
   Json json = {{"path", analysis.path},
                {"format", analysis.format},
@@ -216,6 +228,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
                {"unlinked_work", analysis.unlinked_work},
                {"warnings", std::move(warnings)},
                {"breakdown", breakdown_json(analysis.breakdown)},
+               {"recompute", recompute_json(analysis.recompute)},
                {"steps", spread_json(analysis.steps)},
                {"queues", queues_json(analysis)},
                {"launches",
@@ -245,6 +258,9 @@ std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
     ranks.push_back({{"rank", row.rank},
                      {"path", row.path},
                      {"over_median", row.over_median},
+                     {"collectives", row.collectives},
+                     {"came_last", row.came_last},
+                     {"waited_us", row.waited_us},
                      {"breakdown", breakdown_json(row.breakdown)}});
   }
   const Json json = {

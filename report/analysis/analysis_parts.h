@@ -7,6 +7,10 @@
 
 namespace dfsim {
 
+// Of any set of spans.
+Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans);
+// Work that checkpointing does again, apart from the rest.
+void add_recompute(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
 // Tables of operators and nodes.
 void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
 void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);

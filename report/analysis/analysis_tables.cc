@@ -86,11 +86,15 @@ std::string_view wait_kind(const Span& span, std::string_view name) {
   if (span.kind == SpanKind::kRuntime && (has("Malloc") || has("Free"))) {
     return "memory";
   }
-  if (has("DataLoader") || has("IteratorGetNext") || has("QueueDequeue") || has("Iterator::")) {
+  if (has("DataLoader") || has("IteratorGetNext") || has("QueueDequeue") || has("Iterator::") ||
+      has("GetNext") || has("enqueue_next")) {
     return "input";
   }
   if (name == "_Recv" || name == "_HostRecv" || has("RecvTensor") || has("endezvous")) {
     return "rendezvous";
+  }
+  if (has("grpc") || has("gRPC") || has("Grpc")) {
+    return "rpc";
   }
   return "";
 }
@@ -136,19 +140,30 @@ void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnaly
 }
 
 void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis) {
-  std::map<std::pair<NameId, SpanKind>, std::vector<double>> groups;
+  // Communication counts as a kind of its own, behind the others.
+  const auto kind_of = [](const Span& span) {
+    return span.kind == SpanKind::kKernel && span.communication ? kSpanKindCount
+                                                                : static_cast<int>(span.kind);
+  };
+  const auto kind_name = [](int kind) -> std::string {
+    if (kind == kSpanKindCount) {
+      return "communication";
+    }
+    return kind == static_cast<int>(SpanKind::kKernel)
+               ? "compute"
+               : std::string(span_kind_name(static_cast<SpanKind>(kind)));
+  };
+  std::map<std::pair<NameId, int>, std::vector<double>> groups;
   double total_us = 0;
   for (const SpanId id : work) {
     const Span& span = trace.span(id);
-    groups[{span.name, span.kind}].push_back(span.duration_us());
+    groups[{span.name, kind_of(span)}].push_back(span.duration_us());
     total_us += span.duration_us();
   }
   for (auto& [key, durations] : groups) {
     KernelRow row;
     row.name = trace.text(key.first);
-    row.kind = key.second != SpanKind::kKernel ? span_kind_name(key.second)
-               : is_communication(row.name)    ? "communication"
-                                               : "compute";
+    row.kind = kind_name(key.second);
     row.time = spread_of(std::move(durations));
     row.share = total_us > 0 ? row.time.total_us / total_us : 0;
     analysis->kernels.push_back(std::move(row));

@@ -24,6 +24,11 @@ std::string percent(double fraction) {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
+// "1 span", "2 spans"
+std::string counted(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<14}{}\n", label, value);
 }
@@ -46,9 +51,16 @@ std::string breakdown_text(const TraceAnalysis& analysis) {
     text += field("communication", fmt::format("{}, {} of it hidden behind computation",
                                                time(b.communication_us), percent(b.overlap())));
   }
+  if (analysis.recompute.items > 0) {
+    const RecomputeSplit& split = analysis.recompute;
+    text += field("recomputation",
+                  fmt::format("{} of computation and {} of copies are done again ({})",
+                              time(split.again.computation_us), time(split.again.copy_us),
+                              counted(split.items, "piece")));
+  }
   if (analysis.unlinked_work > 0) {
-    text += field("left out",
-                  fmt::format("{} pieces of work of no recorded operator", analysis.unlinked_work));
+    text += field("left out", fmt::format("{} of work of no recorded operator",
+                                          counted(analysis.unlinked_work, "piece")));
   }
   return text;
 }
@@ -150,8 +162,8 @@ std::string memory_text(const TraceAnalysis& analysis) {
     const std::string where = use.device < 0 ? "host" : fmt::format("device {}", use.device);
     text += '\n';
     text +=
-        field("memory", fmt::format("{}: peak {} at {} ({} events)", where,
-                                    format_bytes(use.peak_bytes), time(use.peak_us), use.events));
+        field("memory", fmt::format("{}: peak {} at {} ({})", where, format_bytes(use.peak_bytes),
+                                    time(use.peak_us), counted(use.events, "event")));
     if (use.reserved_bytes > 0) {
       text += field("", fmt::format("{} reserved then ({} unused), at most {}",
                                     format_bytes(use.reserved_bytes), percent(use.fragmentation),
@@ -199,8 +211,9 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
     }
   }
   std::string text(1, '\n');
-  text += field("critical path",
-                fmt::format("{} over {} spans", time(path.length_us), path.spans.size()));
+  text +=
+      field("critical path", fmt::format("{} over {}", time(path.length_us),
+                                         counted(static_cast<int64_t>(path.spans.size()), "span")));
   if (!parts.empty()) {
     text += field("", join(parts, ", "));
   }
@@ -222,9 +235,9 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
 }  // namespace
 
 std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, size_t top) {
-  std::string text = fmt::format("{}: {} trace, {} events, {} spans\n",
-                                 std::filesystem::path(analysis.path).filename().string(),
-                                 analysis.format, analysis.events, analysis.spans);
+  std::string text = fmt::format(
+      "{}: {} trace, {}, {}\n", std::filesystem::path(analysis.path).filename().string(),
+      analysis.format, counted(analysis.events, "event"), counted(analysis.spans, "span"));
   if (!analysis.device_name.empty()) {
     text += field("device", printable(analysis.device_name));
   }
@@ -238,7 +251,8 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
                                        time(analysis.steps.max_us)));
   }
   for (const TraceWarning& warning : analysis.warnings) {
-    text += field("warning", fmt::format("{} {}", warning.count, printable(warning.text, 100)));
+    const std::string said = printable(warning.text, 100);
+    text += field("warning", warning.of_file ? said : fmt::format("{} {}", warning.count, said));
   }
   text += '\n';
   text += breakdown_text(analysis);
@@ -263,13 +277,17 @@ std::string ranks_text(const std::vector<RankRow>& ranks) {
                    {"computation", Align::kRight},
                    {"exposed comm.", Align::kRight},
                    {"idle", Align::kRight},
-                   {"over median", Align::kRight}});
+                   {"over median", Align::kRight},
+                   {"last", Align::kRight},
+                   {"waited", Align::kRight}});
   for (const RankRow& row : ranks) {
     const std::string name = row.rank >= 0 ? std::to_string(row.rank)
                                            : std::filesystem::path(row.path).filename().string();
     table.add_row({printable(name, 24), time(row.breakdown.total_us),
                    time(row.breakdown.computation_us), time(row.breakdown.exposed_communication_us),
-                   time(row.breakdown.idle_us), fmt::format("{:+.1f} %", row.over_median * 100)});
+                   time(row.breakdown.idle_us), fmt::format("{:+.1f} %", row.over_median * 100),
+                   row.collectives > 0 ? fmt::format("{}/{}", row.came_last, row.collectives) : "-",
+                   row.collectives > 0 ? time(row.waited_us) : "-"});
   }
   return table.render(kWidth, 2);
 }

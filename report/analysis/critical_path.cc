@@ -300,7 +300,7 @@ class PathFinder {
     if (!is_device_work(span.kind)) {
       return PathClass::kHost;
     }
-    if (is_communication(trace_.text(span.name))) {
+    if (span.communication) {
       return PathClass::kCommunication;
     }
     return span.kind == SpanKind::kKernel ? PathClass::kCompute : PathClass::kData;

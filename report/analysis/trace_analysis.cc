@@ -21,7 +21,7 @@ Intervals intervals_of(const Trace& trace, const std::vector<SpanId>& spans, boo
   Intervals intervals;
   for (const SpanId id : spans) {
     const Span& span = trace.span(id);
-    const bool is_comm = is_communication(trace.text(span.name));
+    const bool is_comm = span.communication;
     const bool is_copy = span.kind == SpanKind::kCopy;
     // A communication kernel is no compute; a copy is never communication.
     if ((communication && is_comm && !is_copy) || (copies && is_copy) ||
@@ -30,30 +30,6 @@ Intervals intervals_of(const Trace& trace, const std::vector<SpanId>& spans, boo
     }
   }
   return unite(std::move(intervals));
-}
-
-Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans) {
-  Breakdown result;
-  if (spans.empty()) {
-    return result;
-  }
-  const Intervals compute = intervals_of(trace, spans, false, false);
-  const Intervals communication = intervals_of(trace, spans, true, false);
-  const Intervals copies = intervals_of(trace, spans, false, true);
-  double first_us = trace.span(spans.front()).start_us;
-  double last_us = first_us;
-  for (const SpanId id : spans) {
-    first_us = std::min(first_us, trace.span(id).start_us);
-    last_us = std::max(last_us, trace.span(id).end_us);
-  }
-  result.computation_us = total_length(compute);
-  result.communication_us = total_length(communication);
-  result.copy_us = total_length(copies);
-  result.exposed_communication_us = total_length(subtract(communication, compute));
-  result.exposed_copy_us = total_length(subtract(subtract(copies, compute), communication));
-  result.total_us = last_us - first_us;
-  result.idle_us = result.total_us - result.busy_us();
-  return result;
 }
 
 // What the breakdown is of: device work, or without any the host's operators.
@@ -176,7 +152,40 @@ void add_steps(const Trace& trace, TraceAnalysis* analysis) {
   analysis->steps = spread_of(std::move(steps));
 }
 
+void add_collectives(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis) {
+  for (const SpanId id : work) {
+    const Span& span = trace.span(id);
+    if (span.communication && span.kind == SpanKind::kKernel) {
+      analysis->collectives_us.push_back(span.duration_us());
+    }
+  }
+}
+
 }  // namespace
+
+Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans) {
+  Breakdown result;
+  if (spans.empty()) {
+    return result;
+  }
+  const Intervals compute = intervals_of(trace, spans, false, false);
+  const Intervals communication = intervals_of(trace, spans, true, false);
+  const Intervals copies = intervals_of(trace, spans, false, true);
+  double first_us = trace.span(spans.front()).start_us;
+  double last_us = first_us;
+  for (const SpanId id : spans) {
+    first_us = std::min(first_us, trace.span(id).start_us);
+    last_us = std::max(last_us, trace.span(id).end_us);
+  }
+  result.computation_us = total_length(compute);
+  result.communication_us = total_length(communication);
+  result.copy_us = total_length(copies);
+  result.exposed_communication_us = total_length(subtract(communication, compute));
+  result.exposed_copy_us = total_length(subtract(subtract(copies, compute), communication));
+  result.total_us = last_us - first_us;
+  result.idle_us = result.total_us - result.busy_us();
+  return result;
+}
 
 Spread spread_of(std::vector<double> durations_us) {
   Spread spread;
@@ -226,6 +235,8 @@ TraceAnalysis analyze_trace(const Trace& trace) {
     add_launches(trace, work, &analysis);
     add_kernel_rows(trace, work, &analysis);
     add_copy_rows(trace, work, &analysis);
+    add_collectives(trace, work, &analysis);
+    add_recompute(trace, work, &analysis);
   }
   add_op_rows(trace, work, &analysis);
   add_waits(trace, &analysis);
@@ -233,27 +244,6 @@ TraceAnalysis analyze_trace(const Trace& trace) {
   add_steps(trace, &analysis);
   analysis.critical_path = find_trace_path(trace);
   return analysis;
-}
-
-std::vector<RankRow> compare_ranks(const std::vector<TraceAnalysis>& traces) {
-  std::vector<RankRow> rows;
-  if (traces.size() < 2) {
-    return rows;
-  }
-  // A late rank computes longer while the others wait for it inside their communication.
-  const auto own_us = [](const Breakdown& b) { return b.computation_us + b.exposed_copy_us; };
-  std::vector<double> busy;
-  for (const TraceAnalysis& trace : traces) {
-    busy.push_back(own_us(trace.breakdown));
-  }
-  const double middle = median(busy);
-  for (const TraceAnalysis& trace : traces) {
-    const double over = middle > 0 ? own_us(trace.breakdown) / middle - 1 : 0;
-    rows.push_back({trace.path, trace.rank, trace.breakdown, over});
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const RankRow& a, const RankRow& b) { return a.rank < b.rank; });
-  return rows;
 }
 
 }  // namespace dfsim

@@ -117,9 +117,17 @@ struct AllocatorUse {
 };
 
 struct WaitRow {
-  std::string kind;  // device, input, rendezvous, memory
+  std::string kind;  // device, input, rendezvous, rpc, memory
   std::string name;
   Spread time;
+};
+
+// Parts of the forward pass that run again for the backward pass (activation checkpointing), and
+// the rest, each as a breakdown of its own. Memsets, which prepare either, are left out.
+struct RecomputeSplit {
+  int64_t items = 0;  // pieces of work that run again; 0 = none, and no breakdowns
+  Breakdown again;
+  Breakdown first;
 };
 
 struct TraceAnalysis {
@@ -134,6 +142,8 @@ struct TraceAnalysis {
   bool on_device = false;     // else the breakdown is the host's
   int64_t unlinked_work = 0;  // left out
   Breakdown breakdown;
+  RecomputeSplit recompute;
+  std::vector<double> collectives_us;  // durations of communication kernels, in order of start
   std::vector<QueueUse> queues;
   LaunchStats launches;
   std::vector<OpRow> ops;    // by name, most time first
@@ -158,6 +168,11 @@ struct RankRow {
   int64_t rank = -1;
   Breakdown breakdown;
   double over_median = 0;  // busy time without communication over the ranks' median, minus 1
+  // Of the collectives that all ranks have: how often it came last, so that the others waited, and
+  // how long it waited itself. All 0 where the traces have different numbers of them.
+  int64_t collectives = 0;
+  int64_t came_last = 0;
+  double waited_us = 0;
 };
 // In order of rank; empty for fewer than two traces.
 std::vector<RankRow> compare_ranks(const std::vector<TraceAnalysis>& traces);

@@ -1,4 +1,5 @@
-// Traces: whatever bytes a file holds, reading and analysing it ends with a trace or one line.
+// Traces: whatever bytes a file holds, reading and analysing it ends with a trace or one line. The
+// corpus has a small file of each format; the first bytes say which reader it is for.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -7,8 +8,7 @@
 #include "report/analysis/analysis_views.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto trace = dfsim::read_chrome_trace(
-      "fuzz", dfsim::JsonStream::from_text("fuzz", std::string(data, data + size)));
+  const auto trace = dfsim::read_trace_content("fuzz", std::string(data, data + size));
   if (!trace.ok()) {
     if (trace.status().message().find('\n') != std::string::npos) {
       std::abort();
@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const dfsim::TraceAnalysis analysis = dfsim::analyze_trace(*trace);
-  if (dfsim::analysis_text(analysis, *trace, 5).empty()) {
+  if (dfsim::analysis_text(analysis, *trace, 5).empty() ||
+      dfsim::analyses_json({analysis}, {*trace}).empty()) {
     std::abort();
   }
   return 0;

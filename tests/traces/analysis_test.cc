@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "datasets/traces/trace_reader.h"
+#include "datasets/traces/readers.h"
 #include "report/analysis/analysis_views.h"
 #include "report/analysis/intervals.h"
 #include "report/analysis/trace_diff.h"

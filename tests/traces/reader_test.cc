@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "datasets/traces/readers.h"
 #include "datasets/traces/trace_reader.h"
 
 namespace dfsim {

@@ -1,0 +1,208 @@
+// PyTorch's execution trace (ExecutionTraceObserver), schemas 1.0.1 to 1.1.1-chakra: {"schema",
+// "nodes": [{id, name, parent or ctrl_deps, inputs, ...}]}.
+//
+// The format records what called what and in which order, and no times: ids count up as operators
+// begin. So every operator without others inside counts as one step of 1 us, one after the other,
+// and operators around them last as long as what is inside; a warning says so.
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "datasets/traces/readers.h"
+
+namespace dfsim {
+namespace {
+
+namespace dom = simdjson::dom;
+using simdjson::SUCCESS;
+
+// Of RecordScope: ranges that the program names.
+constexpr int64_t kUserScope = 7;
+// Nodes of the observer's own: the process and its threads.
+constexpr std::string_view kFrame = "[pytorch|profiler|execution_";
+
+struct Node {
+  int64_t id = -1;
+  int64_t parent = -1;
+  int64_t thread = 0;
+  NameId name;
+  NameId detail;
+  int64_t scope = 0;
+  bool frame = false;
+  std::vector<uint32_t> children;
+};
+
+class ExecutionTraceReader {
+ public:
+  ExecutionTraceReader(const std::string& path, JsonStream stream) : stream_(std::move(stream)) {
+    trace_.path = path;
+    trace_.format = "pytorch-et";
+  }
+
+  StatusOr<Trace> read() {
+    while (true) {
+      DFSIM_ASSIGN_OR_RETURN(const JsonItem item, stream_.next());
+      if (item.kind == JsonItem::Kind::kEnd) {
+        break;
+      }
+      if (item.kind == JsonItem::Kind::kEvent) {
+        ++trace_.events;
+        read_node(item.json);
+      }
+    }
+    link();
+    place();
+    warn_of_repairs(stream_, &trace_);
+    if (trace_.spans.empty()) {
+      return nothing_usable(trace_, "nodes");
+    }
+    finish_trace(&trace_);
+    return std::move(trace_);
+  }
+
+ private:
+  static int64_t integer(const dom::element& object, std::string_view key, int64_t otherwise) {
+    int64_t value = otherwise;
+    dom::element element;
+    if (object[key].get(element) != SUCCESS) {
+      return otherwise;
+    }
+    dom::array list;
+    if (element.get(list) == SUCCESS) {
+      return list.size() > 0 && list.at(0).get(value) == SUCCESS ? value : otherwise;
+    }
+    return element.get(value) == SUCCESS ? value : otherwise;
+  }
+
+  // Newer files have {"inputs": {"shapes", "types"}}, older ones "input_shapes", "input_types".
+  void read_operands(const dom::element& object, Node* node) {
+    dom::element shapes;
+    dom::element types;
+    const bool found = (object["inputs"]["shapes"].get(shapes) == SUCCESS &&
+                        object["inputs"]["types"].get(types) == SUCCESS) ||
+                       (object["input_shapes"].get(shapes) == SUCCESS &&
+                        object["input_types"].get(types) == SUCCESS);
+    const std::string text = found ? simdjson::minify(shapes) : "";
+    if (text.size() > 2) {
+      node->detail = trace_.intern(text + " " + simdjson::minify(types));
+    }
+  }
+
+  void read_node(std::string_view json) {
+    dom::element object;
+    std::string_view name;
+    Node node;
+    if (parser_.parse(json.data(), json.size(), /*realloc_if_needed=*/false).get(object) !=
+            SUCCESS ||
+        object["name"].get(name) != SUCCESS || (node.id = integer(object, "id", -1)) < 0) {
+      trace_.warn("nodes without id and name, left out", trace_.events);
+      return;
+    }
+    node.name = trace_.intern(name);
+    node.frame = name.starts_with(kFrame);
+    node.parent = integer(object, "parent", integer(object, "ctrl_deps", -1));
+    node.thread = integer(object, "tid", 0);
+    node.scope = integer(object, "scope", 0);
+    dom::array attributes;
+    if (object["attrs"].get(attributes) == SUCCESS) {
+      for (const dom::element attribute : attributes) {
+        std::string_view key;
+        if (attribute["name"].get(key) == SUCCESS && (key == "tid" || key == "scope")) {
+          (key == "tid" ? node.thread : node.scope) = integer(attribute, "value", 0);
+        }
+      }
+    }
+    read_operands(object, &node);
+    if (!index_.try_emplace(node.id, static_cast<uint32_t>(nodes_.size())).second) {
+      trace_.warn("nodes with the id of another one, left out", trace_.events);
+      return;
+    }
+    nodes_.push_back(std::move(node));
+  }
+
+  void link() {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      const auto parent = index_.find(nodes_[i].parent);
+      if (parent == index_.end() || parent->second == i) {
+        roots_.push_back(i);
+      } else {
+        nodes_[parent->second].children.push_back(i);
+      }
+    }
+    const auto by_id = [this](uint32_t a, uint32_t b) { return nodes_[a].id < nodes_[b].id; };
+    std::sort(roots_.begin(), roots_.end(), by_id);
+    for (Node& node : nodes_) {
+      std::sort(node.children.begin(), node.children.end(), by_id);
+    }
+  }
+
+  // Depth first, without recursion: files may nest as deep as they like.
+  void place() {
+    struct Visit {
+      uint32_t node;
+      double start_us;
+      size_t next_child;
+    };
+    double now_us = 0;
+    size_t visited = 0;
+    for (const uint32_t root : roots_) {
+      std::vector<Visit> stack = {{root, now_us, 0}};
+      while (!stack.empty()) {
+        Visit& visit = stack.back();
+        const Node& node = nodes_[visit.node];
+        if (visit.next_child < node.children.size()) {
+          const uint32_t child = node.children[visit.next_child++];
+          stack.push_back({child, now_us, 0});
+          continue;
+        }
+        if (node.children.empty() && !node.frame) {
+          now_us += 1;
+          ++steps_;
+        }
+        add_span(node, visit.start_us, now_us);
+        stack.pop_back();
+        ++visited;
+      }
+    }
+    if (visited < nodes_.size()) {
+      trace_.warn("nodes that are their own ancestors, left out", 0,
+                  static_cast<int64_t>(nodes_.size() - visited));
+    }
+    if (steps_ > 0) {
+      trace_.warn("operators without a time, as the format has none: each counts as 1 us", 0,
+                  steps_);
+    }
+  }
+
+  void add_span(const Node& node, double start_us, double end_us) {
+    if (node.frame) {
+      return;
+    }
+    Span span;
+    span.start_us = start_us;
+    span.end_us = end_us;
+    span.name = node.name;
+    span.detail = node.detail;
+    span.track = trace_.track_of("host", fmt::format("thread {}", node.thread));
+    span.kind = node.scope == kUserScope ? SpanKind::kAnnotation : SpanKind::kOp;
+    trace_.spans.push_back(span);
+  }
+
+  JsonStream stream_;
+  Trace trace_;
+  dom::parser parser_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> roots_;
+  std::unordered_map<int64_t, uint32_t> index_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+StatusOr<Trace> read_execution_trace(const std::string& path, JsonStream stream) {
+  return ExecutionTraceReader(path, std::move(stream)).read();
+}
+
+}  // namespace dfsim

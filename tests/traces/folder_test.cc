@@ -1,0 +1,198 @@
+// Formats that are folders: CTF (made here byte by byte) and MindSpore's profiles.
+#include <filesystem>
+
+#include "base/file.h"
+#include "tests/traces/trace_test_tools.h"
+
+namespace dfsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  explicit Folder(std::string_view name) : path_(fs::temp_directory_path() / name) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  void write(const std::string& name, std::string_view content) const {
+    fs::create_directories((path_ / name).parent_path());
+    REQUIRE(write_file((path_ / name).string(), content).ok());
+  }
+  std::string path() const { return path_.string(); }
+  StatusOr<Trace> read() const { return read_trace(path()); }
+
+ private:
+  fs::path path_;
+};
+
+constexpr std::string_view kHeader = R"(/* CTF 1.8 */
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = monotonic; freq = 1000000000; offset = 0; };
+stream {
+  event.header := struct {
+    integer { size = 16; align = 8; signed = false; } id;
+    integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } timestamp;
+  };
+  event.context := struct { integer { size = 32; align = 8; signed = true; } vtid; };
+};
+)";
+
+// One event after the other: id, time, thread, then fields.
+class Stream {
+ public:
+  Stream& event(uint16_t id, uint64_t time_ns, uint32_t thread = 9) {
+    number(id, 2);
+    number(time_ns, 8);
+    number(thread, 4);
+    return *this;
+  }
+  Stream& text(std::string_view value) {
+    bytes_ += value;
+    bytes_ += '\0';
+    return *this;
+  }
+  Stream& number(uint64_t value, int size) {
+    for (int i = 0; i < size; ++i) {
+      bytes_ += static_cast<char>((value >> (8 * i)) & 0xFF);
+    }
+    return *this;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+std::string event_class(int id, std::string_view name, std::string_view fields) {
+  return fmt::format("event {{ name = \"{}\"; id = {}; fields := struct {{ {} }}; }};\n", name, id,
+                     fields);
+}
+
+constexpr std::string_view kInt = "integer { size = 64; align = 8; signed = true; }";
+
+std::string metadata() {
+  return std::string(kHeader) +
+         event_class(0, "tensorflowTracer:operation_start", "string name; string type;") +
+         event_class(1, "tensorflowTracer:operation_end", "string name; string type;") +
+         event_class(2, "cuptiTracer:runtime_api_entry",
+                     fmt::format("string name; {} correlation_id;", kInt)) +
+         event_class(3, "cuptiTracer:runtime_api_exit",
+                     fmt::format("string name; {} correlation_id;", kInt)) +
+         event_class(4, "cuptiTracer:kernel_begin",
+                     fmt::format("string name; {0} correlation_id; {0} stream_id;", kInt)) +
+         event_class(5, "cuptiTracer:kernel_end",
+                     fmt::format("string name; {0} correlation_id; {0} stream_id;", kInt)) +
+         event_class(6, "tensorflowTracer:memory_allocate",
+                     fmt::format("{0} ptr; {0} num_bytes; string allocator_name;", kInt)) +
+         event_class(7, "tensorflowTracer:memory_deallocate",
+                     fmt::format("{0} ptr; string allocator_name;", kInt)) +
+         event_class(8, "tensorflowTracer:rdv_recv", "string key;") +
+         event_class(9, "tensorflowTracer:rdv_send", "string key;") +
+         event_class(10, "tensorflowTracer:bfc_allocator_stats",
+                     fmt::format("{} bytes_in_use;", kInt));
+}
+
+std::string stream() {
+  Stream s;
+  s.event(0, 1000).text("mm").text("MatMul");
+  s.event(2, 2000).text("cudaLaunchKernel").number(42, 8);
+  s.event(6, 2500).number(140, 8).number(512, 8).text("GPU_0_bfc");
+  s.event(3, 4000).text("cudaLaunchKernel").number(42, 8);
+  s.event(4, 5000).text("gemm").number(42, 8).number(7, 8);
+  s.event(8, 5500).text("edge_3");
+  s.event(10, 6000).number(512, 8);
+  s.event(7, 7000).number(140, 8).text("GPU_0_bfc");
+  s.event(9, 8500).text("edge_3");
+  s.event(5, 9000).text("gemm").number(42, 8).number(7, 8);
+  s.event(1, 10000).text("mm").text("MatMul");
+  s.event(1, 11000).text("never").text("Begun");
+  return s.bytes();
+}
+
+TEST_CASE("CTF: tracepoints of a framework, a GPU's runtime and its queues become one trace") {
+  const Folder folder("dfsim_ctf_test");
+  folder.write("metadata", metadata());
+  folder.write("channel_0", stream());
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  CHECK(trace->format == "ctf");
+  CHECK(list_spans(*trace) ==
+        "MatMul 1-10, cudaLaunchKernel 2-4, gemm 5-9, Rendezvous wait 5.5-8.5");
+  CHECK(trace->spans[0].kind == SpanKind::kOp);
+  CHECK(trace->text(trace->spans[0].detail) == "mm");
+  CHECK(trace->spans[2].kind == SpanKind::kKernel);
+  CHECK(trace->spans[2].launch == SpanId(1));
+  CHECK(trace->spans[2].op == SpanId(0));
+  REQUIRE(trace->memory.size() == 2);
+  CHECK(trace->memory[0].device == 0);
+  CHECK(trace->memory[1].bytes == -512);
+  CHECK(trace->counters.size() == 1);
+  CHECK(warnings_of(*trace, "never began") == 1);
+}
+
+TEST_CASE("CTF: cut streams, broken metadata and empty traces") {
+  const Folder cut("dfsim_ctf_cut_test");
+  cut.write("metadata", metadata());
+  cut.write("channel_0", stream().substr(0, 150));
+  const auto trace = cut.read();
+  if (trace.ok()) {
+    CHECK_FALSE(trace->warnings.empty());
+  } else {
+    CHECK(trace.status().message().find('\n') == std::string::npos);
+  }
+  cut.write("metadata", "/* CTF 1.8 */ trace { major = ");
+  const auto broken = cut.read();
+  REQUIRE_FALSE(broken.ok());
+  CHECK(broken.status().message().find('\n') == std::string::npos);
+  const Folder empty("dfsim_ctf_empty_test");
+  empty.write("metadata", metadata());
+  CHECK_FALSE(empty.read().ok());
+}
+
+TEST_CASE("MindSpore: operators on their streams, with starts where they are recorded") {
+  const Folder folder("dfsim_mindspore_trace_test");
+  folder.write("profiler/framework_raw_2.csv",
+               "task_id,stream_id,block_dim,full_op_name,op_name,op_type,subgraph,op_info\n"
+               "0,3,8,Default/net/Conv2D-op1,Conv2D-op1,Conv2D,Default,{}\n"
+               "1,3,8,Default/net/AllReduce-op2,AllReduce-op2,AllReduce,Default,{}\n");
+  folder.write("profiler/aicore_intermediate_2_detail.csv",
+               "full_op_name,execution_time\n"
+               "Default/net/Conv2D-op1,0.5\n"
+               "Default/net/AllReduce-op2,0.25\n"
+               "Default/net/Relu-op3,-1\n");
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  CHECK(trace->format == "mindspore");
+  CHECK(list_spans(*trace) == "Conv2D 0-500, AllReduce 500-750");
+  CHECK(trace->spans[1].communication);
+  CHECK(trace->track(trace->spans[0].track).device == 2);
+  CHECK(warnings_of(*trace, "without a start") == 3);
+  CHECK(warnings_of(*trace, "negative") == 1);
+
+  folder.write("profiler/output_timeline_data_2.txt",
+               "op_name,stream_id,start_time(ms),duration(ms)\n"
+               "Default/net/AllReduce-op2,4,2.0,0.25\nDefault/net/Conv2D-op1,3,1.0,0.5\n");
+  const auto timed = read_trace(folder.path() + "/profiler/framework_raw_2.csv");
+  REQUIRE(timed.ok());
+  CHECK(list_spans(*timed) == "Conv2D 1000-1500, AllReduce 2000-2250");
+  CHECK(timed->warnings.empty());
+}
+
+TEST_CASE("a folder of nothing that is known is refused with one line") {
+  const Folder folder("dfsim_no_trace_test");
+  folder.write("notes.txt", "hello");
+  const auto trace = folder.read();
+  REQUIRE_FALSE(trace.ok());
+  CHECK(trace.status().message().find("is a folder") != std::string::npos);
+  CHECK(trace.status().message().find('\n') == std::string::npos);
+}
+
+}  // namespace
+}  // namespace dfsim
