@@ -9,6 +9,7 @@
 #include "opmodel/model_loader.h"
 #include "partition/cached_model.h"
 #include "partition/cluster.h"
+#include "report/trace_file.h"
 
 namespace dfsim::cli {
 namespace {
@@ -120,7 +121,7 @@ void register_partition(Registrar& registrar) {
       ->option_text("PLAN.yaml");
   command
       ->add_option("--trace", options->trace,
-                   "Write the best plan's timeline, for Perfetto or chrome://tracing")
+                   "Write the best plan's timeline, " + std::string(kTraceFileHelp))
       ->option_text("OUT.json");
   command->add_option("--svg", options->svg, "Draw the best plan")->option_text("OUT.svg");
   command->add_option("--html", options->html, "Also write a report to look at, one offline file")

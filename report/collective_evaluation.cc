@@ -183,6 +183,7 @@ std::string collective_evaluation_text(const CollectiveEvaluation& evaluation) {
 
 std::string collective_evaluation_json(const CollectiveEvaluation& evaluation) {
   nlohmann::ordered_json json;
+  json["schema"] = "dfsim.evaluate-collectives/1";
   json["hardware"] = evaluation.hardware;
   json["file"] = evaluation.file;
   auto& groups = json["groups"] = nlohmann::ordered_json::array();

@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+
 #include "datasets/numbers.h"
 #include "datasets/trace_events.h"
 #include "datasets/traces/json_stream.h"
@@ -73,30 +75,51 @@ bool number(od::value value, double* result) {
   return true;
 }
 
-bool read_args(od::value value, ChromeEvent* event) {
-  od::object args;
-  if (value.get_object().get(args) != SUCCESS) {
-    std::string_view ignored;
-    return raw_text(value, &ignored);
+// The end of the string that begins at `at`, behind its quote.
+size_t end_of_string(std::string_view json, size_t at) {
+  for (++at; at < json.size() && json[at] != '"'; ++at) {
+    at += json[at] == '\\' ? 1 : 0;
   }
-  for (auto item : args) {
-    od::field field;
-    std::string_view key;
-    std::string_view text;
-    // simdjson gives fields only to rvalues.
-    // NOLINTNEXTLINE(performance-move-const-arg)
-    if (std::move(item).get(field) != SUCCESS || field.unescaped_key().get(key) != SUCCESS ||
-        !raw_text(field.value(), &text)) {
-      return false;
+  return std::min(at + 1, json.size());
+}
+
+// The end of the value that begins at `at`.
+size_t end_of_value(std::string_view json, size_t at) {
+  int64_t depth = 0;
+  while (at < json.size()) {
+    switch (json[at]) {
+      case '"':
+        at = end_of_string(json, at);
+        break;
+      case '{':
+      case '[':
+        ++depth;
+        ++at;
+        break;
+      case '}':
+      case ']':
+        if (depth == 0) {
+          return at;
+        }
+        --depth;
+        ++at;
+        break;
+      case ',':
+        if (depth == 0) {
+          return at;
+        }
+        ++at;
+        break;
+      default:
+        ++at;
     }
-    event->args.emplace_back(key, text);
   }
-  return true;
+  return at;
 }
 
 bool read_field(std::string_view key, od::value value, ChromeEvent* event) {
   if (key == "args") {
-    return read_args(value, event);
+    return raw_text(value, &event->raw_args);
   }
   if (key == "ph") {
     return plain_text(value, &event->phase);
@@ -128,8 +151,29 @@ bool read_field(std::string_view key, od::value value, ChromeEvent* event) {
 
 }  // namespace
 
+const ChromeEvent::Args& ChromeEvent::args() const {
+  if (split_) {
+    return args_;
+  }
+  split_ = true;
+  const std::string_view json = raw_args;
+  size_t at = json.starts_with('{') ? 1 : json.size();
+  while ((at = json.find('"', at)) < json.size()) {
+    const size_t key_end = end_of_string(json, at);
+    const std::string_view key = json.substr(at + 1, key_end - at - 2);
+    const size_t colon = json.find(':', key_end);
+    if (colon == std::string_view::npos) {
+      break;
+    }
+    const size_t end = end_of_value(json, colon + 1);
+    args_.emplace_back(key, trim(json.substr(colon + 1, end - colon - 1)));
+    at = end;
+  }
+  return args_;
+}
+
 std::string_view ChromeEvent::arg(std::string_view key) const {
-  for (const auto& [name, value] : args) {
+  for (const auto& [name, value] : args()) {
     if (name == key) {
       return value;
     }
@@ -159,7 +203,7 @@ ChromeEventParser::~ChromeEventParser() = default;
 bool ChromeEventParser::parse(std::string_view json, ChromeEvent* event) {
   event->phase = event->category = event->name = event->process = event->thread = event->id = "";
   event->start_us = event->duration_us = ChromeEvent::kMissing;
-  event->args.clear();
+  event->clear_args();
   od::document document;
   od::object object;
   if (state_->parser.iterate(json.data(), json.size(), json.size() + JsonStream::kPaddingBytes)

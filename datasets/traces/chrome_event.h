@@ -29,10 +29,22 @@ struct ChromeEvent {
   std::string_view id;
   double start_us = kMissing;
   double duration_us = kMissing;
-  std::vector<std::pair<std::string_view, std::string_view>> args;
+  std::string_view raw_args;  // the object as it stands in the file; taken apart when asked for
 
   bool has_start() const { return !std::isnan(start_us); }
   bool has_duration() const { return !std::isnan(duration_us); }
+  using Args = std::vector<std::pair<std::string_view, std::string_view>>;
+  const Args& args() const;
+  // For events that come from elsewhere: instead of raw_args.
+  void set_args(Args args) {
+    args_ = std::move(args);
+    split_ = true;
+  }
+  void clear_args() {
+    raw_args = {};
+    args_.clear();
+    split_ = false;
+  }
   // The value of an argument as JSON text, or "".
   std::string_view arg(std::string_view key) const;
   // The text of a string argument (escapes as they are), or of any other value.
@@ -40,6 +52,10 @@ struct ChromeEvent {
   // A whole number, also one between quotes, or `otherwise`.
   int64_t int_arg(std::string_view key, int64_t otherwise = -1) const;
   double number_arg(std::string_view key, double otherwise) const;
+
+ private:
+  mutable Args args_;
+  mutable bool split_ = false;
 };
 
 class ChromeEventParser {

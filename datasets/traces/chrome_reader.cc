@@ -300,7 +300,7 @@ class ChromeReader {
     if (!event_.has_start()) {
       return;
     }
-    for (const auto& [key, value] : event_.args) {
+    for (const auto& [key, value] : event_.args()) {
       const double number = event_.number_arg(key, ChromeEvent::kMissing);
       if (!std::isnan(number)) {
         trace_.counters.push_back({event_.start_us, track(),

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +22,23 @@ constexpr size_t kChunkBytes = size_t{4} << 20;
 struct GzCloser {
   void operator()(gzFile_s* file) const { gzclose(file); }
 };
+
+// How many bytes from the beginning end nothing: neither structure nor a string that is not whole.
+size_t skip_plain(std::string_view text) {
+  static constexpr auto kStops = [] {
+    std::array<bool, 256> stops{};
+    for (const char c : {'"', '{', '}', '[', ']', ','}) {
+      stops[static_cast<unsigned char>(c)] = true;
+    }
+    return stops;
+  }();
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end && !kStops[static_cast<unsigned char>(*at)]) {
+    ++at;
+  }
+  return static_cast<size_t>(at - text.data());
+}
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -117,6 +135,18 @@ StatusOr<bool> JsonStream::State::skip_blanks() {
 // The offset behind the string that starts at `offset`.
 StatusOr<size_t> JsonStream::State::skip_string(size_t offset, bool* complete) {
   ++offset;
+  // Most strings are short: a search of its own costs more than it saves.
+  constexpr size_t kShort = 32;
+  for (size_t i = 0; i < kShort && begin + offset < end; ++i) {
+    const char c = buffer[begin + offset];
+    if (c == '\\') {
+      break;
+    }
+    ++offset;
+    if (c == '"') {
+      return offset;
+    }
+  }
   while (true) {
     const char* const from = buffer.data() + begin + offset;
     const size_t size = begin + offset < end ? end - begin - offset : 0;
@@ -159,6 +189,11 @@ StatusOr<size_t> JsonStream::State::value_length(bool* complete) {
         *complete = !more && depth == 0 && offset > 0;
         return offset;
       }
+    }
+    // Most bytes are in strings, and most strings are short and whole.
+    offset += skip_plain({buffer.data() + begin + offset, end - begin - offset});
+    if (begin + offset >= end) {
+      continue;
     }
     const char c = buffer[begin + offset];
     switch (c) {

@@ -87,7 +87,11 @@ class KinetoDialect : public ChromeDialect {
       trace->warn("device work without a start (ts 0), left out", event.index);
       return false;
     }
-    span->external = event.int_arg("External id", event.int_arg("external id"));
+    if (span->kind == SpanKind::kPython || span->kind == SpanKind::kOther) {
+      return true;  // nothing in their args is asked for
+    }
+    span->external = event.int_arg("External id", -2);
+    span->external = span->external == -2 ? event.int_arg("external id") : span->external;
     span->correlation = event.int_arg("correlation");
     span->bytes = event.int_arg("bytes");
     if (span->kind == SpanKind::kOp) {

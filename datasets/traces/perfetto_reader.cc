@@ -104,9 +104,11 @@ class PerfettoReader {
     chrome.category = event.category;
     chrome.name = event.name;
     chrome.start_us = event.time_us;
+    ChromeEvent::Args args;
     for (const auto& [name, value] : event.annotations) {
-      chrome.args.emplace_back(name, value);
+      args.emplace_back(name, value);
     }
+    chrome.set_args(std::move(args));
     // Ops of ours say "bound, source" in one, and dispatches and transfers nothing of their own.
     const bool ours = !chrome.arg("cost").empty() || own_->claims(chrome) ||
                       event.category == "transfer" || event.category == "dispatch";
