@@ -42,7 +42,10 @@ CASES = {
     "hardware-list": [["hardware"]],
     "inspect": [["inspect", LSTM[0], "--batch", "2", "--dim", "sequence=7"]],
     "ops": [["ops"]],
-    "partition": [["partition", *LSTM, "--hw", "dgx-a100"]],
+    "partition": [
+        ["partition", *LSTM, "--hw", "dgx-a100"],
+        ["partition", *LSTM, "--hw", "dgx-a100", "--mode", "train"],
+    ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
