@@ -44,7 +44,8 @@ CASES = {
     "ops": [["ops"]],
     "partition": [
         ["partition", *LSTM, "--hw", "dgx-a100"],
-        ["partition", *LSTM, "--hw", "dgx-a100", "--mode", "train"],
+        ["partition", "graphs/zoo/resnet18.onnx", "--cost-model", "sol", "--hw", "dgx-a100",
+         "--strategy", "data", "--mode", "train"],
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
