@@ -45,7 +45,7 @@ CASES = {
     "partition": [
         ["partition", *LSTM, "--hw", "dgx-a100"],
         ["partition", "graphs/zoo/resnet18.onnx", "--cost-model", "sol", "--hw", "dgx-a100",
-         "--strategy", "data", "--mode", "train"],
+         "--strategy", "dp", "--mode", "train"],
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
