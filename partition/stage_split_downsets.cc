@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "partition/stage_load.h"
 
@@ -172,12 +174,105 @@ class DownsetSplitter {
   std::vector<RunningLoad> load_of_;             // in this round
 };
 
+// Joins each node that takes no time with its only neighbour, if all its results come from there or
+// go there: wherever a split has it, it may as well be in the neighbour's stage, whose load does
+// not grow. Its bytes must not matter either. Such leaves would double the number of downsets each.
+class LeafJoiner {
+ public:
+  LeafJoiner(const StageGraph& graph, const StageLimits& limits)
+      : graph_(graph), neighbours_(graph.nodes.size()), joined_(graph.nodes.size()) {
+    double bytes = 0;
+    for (const StageNode& node : graph.nodes) {
+      bytes += node.bytes;
+    }
+    fits_ = limits.capacity <= 0 || bytes <= limits.capacity;
+    for (const auto& [from, to] : graph.edges) {
+      neighbours_[from].insert(to);
+      neighbours_[to].insert(from);
+    }
+    for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+      joined_[node] = node;
+    }
+    for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+      if (is_idle_leaf(node)) {
+        const uint32_t other = *neighbours_[node].begin();
+        joined_[node] = other;
+        neighbours_[other].erase(node);
+      }
+    }
+  }
+
+  // The graph without the leaves; `index` receives each node's place in it.
+  StageGraph join(std::vector<uint32_t>* index) const {
+    StageGraph smaller;
+    index->assign(graph_.nodes.size(), 0);
+    for (uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+      if (joined_[node] == node) {
+        (*index)[node] = static_cast<uint32_t>(smaller.nodes.size());
+        smaller.nodes.push_back(graph_.nodes[node]);
+      }
+    }
+    for (uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+      (*index)[node] = (*index)[root(node)];
+      if (joined_[node] != node) {
+        smaller.nodes[(*index)[node]].bytes += graph_.nodes[node].bytes;
+      }
+    }
+    for (const auto& [from, to] : graph_.edges) {
+      if ((*index)[from] != (*index)[to]) {
+        smaller.edges.emplace_back((*index)[from], (*index)[to]);
+      }
+    }
+    for (StageResult result : graph_.results) {
+      result.source = (*index)[result.source];
+      for (uint32_t& reader : result.readers) {
+        reader = (*index)[reader];
+      }
+      smaller.results.push_back(std::move(result));
+    }
+    return smaller;
+  }
+
+ private:
+  uint32_t root(uint32_t node) const {
+    while (joined_[node] != node) {
+      node = joined_[node];
+    }
+    return node;
+  }
+
+  bool is_idle_leaf(uint32_t node) const {
+    const StageNode& own = graph_.nodes[node];
+    if (own.time != 0 || own.cpu_time != 0 || own.cpu_only || (own.bytes != 0 && !fits_) ||
+        neighbours_[node].size() != 1 || joined_[node] != node) {
+      return false;
+    }
+    const uint32_t other = *neighbours_[node].begin();
+    const auto near = [&](uint32_t at) { return root(at) == node || root(at) == other; };
+    return std::all_of(
+        graph_.results.begin(), graph_.results.end(), [&](const StageResult& result) {
+          const bool reads = std::any_of(result.readers.begin(), result.readers.end(),
+                                         [&](uint32_t reader) { return root(reader) == node; });
+          return root(result.source) == node
+                     ? std::all_of(result.readers.begin(), result.readers.end(), near)
+                     : !reads || near(result.source);
+        });
+  }
+
+  const StageGraph& graph_;
+  std::vector<std::set<uint32_t>> neighbours_;
+  std::vector<uint32_t> joined_;  // by node: itself, or the neighbour that it goes with
+  bool fits_ = true;
+};
+
 }  // namespace
 
 StatusOr<StageSplit> split_downsets(const StageGraph& graph, const StageLimits& limits,
                                     size_t max_downsets) {
   DFSIM_RETURN_IF_ERROR(check_stage_graph(graph, limits));
-  DownsetSplitter splitter(graph, limits);
+  std::vector<uint32_t> index;
+  const StageGraph smaller = LeafJoiner(graph, limits).join(&index);
+  DownsetSplitter splitter(smaller, limits);
   if (!splitter.enumerate(max_downsets)) {
     return unsupported(fmt::format(
         "stages: the graph has more than {} downsets; cut one order of it instead", max_downsets));
@@ -185,7 +280,13 @@ StatusOr<StageSplit> split_downsets(const StageGraph& graph, const StageLimits& 
   StageLimits simple = limits;
   simple.replicate = false;
   const auto contiguous = split_contiguous(graph, simple);
-  return splitter.run(contiguous.ok() ? contiguous->max_load : kNever);
+  DFSIM_ASSIGN_OR_RETURN(StageSplit split,
+                         splitter.run(contiguous.ok() ? contiguous->max_load : kNever));
+  const std::vector<uint32_t> stages = std::exchange(split.stage_of, {});
+  for (const uint32_t place : index) {
+    split.stage_of.push_back(stages[place]);
+  }
+  return split;
 }
 
 }  // namespace dfsim

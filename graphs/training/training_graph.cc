@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -16,26 +15,7 @@
 namespace dfsim {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "momentum", "adam"};
-constexpr std::array<std::string_view, 3> kRecomputes = {"none", "selective", "full"};
-constexpr std::array<std::string_view, 5> kPasses = {"forward", "recompute", "backward", "reduce",
-                                                     "update"};
 constexpr std::string_view kOnnxTraining = "ai.onnx.preview.training";
-
-template <size_t N>
-std::vector<std::string> names_of(const std::array<std::string_view, N>& names) {
-  return {names.begin(), names.end()};
-}
-
-template <typename Enum, size_t N>
-StatusOr<Enum> find_name(std::string_view kind, const std::array<std::string_view, N>& names,
-                         const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    return invalid_input(unknown_name_message(kind, name, names_of(names)));
-  }
-  return static_cast<Enum>(found - names.begin());
-}
 
 class TrainingMaker final : public BackwardGraph {
  public:
@@ -388,32 +368,6 @@ class TrainingMaker final : public BackwardGraph {
 };
 
 }  // namespace
-
-std::vector<std::string> optimizer_names() { return names_of(kOptimizers); }
-std::vector<std::string> recompute_names() { return names_of(kRecomputes); }
-
-StatusOr<OptimizerKind> optimizer_of(const std::string& name) {
-  return find_name<OptimizerKind>("optimizer", kOptimizers, name);
-}
-StatusOr<Recompute> recompute_of(const std::string& name) {
-  return find_name<Recompute>("recomputation", kRecomputes, name);
-}
-std::string_view optimizer_name(OptimizerKind optimizer) {
-  return kOptimizers[static_cast<size_t>(optimizer)];
-}
-std::string_view recompute_name(Recompute recompute) {
-  return kRecomputes[static_cast<size_t>(recompute)];
-}
-std::string_view training_pass_name(TrainingPass pass) {
-  return kPasses[static_cast<size_t>(pass)];
-}
-
-TrainingPass training_pass(const Op& op) {
-  const auto pass = op.attributes.get_int(kPassAttribute);
-  return pass && *pass >= 0 && *pass < static_cast<int64_t>(kPasses.size())
-             ? static_cast<TrainingPass>(*pass)
-             : TrainingPass::kForward;
-}
 
 StatusOr<TrainingGraph> make_training_graph(const Graph& forward, const TrainingOptions& options) {
   return TrainingMaker(forward, options).run();

@@ -1,5 +1,7 @@
 #include "tests/partition/test_graphs.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
@@ -59,43 +61,62 @@ Graph GraphMaker::finish(const std::vector<std::string>& outputs) {
   return std::move(graph).value();
 }
 
-Graph transformer_layer(int64_t batch, int64_t sequence, int64_t hidden, int64_t heads) {
+namespace {
+
+// Appends a layer that reads `input`; tensors end in `n`. Returns the result's name.
+std::string add_layer(GraphMaker& make, const std::string& input, const std::string& n,
+                      int64_t hidden) {
   using Ints = std::vector<int64_t>;
+  for (const char* name : {"g1", "n1", "g2", "n2"}) {
+    make.weight(name + n, {hidden});
+  }
+  make.op("LayerNormalization", {input, "g1" + n, "n1" + n}, "ln1" + n);
+  for (const std::string part : {"q", "k", "v"}) {
+    make.weight("w" + part + n, {hidden, hidden});
+    make.op("MatMul", {"ln1" + n, "w" + part + n}, part + n);
+    make.op("Reshape", {part + n, "to_heads"}, part + "_split" + n);
+    const Ints perm = part == "k" ? Ints{0, 2, 3, 1} : Ints{0, 2, 1, 3};
+    make.op("Transpose", {part + "_split" + n}, part + "_heads" + n, {{"perm", perm}});
+  }
+  make.op("MatMul", {"q_heads" + n, "k_heads" + n}, "scores" + n);
+  make.op("Softmax", {"scores" + n}, "shares" + n);
+  make.op("MatMul", {"shares" + n, "v_heads" + n}, "mixed" + n);
+  make.op("Transpose", {"mixed" + n}, "mixed_rows" + n, {{"perm", Ints{0, 2, 1, 3}}});
+  make.op("Reshape", {"mixed_rows" + n, "to_rows"}, "joined" + n);
+  make.weight("wo" + n, {hidden, hidden});
+  make.op("MatMul", {"joined" + n, "wo" + n}, "attention" + n);
+  make.op("Add", {input, "attention" + n}, "middle" + n);
+  make.op("LayerNormalization", {"middle" + n, "g2" + n, "n2" + n}, "ln2" + n);
+  make.weight("w1" + n, {hidden, 4 * hidden});
+  make.weight("b1" + n, {4 * hidden});
+  make.weight("w2" + n, {4 * hidden, hidden});
+  make.weight("b2" + n, {hidden});
+  make.op("MatMul", {"ln2" + n, "w1" + n}, "up" + n);
+  make.op("Add", {"up" + n, "b1" + n}, "up_biased" + n);
+  make.op("Relu", {"up_biased" + n}, "active" + n);
+  make.op("MatMul", {"active" + n, "w2" + n}, "down" + n);
+  make.op("Add", {"down" + n, "b2" + n}, "down_biased" + n);
+  make.op("Add", {"middle" + n, "down_biased" + n}, "y" + n);
+  return "y" + n;
+}
+
+}  // namespace
+
+Graph transformer_stack(int layers, int64_t batch, int64_t sequence, int64_t hidden,
+                        int64_t heads) {
   GraphMaker make;
   make.input("x", {batch, sequence, hidden});
   make.ints("to_heads", {batch, sequence, heads, hidden / heads});
   make.ints("to_rows", {batch, sequence, hidden});
-  for (const char* name : {"g1", "n1", "g2", "n2"}) {
-    make.weight(name, {hidden});
+  std::string last = "x";
+  for (int layer = 0; layer < layers; ++layer) {
+    last = add_layer(make, last, layers == 1 ? std::string() : fmt::format(".{}", layer), hidden);
   }
-  make.op("LayerNormalization", {"x", "g1", "n1"}, "ln1");
-  for (const std::string part : {"q", "k", "v"}) {
-    make.weight("w" + part, {hidden, hidden});
-    make.op("MatMul", {"ln1", "w" + part}, part);
-    make.op("Reshape", {part, "to_heads"}, part + "_split");
-    const Ints perm = part == "k" ? Ints{0, 2, 3, 1} : Ints{0, 2, 1, 3};
-    make.op("Transpose", {part + "_split"}, part + "_heads", {{"perm", perm}});
-  }
-  make.op("MatMul", {"q_heads", "k_heads"}, "scores");
-  make.op("Softmax", {"scores"}, "shares");
-  make.op("MatMul", {"shares", "v_heads"}, "mixed");
-  make.op("Transpose", {"mixed"}, "mixed_rows", {{"perm", Ints{0, 2, 1, 3}}});
-  make.op("Reshape", {"mixed_rows", "to_rows"}, "joined");
-  make.weight("wo", {hidden, hidden});
-  make.op("MatMul", {"joined", "wo"}, "attention");
-  make.op("Add", {"x", "attention"}, "middle");
-  make.op("LayerNormalization", {"middle", "g2", "n2"}, "ln2");
-  make.weight("w1", {hidden, 4 * hidden});
-  make.weight("b1", {4 * hidden});
-  make.weight("w2", {4 * hidden, hidden});
-  make.weight("b2", {hidden});
-  make.op("MatMul", {"ln2", "w1"}, "up");
-  make.op("Add", {"up", "b1"}, "up_biased");
-  make.op("Relu", {"up_biased"}, "active");
-  make.op("MatMul", {"active", "w2"}, "down");
-  make.op("Add", {"down", "b2"}, "down_biased");
-  make.op("Add", {"middle", "down_biased"}, "y");
-  return make.finish({"y"});
+  return make.finish({last});
+}
+
+Graph transformer_layer(int64_t batch, int64_t sequence, int64_t hidden, int64_t heads) {
+  return transformer_stack(1, batch, sequence, hidden, heads);
 }
 
 Graph small_conv_net(int64_t batch) {

@@ -28,6 +28,8 @@ class GraphMaker {
 // One decoder-like layer: x [batch, sequence, hidden], norm, attention by matrix products with
 // `heads` heads, residual, norm, MLP of 4 hidden, residual. Weights: wq wk wv wo w1 b1 w2 b2.
 Graph transformer_layer(int64_t batch, int64_t sequence, int64_t hidden, int64_t heads);
+// Several of them; names end in ".0", ".1"...
+Graph transformer_stack(int layers, int64_t batch, int64_t sequence, int64_t hidden, int64_t heads);
 // Convolutions, pooling, flatten, two fully connected layers.
 Graph small_conv_net(int64_t batch);
 

@@ -2,6 +2,7 @@
 // others.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <ctime>
 #include <string>
 
 #include "hardware/platform_loader.h"
@@ -224,6 +225,31 @@ TEST_CASE("one device stands for all that do the same") {
             static_cast<int64_t>(all.compiled.program.graph.task_count()));
     }
   }
+}
+
+TEST_CASE("a training step of 48 layers on 1,024 devices") {
+  auto platform = load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/8xdgx-a100.yaml");
+  REQUIRE(platform.ok());
+  const auto cluster = resize_cluster(*platform, 128);
+  REQUIRE(cluster.ok());
+  REQUIRE(cluster->devices.size() == 1024);
+  // 16 sequences of 2,048 per micro-batch, 39 billion weights.
+  const Graph graph = transformer_stack(48, 16, 2048, 8192, 64);
+  PlanSpec spec = training_spec({16, 8, 8, 32}, graph, *cluster);
+  spec.use_symmetry = true;
+  const auto begin = std::clock();
+  const PlanRun step = run(spec, graph, *cluster);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  WARN("1,024 devices x 48 layers: " << seconds << " s of CPU, "
+                                     << step.compiled.program.graph.task_count() << " tasks");
+  CHECK(seconds < 30);
+  CHECK(step.compiled.program.stands_for == 128);
+  const PlanOutcome result = outcome(spec, step, graph, *cluster);
+  CHECK(result.devices == 1024);
+  // No faster than 6 operations per weight and token at 312 TFLOP/s (bf16) on every device.
+  const double flops = 6.0 * 48 * 12 * 8192 * 8192 * 16 * 32 * 2048;
+  CHECK(static_cast<double>(step.result.makespan_ns) > flops / 1024 / 312e3);
+  CHECK(result.resident.optimizer - 12 <= 2 * result.resident.gradients);
 }
 
 TEST_CASE("a weight that two stages read is updated once, by the first") {
