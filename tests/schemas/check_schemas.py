@@ -45,14 +45,14 @@ CASES = {
     "partition": [
         ["partition", *LSTM, "--hw", "dgx-a100"],
         ["partition", "graphs/zoo/resnet18.onnx", "--cost-model", "sol", "--hw", "dgx-a100",
-         "--strategy", "dp", "--mode", "train"],
+         "--batch", "8", "--strategy", "dp", "--mode", "train"],
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
          "--in-flight", "2", "--repeat", "5"],
     ],
-    "profiles-check": [["profiles", "check", OPS]],
+    "profiles-check": [["profiles", "check", OPS, "tests/golden/data/profile_bad_row.csv"]],
     "profiles-stats": [["profiles", "stats", OPS]],
     "roofline": [["roofline", *LSTM, "--hw", "l4"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
@@ -61,7 +61,7 @@ CASES = {
          "-o", "{tmp}/p.csv"],
     ],
     "validate": [
-        ["validate", "--runs", "datasets/measured/epyc-milan/unseen_runs.csv", "--networks",
+        ["validate", "--runs", "datasets/measured/epyc-milan/known_runs.csv", "--networks",
          "datasets/measured/networks", "--only", "alexnet"],
     ],
     "train": [["train", OPS, "--rounds", "3", "-o", "{tmp}/model"]],
