@@ -40,6 +40,21 @@ size_t skip_plain(std::string_view text) {
   return static_cast<size_t>(at - text.data());
 }
 
+// The length of the string at the beginning when it is short and whole, as most are; else 0.
+size_t short_string(std::string_view text) {
+  constexpr size_t kShort = 64;
+  const size_t size = std::min(text.size(), kShort);
+  for (size_t i = 1; i < size; ++i) {
+    if (text[i] == '"') {
+      return i + 1;
+    }
+    if (text[i] == '\\') {
+      return 0;
+    }
+  }
+  return 0;
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
@@ -135,18 +150,6 @@ StatusOr<bool> JsonStream::State::skip_blanks() {
 // The offset behind the string that starts at `offset`.
 StatusOr<size_t> JsonStream::State::skip_string(size_t offset, bool* complete) {
   ++offset;
-  // Most strings are short: a search of its own costs more than it saves.
-  constexpr size_t kShort = 32;
-  for (size_t i = 0; i < kShort && begin + offset < end; ++i) {
-    const char c = buffer[begin + offset];
-    if (c == '\\') {
-      break;
-    }
-    ++offset;
-    if (c == '"') {
-      return offset;
-    }
-  }
   while (true) {
     const char* const from = buffer.data() + begin + offset;
     const size_t size = begin + offset < end ? end - begin - offset : 0;
@@ -198,7 +201,13 @@ StatusOr<size_t> JsonStream::State::value_length(bool* complete) {
     const char c = buffer[begin + offset];
     switch (c) {
       case '"': {
-        DFSIM_ASSIGN_OR_RETURN(offset, skip_string(offset, complete));
+        if (const size_t length =
+                short_string({buffer.data() + begin + offset, end - begin - offset});
+            length > 0) {
+          offset += length;
+        } else {
+          DFSIM_ASSIGN_OR_RETURN(offset, skip_string(offset, complete));
+        }
         if (!*complete || depth == 0) {
           return offset;
         }

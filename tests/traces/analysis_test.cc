@@ -245,5 +245,39 @@ TEST_CASE("ranks: the one that computes longer than the others") {
   CHECK(compare_ranks({TraceAnalysis()}).empty());
 }
 
+TEST_CASE("ranks: who comes last to a collective is in it for the shortest time") {
+  std::vector<TraceAnalysis> traces(2);
+  traces[0].rank = 0;
+  traces[1].rank = 1;
+  traces[0].collectives_us = {10, 4, 8};
+  traces[1].collectives_us = {3, 9, 5};
+  const std::vector<RankRow> rows = compare_ranks(traces);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].collectives == 3);
+  CHECK(rows[0].came_last == 1);
+  CHECK(rows[0].waited_us == 7 + 3);
+  CHECK(rows[1].came_last == 2);
+  CHECK(rows[1].waited_us == 5);
+  // Of different runs: nothing to compare.
+  traces[1].collectives_us.pop_back();
+  CHECK(compare_ranks(traces)[0].collectives == 0);
+}
+
+TEST_CASE("work that checkpointing does again is told apart") {
+  const TraceAnalysis a = analyze_trace(
+      Events()
+          .op("mm", 0, 9, 1)
+          .launched("kernel", "k1", 7, 1, 10, 20, 1)
+          .add("python_function", "torch/utils/checkpoint.py(9): recompute_fn", 1, 1, 40, 30)
+          .op("mm", 41, 9, 2)
+          .launched("kernel", "k1", 7, 42, 50, 15, 2)
+          .launched("gpu_memset", "Memset", 7, 45, 66, 2, 2)
+          .trace());
+  CHECK(a.recompute.items == 1);
+  CHECK(a.recompute.again.computation_us == 15);
+  CHECK(a.recompute.first.computation_us == 20);
+  CHECK(a.breakdown.computation_us == 20 + 15 + 2);
+}
+
 }  // namespace
 }  // namespace dfsim
