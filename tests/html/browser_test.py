@@ -156,6 +156,23 @@ def check_others(reports):
     check(cards(tab)["best"] == result["best"] and problems == [], "a report from saved JSON")
 
 
+def check_partitioning(reports):
+    page = reports.folder / "partition.html"
+    done = subprocess.run(
+        [reports.program, "partition", "graphs/zoo/bert_base.onnx", "--hw", "dgx-a100", "--devices",
+         "4", "--batch", "8", "--runtime", "none", "--cost-model", "sol", "--strategy", "hybrid",
+         "--mode", "train", "--json", "--html", page],
+        cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    result = json.loads(done.stdout)
+    tab, problems = reports.open(page, "partition")
+    check(cards(tab)["Best plan"] == result["best"], "best plan")
+    check(rows(tab, "Plans").count() == len(result["plans"]) + 1, "plans and one device")
+    check(tab.locator("section[aria-label='The best plan'] img").count() == 1, "drawing")
+    drawn = tab.evaluate("document.querySelector('img').naturalWidth")
+    check(drawn > 0, "the drawing is an image")
+    check(problems == [], problems)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("dfsim")
@@ -176,6 +193,7 @@ def main():
         browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
         reports = Reports(options.dfsim, pathlib.Path(folder), browser, options.screenshots)
         check_prediction(reports)
+        check_partitioning(reports)
         check_analysis(reports)
         check_others(reports)
         browser.close()
