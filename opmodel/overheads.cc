@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -34,6 +35,20 @@ StatusOr<Overheads> read_overheads(const std::string& path) {
     overheads.emplace_back(device, us);
   }
   return overheads;
+}
+
+Status check_overheads(const Overheads& overheads, std::span<const DeviceSpec> devices) {
+  std::vector<std::string> known;
+  for (const DeviceSpec& device : devices) {
+    known.push_back(device.model);
+  }
+  for (const auto& [device, unused] : overheads) {
+    if (std::find(known.begin(), known.end(), device) == known.end()) {
+      return not_found(
+          fmt::format("overheads: {}", unknown_name_message("device", printable(device), known)));
+    }
+  }
+  return ok_status();
 }
 
 }  // namespace dfsim

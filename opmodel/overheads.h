@@ -8,11 +8,13 @@
 //   {"AMD EPYC Milan, 1 thread": 7.65, "AMD EPYC Milan, 2 threads": 11.7}
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "hardware/platform.h"
 
 namespace dfsim {
 
@@ -20,5 +22,8 @@ using Overheads = std::vector<std::pair<std::string, double>>;  // by device, in
 
 // Errors: kNotFound, kInvalidInput (no such object, a value that is no number from 0 to 1e6).
 StatusOr<Overheads> read_overheads(const std::string& path);
+
+// Error (kNotFound): one is of none of these devices; names the nearest.
+Status check_overheads(const Overheads& overheads, std::span<const DeviceSpec> devices);
 
 }  // namespace dfsim

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "datasets/profile_io.h"
 #include "datasets/statistics.h"
 #include "opmodel/drift.h"
@@ -64,7 +63,7 @@ class Training {
           "no usable rows to train on; `dfsim profiles check` says why rows of a "
           "profile are left out");
     }
-    DFSIM_RETURN_IF_ERROR(check_overheads());
+    DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
     jobs_ = plan_jobs(data_, parts_with_trees());
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
@@ -93,21 +92,6 @@ class Training {
     rows.append(profile_);
     profile_ = std::move(rows);
     old_.reset();  // everything is trained anew
-    return ok_status();
-  }
-
-  // Each is of a device of the profiles.
-  Status check_overheads() const {
-    std::vector<std::string> known;
-    for (const DeviceSpec& device : data_.devices) {
-      known.push_back(device.model);
-    }
-    for (const auto& [device, unused] : options_.overheads) {
-      if (std::find(known.begin(), known.end(), device) == known.end()) {
-        return not_found(
-            fmt::format("overheads: {}", unknown_name_message("device", printable(device), known)));
-      }
-    }
     return ok_status();
   }
 

@@ -124,8 +124,8 @@ class QuantizedFuser {
 
   // The operator with operands `from` taken quantised, then scale and zero point of its result,
   // then the values of the operands `plain`. False when one of them or the result is not quantised.
-  bool become(OpId id, std::string type, std::string_view domain, std::vector<size_t> from,
-              std::vector<size_t> plain) {
+  bool become(OpId id, std::string type, std::string_view domain, const std::vector<size_t>& from,
+              const std::vector<size_t>& plain) {
     const Op& op = graph_.op(id);
     const OpId quantise = quantiser(id);
     if (!quantise.valid()) {
