@@ -12,9 +12,9 @@
 #include "graphs/onnx/fallback_internal.h"
 #include "graphs/onnx/graph_reader_internal.h"
 #include "graphs/ops/bind_dims.h"
-#include "graphs/ops/onnx_gradient.h"
 #include "graphs/ops/import_notes.h"
 #include "graphs/ops/infer.h"
+#include "graphs/ops/onnx_gradient.h"
 
 namespace dfsim {
 namespace {
