@@ -12,6 +12,7 @@
 #include "cli/training_source.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
+#include "partition/cached_model.h"
 #include "report/copy_log.h"
 #include "report/html/html_page.h"
 #include "report/policy_run.h"
@@ -106,8 +107,10 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   progress.stage("costing " + std::to_string(model.workload.rows.size()) + " distinct operators");
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, options.cost_model));
-  DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
-                         make_cost_table(model.workload.rows, platform, *cost_model));
+  // It knows what gradients are priced as.
+  const std::unique_ptr<CostModel> cached = make_cached_model(*cost_model);
+  DFSIM_ASSIGN_OR_RETURN(const CostTable costs, make_cost_table(model.workload.rows, platform,
+                                                                training ? *cached : *cost_model));
   auto node = lower_for_node(model.executed, model.workload, platform, costs);
   if (!node.ok()) {
     return node.status().with_place(options.model.path);
