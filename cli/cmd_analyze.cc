@@ -5,6 +5,7 @@
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/analysis_views.h"
 #include "report/html/html_page.h"
+#include "report/replay/advice.h"
 
 namespace dfsim::cli {
 namespace {
@@ -13,6 +14,7 @@ struct AnalyzeOptions {
   std::vector<std::string> traces;
   bool json = false;
   bool timeline = false;
+  bool no_advice = false;
   size_t top = 10;
   std::string html;
   std::string output = "-";
@@ -26,6 +28,10 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
     progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans");
     analyses.push_back(analyze_trace(trace));
+    if (!options.no_advice) {
+      progress.stage("simulating what changes would bring");
+      DFSIM_RETURN_IF_ERROR(advise(trace, &analyses.back()));
+    }
     traces.push_back(std::move(trace));
   }
   if (!options.html.empty()) {
@@ -83,6 +89,8 @@ void register_analyze(Registrar& registrar) {
       ->add_flag("--timeline", options->timeline,
                  "With --json: the spans as well, for dfsim report")
       ->needs(json);
+  command->add_flag("--no-advice", options->no_advice,
+                    "No advice: nothing is simulated, which saves time on large traces");
   command->add_option("--html", options->html, "Also write a report to look at, one offline file")
       ->option_text("OUT.html");
   command->add_option("--top", options->top, "Rows of each table")

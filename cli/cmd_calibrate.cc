@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
+#include "cli/ort_environment.h"
 #include "cli/profile_inputs.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/error_stats.h"
@@ -60,7 +61,8 @@ class Calibrator {
       return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
                                 error.message()));
     }
-    DFSIM_RETURN_IF_ERROR(make_environment());
+    DFSIM_ASSIGN_OR_RETURN(python_, ort_environment({options_.directory, options_.python,
+                                                     options_.no_install, quiet_}));
     DFSIM_RETURN_IF_ERROR(collect());
     return train();
   }
@@ -74,30 +76,6 @@ class Calibrator {
     if (!quiet_) {
       fmt::print(stderr, "{}\n", text);
     }
-  }
-
-  // A Python environment of its own, once.
-  Status make_environment() {
-    python_ = options_.python;
-    if (options_.no_install) {
-      return ok_status();
-    }
-    const std::string ready = in("venv/ready");
-    python_ = in("venv/bin/python");
-    std::error_code error;
-    if (fs::exists(ready, error)) {
-      return ok_status();
-    }
-    say("making a Python environment with ONNX Runtime");
-    DFSIM_RETURN_IF_ERROR(run_program({options_.python, "-m", "venv", in("venv")},
-                                      "making a Python environment (give a Python 3.10 or newer "
-                                      "with --python)"));
-    const std::string needed = (fs::path(collector_).parent_path() / "requirements.txt").string();
-    DFSIM_RETURN_IF_ERROR(run_program(
-        {python_, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", needed},
-        "installing the collector's packages (without a network: install them yourself and give "
-        "that Python with --python and --no-install)"));
-    return write_file(ready, "");
   }
 
   std::vector<int> thread_counts() const {

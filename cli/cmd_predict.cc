@@ -24,6 +24,8 @@
 namespace dfsim::cli {
 namespace {
 
+constexpr size_t kIntervalRuns = 20;
+
 struct PredictOptions {
   ModelOptions model;
   std::string hardware;
@@ -129,7 +131,8 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   run_options.sim.dispatch_ns = std::move(node->dispatch_ns);
   run_options.sim.seed = options.seed;
   run_options.group_small_tasks = true;
-  CopyLog copies(platform, trace == nullptr ? nullptr : trace->listener());
+  MemoryLog memory(platform, trace == nullptr ? nullptr : trace->listener());
+  CopyLog copies(platform, &memory);
   const SchedulingProblem problem{tasks, node->costs, platform, *comm, options.seed};
   DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy(problem, *policy, run_options, &copies));
   // The report is about the model's operators, not the host's tasks around them.
@@ -142,14 +145,22 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
       Prediction prediction,
       make_prediction({model.name, model.report, model.totals, model.executed, model.imported_ops,
                        model.pruned_ops, model.passes, model.workload, costs, platform, run.result,
-                       cost_model->name(), &tasks, copies.copies()}));
+                       cost_model->name(), &tasks, copies.copies(), memory.devices()}));
   DFSIM_RETURN_IF_ERROR(add_modes(options, problem, *policy, run_options, &prediction));
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(trace->close());
   }
   if (!options.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(options.html, prediction_json(prediction)));
+    Prediction shown = prediction;
+    if (!shown.repetition.has_value()) {
+      // The page shows the interval of the latency even when no distribution was asked for.
+      RepeatOptions repeat;
+      repeat.runs = kIntervalRuns;
+      repeat.seed = options.seed;
+      DFSIM_ASSIGN_OR_RETURN(shown.repetition,
+                             run_policy_repeatedly(problem, *policy, run_options, repeat));
+    }
+    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, prediction_json(shown)));
     DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
   }
   return render(options, prediction);

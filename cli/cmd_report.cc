@@ -27,10 +27,9 @@ void register_report(Registrar& registrar) {
       registrar.app().add_subcommand("report", "One offline HTML page from a saved --json result");
   auto options = std::make_shared<ReportOptions>();
   command
-      ->add_option(
-          "RESULT", options->input,
-          "What predict, compare, analyze, roofline or partition printed with --json, plain or "
-          "gzip")
+      ->add_option("RESULT", options->input,
+                   "What predict, compare, partition, analyze, diff, replay or roofline printed "
+                   "with --json, plain or gzip")
       ->required()
       ->option_text("FILE.json");
   command->add_option("-o,--output", options->output, "Where the page goes; - is stdout")

@@ -1,28 +1,20 @@
 #include <fmt/format.h>
 
-#include <charconv>
+#include <iterator>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "cli/commands.h"
-#include "cli/instance_source.h"
 #include "cli/progress.h"
-#include "opmodel/model_loader.h"
+#include "cli/roofline_source.h"
 #include "report/html/html_page.h"
 #include "report/roofline.h"
 
 namespace dfsim::cli {
 namespace {
 
-constexpr size_t kMaxSweep = 64;
-
 struct RooflineOptions {
-  ModelOptions model;
-  std::string hardware;
-  std::string runtime;
-  std::string cost_model;
-  std::string device;
-  std::string sweep;
+  RooflineSource source;
+  std::vector<std::string> sweep;
   bool json = false;
   size_t top = 10;
   std::string svg;
@@ -30,106 +22,80 @@ struct RooflineOptions {
   std::string output = "-";
 };
 
-// What is swept and its values: "batch=1,8,32", or a named dimension.
-struct Sweep {
+// All rooflines of one line of trajectories, and the lines.
+struct Swept {
   std::string name;
-  std::vector<int64_t> values;
-};
-
-StatusOr<Sweep> parse_sweep(const std::string& text) {
-  Sweep sweep;
-  const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    return invalid_input(
-        fmt::format("--sweep: found '{}', expected batch=1,8,32 or NAME=1,8,32 for a dimension",
-                    printable(text)));
-  }
-  sweep.name = text.substr(0, equals);
-  for (const std::string& part : split(text.substr(equals + 1), ',')) {
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 1) {
-      return invalid_input(
-          fmt::format("--sweep: '{}' is not a whole number above 0", printable(part)));
-    }
-    if (!sweep.values.empty() && value <= sweep.values.back()) {
-      return invalid_input(
-          fmt::format("--sweep: {} after {}, expected rising values", value, sweep.values.back()));
-    }
-    sweep.values.push_back(value);
-  }
-  if (sweep.values.size() < 2 || sweep.values.size() > kMaxSweep) {
-    return invalid_input(
-        fmt::format("--sweep: {} values, expected 2 to {}", sweep.values.size(), kMaxSweep));
-  }
-  return sweep;
-}
-
-StatusOr<DeviceId> find_device(const Platform& platform, const std::string& name) {
-  std::vector<std::string> names;
-  for (size_t d = 0; d < platform.devices.size(); ++d) {
-    names.push_back(platform.devices[d].name);
-    if (name.empty() || platform.devices[d].name == name) {
-      return DeviceId(d);
-    }
-  }
-  return invalid_input(unknown_name_message("device", name, names));
-}
-
-StatusOr<Roofline> roofline_of(const RooflineOptions& options, const ModelOptions& model_options,
-                               const Platform& platform, const CostModel& cost_model) {
-  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device(platform, options.device));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(model_options, platform.runtime));
-  DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
-                         make_cost_table(model.workload.rows, platform, cost_model));
-  return make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
-                        platform, device, cost_model.name()});
-}
-
-StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progress) {
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(options.hardware, options.runtime));
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
-                         load_cost_model_for(platform, options.cost_model));
   std::vector<Roofline> rooflines;
   std::vector<Trajectory> lines;
-  Sweep sweep;
-  if (options.sweep.empty()) {
-    progress.stage("costing " + options.model.path);
-    DFSIM_ASSIGN_OR_RETURN(Roofline one,
-                           roofline_of(options, options.model, platform, *cost_model));
-    rooflines.push_back(std::move(one));
-  } else {
-    DFSIM_ASSIGN_OR_RETURN(sweep, parse_sweep(options.sweep));
+};
+
+// The first sweep is what trajectories run over; each value of a second one gives lines of its own.
+StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Progress& progress) {
+  std::vector<Sweep> sweeps;
+  for (const std::string& text : options.sweep) {
+    DFSIM_ASSIGN_OR_RETURN(Sweep sweep, parse_sweep(text));
+    sweeps.push_back(std::move(sweep));
+  }
+  if (kind == RooflineKind::kTrace) {
+    return invalid_input("--sweep: a trace has one size and one machine; give a model or runs");
+  }
+  if (sweeps.size() > 2 || (sweeps.size() == 2 && sweeps[0].name == sweeps[1].name)) {
+    return invalid_input("--sweep: expected at most two, of different things");
+  }
+  Swept swept;
+  swept.name = sweeps[0].name;
+  const std::vector<int64_t> none = {0};
+  for (const int64_t other : sweeps.size() > 1 ? sweeps[1].values : none) {
+    std::vector<Roofline> rooflines;
     std::vector<double> values;
-    for (const int64_t value : sweep.values) {
-      progress.stage(fmt::format("costing {} at {} {}", options.model.path, sweep.name, value));
-      ModelOptions model = options.model;
-      if (sweep.name == "batch") {
-        model.batch = value;
-      } else {
-        model.dims.push_back(fmt::format("{}={}", sweep.name, value));
+    for (const int64_t value : sweeps[0].values) {
+      std::map<std::string, int64_t> at = {{sweeps[0].name, value}};
+      std::string where = fmt::format("{} {}", sweeps[0].name, value);
+      if (other > 0) {
+        at[sweeps[1].name] = other;
+        where += fmt::format(", {} {}", sweeps[1].name, other);
       }
-      DFSIM_ASSIGN_OR_RETURN(Roofline one, roofline_of(options, model, platform, *cost_model));
+      progress.stage(fmt::format("costing {} at {}", options.source.model.path, where));
+      DFSIM_ASSIGN_OR_RETURN(Roofline one, load_roofline(options.source, kind, at));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));
     }
-    lines = make_trajectories(rooflines, values);
+    const SweepKind over = swept.name == "threads" ? SweepKind::kThreads : SweepKind::kWork;
+    for (Trajectory& line : make_trajectories(rooflines, values, over)) {
+      line.name += other > 0 ? fmt::format(", {} {}", sweeps[1].name, other) : "";
+      swept.lines.push_back(std::move(line));
+    }
+    std::move(rooflines.begin(), rooflines.end(), std::back_inserter(swept.rooflines));
   }
+  return swept;
+}
+
+StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progress) {
+  DFSIM_ASSIGN_OR_RETURN(const RooflineKind kind, roofline_kind(options.source.model.path));
+  Swept swept;
+  if (options.sweep.empty()) {
+    progress.stage("costing " + options.source.model.path);
+    DFSIM_ASSIGN_OR_RETURN(Roofline one, load_roofline(options.source, kind, {}));
+    swept.rooflines.push_back(std::move(one));
+  } else {
+    DFSIM_ASSIGN_OR_RETURN(swept, sweep_over(options, kind, progress));
+  }
+  const Roofline& last = swept.rooflines.back();
   if (!options.svg.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.svg, roofline_svg(rooflines.back(), lines)));
+    DFSIM_RETURN_IF_ERROR(write_file(options.svg, roofline_svg(last, swept.lines)));
   }
+  const auto json = [&swept] { return roofline_json(swept.rooflines, swept.name, swept.lines); };
   if (!options.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(options.html, roofline_json(rooflines, sweep.name, lines)));
+    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, json()));
     DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
   }
   if (options.json) {
-    return roofline_json(rooflines, sweep.name, lines);
+    return json();
   }
-  std::string text = roofline_text(rooflines.back(), options.top);
-  if (!lines.empty()) {
+  std::string text = roofline_text(last, options.top);
+  if (!swept.lines.empty()) {
     text += '\n';
-    text += trajectories_text(sweep.name, lines);
+    text += trajectories_text(swept.name, swept.lines);
   }
   return text;
 }
@@ -150,30 +116,38 @@ Status run(const RooflineOptions& options, bool quiet) {
 
 void register_roofline(Registrar& registrar) {
   CLI::App* command = registrar.app().add_subcommand(
-      "roofline", "What rate each operator of a model reaches, and what limits it");
+      "roofline", "What rate each operator of a model or trace reaches, and what limits it");
   auto options = std::make_shared<RooflineOptions>();
-  options->model.add_to(command);
+  options->source.model.add_to(command);
   command
-      ->add_option("--hw", options->hardware,
+      ->add_option("--hw", options->source.hardware,
                    "A hardware file, or the name of a built-in one (see dfsim hardware)")
       ->required()
       ->option_text("FILE|NAME");
-  command->add_option("--device", options->device, "One of its devices; default: the first")
+  command->add_option("--device", options->source.device, "One of its devices; default: the first")
       ->option_text("NAME");
   command
-      ->add_option("--runtime", options->runtime,
+      ->add_option("--runtime", options->source.runtime,
                    "How the framework executes: a runtime file or the name of a built-in one; "
                    "default: what the hardware file names")
       ->option_text("FILE|NAME");
   command
-      ->add_option("--cost-model", options->cost_model,
+      ->add_option("--cost-model", options->source.cost_model,
                    "Operator times: a model's folder, the name of a built-in one, or sol for the "
                    "speed-of-light bound; default: what each device names")
       ->option_text("DIR|NAME");
   command
-      ->add_option("--sweep", options->sweep,
-                   "Also trajectories over a rising dimension: batch=1,8,32 or NAME=128,512,2048")
+      ->add_option(
+          "--sweep", options->sweep,
+          "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or over "
+          "threads=1,2,4 on CPUs whose hardware files were measured at each count; a "
+          "second --sweep gives lines for each of its values")
       ->option_text("NAME=A,B,...");
+  command
+      ->add_option("--networks", options->source.networks,
+                   "For runs: folders with the measured networks' ONNX files; default: those that "
+                   "ship")
+      ->option_text("DIR...");
   command->add_flag("--json", options->json, "Everything as JSON");
   command->add_option("--top", options->top, "How many of the slowest operators are listed")
       ->option_text("N")

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "base/data_dir.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -112,25 +111,6 @@ class Validator {
     return ok_status();
   }
 
-  StatusOr<std::string> find_network(const std::string& name) const {
-    std::vector<std::string> folders = options_.networks;
-    if (folders.empty()) {
-      for (const std::string& data : data_dirs()) {
-        folders.push_back(data + "/graphs/zoo");
-        folders.push_back(data + "/datasets/measured/networks");
-      }
-    }
-    std::error_code error;
-    for (const std::string& folder : folders) {
-      const fs::path path = fs::path(folder) / (name + ".onnx");
-      if (fs::is_regular_file(path, error)) {
-        return path.string();
-      }
-    }
-    return not_found(fmt::format("no file {}.onnx in {}; give its folder with --networks DIR",
-                                 printable(name), join(folders, ", ")));
-  }
-
   // The hardware whose device's model is the run's device.
   StatusOr<const Platform*> find_platform(const std::string& device) {
     if (platforms_.empty()) {
@@ -179,7 +159,7 @@ class Validator {
       return it->second.get();
     }
     ModelOptions options;
-    DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network));
+    DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, options_.networks));
     options.batch = run.batch;
     options.dims = run.dims;
     DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, runtime));

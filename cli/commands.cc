@@ -10,8 +10,8 @@ void register_commands(Registrar& registrar) {
       register_analyze,  register_calibrate, register_compare,  register_diff,
       register_evaluate, register_generate,  register_hardware, register_inspect,
       register_ops,      register_partition, register_predict,  register_profiles,
-      register_report,   register_roofline,  register_train,    register_validate,
-      register_version,
+      register_replay,   register_report,    register_roofline, register_train,
+      register_tune,     register_validate,  register_version,
   };
   for (const auto& register_command : kCommands) {
     register_command(registrar);

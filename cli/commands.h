@@ -17,9 +17,11 @@ void register_ops(Registrar& registrar);
 void register_partition(Registrar& registrar);
 void register_predict(Registrar& registrar);
 void register_profiles(Registrar& registrar);
+void register_replay(Registrar& registrar);
 void register_report(Registrar& registrar);
 void register_roofline(Registrar& registrar);
 void register_train(Registrar& registrar);
+void register_tune(Registrar& registrar);
 void register_validate(Registrar& registrar);
 void register_version(Registrar& registrar);
 

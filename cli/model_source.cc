@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/data_dir.h"
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/passes/pipeline.h"
@@ -194,6 +195,24 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const RuntimeSpec&
   }
   model.workload = std::move(*workload);
   return model;
+}
+
+StatusOr<std::string> find_network(const std::string& name, std::vector<std::string> folders) {
+  if (folders.empty()) {
+    for (const std::string& data : data_dirs()) {
+      folders.push_back(data + "/graphs/zoo");
+      folders.push_back(data + "/datasets/measured/networks");
+    }
+  }
+  std::error_code error;
+  for (const std::string& folder : folders) {
+    const std::filesystem::path path = std::filesystem::path(folder) / (name + ".onnx");
+    if (std::filesystem::is_regular_file(path, error)) {
+      return path.string();
+    }
+  }
+  return not_found(fmt::format("no file {}.onnx in {}; give its folder with --networks DIR",
+                               printable(name), join(folders, ", ")));
 }
 
 }  // namespace dfsim::cli

@@ -65,4 +65,8 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
 
 std::string model_name(const std::string& path);
 
+// The ONNX file of a measured network, NAME.onnx, in the first of the folders that has it; "" =
+// among the networks that ship. Error: kNotFound.
+StatusOr<std::string> find_network(const std::string& name, std::vector<std::string> folders);
+
 }  // namespace dfsim::cli

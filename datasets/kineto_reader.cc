@@ -189,43 +189,6 @@ size_t call_of(const Trace& trace, const ByThread& threads, const DeviceWork& wo
   return call;
 }
 
-// One argument per recorded position. A list of tensors becomes as many tensors.
-std::vector<TorchArgument> arguments_of(const Call& call) {
-  const auto dims = split_json_array(call.dims);
-  const auto types = split_json_array(call.types);
-  const auto strides = split_json_array(call.strides);
-  const auto values = split_json_array(call.values);
-  std::vector<TorchArgument> arguments;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    TorchArgument argument;
-    const DType dtype = i < types.size() ? torch_dtype(unquote_json(types[i])) : DType::kUnknown;
-    if (i < values.size()) {
-      argument.text = std::string(unquote_json(values[i]));
-    }
-    if (dims[i].find("[[") == 0 ||
-        (dims[i].size() > 2 && dims[i].find('[', 1) != std::string::npos)) {
-      for (const std::string_view item : split_json_array(dims[i])) {
-        TorchArgument member;
-        member.is_tensor = parse_json_extents(item, &member.tensor.extents);
-        arguments.push_back(std::move(member));
-      }
-      continue;
-    }
-    std::vector<int64_t> extents;
-    // A number has dims [] as a scalar tensor does, but no element type of a tensor.
-    if (parse_json_extents(dims[i], &extents) && (!extents.empty() || dtype != DType::kUnknown)) {
-      argument.is_tensor = true;
-      argument.tensor.dtype = dtype;
-      argument.tensor.extents = std::move(extents);
-      if (i < strides.size() && !parse_json_extents(strides[i], &argument.strides)) {
-        argument.strides.clear();
-      }
-    }
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
 // Calls of one operator with the same arguments.
 struct Group {
   size_t first = 0;
@@ -263,7 +226,8 @@ void CallGroups::write(const ProfileRow& common) {
   Profile& profile = sink_.profile();
   for (Group* group : in_order) {
     const Call& call = trace_.calls[group->first];
-    const TorchOp op = describe_torch_op(call.name, arguments_of(call));
+    const TorchOp op = describe_torch_op(
+        call.name, parse_torch_arguments(call.dims, call.types, call.strides, call.values));
     if (op.inputs.empty()) {
       sink_.drop(
           call.event, DropReason::kUnsupported,

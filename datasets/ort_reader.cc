@@ -21,6 +21,7 @@
 #include "datasets/importer_list.h"
 #include "datasets/numbers.h"
 #include "datasets/op_names.h"
+#include "datasets/ort_shapes.h"
 #include "datasets/row_sink.h"
 #include "datasets/statistics.h"
 #include "datasets/tensor_lists.h"
@@ -65,43 +66,6 @@ bool asynchronous(std::string_view provider) {
       "CUDA", "ROCM", "Tensorrt", "NvTensorRT", "MIGraphX", "Dml", "WebGpu", "Js", "CANN"};
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [provider](std::string_view prefix) { return provider.starts_with(prefix); });
-}
-
-DType ort_dtype(std::string_view name) {
-  if (name == "float") {
-    return DType::kFloat32;
-  }
-  if (name == "double") {
-    return DType::kFloat64;
-  }
-  return dtype_from_name(name);
-}
-
-// [{"float":[1,256]},{"int64":[2]}], perhaps as a quoted string; false when it is something else.
-bool parse_shapes(std::string_view json, TensorList* tensors) {
-  std::string unescaped;
-  if (json.starts_with('"')) {
-    for (const char c : unquote_json(json)) {
-      if (c != '\\') {
-        unescaped += c;
-      }
-    }
-    json = unescaped;
-  }
-  for (const std::string_view item : split_json_array(json)) {
-    const size_t colon = item.find(':');
-    if (item.size() < 2 || item.front() != '{' || item.back() != '}' ||
-        colon == std::string::npos) {
-      return false;
-    }
-    TensorSpec tensor;
-    tensor.dtype = ort_dtype(unquote_json(trim(item.substr(1, colon - 1))));
-    if (!parse_json_extents(item.substr(colon + 1, item.size() - colon - 2), &tensor.extents)) {
-      return false;
-    }
-    tensors->push_back(std::move(tensor));
-  }
-  return true;
 }
 
 void append_bytes(std::string_view json, TensorList* tensors) {
@@ -153,17 +117,16 @@ void read_event(const TraceEvent& event, Trace* trace) {
 bool describe(const Node& node, Profile& profile, ProfileRow* row) {
   TensorList inputs;
   TensorList outputs;
-  if (!parse_shapes(node.input_shapes, &inputs) || !parse_shapes(node.output_shapes, &outputs)) {
+  if (!parse_ort_shapes(node.input_shapes, &inputs) ||
+      !parse_ort_shapes(node.output_shapes, &outputs)) {
     return false;
   }
   if (inputs.empty() && outputs.empty()) {
     append_bytes(node.activation_bytes, &inputs);
     append_bytes(node.parameter_bytes, &inputs);
     append_bytes(node.output_bytes, &outputs);
-  } else if (onnx_op_class(node.op_type) == OpClass::kConv && inputs.size() >= 2 &&
-             !outputs.empty()) {
-    const ConvGeometry conv = guess_conv(inputs[0].extents, inputs[1].extents, outputs[0].extents);
-    row->attributes = profile.intern(conv.kernel.empty() ? "" : conv_attributes(conv));
+  } else {
+    row->attributes = profile.intern(guess_ort_attributes(node.op_type, inputs, outputs));
   }
   row->inputs = profile.intern(inputs);
   row->outputs = profile.intern(outputs);

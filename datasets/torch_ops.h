@@ -17,6 +17,12 @@ struct TorchArgument {
   std::string text;              // "[1, 1]", "True", "1e-05"; "" when not recorded
 };
 
+// One argument per recorded position, from the profiler's "Input Dims", "Input type", "Input
+// Strides" and "Concrete Inputs" as JSON text (each may be empty). A list of tensors becomes as
+// many tensors.
+std::vector<TorchArgument> parse_torch_arguments(std::string_view dims, std::string_view types,
+                                                 std::string_view strides, std::string_view values);
+
 // What a call is to a profile. Ops that the table does not list keep their name, their tensors in
 // order, and the class that their name suggests (or kOpaque); outputs are empty where they cannot
 // be told from the inputs.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "graphs/algorithms/arena_plan.h"
@@ -173,6 +174,53 @@ Status set_memory(const PredictionInput& input, Prediction* prediction) {
   return ok_status();
 }
 
+// At most kMemoryPoints, of each stretch the highest.
+std::vector<std::pair<TimeNs, Bytes>> thinned(
+    const std::vector<std::pair<TimeNs, Bytes>>& timeline) {
+  const size_t stretch = (timeline.size() + kMemoryPoints - 1) / kMemoryPoints;
+  std::vector<std::pair<TimeNs, Bytes>> kept;
+  for (size_t begin = 0; begin < timeline.size(); begin += stretch) {
+    const auto from = timeline.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto to =
+        timeline.begin() + static_cast<std::ptrdiff_t>(std::min(begin + stretch, timeline.size()));
+    kept.push_back(*std::max_element(
+        from, to, [](const auto& a, const auto& b) { return a.second < b.second; }));
+  }
+  return kept;
+}
+
+std::string_view memory_use_name(MemoryUse use) {
+  constexpr std::array<std::string_view, 4> kNames = {"tensor", "copy", "workspace", "weights"};
+  return kNames[static_cast<size_t>(use)];
+}
+
+std::vector<PredictedMemory> predicted_memory(const PredictionInput& input) {
+  const ExecGraph& tasks = input.node_tasks == nullptr ? input.workload.graph : *input.node_tasks;
+  std::vector<PredictedMemory> list;
+  for (size_t d = 0; d < input.memory.size(); ++d) {
+    const DeviceMemoryLog& log = input.memory[d];
+    if (log.timeline.empty()) {
+      continue;
+    }
+    PredictedMemory memory;
+    memory.device = input.platform.devices[d].name;
+    memory.peak_bytes = log.peak_bytes;
+    memory.peak_ns = log.peak_ns;
+    memory.timeline = thinned(log.timeline);
+    for (size_t i = 0; i < std::min(log.at_peak.size(), kHeldTensors); ++i) {
+      const HeldMemory& held = log.at_peak[i];
+      const TaskId task = held.data.valid() ? tasks.data_producer(held.data) : held.task;
+      const OpId op = task.valid() ? tasks.op(task) : OpId();
+      memory.at_peak.push_back({op.valid()     ? input.executed.op(op).name
+                                : task.valid() ? tasks.name(task)
+                                               : "",
+                                memory_use_name(held.use), held.bytes, held.since_ns});
+    }
+    list.push_back(std::move(memory));
+  }
+  return list;
+}
+
 }  // namespace
 
 StatusOr<Prediction> make_prediction(const PredictionInput& input) {
@@ -206,6 +254,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.notes = input.report.notes;
   prediction.ops = predicted_ops(input, path);
   prediction.copies = predicted_copies(input);
+  prediction.memory = predicted_memory(input);
   prediction.classes =
       shares(prediction.ops, [](const PredictedOp& op) { return op_class_name(op.op_class); });
   prediction.bounds =

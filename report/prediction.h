@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -17,6 +19,7 @@
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
 #include "report/copy_log.h"
+#include "report/memory_log.h"
 #include "sim/repeat.h"
 #include "sim/requests.h"
 #include "sim/simulator.h"
@@ -58,6 +61,23 @@ struct PredictedCopy {
   TimeNs duration_ns = 0;
   TimeNs wait_ns = 0;  // for links and engines
 };
+
+// Memory of one device over the run, and the largest of what it held at the peak.
+struct PredictedMemory {
+  struct Held {
+    std::string name;
+    std::string_view use;  // tensor, copy, workspace or weights
+    Bytes bytes = 0;
+    TimeNs since_ns = 0;
+  };
+  std::string device;
+  Bytes peak_bytes = 0;
+  TimeNs peak_ns = 0;
+  std::vector<std::pair<TimeNs, Bytes>> timeline;  // at most kMemoryPoints, peaks kept
+  std::vector<Held> at_peak;                       // at most kHeldTensors
+};
+inline constexpr size_t kMemoryPoints = 500;
+inline constexpr size_t kHeldTensors = 20;
 
 // Time and count of one kind of op. Shares are of the summed device time.
 struct Share {
@@ -104,8 +124,9 @@ struct Prediction {
   std::vector<Share> classes;  // by time, largest first
   std::vector<Share> bounds;
   std::vector<Share> sources;
-  std::vector<PredictedOp> ops;       // in order of start
-  std::vector<PredictedCopy> copies;  // in order of start
+  std::vector<PredictedOp> ops;         // in order of start
+  std::vector<PredictedCopy> copies;    // in order of start
+  std::vector<PredictedMemory> memory;  // of devices that held anything
   // Of many requests and of repetitions, when they were asked for.
   std::optional<RequestOptions> request_options;
   RequestResult requests;
@@ -130,6 +151,7 @@ struct PredictionInput {
   // What ran, with the host's tasks, when that is more than the workload; and its copies.
   const ExecGraph* node_tasks = nullptr;
   std::vector<CopyRecord> copies;
+  std::vector<DeviceMemoryLog> memory = {};  // by device
 };
 
 // Error: times that do not fit in 63 bits.

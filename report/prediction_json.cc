@@ -109,6 +109,25 @@ Json copy_json(const PredictedCopy& copy) {
           {"wait_us", us(copy.wait_ns)}};
 }
 
+Json memory_json(const PredictedMemory& memory) {
+  Json timeline = Json::array();
+  for (const auto& [time_ns, bytes] : memory.timeline) {
+    timeline.push_back({us(time_ns), bytes});
+  }
+  Json held = Json::array();
+  for (const PredictedMemory::Held& tensor : memory.at_peak) {
+    held.push_back({{"name", tensor.name},
+                    {"use", tensor.use},
+                    {"bytes", tensor.bytes},
+                    {"since_us", us(tensor.since_ns)}});
+  }
+  return {{"device", memory.device},
+          {"peak_bytes", memory.peak_bytes},
+          {"peak_us", us(memory.peak_ns)},
+          {"timeline", std::move(timeline)},
+          {"at_peak", std::move(held)}};
+}
+
 }  // namespace
 
 std::string prediction_json(const Prediction& prediction) {
@@ -164,6 +183,10 @@ std::string prediction_json(const Prediction& prediction) {
   json["copies"] = Json::array();
   for (const PredictedCopy& copy : prediction.copies) {
     json["copies"].push_back(copy_json(copy));
+  }
+  json["memory"] = Json::array();
+  for (const PredictedMemory& memory : prediction.memory) {
+    json["memory"].push_back(memory_json(memory));
   }
   // Names come from files and may not be UTF-8: replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -19,29 +19,40 @@ double seconds(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerSec
 
 RoofPoint point_of(const RooflineInput& input, TaskId task) {
   const uint32_t row = input.workload.graph.cost_row(task);
-  const OpDescriptor& op = input.workload.rows[row];
   const OpCost& cost = input.costs.at(row, input.device);
-  const DeviceSpec& device = input.platform.device(input.device);
-  RoofPoint point;
+  RoofPoint point = roof_point(input.platform.device(input.device), input.workload.rows[row],
+                               seconds(cost.time_ns));
   point.name = input.executed.op(input.workload.graph.op(task)).name;
-  point.op_type = op.op_type;
-  point.op_class = op.op_class;
-  point.dtype = op.work.dtype;
-  point.matrix = op.work.matrix;
-  point.flops = static_cast<double>(op.work.flops);
-  point.bytes = static_cast<double>(op.work.bytes());
-  point.time_s = seconds(cost.time_ns);
   point.low_s = seconds(cost.low_ns);
   point.high_s = seconds(cost.high_ns);
   point.bound = cost.bound;
   point.source = cost.source;
-  const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
-  const double compute_s = peak > 0 ? point.flops / peak : 0;
-  const double memory_s =
-      device.memory_bytes_per_s > 0 ? point.bytes / device.memory_bytes_per_s : 0;
-  point.bound_s = std::max(compute_s, memory_s);
-  point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
   return point;
+}
+
+// What the file cites for a figure, or for every other one.
+std::string citation_of(const DeviceSpec& device, std::string_view figure) {
+  std::string found;
+  for (const Citation& citation : device.citations) {
+    if (citation.figure.starts_with(figure)) {
+      return citation.source;
+    }
+    if (citation.figure == "default") {
+      found = citation.source;
+    }
+  }
+  return found;
+}
+
+PeakOrigin origin_of(const std::string& source) {
+  const std::string lower = to_lower(source);
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  if (has("data sheet") || has("datasheet") || has("white paper")) {
+    return PeakOrigin::kDataSheet;
+  }
+  return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
 }
 
 // The sum of many points: as if one operator did all their work.
@@ -53,11 +64,14 @@ RoofPoint sum_of(std::string name, const std::vector<const RoofPoint*>& points, 
   std::map<CostSource, double> sources;
   std::map<std::pair<DType, bool>, double> dtypes;
   for (const RoofPoint* point : points) {
-    ++sum.ops;
+    sum.ops += point->ops;
     sum.flops += point->flops;
     sum.bytes += point->bytes;
     sum.time_s += point->time_s;
     sum.bound_s += point->bound_s;
+    sum.compute_s += point->compute_s;
+    sum.memory_s += point->memory_s;
+    sum.launch_s += point->launch_s;
     bounds[point->bound] += point->time_s;
     sources[point->source] += point->time_s;
     dtypes[{point->dtype, point->matrix}] += point->flops;
@@ -83,8 +97,7 @@ void sort_by_time(std::vector<RoofPoint>* points) {
                    [](const RoofPoint& a, const RoofPoint& b) { return a.time_s > b.time_s; });
 }
 
-void add_roofs(const RooflineInput& input, Roofline* roofline) {
-  const DeviceSpec& device = input.platform.device(input.device);
+void add_roofs(const DeviceSpec& device, Roofline* roofline) {
   std::map<std::pair<DType, bool>, double> roofs;
   for (const RoofPoint& op : roofline->ops) {
     if (op.flops > 0) {
@@ -142,19 +155,93 @@ StepReading read_step(const TrajectoryStep& step) {
   return step.dx > kStill ? StepReading::kBetterReuse : StepReading::kIdeal;
 }
 
+// More threads at the same work: `efficiency` is the speed-up per doubling.
+StepReading read_thread_step(const TrajectoryStep& step) {
+  constexpr double kStill = 0.1;
+  constexpr double kGood = 0.8;
+  constexpr double kPoor = 0.5;
+  if (step.dy <= 0) {
+    return StepReading::kOversubscribed;
+  }
+  if (step.dx > kStill && step.efficiency > 1) {
+    return StepReading::kFitsCache;
+  }
+  if (step.efficiency >= kGood && step.dx >= -kStill) {
+    return StepReading::kIdeal;
+  }
+  if (step.of_compute > kNear) {
+    return StepReading::kCompute;
+  }
+  if (step.of_memory > kNear) {
+    return StepReading::kBandwidth;
+  }
+  if (step.dx < -kStill) {
+    return StepReading::kExtraTraffic;
+  }
+  return step.efficiency < kPoor ? StepReading::kOverhead : StepReading::kPartial;
+}
+
 }  // namespace
+
+std::string_view peak_origin_name(PeakOrigin origin) {
+  constexpr std::array<std::string_view, 3> kNames = {"measured", "data sheet", "hardware file"};
+  return kNames[static_cast<size_t>(origin)];
+}
+
+RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s) {
+  RoofPoint point;
+  point.op_type = op.op_type;
+  point.op_class = op.op_class;
+  point.dtype = op.work.dtype;
+  point.matrix = op.work.matrix;
+  point.flops = static_cast<double>(op.work.flops);
+  point.bytes = static_cast<double>(op.work.bytes());
+  point.time_s = time_s;
+  const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
+  point.compute_s = peak > 0 ? point.flops / peak : 0;
+  point.memory_s = device.memory_bytes_per_s > 0 ? point.bytes / device.memory_bytes_per_s : 0;
+  point.launch_s = seconds(device.launch_overhead_ns);
+  point.bound_s = std::max(point.compute_s, point.memory_s);
+  point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
+  point.bound = point.launch_s > point.bound_s     ? Bound::kLaunch
+                : point.compute_s > point.memory_s ? Bound::kCompute
+                : point.memory_s > 0               ? Bound::kMemory
+                                                   : Bound::kNone;
+  return point;
+}
+
+void finish_roofline(const DeviceSpec& device, Roofline* roofline) {
+  roofline->device = device.name;
+  roofline->device_model = device.model;
+  roofline->bytes_per_s = device.memory_bytes_per_s;
+  roofline->peaks_source = citation_of(device, "vector_tflops");
+  roofline->peaks = origin_of(roofline->peaks_source);
+  roofline->bandwidth = origin_of(citation_of(device, "memory_bandwidth"));
+  double total_s = 0;
+  for (const RoofPoint& op : roofline->ops) {
+    total_s += op.time_s;
+  }
+  for (RoofPoint& op : roofline->ops) {
+    op.share = total_s > 0 ? op.time_s / total_s : 0;
+    if (op.efficiency() > kAboveSlack) {
+      const double each = op.bytes / static_cast<double>(std::max<int64_t>(op.ops, 1));
+      roofline->above.ops += op.ops;
+      roofline->above.share += op.share;
+      roofline->above.in_cache += each <= static_cast<double>(device.l2_bytes) ? op.ops : 0;
+    }
+  }
+  add_roofs(device, roofline);
+  add_classes(roofline, total_s);
+  sort_by_time(&roofline->ops);
+}
 
 StatusOr<Roofline> make_roofline(const RooflineInput& input) {
   Roofline roofline;
   const DeviceSpec& device = input.platform.device(input.device);
   roofline.model = input.model_name;
   roofline.hardware = input.platform.name;
-  roofline.device = device.name;
-  roofline.device_model = device.model;
   roofline.cost_model = input.cost_model;
   roofline.batch = input.batch;
-  roofline.bytes_per_s = device.memory_bytes_per_s;
-  double total_s = 0;
   for (size_t t = 0; t < input.workload.graph.task_count(); ++t) {
     const TaskId task(t);
     if (!input.costs.feasible(input.workload.graph.cost_row(task), input.device)) {
@@ -163,31 +250,20 @@ StatusOr<Roofline> make_roofline(const RooflineInput& input) {
           printable(input.executed.op(input.workload.graph.op(task)).name), device.name));
     }
     roofline.ops.push_back(point_of(input, task));
-    total_s += roofline.ops.back().time_s;
   }
-  for (RoofPoint& op : roofline.ops) {
-    op.share = total_s > 0 ? op.time_s / total_s : 0;
-    if (op.efficiency() > kAboveSlack) {
-      ++roofline.above.ops;
-      roofline.above.share += op.share;
-      roofline.above.in_cache += op.bytes <= static_cast<double>(device.l2_bytes) ? 1 : 0;
-    }
-  }
-  add_roofs(input, &roofline);
-  add_classes(&roofline, total_s);
-  sort_by_time(&roofline.ops);
+  finish_roofline(device, &roofline);
   return roofline;
 }
 
 std::string_view step_reading_name(StepReading reading) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "ideal",        "better-reuse",  "overhead", "bandwidth-roof",
-      "compute-roof", "extra-traffic", "no-gain"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "ideal",         "better-reuse", "overhead",   "bandwidth-roof", "compute-roof",
+      "extra-traffic", "no-gain",      "fits-cache", "partial",        "oversubscribed"};
   return kNames[static_cast<size_t>(reading)];
 }
 
 std::string_view step_advice(StepReading reading) {
-  constexpr std::array<std::string_view, 7> kAdvice = {
+  constexpr std::array<std::string_view, 10> kAdvice = {
       "go on: the rate grows with the work",
       "go on: each byte is used by more samples",
       "a larger step, fusion or a compiled graph: fixed costs per operator dominate",
@@ -195,12 +271,16 @@ std::string_view step_advice(StepReading reading) {
       "a better kernel, a lower precision or another device",
       "smaller working sets: the bytes per sample grow",
       "step back: the rate does not grow, but latency and memory do",
+      "keep: the working set of each thread fits its cache now",
+      "part of the work is serial: fusion, a larger batch, inter-op threads for the rest",
+      "step back: more threads than the work or the cores can use",
   };
   return kAdvice[static_cast<size_t>(reading)];
 }
 
 std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines,
-                                          const std::vector<double>& values, double min_share) {
+                                          const std::vector<double>& values, SweepKind kind,
+                                          double min_share) {
   std::vector<std::string> names = {"network"};
   for (const Roofline& roofline : rooflines) {
     for (const RoofPoint& point : roofline.classes) {
@@ -240,7 +320,7 @@ std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines
       const ComputeRoof* roof = roof_for(roofline, b);
       step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
       step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
-      step.reading = read_step(step);
+      step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
       line.steps.push_back(step);
     }
     lines.push_back(std::move(line));

@@ -40,6 +40,9 @@ struct RoofPoint {
   double high_s = 0;
   double roof_flops_per_s = 0;  // at its intensity; for sums: FLOPs over the sum of least times
   double bound_s = 0;           // time at the roof: least time for its FLOPs and bytes
+  double compute_s = 0;         // FLOPs at the peak
+  double memory_s = 0;          // bytes at the memory's bandwidth
+  double launch_s = 0;          // least time of that many kernels
   double share = 0;             // of the summed time
   Bound bound = Bound::kNone;
   CostSource source = CostSource::kBoundOnly;  // of the most time, for sums
@@ -58,6 +61,10 @@ struct AboveRoof {
   double share = 0;      // of the summed time
 };
 
+// Where a peak is from, as the hardware file says.
+enum class PeakOrigin : uint8_t { kMeasured, kDataSheet, kOther };
+std::string_view peak_origin_name(PeakOrigin origin);
+
 struct Roofline {
   std::string model;
   std::string hardware;
@@ -65,8 +72,13 @@ struct Roofline {
   std::string device_model;
   std::string cost_model;
   int64_t batch = 1;
+  bool measured = false;           // times are those of a trace or of runs
+  double without_work = 0;         // of a trace: share of the time of operators of unknown work
   std::vector<ComputeRoof> roofs;  // highest first
-  double bytes_per_s = 0;          // of the memory
+  PeakOrigin peaks = PeakOrigin::kOther;
+  std::string peaks_source;  // in the hardware file's words
+  double bytes_per_s = 0;    // of the memory
+  PeakOrigin bandwidth = PeakOrigin::kOther;
   RoofPoint network;
   std::vector<RoofPoint> classes;  // most time first
   std::vector<RoofPoint> ops;      // most time first
@@ -87,15 +99,26 @@ struct RooflineInput {
 // Error (kInvalidInput): an operator that the device cannot run.
 StatusOr<Roofline> make_roofline(const RooflineInput& input);
 
+// A point of that work and time under the device's roofs.
+RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s);
+// Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
+// above the roof; sorts `ops`.
+void finish_roofline(const DeviceSpec& device, Roofline* roofline);
+
 enum class StepReading : uint8_t {
-  kIdeal,         // time per unit of work falls as the swept value rises, or stays at full rate
-  kBetterReuse,   // intensity rises and the rate with it: weights are shared by more samples
-  kOverhead,      // the rate hardly moves and neither roof is near: fixed costs per operator
-  kBandwidth,     // at the bandwidth's roof
-  kCompute,       // at the compute roof
-  kExtraTraffic,  // more bytes per unit of work
-  kNoGain,        // more work at once, but no higher rate
+  kIdeal,           // time per unit of work falls as the swept value rises, or stays at full rate
+  kBetterReuse,     // intensity rises and the rate with it: weights are shared by more samples
+  kOverhead,        // the rate hardly moves and neither roof is near: fixed costs per operator
+  kBandwidth,       // at the bandwidth's roof
+  kCompute,         // at the compute roof
+  kExtraTraffic,    // more bytes per unit of work
+  kNoGain,          // more work at once, but no higher rate
+  kFitsCache,       // threads: the rate rises faster than their number, with the intensity
+  kPartial,         // threads: the rate rises, but by less than half of what was added
+  kOversubscribed,  // threads: more of them, and no higher rate
 };
+// What a trajectory is over: work per step (batch, a dimension), or threads at the same work.
+enum class SweepKind : uint8_t { kWork, kThreads };
 std::string_view step_reading_name(StepReading reading);
 // What to do about it, in one line.
 std::string_view step_advice(StepReading reading);
@@ -121,6 +144,7 @@ struct Trajectory {
 // time. `rooflines` and `values` go together, at least two, values rising.
 std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines,
                                           const std::vector<double>& values,
+                                          SweepKind kind = SweepKind::kWork,
                                           double min_share = 0.02);
 
 // `top` rows of the table of operators; 80 columns.

@@ -181,9 +181,10 @@ std::string roofline_svg(const Roofline& roofline, const std::vector<Trajectory>
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
       kSvgWidth, kSvgHeight);
-  out += svg_text(kLeft, 20,
-                  fmt::format("{} on {}, batch {} (peaks of the hardware file)", roofline.model,
-                              roofline.device_model, roofline.batch));
+  out +=
+      svg_text(kLeft, 20,
+               fmt::format("{} on {}, batch {} (peaks: {})", roofline.model, roofline.device_model,
+                           roofline.batch, peak_origin_name(roofline.peaks)));
   out += axes(plot) + roofs(plot, roofline);
   out += lines.empty() ? points(plot, roofline) : paths(plot, roofline, lines);
   for (size_t i = 0; i < std::min(roofline.classes.size(), kPalette.size()); ++i) {

@@ -60,6 +60,28 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
   return table.render(kWidth, 2);
 }
 
+// The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): what each
+// part of the machine would need alone, beside the time.
+std::string floors_table(const Roofline& roofline) {
+  TextTable table({{"Least time by"},
+                   {"compute", Align::kRight},
+                   {"memory", Align::kRight},
+                   {"launches", Align::kRight},
+                   {"time", Align::kRight},
+                   {"over", Align::kRight}});
+  const auto row = [&table](const RoofPoint& point) {
+    const double least = std::max({point.compute_s, point.memory_s, point.launch_s});
+    table.add_row({printable(point.name, 30), time(point.compute_s), time(point.memory_s),
+                   time(point.launch_s), time(point.time_s),
+                   least > 0 ? fmt::format("{:.2f}x", point.time_s / least) : "-"});
+  };
+  for (const RoofPoint& point : roofline.classes) {
+    row(point);
+  }
+  row(roofline.network);
+  return table.render(kWidth, 2);
+}
+
 Json point_json(const RoofPoint& point) {
   return {{"name", point.name},
           {"op_type", point.op_type},
@@ -73,6 +95,9 @@ Json point_json(const RoofPoint& point) {
           {"low_us", point.low_s * 1e6},
           {"high_us", point.high_s * 1e6},
           {"least_time_us", point.bound_s * 1e6},
+          {"compute_us", point.compute_s * 1e6},
+          {"memory_us", point.memory_s * 1e6},
+          {"launch_us", point.launch_s * 1e6},
           {"intensity", point.intensity()},
           {"flops_per_s", point.flops_per_s()},
           {"bytes_per_s", point.bytes_per_s()},
@@ -104,7 +129,11 @@ Json one_json(const Roofline& roofline) {
           {"device_model", roofline.device_model},
           {"cost_model", roofline.cost_model},
           {"batch", roofline.batch},
-          {"peaks_from", "hardware file"},
+          {"measured", roofline.measured},
+          {"without_work", roofline.without_work},
+          {"peaks_from", peak_origin_name(roofline.peaks)},
+          {"peaks_source", roofline.peaks_source},
+          {"bandwidth_from", peak_origin_name(roofline.bandwidth)},
           {"roofs", std::move(roofs)},
           {"memory_bytes_per_s", roofline.bytes_per_s},
           {"above_roof",
@@ -140,8 +169,11 @@ Json lines_json(const std::vector<Trajectory>& lines) {
 }  // namespace
 
 std::string roofline_text(const Roofline& roofline, size_t top) {
-  std::string text = fmt::format("{} on {} ({}), batch {}\n", roofline.model, roofline.device_model,
-                                 roofline.device, roofline.batch);
+  std::string text = roofline.measured
+                         ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
+                                       roofline.device_model)
+                         : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
+                                       roofline.device_model, roofline.device, roofline.batch);
   std::vector<std::string> roofs;
   for (const ComputeRoof& roof : roofline.roofs) {
     roofs.push_back(
@@ -150,14 +182,19 @@ std::string roofline_text(const Roofline& roofline, size_t top) {
   for (size_t i = 0; i < roofs.size(); ++i) {
     text += field(i == 0 ? "roofs" : "", roofs[i]);
   }
-  text +=
-      field("memory", fmt::format("{} (peaks of the hardware file {})",
-                                  format_count(roofline.bytes_per_s, "B/s"), roofline.hardware));
+  text += field("memory", fmt::format("{} ({})", format_count(roofline.bytes_per_s, "B/s"),
+                                      peak_origin_name(roofline.bandwidth)));
+  text += field("peaks", fmt::format("{}, of {}", peak_origin_name(roofline.peaks),
+                                     printable(roofline.hardware, 40)));
   const RoofPoint& network = roofline.network;
   text += field("network",
                 fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
                             rate(network), percent(network.efficiency()), time(network.time_s)));
-  text += field("times", "cost model " + roofline.cost_model);
+  text += field("times", roofline.measured ? "measured" : "cost model " + roofline.cost_model);
+  if (roofline.without_work > 0) {
+    text += field("left out", fmt::format("{} of the time: operators of unknown work",
+                                          percent(roofline.without_work)));
+  }
   if (roofline.above.ops > 0) {
     text += field(
         "above",
@@ -167,6 +204,8 @@ std::string roofline_text(const Roofline& roofline, size_t top) {
   }
   text += '\n';
   text += table_of("Class", roofline.classes, roofline.classes.size(), true);
+  text += '\n';
+  text += floors_table(roofline);
   if (top > 0) {
     text += '\n';
     text += table_of("Operator", roofline.ops, top, false);

@@ -12,6 +12,7 @@
 #include "datasets/numbers.h"
 #include "datasets/trace_events.h"
 #include "datasets/traces/chrome_event.h"
+#include "datasets/traces/span_ops.h"
 
 namespace dfsim {
 namespace {
@@ -147,6 +148,9 @@ class KinetoDialect : public ChromeDialect {
     }
     const std::string_view types = event.arg("Input type");
     span->detail = trace->intern(std::string(dims) + " " + std::string(types));
+    const std::string_view strides = event.arg("Input Strides");
+    const std::string_view values = event.arg("Concrete Inputs");
+    span->operands = trace->intern(join_operands({dims, types, strides, values}));
   }
 };
 

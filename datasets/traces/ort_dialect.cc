@@ -2,6 +2,7 @@
 // _fence_before and _fence_after), "Session" for runs, "Kernel" for work of a device.
 #include "base/text.h"
 #include "datasets/traces/chrome_event.h"
+#include "datasets/traces/span_ops.h"
 
 namespace dfsim {
 namespace {
@@ -33,6 +34,11 @@ class OrtDialect : public ChromeDialect {
       span->name = trace->intern(event.text_arg("op_name"));
       const std::string node(event.name.substr(0, event.name.size() - kKernelTime.size()));
       span->detail = trace->intern(node);
+      const std::string_view inputs = event.arg("input_type_shape");
+      const std::string_view outputs = event.arg("output_type_shape");
+      if (!inputs.empty() || !outputs.empty()) {
+        span->operands = trace->intern(join_operands({inputs, outputs}));
+      }
     }
     return true;
   }

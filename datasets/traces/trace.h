@@ -70,6 +70,7 @@ struct Span {
   SpanId parent;             // innermost span around it on the same host track
   SpanId launch;             // of device work and syncs: the runtime call
   SpanId op;  // the operator that a call or device work belongs to; of operators, the one around
+  NameId operands;  // of an op: all that is recorded of its operands, for span_ops.h; may be none
   double duration_us() const { return end_us - start_us; }
 };
 

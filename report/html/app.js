@@ -232,7 +232,7 @@
   }
 
   function showRoofline(roofline, lines) {
-    const node = section('Roofline', 'Peaks are those of the ' + roofline.peaks_from + '. A point\u2019s area is its share of the time.' +
+    const node = section('Roofline', 'Peaks: ' + roofline.peaks_from + '. A point\u2019s area is its share of the time.' +
       (roofline.above_roof.ops ? ' ' + roofline.above_roof.ops + ' operators lie above the roof; the bytes of ' + roofline.above_roof.in_cache + ' of them fit into the cache.' : ''));
     const points = roofline.ops.filter(p => p.flops > 0 && p.bytes > 0 && p.time_us > 0);
     const all = points.concat(...lines.map(l => l.points)).filter(p => p.intensity > 0);
@@ -261,9 +261,37 @@
     });
   }
 
+  // The time-based roofline: what the memory and the arithmetic would need alone, and the time.
+  function showFloors(roofline) {
+    const points = roofline.ops.filter(p => p.compute_us > 0 && p.memory_us > 0);
+    if (!points.length) return;
+    const node = section('Time-based roofline', 'Where each operator\u2019s least time lies: right of the line its bytes need longer than its FLOPs. A point\u2019s area is its share of the time.');
+    const classes = roofline.classes.map(c => c.name), axis = points.flatMap(p => [p.compute_us, p.memory_us]);
+    const low = Math.pow(10, Math.floor(Math.log10(Math.min(...axis)))), high = Math.pow(10, Math.ceil(Math.log10(Math.max(...axis))));
+    chart(node, 380, 'Time-based roofline of ' + roofline.model, b => ({
+      legend: Object.assign({ data: classes, top: 0 }, b.legend),
+      tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>arithmetic ' + time(p.compute_us) + ', memory ' + time(p.memory_us) + ', launch ' + time(p.launch_us) + '<br>takes ' + time(p.time_us) : ''; } }, b.tooltip),
+      grid: { left: 16, right: 24, top: 48, bottom: 44, containLabel: true },
+      xAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the bytes', nameLocation: 'middle', nameGap: 28 }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
+      yAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the FLOPs' }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
+      series: [{ type: 'line', symbol: 'none', silent: true, lineStyle: { color: b.fg, width: 1 }, data: [[low, low], [high, high]] }].concat(classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
+        data: points.filter(p => p.class === name).map(p => ({ value: [p.memory_us, p.compute_us], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) })))
+    }));
+  }
+
+  function showAdvice(advice) {
+    if (!advice) return;
+    const node = section('Advice', advice.list.length ? 'Each impact is simulated: the recorded run, and the run with this one change. Changes that bring less than ' + time(advice.width_us) + ', the width of the interval, are left out.'
+      : 'None: no change that was tried brings more than ' + time(advice.width_us) + '.');
+    for (const a of advice.list) {
+      node.append(element('div', { class: 'advice', 'data-kind': a.kind }, element('div', { class: 'impact', text: '\u2212' + percent(a.gain) }),
+        element('div', {}, element('p', { text: a.insight }), element('p', {}, element('strong', { text: a.action })), element('p', { class: 'note', text: time(a.after_us) + ' instead of ' + time(a.before_us) + ' (simulated)' }))));
+    }
+  }
+
   function showMemory(memory) {
     memory.filter(m => m.timeline.length > 1).forEach(m => {
-      const where = m.device < 0 ? 'host' : 'device ' + m.device;
+      const where = typeof m.device === 'string' ? m.device : m.device < 0 ? 'host' : 'device ' + m.device;
       const node = section('Memory of the ' + where, 'Peak ' + bytes(m.peak_bytes) + ' at ' + time(m.peak_us) + (m.reserved_bytes > 0 ? ', ' + bytes(m.reserved_bytes) + ' reserved then' : '') + '.');
       chart(node, 240, 'Memory in use of the ' + where, b => ({
         tooltip: Object.assign({ trigger: 'axis', formatter: p => time(p[0].value[0]) + ': ' + bytes(p[0].value[1]) }, b.tooltip),
@@ -272,7 +300,7 @@
         yAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes } }),
         series: [{ type: 'line', step: 'end', symbol: 'none', areaStyle: { opacity: 0.25 }, data: m.timeline }]
       }));
-      showTable('Tensors at the peak of the ' + where, [['allocated by', null], ['bytes', bytes], ['since', time]], m.at_peak.map(t => [t.allocated_by || '(outside any operator)', t.bytes, t.since_us]));
+      showTable('Tensors at the peak of the ' + where, [['of', null], ['use', null], ['bytes', bytes], ['since', time]], m.at_peak.map(t => [t.name || t.allocated_by || '(outside any operator)', t.use || 'tensor', t.bytes, t.since_us]));
     });
   }
 
@@ -284,7 +312,8 @@
 
   function showPrediction(d) {
     head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
-    const cards = [['latency', time(d.latency_ms * 1e3)], ['throughput', digits(d.throughput_per_s) + ' /s', 'samples'],
+    const many = d.repetition && d.repetition.latency_ms, interval = many ? '80 %: ' + time(many.p10 * 1e3) + ' to ' + time(many.p90 * 1e3) : '';
+    const cards = [['latency', time(d.latency_ms * 1e3), interval], ['throughput', digits(d.throughput_per_s) + ' /s', 'samples'],
       ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / d.latency_ms) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
       ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', scaled(d.achieved_flops_per_s, 'FLOP/s'), d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
       ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
@@ -304,6 +333,7 @@
     main.append(two);
     showBars(two, 'Time by class', (d.classes || []).map(c => [c.name, c.time_us]), time);
     showBars(two, 'Time by what limits it', (d.bounds || []).map(c => [c.name, c.time_us]), time);
+    showMemory(d.memory || []);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['time', time], ['start', time], ['FLOPs', v => scaled(v, '')], ['bytes', bytes], ['bound', null], ['source', null], ['shape', null], ['critical', null]],
       ops.map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
   }
@@ -320,6 +350,7 @@
         ['idle', time(b.idle_ms * 1e3), share(b.idle_ms)], ['critical path', time(t.critical_path.length_us)]];
       if (t.warnings.length) cards.push(['warnings', String(t.warnings.reduce((a, w) => a + w.count, 0)), t.warnings.map(w => w.count + ' ' + w.text).join('; ')]);
       showCards(cards);
+      showAdvice(t.advice);
       if (t.timeline) {
         const l = t.timeline, spans = l.start_us.map((start, i) => ({ track: l.track[i], start, end: start + l.duration_us[i], name: l.names[l.name[i]], group: l.kind[i], mark: l.critical[i] === 1, info: '' }));
         showTimeline(l.tracks, spans, l.kinds, l.left_out ? l.left_out + ' shorter spans are left out.' : '');
@@ -343,9 +374,10 @@
 
   function showRooflines(d) {
     const last = d.rooflines[d.rooflines.length - 1], n = last.network;
-    head(last.model + ' on ' + last.device_model, 'roofline; batch ' + last.batch + ', cost model ' + last.cost_model);
-    showCards([['device time', time(n.time_us)], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', scaled(n.flops_per_s, 'FLOP/s')], ['of its roof', percent(n.efficiency), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak of the hardware file']]);
+    head(last.model + ' on ' + last.device_model, 'roofline; ' + (last.measured ? 'measured times' + (last.without_work > 0 ? ', ' + percent(last.without_work) + ' of the time left out: operators of unknown work' : '') : 'batch ' + last.batch + ', cost model ' + last.cost_model));
+    showCards([['device time', time(n.time_us)], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', scaled(n.flops_per_s, 'FLOP/s')], ['of its roof', percent(n.efficiency), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak: ' + last.bandwidth_from], ['peaks', last.peaks_from, short(last.peaks_source || '', 80)]]);
     showRoofline(last, d.trajectories);
+    showFloors(last);
     const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, Math.pow(2, s.dy), s.of_compute, s.of_memory, s.reading, s.advice]));
     showTable('Steps over ' + d.swept, [['line', null], ['from', String], ['to', String], ['rate gain', v => v.toFixed(2) + 'x'], ['of compute', percent], ['of memory', percent], ['reading', null], ['advice', null]], steps);
     const two = element('div', { class: 'two' });
@@ -354,6 +386,57 @@
     showBars(two, 'Of the roof by class', last.classes.map(c => [c.name, c.efficiency]), percent);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['dtype', null], ['time', time], ['share', percent], ['FLOP/B', v => v.toPrecision(3)], ['rate', v => scaled(v, 'FLOP/s')], ['bytes/s', v => scaled(v, 'B/s')], ['of roof', percent], ['bound', null], ['source', null]],
       last.ops.map(o => [o.name, o.op_type, o.class, o.dtype, o.time_us, o.share, o.intensity, o.flops_per_s, o.bytes_per_s, o.efficiency, o.bound, o.source]));
+  }
+
+  const PARTS = [['computation', 'computation_ms'], ['exposed communication', 'exposed_communication_ms'], ['exposed copies', 'exposed_copies_ms'], ['idle', 'idle_ms'], ['total', 'total_ms']];
+  // Two values of each item side by side.
+  function showPairs(parent, title, names, items, format) {
+    const box = element('section', { 'aria-label': title }, element('h2', { text: title }));
+    parent.append(box);
+    chart(box, 90 + items.length * 40, title, b => ({
+      legend: Object.assign({ data: names, top: 0 }, b.legend),
+      tooltip: Object.assign({ formatter: p => escapeHtml(p.name + ', ' + p.seriesName) + ': ' + format(p.value) }, b.tooltip),
+      grid: { left: 8, right: 80, top: 34, bottom: 24, containLabel: true },
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v) }, splitNumber: 4 }),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: items.map(i => short(i[0], 34)) }, b.axis),
+      series: names.map((name, n) => ({ name, type: 'bar', data: items.map(i => i[n + 1]), label: { show: true, position: 'right', color: b.fg, formatter: p => format(p.value) } }))
+    }));
+  }
+
+  function showReplay(d) {
+    const what = d.changes.length ? d.changes.map(c => c.change).join(', ') : 'as recorded';
+    head(d.path.split('/').pop(), 'replayed; ' + what + (d.device_name ? '; recorded on ' + d.device_name : ''));
+    const cards = [['measured', time(d.measured_us)], ['replayed as recorded', time(d.same_us), (d.error >= 0 ? '+' : '\u2212') + Math.abs(d.error * 100).toFixed(2) + ' % of the measured']];
+    if (d.changes.length) cards.push(['with the changes', time(d.replayed_us), (d.same_us / d.replayed_us).toFixed(2) + 'x the speed']);
+    cards.push(['80 % interval', time(d.low_us) + ' to ' + time(d.high_us)],
+      ['cost sources', d.sources.map(s => s.source + ' ' + s.pieces).join(', '), 'pieces of work']);
+    showCards(cards);
+    if (d.timelines) {
+      const tracks = [], spans = [], kinds = ['kernel', 'op', 'runtime', 'copy', 'memset'];
+      for (const side of ['measured', 'replayed']) {
+        const l = d.timelines[side], first = tracks.length;
+        l.tracks.forEach(t => tracks.push(side + ': ' + t));
+        l.start_us.forEach((start, i) => spans.push({ track: first + l.track[i], start, end: start + l.duration_us[i], name: l.names[l.name[i]], group: Math.max(0, kinds.indexOf(l.kind[i])), mark: false, info: side }));
+      }
+      spans.sort((a, b) => a.start - b.start);
+      const left = d.timelines.measured.left_out;
+      showTimeline(tracks, spans, kinds, left ? left + ' shorter spans are left out.' : '');
+    }
+    const two = element('div', { class: 'two' });
+    main.append(two);
+    showPairs(two, 'Device time', ['measured', 'replayed'], PARTS.map(([name, key]) => [name, d.measured[key] * 1e3, d.replayed[key] * 1e3]), time);
+    const kinds = Object.keys(d.path_us.same).filter(k => d.path_us.same[k] > 0 || d.path_us.replayed[k] > 0);
+    showPairs(two, 'What decides the span', ['as recorded', 'replayed'], kinds.map(k => [k, d.path_us.same[k], d.path_us.replayed[k]]), time);
+    showTable('Times from', [['source', null], ['pieces', String], ['measured', time], ['replayed', time]], d.sources.map(s => [s.source, s.pieces, s.measured_us, s.replayed_us]));
+    showTable('Operators', [['operator', null], ['pieces', String], ['measured', time], ['replayed', time], ['ratio', v => v.toFixed(2) + 'x'], ['source', null]], d.operators.map(o => [o.name, o.pieces, o.measured_us, o.replayed_us, o.measured_us > 0 ? o.replayed_us / o.measured_us : 1, o.source]));
+  }
+
+  function showDiff(d) {
+    const file = path => path.split('/').pop();
+    head(file(d.a) + ' and ' + file(d.b), 'two runs side by side');
+    showCards([['total A', time(d.total.a_us), file(d.a)], ['total B', time(d.total.b_us), file(d.b)], ['B over A', d.total.a_us > 0 ? (d.total.b_us / d.total.a_us).toFixed(2) + 'x' : '-']]);
+    showPairs(main, 'Device time', ['A', 'B'], [['computation', d.computation], ['exposed communication', d.exposed_communication], ['exposed copies', d.exposed_copies], ['idle', d.idle]].map(([n, p]) => [n, p.a_us, p.b_us]), time);
+    showTable('Operators', [['operator', null], ['node or shapes', null], ['calls A', String], ['calls B', String], ['time A', time], ['time B', time], ['change of all', percent]], d.rows.map(r => [r.name, r.detail, r.calls_a, r.calls_b, r.a_us, r.b_us, r.change]));
   }
 
   function showComparison(list) {
@@ -412,6 +495,8 @@
   if (data.schema === 'dfsim.partition/1') showPartitioning(data);
   else if (data.traces) showAnalysis(data);
   else if (data.rooflines) showRooflines(data);
+  else if (data.path_us) showReplay(data);
+  else if (data.schema === 'dfsim.diff/1') showDiff(data);
   else if (Array.isArray(data)) showComparison(data);
   else if (data.policies) showComparison([data]);
   else showPrediction(data);

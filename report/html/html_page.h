@@ -9,9 +9,8 @@
 namespace dfsim {
 
 // `json` is what a command prints with --json; the page shows what is in it and computes nothing
-// anew. Error (kInvalidInput): no JSON of predict, compare, analyze, roofline or
-// partition; `place` begins the
-// message.
+// anew. Error (kInvalidInput): no JSON of predict, compare, analyze, diff, replay, roofline or
+// partition; `place` begins the message.
 StatusOr<std::string> html_page(std::string_view place, std::string_view json);
 
 }  // namespace dfsim

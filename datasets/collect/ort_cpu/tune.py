@@ -1,0 +1,89 @@
+"""Times several settings of ONNX Runtime on one model, interleaved: what `dfsim tune` runs.
+
+usage: tune.py REQUEST.json RESULT.json
+The request has "model", "seconds" (per setting), "rounds", and "settings": a list of objects with
+intra, inter, pinned, level (0 none, 1 basic, 2 extended, 3 all) and dims (names of free dimensions
+to extents). The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
+runs. A setting that ONNX Runtime refuses ends the program with its message and code 3.
+"""
+
+import json
+import os
+import sys
+import time
+
+import numpy as np
+import onnxruntime
+
+from measure import NUMPY_TYPES, PROVIDERS
+
+
+def session_of(model, setting):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = setting["intra"]
+    options.inter_op_num_threads = setting["inter"]
+    if setting["inter"] > 1:
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+    options.log_severity_level = 3
+    level = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = [level.ORT_DISABLE_ALL, level.ORT_ENABLE_BASIC,
+                                        level.ORT_ENABLE_EXTENDED, level.ORT_ENABLE_ALL][setting["level"]]
+    if setting["pinned"] and setting["intra"] > 1:
+        cpus = sorted(os.sched_getaffinity(0))
+        # One entry for each thread but the caller's; processors count from 1.
+        entries = [str(cpus[i % len(cpus)] + 1) for i in range(1, setting["intra"])]
+        options.add_session_config_entry("session.intra_op_thread_affinities", ";".join(entries))
+    return onnxruntime.InferenceSession(model, options, providers=PROVIDERS)
+
+
+def inputs_of(session, dims):
+    rng = np.random.default_rng(0)
+    feeds = {}
+    for item in session.get_inputs():
+        if item.type not in NUMPY_TYPES:
+            raise ValueError(f"input '{item.name}' is a {item.type}")
+        shape = [d if isinstance(d, int) else dims.get(d, 1) for d in item.shape]
+        dtype = NUMPY_TYPES[item.type]
+        if np.issubdtype(dtype, np.floating):
+            values = rng.uniform(0.1, 1, shape)
+        else:
+            values = np.ones(shape) if "mask" in item.name else np.zeros(shape)
+        feeds[item.name] = values.astype(dtype)
+    return feeds
+
+
+def block(session, feeds, seconds):
+    """Times of runs one after the other, after one that warms up the caches and the threads."""
+    session.run(None, feeds)
+    times, begin = [], time.perf_counter()
+    while len(times) < 2 or time.perf_counter() - begin < seconds:
+        start = time.perf_counter_ns()
+        session.run(None, feeds)
+        times.append((time.perf_counter_ns() - start) / 1e6)
+    return times
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        request = json.load(file)
+    try:
+        sessions = []
+        for setting in request["settings"]:
+            session = session_of(request["model"], setting)
+            sessions.append((session, inputs_of(session, setting["dims"])))
+        times = [[] for _ in sessions]
+        # Round by round, so that what changes about the machine changes for all.
+        for _ in range(request["rounds"]):
+            for index, (session, feeds) in enumerate(sessions):
+                times[index] += block(session, feeds, request["seconds"] / request["rounds"])
+                time.sleep(0.005)  # the session's threads stop spinning
+    except Exception as error:  # ONNX Runtime has many kinds, all with a message for people
+        print(f"ONNX Runtime: {error}", file=sys.stderr)
+        return 3
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        json.dump({"onnxruntime": onnxruntime.__version__, "times_ms": times}, file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

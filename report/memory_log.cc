@@ -1,0 +1,120 @@
+#include "report/memory_log.h"
+
+#include <algorithm>
+
+namespace dfsim {
+namespace {
+
+// What one allocation is known by. A task's outputs are told apart by their data.
+using Key = std::tuple<MemoryUse, DataId, TaskId, uint32_t>;
+
+Key key_of(const MemoryEvent& event) { return {event.use, event.data, event.task, event.request}; }
+
+}  // namespace
+
+MemoryLog::MemoryLog(const Platform& platform, SimListener* next)
+    : changes_(platform.devices.size()), next_(next) {}
+
+std::vector<DeviceMemoryLog> MemoryLog::devices() const {
+  std::vector<DeviceMemoryLog> logs(changes_.size());
+  for (size_t d = 0; d < changes_.size(); ++d) {
+    DeviceMemoryLog& log = logs[d];
+    size_t peak_at = 0;  // changes up to the peak
+    for (size_t i = 0; i < changes_[d].size(); ++i) {
+      const MemoryEvent& event = changes_[d][i].event;
+      if (!log.timeline.empty() && log.timeline.back().first == event.time_ns) {
+        log.timeline.back().second = event.in_use_bytes;
+      } else {
+        log.timeline.emplace_back(event.time_ns, event.in_use_bytes);
+      }
+      if (event.in_use_bytes > log.peak_bytes) {
+        log.peak_bytes = event.in_use_bytes;
+        log.peak_ns = event.time_ns;
+        peak_at = i + 1;
+      }
+    }
+    std::map<Key, HeldMemory> held;
+    for (size_t i = 0; i < peak_at; ++i) {
+      const MemoryEvent& event = changes_[d][i].event;
+      if (changes_[d][i].freed) {
+        held.erase(key_of(event));
+      } else {
+        held[key_of(event)] = {event.use, event.data, event.task, event.bytes, event.time_ns};
+      }
+    }
+    for (const auto& [key, memory] : held) {
+      log.at_peak.push_back(memory);
+    }
+    std::stable_sort(log.at_peak.begin(), log.at_peak.end(),
+                     [](const HeldMemory& a, const HeldMemory& b) { return a.bytes > b.bytes; });
+  }
+  return logs;
+}
+
+void MemoryLog::on_memory_allocated(const MemoryEvent& event) {
+  if (event.device.valid()) {
+    changes_[event.device.index()].push_back({event, false});
+  }
+  if (next_ != nullptr) {
+    next_->on_memory_allocated(event);
+  }
+}
+
+void MemoryLog::on_memory_freed(const MemoryEvent& event) {
+  if (event.device.valid()) {
+    changes_[event.device.index()].push_back({event, true});
+  }
+  if (next_ != nullptr) {
+    next_->on_memory_freed(event);
+  }
+}
+
+void MemoryLog::on_task_dispatched(const DispatchEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_task_dispatched(event);
+  }
+}
+
+void MemoryLog::on_task_waited(const WaitEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_task_waited(event);
+  }
+}
+
+void MemoryLog::on_task_started(const TaskEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_task_started(event);
+  }
+}
+
+void MemoryLog::on_task_finished(const TaskEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_task_finished(event);
+  }
+}
+
+void MemoryLog::on_transfer_started(const TransferEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_transfer_started(event);
+  }
+}
+
+void MemoryLog::on_transfer_finished(const TransferEvent& event) {
+  if (next_ != nullptr) {
+    next_->on_transfer_finished(event);
+  }
+}
+
+void MemoryLog::on_request_arrived(uint32_t request, TimeNs time_ns) {
+  if (next_ != nullptr) {
+    next_->on_request_arrived(request, time_ns);
+  }
+}
+
+void MemoryLog::on_request_finished(uint32_t request, TimeNs time_ns) {
+  if (next_ != nullptr) {
+    next_->on_request_finished(request, time_ns);
+  }
+}
+
+}  // namespace dfsim
