@@ -92,9 +92,9 @@ std::string launches_text(const TraceAnalysis& analysis) {
   }
   std::string text(1, '\n');
   return text +
-         field("launches", fmt::format("{}; the call takes {} (median), the work begins {} later",
-                                       stats.call.count, time(stats.call.median_us),
-                                       time(stats.delay.median_us))) +
+         field("launches",
+               fmt::format("{}; the call takes {} (median), work begins {} later", stats.call.count,
+                           time(stats.call.median_us), time(stats.delay.median_us))) +
          field("small kernels", fmt::format("{} of {} take less time than their own launch",
                                             stats.shorter_than_call, stats.call.count));
 }

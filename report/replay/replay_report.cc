@@ -255,9 +255,14 @@ std::string replay_text(const ReplayReport& report, size_t top) {
     text += field("clocks",
                   fmt::format("{} pieces of work began before their launch", report.too_early));
   }
-  text += "\n" + breakdown_table(report) + "\n" + path_table(report) + "\n" + sources_table(report);
+  for (const std::string& table :
+       {breakdown_table(report), path_table(report), sources_table(report)}) {
+    text += '\n';
+    text += table;
+  }
   if (top > 0 && !report.ops.empty()) {
-    text += "\n" + ops_table(report, top);
+    text += '\n';
+    text += ops_table(report, top);
   }
   return text;
 }

@@ -78,7 +78,10 @@ StatusOr<Roofline> make_trace_roofline(const Trace& trace, const Platform& platf
     }
     point.name = trace.text(key.first);
     const std::string& detail = trace.text(trace.span(calls.first).detail);
-    point.name += detail.empty() ? "" : " " + printable(detail, 60);
+    if (!detail.empty()) {
+      point.name += ' ';
+      point.name += printable(detail, 60);
+    }
     point.ops = calls.count;
     point.source = CostSource::kMeasured;
     known_s += calls.time_s;

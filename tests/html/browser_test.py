@@ -100,6 +100,12 @@ def check_prediction(reports):
     check(first in [op["name"] for op in result["ops"] if op["duration_us"] == longest], "sorting")
     head.press("Enter")
     check(head.get_attribute("aria-sort") == "ascending", "sorting with the keyboard")
+    memory = result["memory"][0]
+    check(tab.locator(f"section[aria-label='Memory of the {memory['device']}']").count() == 1,
+          "memory over time")
+    check(rows(tab, f"Tensors at the peak of the {memory['device']}").count()
+          == len(memory["at_peak"]), "tensors at the peak")
+    check("80 %" in tab.locator(".card", has_text="latency").first.inner_text(), "interval")
     tab.select_option("#theme", "dark")
     check(tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)",
           "dark theme")
@@ -133,8 +139,42 @@ def check_analysis(reports):
     check(int(line.get_attribute("data-shown")) != whole, "zooming shows other spans")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "analyze_zoomed.png"))
+    advice = result["traces"][0]["advice"]["list"]
+    shown = tab.locator("section[aria-label='Advice'] .advice")
+    check(shown.count() == len(advice) > 0, f"{len(advice)} pieces of advice")
+    for index, one in enumerate(advice):
+        text = shown.nth(index).inner_text()
+        check(one["insight"] in text and one["action"] in text
+              and f"{one['gain'] * 100:.1f} %" in text, one["kind"])
+    if reports.shots:
+        tab.locator("section[aria-label='Advice']").screenshot(
+            path=str(reports.shots / "advice.png"))
     check(problems == [], problems)
     print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
+
+
+def check_replay(reports):
+    trace = reports.folder / "short.json"
+    trace.write_text(json.dumps(synthetic_trace(2000)))
+    page, result = reports.make("replay", "replay", str(trace), "--scale", "kernel=0.5",
+                                "--trace", str(reports.folder / "replayed.json"))
+    tab, problems = reports.open(page, "replay")
+    shown = cards(tab)["with the changes"].split()
+    factor = {"us": 1.0, "ms": 1e3, "s": 1e6}[shown[1]]
+    check(abs(float(shown[0]) * factor - result["replayed_us"]) < 0.01 * result["replayed_us"],
+          "replayed span")
+    check(rows(tab, "Operators").count() == len(result["operators"]), "rows of operators")
+    check(int(tab.locator("section[aria-label='Timeline'] .chart").get_attribute("data-shown")) > 0,
+          "both timelines")
+    check("scaled" in rows(tab, "Times from").first.inner_text(), "sources of times")
+    tab.select_option("#theme", "dark")
+    if reports.shots:
+        tab.screenshot(path=str(reports.shots / "replay_dark.png"))
+    check(problems == [], problems)
+    page, result = reports.make("diff", "diff", str(trace), str(reports.folder / "replayed.json"))
+    tab, problems = reports.open(page, "diff")
+    check(rows(tab, "Operators").count() == min(len(result["rows"]), 500), "rows of the diff")
+    check(problems == [], problems)
 
 
 def check_others(reports):
@@ -143,6 +183,9 @@ def check_others(reports):
     tab, problems = reports.open(page, "roofline")
     check(rows(tab, "Operators").count() == len(result["rooflines"][-1]["ops"]), "roofline rows")
     check(rows(tab, "Steps over batch").count() >= 1, "steps")
+    check(tab.locator("section[aria-label='Time-based roofline'] canvas").count() == 1,
+          "time-based roofline")
+    check(cards(tab)["peaks"] == result["rooflines"][-1]["peaks_from"], "where peaks are from")
     check(problems == [], problems)
     page, result = reports.make("compare", "compare", "examples/taskgraphs/heft_paper.json",
                                 "--policies", "heft,cpop", "--no-planning-time")
@@ -195,6 +238,7 @@ def main():
         check_prediction(reports)
         check_partitioning(reports)
         check_analysis(reports)
+        check_replay(reports)
         check_others(reports)
         browser.close()
     print("all reports are right")
