@@ -1,6 +1,12 @@
 #include "base/text_table.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/check.h"
 
@@ -9,6 +15,27 @@ namespace {
 
 constexpr size_t kGap = 2;          // blanks between columns
 constexpr size_t kLeastColumn = 8;  // columns are not shortened below this
+
+// Columns of the reader's terminal: COLUMNS, or what stdout says if it is one; SIZE_MAX when nobody
+// tells.
+size_t terminal_width() {
+  constexpr size_t kLeast = 40;
+  const char* columns = std::getenv("COLUMNS");
+  if (columns != nullptr) {
+    const std::string_view text = columns;
+    size_t width = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+    if (error == std::errc() && end == text.data() + text.size() && width >= kLeast) {
+      return width;
+    }
+  }
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+      size.ws_col >= kLeast) {
+    return size.ws_col;
+  }
+  return SIZE_MAX;
+}
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -61,6 +88,7 @@ std::string TextTable::render(size_t max_width, size_t indent) const {
     widths.push_back(width);
     total += width + (c > 0 ? kGap : 0);
   }
+  max_width = std::min(max_width, terminal_width());
   while (total > max_width) {
     size_t widest = columns_.size();
     for (size_t c = 0; c < columns_.size(); ++c) {

@@ -22,7 +22,11 @@ std::vector<DeviceMemoryLog> MemoryLog::devices() const {
     size_t peak_at = 0;  // changes up to the peak
     for (size_t i = 0; i < changes_[d].size(); ++i) {
       const MemoryEvent& event = changes_[d][i].event;
-      if (!log.timeline.empty() && log.timeline.back().first == event.time_ns) {
+      // Of one instant the highest and the last.
+      const size_t points = log.timeline.size();
+      const bool same = points > 0 && log.timeline.back().first == event.time_ns;
+      const bool falling = points > 1 && log.timeline[points - 2].first == event.time_ns;
+      if (same && (falling || event.in_use_bytes >= log.timeline.back().second)) {
         log.timeline.back().second = event.in_use_bytes;
       } else {
         log.timeline.emplace_back(event.time_ns, event.in_use_bytes);

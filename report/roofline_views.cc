@@ -196,11 +196,17 @@ std::string roofline_text(const Roofline& roofline, size_t top) {
                                           percent(roofline.without_work)));
   }
   if (roofline.above.ops > 0) {
-    text += field(
-        "above",
-        fmt::format("{} operators ({} of the time) are above the roof; {} of them fit "
-                    "into the cache",
-                    roofline.above.ops, percent(roofline.above.share), roofline.above.in_cache));
+    text += field("above", fmt::format("{} operators ({} of the time) are above the roof",
+                                       roofline.above.ops, percent(roofline.above.share)));
+    if (roofline.above.in_cache > 0) {
+      text += field("", fmt::format("{}: all their bytes fit into the last-level cache",
+                                    roofline.above.in_cache));
+    }
+    if (roofline.above.in_cache < roofline.above.ops) {
+      text += field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
+                                    roofline.above.ops - roofline.above.in_cache));
+      text += field("", "than the one that the peak was measured with");
+    }
   }
   text += '\n';
   text += table_of("Class", roofline.classes, roofline.classes.size(), true);

@@ -4,18 +4,38 @@ usage: tune.py REQUEST.json RESULT.json
 The request has "model", "seconds" (per setting), "rounds", and "settings": a list of objects with
 intra, inter, pinned, level (0 none, 1 basic, 2 extended, 3 all) and dims (names of free dimensions
 to extents). The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
-runs. A setting that ONNX Runtime refuses ends the program with its message and code 3.
+runs. A model without weights, as dfsim inspect -o writes them, gets made-up ones. A setting that
+ONNX Runtime refuses ends the program with its message and code 3.
 """
 
 import json
 import os
+import pathlib
 import sys
+import tempfile
 import time
 
 import numpy as np
 import onnxruntime
 
 from measure import NUMPY_TYPES, PROVIDERS
+
+
+def with_weights(path, folder):
+    """The model itself, or a copy in `folder` with made-up weights where it has none."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ort_optimized_ops"))
+    import onnx
+    import ort_optimized_ops
+    model = onnx.load(path, load_external_data=False)
+    beside = pathlib.Path(path).parent
+    files = [entry.value for tensor in model.graph.initializer for entry in tensor.external_data
+             if entry.key == "location"]
+    if all(ort_optimized_ops.has_data(t) or t.external_data for t in model.graph.initializer) and \
+            all((beside / file).exists() for file in files):
+        return str(path)
+    ort_optimized_ops.invent_weights(model, pathlib.Path(folder))
+    onnx.save(model, pathlib.Path(folder) / "model.onnx")
+    return str(pathlib.Path(folder) / "model.onnx")
 
 
 def session_of(model, setting):
@@ -63,20 +83,26 @@ def block(session, feeds, seconds):
     return times
 
 
+def measured(request, model):
+    sessions = []
+    for setting in request["settings"]:
+        session = session_of(model, setting)
+        sessions.append((session, inputs_of(session, setting["dims"])))
+    times = [[] for _ in sessions]
+    # Round by round, so that what changes about the machine changes for all.
+    for _ in range(request["rounds"]):
+        for index, (session, feeds) in enumerate(sessions):
+            times[index] += block(session, feeds, request["seconds"] / request["rounds"])
+            time.sleep(0.005)  # the session's threads stop spinning
+    return times
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         request = json.load(file)
     try:
-        sessions = []
-        for setting in request["settings"]:
-            session = session_of(request["model"], setting)
-            sessions.append((session, inputs_of(session, setting["dims"])))
-        times = [[] for _ in sessions]
-        # Round by round, so that what changes about the machine changes for all.
-        for _ in range(request["rounds"]):
-            for index, (session, feeds) in enumerate(sessions):
-                times[index] += block(session, feeds, request["seconds"] / request["rounds"])
-                time.sleep(0.005)  # the session's threads stop spinning
+        with tempfile.TemporaryDirectory(prefix="dfsim_tune_") as folder:
+            times = measured(request, with_weights(request["model"], folder))
     except Exception as error:  # ONNX Runtime has many kinds, all with a message for people
         print(f"ONNX Runtime: {error}", file=sys.stderr)
         return 3
