@@ -266,13 +266,13 @@ std::string_view step_advice(StepReading reading) {
   constexpr std::array<std::string_view, 10> kAdvice = {
       "go on: the rate grows with the work",
       "go on: each byte is used by more samples",
-      "a larger step, fusion or a compiled graph: fixed costs per operator dominate",
-      "fewer bytes: lower precision, fusion; more of the same does not help",
+      "a larger step, fusion or a compiled graph: fixed costs dominate",
+      "fewer bytes: lower precision, fusion",
       "a better kernel, a lower precision or another device",
       "smaller working sets: the bytes per sample grow",
       "step back: the rate does not grow, but latency and memory do",
       "keep: the working set of each thread fits its cache now",
-      "part of the work is serial: fusion, a larger batch, inter-op threads for the rest",
+      "part of the work is serial: fusion, a larger batch, inter-op threads",
       "step back: more threads than the work or the cores can use",
   };
   return kAdvice[static_cast<size_t>(reading)];
