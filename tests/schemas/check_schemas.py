@@ -54,6 +54,11 @@ CASES = {
     ],
     "profiles-check": [["profiles", "check", OPS, "tests/golden/data/profile_bad_row.csv"]],
     "profiles-stats": [["profiles", "stats", OPS]],
+    "replay": [
+        ["replay", KINETO, "--scale", "copy=0"],
+        ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
+         "--policy", "heft"],
+    ],
     "roofline": [["roofline", *LSTM, "--hw", "l4"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
     "profiles-import": [
@@ -68,7 +73,7 @@ CASES = {
 }
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in
 # themselves.
-NOT_RUN = {"calibrate", "evaluate-collectives"}
+NOT_RUN = {"calibrate", "evaluate-collectives", "tune"}
 # Whose --json is a file format of its own: docs/task-graphs.md.
 OWN_FORMAT = {"generate"}
 
