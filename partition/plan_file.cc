@@ -244,28 +244,6 @@ std::string rules_yaml(const PlanFile& plan) {
 
 }  // namespace
 
-bool matches_pattern(std::string_view name, std::string_view pattern) {
-  size_t n = 0;
-  size_t p = 0;
-  size_t star = std::string_view::npos;
-  size_t retry = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++n;
-      ++p;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++retry;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
 StatusOr<PlanFile> parse_plan(std::string_view text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_input(fmt::format("{}: found nothing, expected a plan; see {}", file, kPage));

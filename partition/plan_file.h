@@ -68,8 +68,4 @@ StatusOr<PlanFile> load_plan(const std::string& path);
 // parse_plan() of it gives the same.
 std::string plan_yaml(const PlanFile& plan);
 
-// Whether the whole of `name` fits `pattern`, where * stands for any characters. O(|name| *
-// |pattern|).
-bool matches_pattern(std::string_view name, std::string_view pattern);
-
 }  // namespace dfsim

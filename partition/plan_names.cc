@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/name_pattern.h"
 #include "base/text.h"
 #include "partition/plan_spec.h"
 

@@ -53,9 +53,6 @@ StatusOr<ScaleRule> parse_scale_rule(std::string_view text);
 // of the operators around it. Returns how many pieces match; marks them in `scaled` when given.
 int64_t apply_scale(const Trace& trace, const ScaleRule& rule, ReplayGraph* graph,
                     std::vector<bool>* scaled = nullptr);
-// Shell patterns: * is any text, ? any character; case counts.
-bool matches_pattern(std::string_view pattern, std::string_view text);
-
 // The trace as it would have been recorded of the replayed run: the same spans at their new times.
 Trace replayed_trace(const Trace& trace, const ReplayGraph& graph, const ReplayRun& run);
 // In the form that PyTorch's profiler writes, which read_trace() and other tools read.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/name_pattern.h"
 #include "base/text.h"
 #include "report/replay/replay.h"
 
@@ -38,7 +39,7 @@ bool names_kinds(std::string_view what, PieceKind kind, bool* fits) {
 
 bool name_fits(const Trace& trace, SpanId id, std::string_view pattern) {
   for (SpanId at = id; at.valid(); at = trace.span(at).op) {
-    if (matches_pattern(pattern, trace.text(trace.span(at).name))) {
+    if (matches_pattern(trace.text(trace.span(at).name), pattern)) {
       return true;
     }
   }
@@ -46,31 +47,6 @@ bool name_fits(const Trace& trace, SpanId id, std::string_view pattern) {
 }
 
 }  // namespace
-
-bool matches_pattern(std::string_view pattern, std::string_view text) {
-  size_t p = 0;
-  size_t t = 0;
-  size_t star = std::string_view::npos;  // the last one, to which a mismatch goes back
-  size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') {
-    ++p;
-  }
-  return p == pattern.size();
-}
 
 StatusOr<ScaleRule> parse_scale_rule(std::string_view text) {
   const size_t equals = text.rfind('=');

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "base/name_pattern.h"
 #include "opmodel/sol.h"
 #include "partition/parallel_degrees.h"
 #include "partition/plan_spec.h"

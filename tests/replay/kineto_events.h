@@ -48,9 +48,8 @@ class KinetoEvents {
   Trace trace(std::string_view device = "") const {
     const std::string head =
         device.empty() ? "" : fmt::format(R"("deviceProperties":[{{"name":"{}"}}],)", device);
-    auto read = read_chrome_trace(
-        "t", JsonStream::from_text(
-                 "t", fmt::format(R"({{"schemaVersion":1,{}"traceEvents":[{}]}})", head, text_)));
+    auto read = read_trace_content(
+        "t", fmt::format(R"({{"schemaVersion":1,{}"traceEvents":[{}]}})", head, text_));
     REQUIRE(read.ok());
     return std::move(read).value();
   }
