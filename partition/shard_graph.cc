@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/text.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
 #include "graphs/training/training_graph.h"
@@ -270,7 +271,9 @@ class Sharder {
       const int64_t copies = devices / mesh_.size(plan_.split_axes(OpId(i)));
       if (copies > 1) {
         auto& list = map.factors.empty() ? report.unsplittable : report.replicated;
-        list.push_back({OpId(i), copies, map.unsplittable});
+        const Op& op = graph_.op(OpId(i));
+        std::string name = fmt::format("{} '{}'", op.op_type, printable(op.name));
+        list.push_back({OpId(i), std::move(name), copies, map.unsplittable});
       }
       DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(graph_, OpId(i)));
       report.source_macs += work.macs;

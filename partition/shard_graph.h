@@ -18,7 +18,8 @@ namespace dfsim {
 
 // Work that every device along some axes does, because the op is not split over them.
 struct ReplicatedOp {
-  OpId op;             // of the source graph
+  OpId op;             // of the source graph: of a training step's, where it is one
+  std::string name;    // for people: its type and name
   int64_t copies = 1;  // devices that do the same
   std::string reason;  // why no axis could split it, "" when none was asked to
 };

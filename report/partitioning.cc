@@ -165,8 +165,7 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
   const ShardingReport& report = run.compiled.sharded.report;
   outcome.communications = report.communications.size();
   for (const ReplicatedOp& op : report.unsplittable) {
-    outcome.unsplittable.push_back(fmt::format("{} '{}': {}", graph.op(op.op).op_type,
-                                               printable(graph.op(op.op).name), op.reason));
+    outcome.unsplittable.push_back(fmt::format("{}: {}", op.name, op.reason));
   }
   outcome.replicated_ops = report.replicated.size();
   outcome.replicated_flops = report.source_flops == 0
