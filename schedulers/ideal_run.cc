@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "schedulers/online_base.h"
 #include "schedulers/ready_queue.h"
 #include "schedulers/task_inputs.h"
 #include "schedulers/task_view.h"
@@ -87,7 +88,7 @@ class IdealMemory {
 
 class IdealRun final : public OnlineView {
  public:
-  explicit IdealRun(const SchedulingProblem& problem);
+  IdealRun(const SchedulingProblem& problem, const TaskInputs& inputs);
 
   StatusOr<Schedule> run(OnlineScheduler& policy);
 
@@ -128,7 +129,7 @@ class IdealRun final : public OnlineView {
   }
 
   const SchedulingProblem& problem_;
-  TaskInputs inputs_;
+  const TaskInputs& inputs_;
   DependencyCounter counter_;
   IdealMemory memory_;
   Schedule schedule_;
@@ -145,9 +146,9 @@ class IdealRun final : public OnlineView {
   size_t decided_ = 0;
 };
 
-IdealRun::IdealRun(const SchedulingProblem& problem)
+IdealRun::IdealRun(const SchedulingProblem& problem, const TaskInputs& inputs)
     : problem_(problem),
-      inputs_(problem.graph),
+      inputs_(inputs),
       counter_(problem.graph),
       memory_(problem),
       available_(problem.platform.devices.size(), 0),
@@ -210,9 +211,6 @@ Status IdealRun::apply(const Decision& decision) {
     start = std::max(start, arrival(input, decision.device));
   }
   counter_.fetch_ahead(decision.task);
-  for (const Edge& edge : graph.out_edges(decision.task)) {
-    inputs_.fetch(edge.to);
-  }
   memory_.decided(decision.task, decision.device);
   ready_[decision.task.index()] = 2;
   ++decided_;
@@ -284,8 +282,12 @@ StatusOr<Schedule> IdealRun::run(OnlineScheduler& policy) {
 
 StatusOr<Schedule> ideal_run(const SchedulingProblem& problem, OnlineScheduler& policy) {
   DFSIM_RETURN_IF_ERROR(check_problem(problem));
-  DFSIM_RETURN_IF_ERROR(policy.begin(problem));
-  return IdealRun(problem).run(policy);
+  const TaskInputs inputs(problem.graph);
+  // Our own policies need not check and gather anew what is known here.
+  auto* own = dynamic_cast<policies::OnlineBase*>(&policy);
+  DFSIM_RETURN_IF_ERROR(own != nullptr ? own->begin_checked(problem, inputs)
+                                       : policy.begin(problem));
+  return IdealRun(problem, inputs).run(policy);
 }
 
 }  // namespace dfsim

@@ -6,8 +6,13 @@ namespace dfsim::policies {
 
 Status OnlineBase::begin(const SchedulingProblem& problem) {
   DFSIM_RETURN_IF_ERROR(check_problem(problem));
+  own_inputs_.emplace(problem.graph);
+  return begin_checked(problem, *own_inputs_);
+}
+
+Status OnlineBase::begin_checked(const SchedulingProblem& problem, const TaskInputs& inputs) {
+  inputs_ = &inputs;
   view_.emplace(problem);
-  inputs_.emplace(problem.graph);
   return prepare();
 }
 

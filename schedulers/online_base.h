@@ -17,6 +17,9 @@ class OnlineBase : public OnlineScheduler {
 
   std::string_view name() const final { return name_; }
   Status begin(const SchedulingProblem& problem) final;
+  // The same for a caller who has passed check_problem() and gathered the inputs, which outlive the
+  // run.
+  Status begin_checked(const SchedulingProblem& problem, const TaskInputs& inputs);
 
  protected:
   // Called by begin() with a checked problem.
@@ -41,7 +44,8 @@ class OnlineBase : public OnlineScheduler {
 
   std::string_view name_;
   std::optional<TaskView> view_;
-  std::optional<TaskInputs> inputs_;
+  std::optional<TaskInputs> own_inputs_;
+  const TaskInputs* inputs_ = nullptr;
   TaskId task_;
   std::vector<Source> sources_;
   std::vector<TimeNs> fetch_ns_;
