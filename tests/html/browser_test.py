@@ -139,6 +139,13 @@ def check_analysis(reports):
     check(int(line.get_attribute("data-shown")) != whole, "zooming shows other spans")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "analyze_zoomed.png"))
+    check(problems == [], problems)
+    print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
+
+
+def check_advice(reports):
+    page, result = reports.make("advice", "analyze", "tests/golden/data/kineto_small.json")
+    tab, problems = reports.open(page, "advice")
     advice = result["traces"][0]["advice"]["list"]
     shown = tab.locator("section[aria-label='Advice'] .advice")
     check(shown.count() == len(advice) > 0, f"{len(advice)} pieces of advice")
@@ -150,7 +157,6 @@ def check_analysis(reports):
         tab.locator("section[aria-label='Advice']").screenshot(
             path=str(reports.shots / "advice.png"))
     check(problems == [], problems)
-    print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
 
 
 def check_replay(reports):
@@ -238,6 +244,7 @@ def main():
         check_prediction(reports)
         check_partitioning(reports)
         check_analysis(reports)
+        check_advice(reports)
         check_replay(reports)
         check_others(reports)
         browser.close()
