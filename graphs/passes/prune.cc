@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 5> kRandomOps = {
     "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"};
 
 bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& constant) {
-  // A weight that is dequantised belongs to the operator that reads it: runtimes multiply in 8 bits.
+  // A weight that is dequantised belongs to the operator that reads it: runtimes multiply in 8
+  // bits.
   if (op.op_class == OpClass::kControlFlow || op.op_type == "DequantizeLinear" ||
       std::find(kRandomOps.begin(), kRandomOps.end(), op.op_type) != kRandomOps.end()) {
     return false;

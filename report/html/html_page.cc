@@ -54,8 +54,7 @@ bool is_report(const nlohmann::json& json) {
       json.contains("schema") && json["schema"].is_string() ? json["schema"] : "";
   return json.contains("policies") || schema.starts_with("dfsim.predict/1") ||
          schema == "dfsim.analyze/1" || schema == "dfsim.roofline/1" ||
-         schema == "dfsim.replay/1" || schema == "dfsim.diff/1" ||
-         schema == "dfsim.partition/1";
+         schema == "dfsim.replay/1" || schema == "dfsim.diff/1" || schema == "dfsim.partition/1";
 }
 
 }  // namespace
