@@ -13,38 +13,23 @@
 namespace dfsim {
 namespace {
 
-constexpr size_t kGap = 2;          // blanks between columns
-constexpr size_t kLeastColumn = 8;  // columns are not shortened below this
-
-// Columns of the reader's terminal: COLUMNS, or what stdout says if it is one; SIZE_MAX when nobody
-// tells.
-size_t terminal_width() {
-  constexpr size_t kLeast = 40;
-  const char* columns = std::getenv("COLUMNS");
-  if (columns != nullptr) {
-    const std::string_view text = columns;
-    size_t width = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
-    if (error == std::errc() && end == text.data() + text.size() && width >= kLeast) {
-      return width;
-    }
-  }
-  winsize size{};
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-      size.ws_col >= kLeast) {
-    return size.ws_col;
-  }
-  return SIZE_MAX;
-}
+constexpr size_t kGap = 2;           // blanks between columns
+constexpr size_t kNarrowGap = 1;     // where they would not fit
+constexpr size_t kGoodColumn = 20;   // columns move closer before they are shortened below this
+constexpr size_t kLeastColumn = 8;   // columns are not shortened below this
+constexpr size_t kLeastWidth = 40;   // narrower terminals get long lines
+constexpr size_t kUsualWidth = 80;   // when nobody tells
+constexpr size_t kMostWidth = 100;   // longer lines read badly
+constexpr size_t kMostHanging = 24;  // labels are no longer than this
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-size_t display_width(const std::string& text) {
+size_t display_width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_code_point));
 }
 
 // Byte offset of code point `n` of `text`.
-size_t byte_offset(const std::string& text, size_t n) {
+size_t byte_offset(std::string_view text, size_t n) {
   size_t offset = 0;
   while (offset < text.size() && (n > 0 || !starts_code_point(text[offset]))) {
     n -= starts_code_point(text[offset]) ? 1 : 0;
@@ -70,45 +55,133 @@ std::string padded(const std::string& text, size_t width, Align align) {
   return align == Align::kLeft ? text + blanks : blanks + text;
 }
 
+// Where a line that does not fit goes on.
+size_t hanging_indent(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const size_t gap = line.find("  ", begin);
+  const size_t value = gap == line.npos ? line.npos : line.find_first_not_of(' ', gap);
+  return value != line.npos && value <= kMostHanging ? value : begin + 2;
+}
+
+void add_fitted(std::string line, size_t width, std::string* out) {
+  const size_t indent = hanging_indent(line);
+  while (display_width(line) > width) {
+    // The last blank before the edge, or the first behind it.
+    const size_t edge = byte_offset(line, width);
+    size_t blank = line.rfind(' ', edge);
+    if (blank == line.npos || blank < indent) {
+      blank = line.find(' ', edge);
+    }
+    const size_t rest = line.find_first_not_of(' ', blank);
+    if (blank == line.npos || rest == line.npos) {
+      break;
+    }
+    line.insert(rest, std::string(indent, ' '));
+    out->append(line, 0, line.find_last_not_of(' ', blank) + 1);
+    *out += '\n';
+    line.erase(0, rest);
+  }
+  *out += line;
+}
+
+// Widths of the columns in at most `room` columns of text, `gap` between them, the left-aligned
+// ones no shorter than `least`; false when that cannot be.
+bool fit_columns(const std::vector<TextTable::Column>& columns, size_t room, size_t gap,
+                 size_t least, std::vector<size_t>* widths) {
+  size_t total = gap * (columns.size() - 1);
+  for (const size_t width : *widths) {
+    total += width;
+  }
+  while (total > room) {
+    size_t widest = columns.size();
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].align == Align::kLeft && (*widths)[c] > least &&
+          (widest == columns.size() || (*widths)[c] > (*widths)[widest])) {
+        widest = c;
+      }
+    }
+    if (widest == columns.size()) {
+      return false;
+    }
+    --(*widths)[widest];
+    --total;
+  }
+  return true;
+}
+
 }  // namespace
+
+size_t text_width() {
+  const char* columns = std::getenv("COLUMNS");
+  if (columns != nullptr) {
+    const std::string_view text = columns;
+    size_t width = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+    if (error == std::errc() && end == text.data() + text.size() && width >= kLeastWidth) {
+      return std::min(width, kMostWidth);
+    }
+  }
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+      size.ws_col >= kLeastWidth) {
+    return std::min<size_t>(size.ws_col, kMostWidth);
+  }
+  return kUsualWidth;
+}
+
+std::string fit_lines(std::string_view text, size_t width) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    add_fitted(std::string(text.substr(0, end)), width, &out);
+    if (end == text.size()) {
+      break;
+    }
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
 
 void TextTable::add_row(std::vector<std::string> cells) {
   DFSIM_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::render(size_t max_width, size_t indent) const {
-  std::vector<size_t> widths;
-  size_t total = indent;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    size_t width = display_width(columns_[c].header);
-    for (const auto& row : rows_) {
-      width = std::max(width, display_width(row[c]));
-    }
-    widths.push_back(width);
-    total += width + (c > 0 ? kGap : 0);
-  }
-  max_width = std::min(max_width, terminal_width());
-  while (total > max_width) {
-    size_t widest = columns_.size();
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (columns_[c].align == Align::kLeft && widths[c] > kLeastColumn &&
-          (widest == columns_.size() || widths[c] > widths[widest])) {
-        widest = c;
+void TextTable::drop_empty_columns() {
+  for (size_t c = columns_.size(); c-- > 0;) {
+    const auto empty = [c](const auto& row) { return row[c] == "-" || row[c].empty(); };
+    if (!rows_.empty() && std::all_of(rows_.begin(), rows_.end(), empty)) {
+      columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(c));
+      for (auto& row : rows_) {
+        row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
       }
     }
-    if (widest == columns_.size()) {
-      break;
+  }
+}
+
+std::string TextTable::render(size_t max_width, size_t indent) const {
+  std::vector<size_t> full;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    full.push_back(display_width(columns_[c].header));
+    for (const auto& row : rows_) {
+      full.back() = std::max(full.back(), display_width(row[c]));
     }
-    --widths[widest];
-    --total;
+  }
+  const size_t room = std::min(max_width, text_width()) - indent;
+  size_t gap = kGap;
+  std::vector<size_t> widths = full;
+  if (!fit_columns(columns_, room, gap, kGoodColumn, &widths)) {
+    gap = kNarrowGap;
+    widths = full;
+    fit_columns(columns_, room, gap, kLeastColumn, &widths);
   }
 
   std::string out;
   const auto add_line = [&](const auto& cell_of) {
     std::string line(indent, ' ');
     for (size_t c = 0; c < columns_.size(); ++c) {
-      line += c > 0 ? std::string(kGap, ' ') : "";
+      line += c > 0 ? std::string(gap, ' ') : "";
       line += padded(shortened(cell_of(c), widths[c]), widths[c], columns_[c].align);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -1,15 +1,25 @@
-// Plain text tables for terminals: aligned columns, a header rule, fits a given width.
+// Plain text for terminals: tables (aligned columns, a header rule) and lines that fit a width.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dfsim {
 
+// Columns that text for people takes: COLUMNS or those of the terminal that stdout is, at most 100;
+// 80 when nobody tells.
+size_t text_width();
+
+// Breaks lines of more than `width` columns at blanks. A line goes on below where its value begins
+// ("  label     value"), or two columns deeper than it begins. Words are never broken. O(text).
+std::string fit_lines(std::string_view text, size_t width = text_width());
+
 enum class Align { kLeft, kRight };
 
 // Rows of cells under headers. Width counts UTF-8 code points. When the table is wider than
-// `max_width`, the widest left-aligned column is shortened with "..." in its middle.
+// `max_width` or text_width(), the widest left-aligned column is shortened with "..." in its
+// middle; when that is not enough, columns move closer together.
 class TextTable {
  public:
   struct Column {
@@ -21,6 +31,8 @@ class TextTable {
 
   // `cells` has one entry per column.
   void add_row(std::vector<std::string> cells);
+  // Leaves out columns where every row has "-" or nothing.
+  void drop_empty_columns();
   // Every line ends with '\n' and has no trailing blanks; `indent` blanks come first.
   std::string render(size_t max_width = 100, size_t indent = 0) const;
 

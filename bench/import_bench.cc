@@ -74,8 +74,10 @@ void import_chain(benchmark::State& state) {
 }
 BENCHMARK(import_chain)
     ->Unit(benchmark::kMillisecond)
-    ->RangeMultiplier(10)
-    ->Range(1000, 100000)
+    ->Arg(25000)
+    ->Arg(50000)
+    ->Arg(100000)
+    ->Arg(200000)
     ->Complexity();
 
 // A field of protobuf's wire format that holds bytes.
@@ -122,8 +124,10 @@ void import_tensorflow_chain(benchmark::State& state) {
 }
 BENCHMARK(import_tensorflow_chain)
     ->Unit(benchmark::kMillisecond)
-    ->RangeMultiplier(10)
-    ->Range(1000, 100000)
+    ->Arg(25000)
+    ->Arg(50000)
+    ->Arg(100000)
+    ->Arg(200000)
     ->Complexity();
 
 }  // namespace

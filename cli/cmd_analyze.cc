@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "datasets/traces/trace_reader.h"
@@ -45,7 +46,7 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
   std::string text;
   for (size_t i = 0; i < analyses.size(); ++i) {
     text += i > 0 ? "\n" : "";
-    text += analysis_text(analyses[i], traces[i], options.top);
+    text += fit_lines(analysis_text(analyses[i], traces[i], options.top));
   }
   const std::string ranks = ranks_text(compare_ranks(analyses));
   return ranks.empty() ? text : text + "\n" + ranks;

@@ -11,6 +11,7 @@
 #include "base/data_dir.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/ort_environment.h"
@@ -207,7 +208,7 @@ std::string json_of(const Calibration& calibration) {
 Status run(const Options& options, bool quiet) {
   Calibrator calibrator(options, quiet);
   DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrator.run());
-  return write_file("-", options.json ? json_of(calibration) : text_of(calibration));
+  return write_file("-", options.json ? json_of(calibration) : fit_lines(text_of(calibration)));
 }
 
 }  // namespace

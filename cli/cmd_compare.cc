@@ -1,7 +1,5 @@
 // dfsim compare: scheduling policies side by side, every plan simulated.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "report/comparison.h"
@@ -19,7 +18,6 @@
 namespace dfsim::cli {
 namespace {
 
-constexpr size_t kWidth = 100;  // when stdout is no terminal
 constexpr double kMaxBandwidth = 1e18;
 constexpr double kMaxBudgetS = 1e6;
 
@@ -43,15 +41,6 @@ struct Options {
   std::string trace_format = "json";
   CompareOptions compare;
 };
-
-size_t terminal_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
-      size.ws_col == 0) {
-    return kWidth;
-  }
-  return std::clamp<size_t>(size.ws_col, 40, 240);
-}
 
 Status check(const Options& options) {
   if (!(options.bandwidth >= 1 && options.bandwidth <= kMaxBandwidth)) {
@@ -105,14 +94,14 @@ StatusOr<std::string> gantt_of(const Options& options, const Comparison& compari
     shown = named->status.ok() ? &*named : nullptr;
   }
   return shown == nullptr ? std::string()
-                          : "\n" + gantt_text(comparison, *shown, graph, format, terminal_width());
+                          : "\n" + gantt_text(comparison, *shown, graph, format, text_width());
 }
 
 // The table and chart of one problem.
 StatusOr<std::string> text_of(const Options& options, const Comparison& comparison,
                               const ExecGraph& graph) {
   DFSIM_ASSIGN_OR_RETURN(const TimeFormat format, time_format(options.unit, comparison.unitless));
-  std::string text = comparison_text(comparison, format);
+  std::string text = fit_lines(comparison_text(comparison, format));
   if (options.gantt != "none") {
     DFSIM_ASSIGN_OR_RETURN(const std::string gantt, gantt_of(options, comparison, graph, format));
     text += gantt;

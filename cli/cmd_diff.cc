@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/trace_diff.h"
@@ -25,7 +26,8 @@ Status run(const DiffOptions& options) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, diff_json(diff)));
     DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
   }
-  return write_file(options.output, options.json ? diff_json(diff) : diff_text(diff, options.top));
+  return write_file(options.output,
+                    options.json ? diff_json(diff) : fit_lines(diff_text(diff, options.top)));
 }
 
 }  // namespace

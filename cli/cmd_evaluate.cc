@@ -30,13 +30,14 @@ struct Options {
   std::string rows;
   std::string collectives;
   std::string hardware;
+  bool fit = false;
 };
 
 std::string percent(double fraction) { return fmt::format("{:.2f}", fraction * 100); }
 
-void add_row(TextTable& table, const std::string& device, const std::string& op,
-             std::string_view seen, const EvaluationCell& cell) {
-  table.add_row({device, op, std::string(seen), std::to_string(cell.n),
+void add_row(TextTable& table, const std::string& op, std::string_view seen,
+             const EvaluationCell& cell) {
+  table.add_row({op, std::string(seen), std::to_string(cell.n),
                  fmt::format("{:.0f}", cell.coverage * 100), percent(cell.model.mape),
                  percent(cell.model.median), percent(cell.model.p90), percent(cell.model.bias),
                  fmt::format("{:.0f}", cell.model.interval * 100), percent(cell.baseline.mape)});
@@ -45,7 +46,7 @@ void add_row(TextTable& table, const std::string& device, const std::string& op,
 void add_group(TextTable& table, const EvaluationGroup& group) {
   for (size_t i = 0; i < group.by_seen.size(); ++i) {
     if (group.by_seen[i].n > 0) {
-      add_row(table, group.device, group.op, seen_name(static_cast<Seen>(i)), group.by_seen[i]);
+      add_row(table, group.op, seen_name(static_cast<Seen>(i)), group.by_seen[i]);
     }
   }
 }
@@ -69,27 +70,37 @@ std::string network_table(const Evaluation& evaluation) {
                      percent(evaluation.mean_network_error));
 }
 
+TextTable errors_table() {
+  return TextTable({{"op"},
+                    {"split"},
+                    {"n", Align::kRight},
+                    {"cover %", Align::kRight},
+                    {"MAPE %", Align::kRight},
+                    {"median", Align::kRight},
+                    {"p90", Align::kRight},
+                    {"bias", Align::kRight},
+                    {"in 80 %", Align::kRight},
+                    {"bound", Align::kRight}});
+}
+
 std::string text_of(const Options& options, const Evaluation& evaluation) {
-  TextTable table({{"device"},
-                   {"op"},
-                   {"split"},
-                   {"n", Align::kRight},
-                   {"cover %", Align::kRight},
-                   {"MAPE %", Align::kRight},
-                   {"median", Align::kRight},
-                   {"p90", Align::kRight},
-                   {"bias", Align::kRight},
-                   {"in 80 %", Align::kRight},
-                   {"bound MAPE", Align::kRight}});
+  std::vector<std::pair<std::string, TextTable>> devices;
   for (const EvaluationGroup& group : evaluation.groups) {
-    add_group(table, group);
+    if (devices.empty() || devices.back().first != group.device) {
+      devices.emplace_back(group.device, errors_table());
+    }
+    add_group(devices.back().second, group);
   }
-  add_group(table, evaluation.overall);
-  add_row(table, "all", "all", "all", evaluation.overall.all);
-  std::string text = table.render(100);
+  devices.emplace_back("all devices", errors_table());
+  add_group(devices.back().second, evaluation.overall);
+  add_row(devices.back().second, "all", "all", evaluation.overall.all);
+  std::string text;
+  for (const auto& [device, table] : devices) {
+    text += fmt::format("{}\n\n{}\n", device, table.render(100));
+  }
   text +=
       "MAPE, median, p90 of |prediction/measurement - 1|; bias: sum of predictions over sum of "
-      "times - 1;\ncover: answered by a measured shape or a trained class; bound MAPE: bound x "
+      "times - 1; cover: answered by a measured shape or a trained class; bound: MAPE of bound x "
       "constant\n";
   if (evaluation.drops.total() > 0) {
     text += fmt::format("Left out, faster than half of their bound: {} rows\n{}",
@@ -167,9 +178,10 @@ std::string rows_csv(const Evaluation& evaluation) {
 Status run_collectives(const Options& options) {
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.hardware));
   DFSIM_ASSIGN_OR_RETURN(const CollectiveEvaluation evaluation,
-                         evaluate_collectives(options.collectives, platform));
-  return write_file(options.output, options.json ? collective_evaluation_json(evaluation)
-                                                 : collective_evaluation_text(evaluation));
+                         evaluate_collectives(options.collectives, platform, options.fit));
+  return write_file(options.output, options.json
+                                        ? collective_evaluation_json(evaluation)
+                                        : fit_lines(collective_evaluation_text(evaluation)));
 }
 
 Status run(const Options& options) {
@@ -194,7 +206,7 @@ Status run(const Options& options) {
     DFSIM_RETURN_IF_ERROR(write_file(options.rows, rows_csv(evaluation)));
   }
   return write_file(options.output, options.json ? json_of(evaluation, model->name())
-                                                 : text_of(options, evaluation));
+                                                 : fit_lines(text_of(options, evaluation)));
 }
 
 }  // namespace
@@ -217,16 +229,22 @@ void register_evaluate(Registrar& registrar) {
       ->capture_default_str();
   CLI::Option* collectives =
       command
-          ->add_option("--collectives", options->collectives,
-                       "Instead: a table of measured collectives (aiconfigurator's NCCL runs), "
-                       "against those of --hw")
-          ->option_text("FILE.csv");
+          ->add_option(
+              "--collectives", options->collectives,
+              "Instead: a table of measured collectives (aiconfigurator's NCCL runs, Vidur's "
+              "network profiles), or a folder of them, against those of --hw")
+          ->option_text("FILE.csv|DIR");
   command
       ->add_option("--hw", options->hardware,
                    "The node whose collectives are judged: a hardware file or a built-in name")
       ->option_text("FILE|NAME")
       ->needs(collectives);
   collectives->needs("--hw");
+  command
+      ->add_flag("--fit", options->fit,
+                 "Also find what the hardware file should say of them (`collectives:`), and judge "
+                 "that")
+      ->needs(collectives);
   command->add_flag("--no-lookup", options->no_lookup,
                     "Judge the trees alone: measured shapes are predicted too");
   command

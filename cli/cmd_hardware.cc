@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "cli/collectives_text.h"
 #include "cli/commands.h"
 #include "graphs/passes/pipeline.h"
+#include "hardware/collectives.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim::cli {
@@ -197,6 +199,9 @@ std::string platform_text(const Platform& platform) {
   if (!platform.links.empty()) {
     text += "links\n" + links_text(platform) + "\n";
   }
+  if (!collectives_of(platform).empty()) {
+    text += "collectives, a call by the quickest protocol\n" + collectives_text(platform) + "\n";
+  }
   text += fmt::format(
       "host memory on {}{}\n\n", platform.host.node,
       platform.host.memory_bytes == 0
@@ -284,6 +289,19 @@ Json platform_json(const Platform& platform) {
                      {"sharing", link_sharing_name(link.sharing)},
                      {"source", link.source}});
   }
+  Json collectives = Json::array();
+  for (const CollectiveFit& fit : collectives_of(platform)) {
+    Json protocols = Json::array();
+    for (const CollectiveProtocol& protocol : fit.protocols) {
+      protocols.push_back({{"start_ns", protocol.start_ns},
+                           {"step_ns", protocol.step_ns},
+                           {"bytes_per_s", protocol.bytes_per_s}});
+    }
+    collectives.push_back({{"over", fit.over},
+                           {"operation", fit.operation},
+                           {"protocols", std::move(protocols)},
+                           {"source", fit.source}});
+  }
   return {{"name", platform.name},
           {"description", platform.description},
           {"file", platform.source_file},
@@ -291,6 +309,7 @@ Json platform_json(const Platform& platform) {
           {"devices", std::move(devices)},
           {"switches", platform.switches},
           {"links", std::move(links)},
+          {"collectives", std::move(collectives)},
           {"host", {{"node", platform.host.node}, {"memory_bytes", platform.host.memory_bytes}}},
           {"runtime", runtime_json(platform.runtime)}};
 }
@@ -311,16 +330,19 @@ StatusOr<std::vector<Platform>> load_all() {
 
 std::string list_text(const std::vector<Platform>& platforms) {
   TextTable table({{"name"},
-                   {"aliases"},
                    {"devices"},
                    {"GiB", Align::kRight},
                    {"GB/s", Align::kRight},
                    {"fp32", Align::kRight},
                    {"fp16 mat", Align::kRight},
                    {"runtime"}});
+  std::vector<std::string> aliases;
   for (const Platform& platform : platforms) {
     const DeviceSpec& device = platform.devices[0];
-    table.add_row({platform.name, join(platform.aliases, ", "), devices_of(platform),
+    if (!platform.aliases.empty()) {
+      aliases.push_back(join(platform.aliases, ", ") + " = " + platform.name);
+    }
+    table.add_row({platform.name, devices_of(platform),
                    number(static_cast<double>(device.memory_bytes) / kGibi),
                    number(device.memory_bytes_per_s / kGiga),
                    number(device.peak_flops_per_s(DType::kFloat32, false) / kTera),
@@ -329,8 +351,8 @@ std::string list_text(const std::vector<Platform>& platforms) {
   }
   return table.render() +
          "\nMemory, bandwidth and peaks (TFLOP/s) are those of the first device. "
-         "`dfsim hardware NAME` shows one.\nRuntimes: " +
-         join(builtin_runtimes(), ", ") + "\n";
+         "`dfsim hardware NAME` shows one.\nOther names: " +
+         join(aliases, "; ") + "\nRuntimes: " + join(builtin_runtimes(), ", ") + "\n";
 }
 
 Json list_json(const std::vector<Platform>& platforms) {
@@ -347,12 +369,12 @@ Status run_hardware(const HardwareOptions& options) {
   std::string text;
   if (options.name.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::vector<Platform> platforms, load_all());
-    text = options.json ? dump(list_json(platforms)) : list_text(platforms);
+    text = options.json ? dump(list_json(platforms)) : fit_lines(list_text(platforms));
   } else {
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.name));
     Json json = {{"schema", "dfsim.hardware/1"}};
     json.update(platform_json(platform));
-    text = options.json ? dump(json) : platform_text(platform);
+    text = options.json ? dump(json) : fit_lines(platform_text(platform));
   }
   return write_file(options.output, text);
 }

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "base/mapped_file.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
 #include "graphs/onnx/shareable.h"
@@ -60,9 +61,9 @@ Status run(const Options& options) {
   DFSIM_ASSIGN_OR_RETURN(const GraphStructure structure, graph_structure(model.graph, *totals));
   const Inspection inspection{
       model_name(options.model.path), model, *totals, structure, symbols, runtime_name, passes};
-  DFSIM_RETURN_IF_ERROR(
-      write_file(options.output, options.json ? inspection_json(inspection)
-                                              : inspection_text(inspection, options.inspect)));
+  DFSIM_RETURN_IF_ERROR(write_file(
+      options.output, options.json ? inspection_json(inspection)
+                                   : fit_lines(inspection_text(inspection, options.inspect))));
   if (options.model.strict && !model.report.unresolved.empty()) {
     return invalid_input(options.model.path + ": " +
                          std::to_string(model.report.unresolved.size()) +

@@ -64,17 +64,36 @@ std::string domain_of(const OpDef& def) {
   return def.domain.empty() ? "ai.onnx" : std::string(def.domain);
 }
 
+// One operator: its work and opsets in as many lines as they need beside the other columns.
+void add_op_rows(const OpDef& def, size_t room, TextTable* table) {
+  const std::string_view versions = standard_versions(def.domain, def.op_type);
+  const std::string text =
+      describe_work(def) + (versions.empty() ? "" : fmt::format("; opsets {}", versions));
+  bool first = true;
+  for (const std::string& line : split(fit_lines(text, room), '\n')) {
+    table->add_row({first ? std::string(def.op_type) : "",
+                    first ? std::string(op_class_name(def.op_class)) : "", line});
+    first = false;
+  }
+}
+
 std::string ops_text(const std::vector<const OpDef*>& ops) {
+  constexpr size_t kClasses = 17;  // columns of the classes, and gaps
+  constexpr size_t kLeastRoom = 24;
   std::string text;
   for (size_t i = 0; i < ops.size();) {
     const std::string domain = domain_of(*ops[i]);
-    TextTable table({{domain}, {"opsets"}, {"class"}, {"FLOPs, unless it says MACs"}});
-    for (; i < ops.size() && domain_of(*ops[i]) == domain; ++i) {
-      const std::string_view versions = standard_versions(ops[i]->domain, ops[i]->op_type);
-      table.add_row({std::string(ops[i]->op_type), versions.empty() ? "-" : std::string(versions),
-                     std::string(op_class_name(ops[i]->op_class)), describe_work(*ops[i])});
+    size_t end = i;
+    size_t names = domain.size();
+    for (; end < ops.size() && domain_of(*ops[end]) == domain; ++end) {
+      names = std::max(names, ops[end]->op_type.size());
     }
-    text += (text.empty() ? "" : "\n") + table.render(1000);
+    TextTable table({{domain}, {"class"}, {"FLOPs, unless it says MACs"}});
+    const size_t room = std::max(text_width(), names + kClasses + kLeastRoom) - names - kClasses;
+    for (; i < end; ++i) {
+      add_op_rows(*ops[i], room, &table);
+    }
+    text += (text.empty() ? "" : "\n") + table.render();
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/partitioner.h"
@@ -35,8 +36,8 @@ Status run(const PartitionOptions& options, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(options.output, plan_yaml(best->plan)));
   }
   DFSIM_RETURN_IF_ERROR(partitioner.draw(*partitioning));
-  return write_file(
-      "-", options.json ? partitioning_json(*partitioning) : partitioning_text(*partitioning));
+  return write_file("-", options.json ? partitioning_json(*partitioning)
+                                      : fit_lines(partitioning_text(*partitioning)));
 }
 
 void add_machine_options(CLI::App* command, PartitionOptions& options) {

@@ -101,13 +101,14 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                      {"output", options.output},
                      {"left_out", drops_json(drops)}};
   const std::string text =
-      options.json ? dump(json)
-                   : fmt::format("{} rows of {} written to {}\n{}{}", profile.size(),
-                                 join(devices_of(profile), ", "), options.output,
-                                 completed == 0 ? ""
-                                                : fmt::format("{} of them completed from {}\n",
-                                                              completed, options.model),
-                                 drops_text(drops));
+      options.json
+          ? dump(json)
+          : fit_lines(fmt::format("{} rows of {} written to {}\n{}{}", profile.size(),
+                                  join(devices_of(profile), ", "), options.output,
+                                  completed == 0 ? ""
+                                                 : fmt::format("{} of them completed from {}\n",
+                                                               completed, options.model),
+                                  drops_text(drops)));
   // With the profile itself on stdout, what is said about it goes to stderr.
   if (options.output == "-") {
     fmt::print(stderr, "{}", global.quiet ? "" : text);
@@ -176,7 +177,8 @@ Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
     text += file.drops.total() > 0 ? drops_text(file.drops) : "";
   }
   if (options.json || !global.quiet) {
-    DFSIM_RETURN_IF_ERROR(write_file("-", options.json ? dump(check_json(files)) : text));
+    DFSIM_RETURN_IF_ERROR(
+        write_file("-", options.json ? dump(check_json(files)) : fit_lines(text)));
   }
   return problems.empty() ? ok_status() : invalid_input(join(problems, "; "));
 }
@@ -276,8 +278,8 @@ Status run_stats(const ProfilesOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const Profile profile,
                          import_profiles(options.format, options.files, options.origin, &drops));
   const ProfileStats stats = profile_stats(profile);
-  return write_file(options.output,
-                    options.json ? dump(stats_json(stats, drops)) : stats_text(stats, drops));
+  return write_file(options.output, options.json ? dump(stats_json(stats, drops))
+                                                 : fit_lines(stats_text(stats, drops)));
 }
 
 std::string formats_help() {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/progress.h"
@@ -139,7 +140,8 @@ StatusOr<std::string> replay(const ReplayCommand& command, Progress& progress) {
                            html_page(command.html, replay_json(report, &trace, &replayed)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return command.json ? replay_json(report, nullptr, nullptr) : replay_text(report, command.top);
+  return command.json ? replay_json(report, nullptr, nullptr)
+                      : fit_lines(replay_text(report, command.top));
 }
 
 Status run(const ReplayCommand& command, bool quiet) {

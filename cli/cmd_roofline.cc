@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/file.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/roofline_source.h"
@@ -92,10 +93,10 @@ StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progres
   if (options.json) {
     return json();
   }
-  std::string text = roofline_text(last, options.top);
+  std::string text = fit_lines(roofline_text(last, options.top));
   if (!swept.lines.empty()) {
     text += '\n';
-    text += trajectories_text(swept.name, swept.lines);
+    text += fit_lines(trajectories_text(swept.name, swept.lines));
   }
   return text;
 }

@@ -209,7 +209,7 @@ Status run(const Options& options, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(const TrainReport report,
                          train_model(loaded.profile, train, directory, progress));
   return write_file("-", options.json ? report_json(report, loaded, directory)
-                                      : report_text(report, loaded, directory));
+                                      : fit_lines(report_text(report, loaded, directory)));
 }
 
 }  // namespace

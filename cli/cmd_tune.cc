@@ -98,7 +98,8 @@ std::string json_of(const TuneResult& result, const std::string& model) {
 Status run(const TuneOptions& options, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(const TuneResult result, tune_on_host(options, quiet));
   const std::string model = model_name(options.model.path);
-  return write_file(options.output, options.json ? json_of(result, model) : text_of(result, model));
+  return write_file(options.output,
+                    options.json ? json_of(result, model) : fit_lines(text_of(result, model)));
 }
 
 }  // namespace

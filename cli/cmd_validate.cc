@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/model_source.h"
@@ -244,7 +245,7 @@ Status run(const Options& options, bool quiet) {
       return runs.status();
     }
     text = options.json ? validation_json(*runs, validator.cost_model())
-                        : validation_text(*runs, validator.cost_model());
+                        : fit_lines(validation_text(*runs, validator.cost_model()));
   }
   return write_file(options.output, *text);
 }

@@ -5,8 +5,10 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "cli/command.h"
+#include "cli/help_format.h"
 #include "cli/usage_error.h"
 
 namespace dfsim::cli {
@@ -32,6 +34,7 @@ void print_error(std::string_view message) { fmt::print(stderr, "dfsim: error: {
 int run(int argc, char** argv) {
   CLI::App app("dfsim: how long will this model take on that machine, why, and what would help?",
                "dfsim");
+  app.formatter(make_help_formatter());
   GlobalOptions global;
   app.add_flag("-q,--quiet", global.quiet, "No progress and no notes on stderr, only errors");
   app.add_option("--log-level", global.log_level, "What is logged to stderr")
@@ -67,8 +70,14 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return dfsim::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "dfsim: error: out of memory: the input needs more than this machine (or its limit) gives; "
+        "take a smaller input or a larger machine; of traces, --no-advice needs a third\n",
+        stderr);
+    return dfsim::cli::kExitWorkFailed;
   } catch (const std::exception& error) {
-    // Nothing of ours throws: this is memory exhaustion or a third party's surprise.
+    // Nothing of ours throws: this is a third party's surprise.
     std::fprintf(stderr, "dfsim: error: %s\n", error.what());
     return dfsim::cli::kExitWorkFailed;
   }

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
 
 #include "base/data_dir.h"
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
+#include "graphs/passes/expand.h"
 #include "graphs/passes/pipeline.h"
 #include "graphs/passes/prune.h"
+#include "graphs/passes/tensorflow_form.h"
 #include "graphs/tensorflow/importer.h"
 
 namespace dfsim::cli {
@@ -154,9 +157,17 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   if (!names.ok()) {
     return names.with_place(runtime.source_file);
   }
-  DFSIM_ASSIGN_OR_RETURN(const PruneResult pruned, prune(graph));
+  std::optional<Graph> expanded;
+  if (has_control_flow(graph)) {
+    DFSIM_ASSIGN_OR_RETURN(expanded, expand_control_flow(graph));
+  }
+  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(expanded ? *expanded : graph));
+  const size_t pruned_ops = pruned.graph.op_count();
+  if (comes_from_tensorflow(pruned.graph)) {
+    DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
+  }
   DFSIM_ASSIGN_OR_RETURN(PipelineResult result, run_passes(pruned.graph, stages));
-  ExecutedGraph executed{std::move(result.graph), pruned.graph.op_count(), {}};
+  ExecutedGraph executed{std::move(result.graph), pruned_ops, {}};
   for (const PassEffect& effect : result.effects) {
     const bool listed = std::find(executed.passes.begin(), executed.passes.end(), effect.name) !=
                         executed.passes.end();
@@ -188,6 +199,15 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const RuntimeSpec&
   }
   model.executed = std::move(executed->graph);
   model.pruned_ops = executed->pruned_ops;
+  for (const Op& op : model.executed.ops()) {
+    if (op.op_class == OpClass::kControlFlow) {
+      model.report.notes.push_back(
+          fmt::format("{} '{}' is not written out (all loops may become {} operators; Scan of "
+                      "opset 8 never is): "
+                      "its time is the bound on the work of its trips",
+                      op.op_type, printable(op.name), kMostExpandedOps));
+    }
+  }
   model.passes = std::move(executed->passes);
   auto workload = make_workload(model.executed);
   if (!workload.ok()) {

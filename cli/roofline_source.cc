@@ -95,6 +95,31 @@ StatusOr<Roofline> runs_roofline(const RooflineSource& source, int64_t batch,
   return roofline;
 }
 
+// On a machine that is loaded.
+StatusOr<Roofline> roofline_on(const RooflineSource& source, RooflineKind kind,
+                               const std::map<std::string, int64_t>& at, const Platform& platform) {
+  const auto batch = at.find("batch");
+  if (kind == RooflineKind::kTrace) {
+    DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
+    DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+    return make_trace_roofline(trace, platform, device);
+  }
+  if (kind == RooflineKind::kRuns) {
+    const int64_t size =
+        batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
+    return runs_roofline(source, size, platform);
+  }
+  ModelOptions options = source.model;
+  for (const auto& [name, value] : at) {
+    if (name == "batch") {
+      options.batch = value;
+    } else if (name != "threads") {
+      options.dims.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  return model_roofline(source, options, platform);
+}
+
 }  // namespace
 
 StatusOr<Sweep> parse_sweep(const std::string& text) {
@@ -147,7 +172,7 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
 }
 
 StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,
-                                        int64_t threads) {
+                                        int64_t threads, std::string* found) {
   std::string stem = hardware;
   const bool yaml = stem.ends_with(".yaml");
   stem = yaml ? stem.substr(0, stem.size() - 5) : stem;
@@ -164,6 +189,9 @@ StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::
     auto platform = load_machine(name, runtime);
     if (platform.ok() && platform->devices.front().type == DeviceType::kCpu &&
         platform->devices.front().compute_units == threads) {
+      if (found != nullptr) {
+        *found = name;
+      }
       return platform;
     }
     tried.push_back(name);
@@ -177,33 +205,17 @@ StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::
 StatusOr<Roofline> load_roofline(const RooflineSource& source, RooflineKind kind,
                                  const std::map<std::string, int64_t>& at) {
   Platform platform;
+  std::string hardware = source.hardware;
   const auto threads = at.find("threads");
   if (threads == at.end()) {
     DFSIM_ASSIGN_OR_RETURN(platform, load_machine(source.hardware, source.runtime));
   } else {
-    DFSIM_ASSIGN_OR_RETURN(platform,
-                           machine_with_threads(source.hardware, source.runtime, threads->second));
+    DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
+                                                          threads->second, &hardware));
   }
-  const auto batch = at.find("batch");
-  if (kind == RooflineKind::kTrace) {
-    DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
-    DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
-    return make_trace_roofline(trace, platform, device);
-  }
-  if (kind == RooflineKind::kRuns) {
-    const int64_t size =
-        batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
-    return runs_roofline(source, size, platform);
-  }
-  ModelOptions options = source.model;
-  for (const auto& [name, value] : at) {
-    if (name == "batch") {
-      options.batch = value;
-    } else if (name != "threads") {
-      options.dims.push_back(fmt::format("{}={}", name, value));
-    }
-  }
-  return model_roofline(source, options, platform);
+  DFSIM_ASSIGN_OR_RETURN(Roofline roofline, roofline_on(source, kind, at, platform));
+  DFSIM_ASSIGN_OR_RETURN(roofline.caches, load_memory_levels(hardware, roofline.device_model));
+  return roofline;
 }
 
 }  // namespace dfsim::cli

@@ -41,7 +41,8 @@ StatusOr<Roofline> load_roofline(const RooflineSource& source, RooflineKind kind
 // The hardware as it was measured at that many threads: `hardware` itself, or the file NAME-Nt
 // beside it (dfsim calibrate writes both). Peaks of one thread are never multiplied. Error:
 // kNotFound.
+// `found` gets the name or path that it has.
 StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,
-                                        int64_t threads);
+                                        int64_t threads, std::string* found = nullptr);
 
 }  // namespace dfsim::cli

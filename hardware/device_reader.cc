@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "hardware/memory_levels.h"
 #include "hardware/yaml_units.h"
 
 namespace dfsim {
@@ -17,7 +18,7 @@ const std::vector<std::string>& device_figures() {
   static const std::vector<std::string> kFigures = {
       "vector_tflops", "matrix_tflops",    "memory_gib",         "memory_bandwidth_gb_per_s",
       "l2_mib",        "compute_units",    "launch_overhead_us", "queues",
-      "copy_engines",  "overlap_slowdown",
+      "copy_engines",  "overlap_slowdown", "cache_levels",
   };
   return kFigures;
 }
@@ -116,6 +117,7 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
+  read_memory_levels(fields);  // kept by nobody: whoever wants them reads them again
   merge_citations(node, read_citations(fields, node, device_figures(), sources),
                   &device->citations);
 }

@@ -24,7 +24,7 @@ class FeatureWriter {
     if (names_ != nullptr) {
       names_->emplace_back(name);
     } else {
-      values_[next_++] = static_cast<float>(value);
+      write(value);
     }
   }
   // ln(value), tiny values held at 1e-12.
@@ -36,12 +36,18 @@ class FeatureWriter {
     if (names_ != nullptr) {
       names_->push_back(std::string(prefix) + std::to_string(a) + "x" + std::to_string(b));
     } else {
-      values_[next_++] = static_cast<float>(value);
+      write(value);
     }
   }
   bool naming() const { return names_ != nullptr; }
 
  private:
+  void write(double value) {
+    if (next_ < values_.size()) {  // a model of earlier days knows the first ones only
+      values_[next_++] = static_cast<float>(value);
+    }
+  }
+
   std::span<float> values_;
   std::vector<std::string>* names_;
   size_t next_ = 0;
@@ -78,5 +84,10 @@ void attention_features(const OpGeometry& geometry, const DeviceFacts& facts,
                         const Roofline& roofline, FeatureWriter& writer);
 void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, FeatureWriter& writer);
 void generic_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
+// Of rows and generic ops, last: models from before them still work.
+void walk_features(const OpDescriptor& op, FeatureWriter& writer);
+
+// Whole numbers of an attribute's list; empty when it is absent or something else.
+std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);
 
 }  // namespace dfsim

@@ -31,6 +31,9 @@ void write_family(const OpDescriptor& op, const OpGeometry& geometry, const Devi
   }
   add_roofline_features(geometry, facts, roofline, writer);
   add_device_features(geometry, facts, roofline, writer);
+  if (geometry.family == Family::kRows || geometry.family == Family::kGeneric) {
+    walk_features(op, writer);
+  }
 }
 
 std::vector<std::string> names_of(Family family) {

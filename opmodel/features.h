@@ -28,12 +28,13 @@ struct Roofline {
 // `floor_us` is the least time of this kind of op as measured, launch included where it was.
 Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us);
 
-// Names of the family's features, in order. Stored in manifests: a model whose names differ from
-// these was trained by another version.
+// Names of the family's features, in order. Stored in manifests. New ones are only ever added at
+// the end: a model that knows the first of them works on, one with other names is of another
+// version.
 const std::vector<std::string>& feature_names(Family family);
 
-// Fills `out`, |out| == feature_names(geometry.family).size(), with finite numbers. `op` is what
-// `geometry` was made of.
+// Fills `out` with the first |out| <= feature_names(geometry.family).size() of them, finite
+// numbers. `op` is what `geometry` was made of.
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> out);
 

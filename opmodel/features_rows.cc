@@ -1,8 +1,6 @@
 // Features of attention, of row-wise ops, and of ops nothing more is known of than their tensors.
 #include <array>
-#include <charconv>
 
-#include "datasets/profile.h"
 #include "opmodel/feature_writer.h"
 
 namespace dfsim {
@@ -169,28 +167,12 @@ void add_shape(FeatureWriter& writer, std::string_view name,
   }
 }
 
-// Whole numbers of an attribute's list; empty when it is absent or something else.
-std::vector<size_t> indices_of(const OpDescriptor& op, std::string_view name) {
-  std::vector<size_t> values;
-  for (std::string_view text = attribute_value(op.attributes, name); !text.empty();) {
-    size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc()) {
-      return {};
-    }
-    values.push_back(value);
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    text.remove_prefix(text.empty() ? 0 : 1);
-  }
-  return values;
-}
-
 // How an op walks through memory: what Transpose moves in one piece and how many axes it moves,
 // what lies behind the axis of others, the window of a pool.
 void add_access(const OpDescriptor& op, FeatureWriter& writer) {
   const std::vector<int64_t> none;
   const std::vector<int64_t>& x = op.input_extents.empty() ? none : op.input_extents[0];
-  const std::vector<size_t> perm = indices_of(op, "perm");
+  const std::vector<size_t> perm = index_list(op, "perm");
   size_t kept = 0;  // last axes that stay where they are
   double moved = -1;
   if (!perm.empty() && perm.size() == x.size()) {
@@ -199,14 +181,14 @@ void add_access(const OpDescriptor& op, FeatureWriter& writer) {
       moved += perm[i] != i ? 1 : 0;
       kept = perm[i] == i ? kept + 1 : 0;
     }
-  } else if (const auto axis = indices_of(op, "axis"); axis.size() == 1 && axis[0] < x.size()) {
+  } else if (const auto axis = index_list(op, "axis"); axis.size() == 1 && axis[0] < x.size()) {
     kept = x.size() - axis[0];
   }
   const std::vector<int64_t> piece(x.end() - static_cast<ptrdiff_t>(kept), x.end());
   writer.add_log("piece", element_count(piece));
   writer.add("axes_moved", moved);
   double window = 1;
-  for (const size_t extent : indices_of(op, "kernel_shape")) {
+  for (const size_t extent : index_list(op, "kernel_shape")) {
     window *= static_cast<double>(extent);
   }
   writer.add_log("window", window);

@@ -35,12 +35,12 @@ bool kind_known(const ModelPart& part, std::string_view kind) {
 }  // namespace
 
 size_t part_columns(const ModelPart& part) {
-  return feature_names(part.family).size() + (part.kind == kAnyKind ? 1 : 0);
+  return part.features.size() + (part.kind == kAnyKind ? 1 : 0);
 }
 
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> row) {
-  const size_t count = feature_names(part.family).size();
+  const size_t count = part.features.size();
   fill_features(*query.op, *query.geometry, device, roofline, row.first(count));
   if (part.kind == kAnyKind) {
     row[count] = static_cast<float>(part.kind_effect(query.geometry->kind));

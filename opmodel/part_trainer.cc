@@ -131,7 +131,6 @@ class PartTrainer {
   }
 
   void describe_ground() {
-    part_.features = feature_names(part_.family);
     if (part_.ranges.empty()) {
       part_.ranges.assign(kMaxGeometryDims, {1e300, -1e300});
     }

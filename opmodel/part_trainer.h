@@ -41,9 +41,9 @@ double split_position(const OpGeometry& geometry, uint64_t seed);
 // Fewer distinct rows than this give a median, no trees.
 inline constexpr size_t kMinRowsForTrees = 40;
 
-// `part` says class, kind, family and timing, and what is known already when trees are continued;
-// `samples` are indices of data.samples. Shapes
-// measured more than once count once, with their median.
+// `part` says class, kind, family, its features and timing, and what is known already when trees
+// are continued; `samples` are indices of data.samples. Shapes measured more than once count once,
+// with their median.
 StatusOr<FittedPart> fit_part(ModelPart part, const TrainingData& data,
                               const std::vector<uint32_t>& samples, const FitOptions& options);
 

@@ -54,7 +54,6 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device) {
   switch (op.op_class) {
     case OpClass::kView:
     case OpClass::kConstant:
-    case OpClass::kControlFlow:
       return Sol{};
     default:
       return speed_of_light(op.work, device);

@@ -33,8 +33,7 @@ constexpr double kLeastNetShare = 0.1;
 bool is_device_time(TimingKind timing) { return timing != TimingKind::kLaunchInclusive; }
 
 bool costs_nothing(OpClass op_class) {
-  return op_class == OpClass::kView || op_class == OpClass::kConstant ||
-         op_class == OpClass::kControlFlow;
+  return op_class == OpClass::kView || op_class == OpClass::kConstant;
 }
 
 // What taking a launch off must not take a kernel below: the speed of light. Winograd's algorithm
@@ -115,7 +114,9 @@ StatusOr<const Forest*> TrainedModel::forest(size_t part) const {
     DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, info.checksum));
     DFSIM_ASSIGN_OR_RETURN(Forest forest, Forest::parse(bytes, path));
     const auto& names = feature_names(info.family);
-    if (forest.columns() != part_columns(info) || info.features != names) {
+    const bool known = info.features.size() <= names.size() &&
+                       std::equal(info.features.begin(), info.features.end(), names.begin());
+    if (forest.columns() != part_columns(info) || !known) {
       return invalid_input(
           fmt::format("{}: trained with {} features of which some are not this dfsim's {}; train "
                       "the model again with this version",

@@ -16,6 +16,7 @@
 #include "datasets/statistics.h"
 #include "opmodel/drift.h"
 #include "opmodel/instances.h"
+#include "opmodel/measured_times.h"
 #include "opmodel/part_trainer.h"
 #include "opmodel/trained_model.h"
 #include "opmodel/training_data.h"
@@ -238,13 +239,13 @@ class Training {
       report_.part_seconds.push_back(job.seconds);
     }
     DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
-    DFSIM_RETURN_IF_ERROR(write_tables());
     describe();
+    DFSIM_RETURN_IF_ERROR(write_tables());
     if (options_.keep_rows) {
       manifest.rows_file = kRowsFile;
       DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
     }
-    return write_file(fmt::format("{}/{}", directory_, kManifestFile), format_manifest(manifest));
+    return write_manifest();
   }
 
   // Of a model that was here before; an extended one is read by now.
@@ -286,25 +287,19 @@ class Training {
   }
 
   Status write_tables() {
-    std::vector<std::pair<uint64_t, float>> entries;
     std::map<uint64_t, std::vector<double>> repeats;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> scaled;
     for (const Sample& sample : data_.samples) {
       const std::string& device = data_.devices[sample.device].model;
-      const uint64_t key = lookup_key(data_.geometries[sample.op], device, sample.timing);
-      entries.emplace_back(key, static_cast<float>(sample.time_us));
-      repeats[key].push_back(sample.time_us);
+      repeats[lookup_key(data_.geometries[sample.op], device, sample.timing)].push_back(
+          sample.time_us);
       if (sample.network != 0) {
         scaled[{sample.op, sample.device}].push_back(sample.time_us);
       }
     }
     measure_repeats(repeats);
-    if (old_ != nullptr) {
-      for (const auto& [key, time] : old_->lookup().entries()) {
-        if (!repeats.contains(key)) {
-          entries.emplace_back(key, time);
-        }
-      }
+    if (options_.keep_lookup) {
+      DFSIM_RETURN_IF_ERROR(write_lookup(repeats));
     }
     ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
     for (auto& [key, times] : scaled) {
@@ -314,17 +309,36 @@ class Training {
       scaling.add_effect(instance, effect);
     }
     ModelManifest& manifest = report_.manifest;
-    if (options_.keep_lookup) {
-      manifest.lookup_file = kLookupFile;
-      DFSIM_ASSIGN_OR_RETURN(manifest.lookup_checksum,
-                             write_table(kLookupFile, LookupTable(std::move(entries)).serialize()));
-    }
     if (scaling.size() > 0) {
       manifest.scaling_file = kScalingFile;
       DFSIM_ASSIGN_OR_RETURN(manifest.scaling_checksum,
                              write_table(kScalingFile, scaling.serialize()));
     }
     return ok_status();
+  }
+
+  // What the parts written by now say has a voice in it.
+  Status write_lookup(const std::map<uint64_t, std::vector<double>>& measured) {
+    ModelManifest& manifest = report_.manifest;
+    DFSIM_RETURN_IF_ERROR(write_manifest());
+    DFSIM_ASSIGN_OR_RETURN(const auto trees, TrainedModel::load(directory_));
+    DFSIM_ASSIGN_OR_RETURN(auto entries, measured_times(data_, *trees));
+    if (old_ != nullptr) {
+      for (const auto& [key, time] : old_->lookup().entries()) {
+        if (!measured.contains(key)) {
+          entries.emplace_back(key, time);
+        }
+      }
+    }
+    manifest.lookup_file = kLookupFile;
+    DFSIM_ASSIGN_OR_RETURN(manifest.lookup_checksum,
+                           write_table(kLookupFile, LookupTable(std::move(entries)).serialize()));
+    return ok_status();
+  }
+
+  Status write_manifest() const {
+    return write_file(fmt::format("{}/{}", directory_, kManifestFile),
+                      format_manifest(report_.manifest));
   }
 
   StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {

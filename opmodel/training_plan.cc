@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "opmodel/features.h"
 
 namespace dfsim {
 
@@ -70,8 +71,9 @@ std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& kn
     Job rest;
     rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
     rest.part.family = static_cast<Family>(std::get<1>(group));
+    rest.part.features = feature_names(rest.part.family);
     rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
-    rest.part.kind = kAnyKind;
+    rest.part.kind = std::string(kAnyKind);
     // Where kinds are many, more will come that no row has shown.
     bool needs_rest = kinds.size() > kMaxClosedKinds;
     for (auto& [kind, samples] : kinds) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 namespace dfsim {
 
@@ -48,6 +50,18 @@ uint64_t big_endian(const char* bytes, size_t width) {
   }
 }
 
+// A whole number cannot be NaN or beyond its type, as damaged files say: those become 0.
+template <typename T>
+T in_range(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    const bool fits = value > static_cast<double>(std::numeric_limits<T>::min()) &&
+                      value < static_cast<double>(std::numeric_limits<T>::max());
+    return fits ? static_cast<T>(value) : T{0};
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 // The number of `type` at `bytes`, which hold number_width(type).
 template <typename T>
 T number_at(char type, const char* bytes) {
@@ -64,9 +78,9 @@ T number_at(char type, const char* bytes) {
     case 'L':
       return static_cast<T>(static_cast<int64_t>(raw));
     case 'd':
-      return static_cast<T>(std::bit_cast<float>(static_cast<uint32_t>(raw)));
+      return in_range<T>(std::bit_cast<float>(static_cast<uint32_t>(raw)));
     default:
-      return static_cast<T>(std::bit_cast<double>(raw));
+      return in_range<T>(std::bit_cast<double>(raw));
   }
 }
 

@@ -123,6 +123,17 @@ std::string transpose_attributes(const Graph& graph, const Op& op) {
   return fmt::format("perm={}", integer_list(perm));
 }
 
+// Squares and cubes are products; any other power is a function of its own.
+std::string power_attributes(const Graph& graph, const Op& op) {
+  const ConstValue* const exponent =
+      op.inputs.size() > 1 && op.inputs[1].valid() ? graph.constant(op.inputs[1]) : nullptr;
+  if (exponent == nullptr || exponent->size() != 1) {
+    return "";
+  }
+  const double value = exponent->as_double(0);
+  return value == 2 || value == 3 ? fmt::format("exponent={:.0f}", value) : "";
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -145,6 +156,12 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   }
   if (type == "Transpose") {
     return transpose_attributes(graph, op);
+  }
+  if (type == "Attention" && op.domain == "com.microsoft") {
+    return fmt::format("num_heads={}", op.attributes.int_or("num_heads", 0));
+  }
+  if (type == "Pow") {
+    return power_attributes(graph, op);
   }
   return type.starts_with("Reduce") ? reduce_attributes(graph, op) : "";
 }

@@ -2,42 +2,76 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
-#include "partition/collectives.h"
+#include "base/name_pattern.h"
 
 namespace dfsim {
 namespace {
 
-// Least mean absolute percentage error over all sizes, 2 to 8 devices and the four collectives;
-// errors below 64 KiB count half.
-const std::vector<CollectiveFit>& fits() {
-  static const std::vector<CollectiveFit> kFits = {
-      {"NVIDIA A100-SXM4-80GB",
-       "fitted to NCCL 2.27.3 on A100-SXM4, github.com/ai-dynamo/aiconfigurator (Apache-2.0)",
-       10242,
-       0.852,
-       {{0, 737, 66.2e9}, {27564, 0, 188.7e9}}},
-      {"NVIDIA H100 80GB HBM3",
-       "fitted to NCCL 2.29.2 on H100-SXM5, github.com/ai-dynamo/aiconfigurator (Apache-2.0)",
-       5333,
-       0.925,
-       {{0, 736, 130.4e9}, {16145, 0, 306.1e9}}},
-      {"NVIDIA H200",
-       "fitted to NCCL 2.29.2 on H200-SXM, github.com/ai-dynamo/aiconfigurator (Apache-2.0)",
-       5224,
-       0.839,
-       {{0, 801, 133.5e9}, {15998, 0, 311.3e9}}},
-  };
-  return kFits;
+bool runs_over(const Platform& platform, const Route& route, const std::string& names) {
+  return std::all_of(route.hops.begin(), route.hops.end(), [&](const Hop& hop) {
+    return matches_pattern(platform.links[hop.link.index()].name, names);
+  });
 }
 
 }  // namespace
 
-const CollectiveFit* find_collective_fit(const DeviceSpec& device) {
-  const auto found = std::find_if(fits().begin(), fits().end(), [&](const CollectiveFit& fit) {
-    return fit.device_model == device.model;
+const Route* slowest_route(const RouteTable& routes, std::span<const DeviceId> group) {
+  const Route* slowest = nullptr;
+  for (const DeviceId a : group) {
+    for (const DeviceId b : group) {
+      if (a == b) {
+        continue;
+      }
+      const Route& route = routes.route(a.value(), b.value());
+      if (!route.reachable) {
+        return nullptr;
+      }
+      if (slowest == nullptr || route.ns_per_byte > slowest->ns_per_byte) {
+        slowest = &route;
+      }
+    }
+  }
+  return slowest;
+}
+
+CollectiveFits find_collective_fits(std::span<const CollectiveFit> known, const Platform& platform,
+                                    const RouteTable& routes, std::span<const DeviceId> group) {
+  CollectiveFits fits{};
+  if (known.empty() || group.size() < 2) {
+    return fits;
+  }
+  const std::string& model = platform.device(group[0]).model;
+  const bool alike = std::all_of(group.begin(), group.end(), [&](DeviceId device) {
+    return platform.device(device).model == model;
   });
-  return found == fits().end() ? nullptr : &*found;
+  const Route* slowest = alike ? slowest_route(routes, group) : nullptr;
+  if (slowest == nullptr) {
+    return fits;
+  }
+  const std::vector<std::string> operations = collective_operations();
+  for (const CollectiveFit& fit : known) {
+    if (!runs_over(platform, *slowest, fit.over)) {
+      continue;
+    }
+    for (size_t kind = 0; kind < fits.size(); ++kind) {
+      const bool meant = fit.operation.empty() || fit.operation == operations[kind];
+      fits[kind] = fits[kind] == nullptr && meant ? &fit : fits[kind];
+    }
+  }
+  auto& broadcast = fits[static_cast<size_t>(CollectiveKind::kBroadcast)];
+  if (broadcast == nullptr) {
+    broadcast = fits[static_cast<size_t>(CollectiveKind::kAllGather)];
+  }
+  return fits;
+}
+
+CollectiveShape collective_shape(CollectiveKind kind, Bytes bytes, int64_t ranks) {
+  const auto p = static_cast<double>(ranks);
+  const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
+  return {passes * (p - 1), passes * (p - 1) / p * static_cast<double>(bytes)};
 }
 
 double fitted_collective_ns(const CollectiveFit& fit, CollectiveKind kind, Bytes bytes,
@@ -45,16 +79,14 @@ double fitted_collective_ns(const CollectiveFit& fit, CollectiveKind kind, Bytes
   if (ranks < 2) {
     return 0;
   }
-  const auto p = static_cast<double>(ranks);
-  const double twice = kind == CollectiveKind::kAllReduce ? 2 : 1;
-  const double steps = (p - 1) * (kind == CollectiveKind::kAllToAll ? fit.all_to_all_steps : twice);
-  const double volume = twice * (p - 1) / p * static_cast<double>(bytes);
+  const CollectiveShape shape = collective_shape(kind, bytes, ranks);
   double least = std::numeric_limits<double>::infinity();
   for (const CollectiveProtocol& protocol : fit.protocols) {
-    least = std::min(least, protocol.start_ns + steps * protocol.step_ns +
-                                volume / protocol.bytes_per_s * static_cast<double>(kNsPerSecond));
+    least =
+        std::min(least, protocol.start_ns + shape.steps * protocol.step_ns +
+                            shape.bytes / protocol.bytes_per_s * static_cast<double>(kNsPerSecond));
   }
-  return fit.launch_ns + least;
+  return least;
 }
 
 }  // namespace dfsim

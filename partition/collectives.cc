@@ -180,11 +180,7 @@ GroupCosts group_costs(const Platform& platform, const RouteTable& routes,
     within.emplace_back(r, r / local * local + (r + 1) % local);
     across.emplace_back(r, (r + local) % ranks);
   }
-  const DeviceSpec& first = platform.device(group[0]);
-  const bool alike = std::all_of(group.begin(), group.end(), [&](DeviceId device) {
-    return platform.device(device).model == first.model;
-  });
-  costs.fit = alike && local == ranks ? find_collective_fit(first) : nullptr;
+  costs.fits = find_collective_fits(collectives_of(platform), platform, routes, group);
   if (local > 1 && local < ranks) {
     round.raise(within, &costs.local_ring);
     round.raise(across, &costs.across_ring);
@@ -225,10 +221,10 @@ std::optional<double> collective_ns(CollectiveKind kind, CollectiveAlgorithm alg
 }
 
 TimeNs collective_time_ns(CollectiveKind kind, Bytes bytes, const GroupCosts& costs) {
-  return costs.fit == nullptr
+  const CollectiveFit* fit = costs.fits[static_cast<size_t>(kind)];
+  return fit == nullptr
              ? cheapest_collective(kind, bytes, costs).time_ns
-             : std::llround(
-                   std::min(fitted_collective_ns(*costs.fit, kind, bytes, costs.ranks), 9e18));
+             : std::llround(std::min(fitted_collective_ns(*fit, kind, bytes, costs.ranks), 9e18));
 }
 
 CollectiveChoice cheapest_collective(CollectiveKind kind, Bytes bytes, const GroupCosts& costs) {

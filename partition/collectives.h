@@ -28,14 +28,6 @@
 
 namespace dfsim {
 
-enum class CollectiveKind : uint8_t {
-  kAllReduce,
-  kReduceScatter,
-  kAllGather,
-  kAllToAll,
-  kBroadcast,
-};
-inline constexpr int kCollectiveKindCount = 5;
 std::string_view collective_kind_name(CollectiveKind kind);
 
 enum class CollectiveAlgorithm : uint8_t {
@@ -66,8 +58,8 @@ struct GroupCosts {
   int64_t local_ranks = 1;
   LinkCost local_ring;   // rings within all nodes at once
   LinkCost across_ring;  // rings of the i-th ranks of all nodes, at once for all i
-  // What such devices were measured to take, where they are alike and in one node; else nullptr.
-  const CollectiveFit* fit = nullptr;
+  // What such devices were measured to take over such links, by kind of collective.
+  CollectiveFits fits{};
 };
 
 // alpha is the latency of the slowest route of a pattern; beta that of the most loaded link, shared

@@ -166,7 +166,8 @@ StatusOr<PlanSpec> degrees_spec(const ParallelDegrees& degrees, const Graph& gra
     DFSIM_ASSIGN_OR_RETURN(spec.seeds, data_parallel_seeds(graph, mesh, 1));
   }
   if (degrees.tensor > 1) {
-    DFSIM_ASSIGN_OR_RETURN(const auto columns, tensor_parallel_seeds(graph, mesh, 2));
+    DFSIM_ASSIGN_OR_RETURN(const auto columns,
+                           tensor_parallel_seeds(graph, mesh, 2, &spec.kept_whole));
     spec.seeds.insert(spec.seeds.end(), columns.begin(), columns.end());
   }
   return spec;

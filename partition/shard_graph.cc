@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "graphs/ops/infer.h"
 #include "graphs/training/training_graph.h"
 #include "partition/local_op.h"
+#include "partition/lookup.h"
 #include "partition/reshard.h"
 
 namespace dfsim {
@@ -72,12 +74,14 @@ class Sharder {
 
   // Adds an op of domain dfsim on `input`; `shape` is its result's.
   StatusOr<TensorId> add_ours(std::string_view type, TensorId input, AxisSet axes, Shape shape,
-                              const std::vector<std::pair<std::string, AttrValue>>& attributes) {
+                              const std::vector<std::pair<std::string, AttrValue>>& attributes,
+                              TensorId second = TensorId()) {
     Op op;
     op.op_type = type;
     op.domain = "dfsim";
     op.version = kOurVersion;
-    const bool local = type == "ShardSlice" || type == "KeepOnFirst";
+    const bool local = type == "ShardSlice" || type == "KeepOnFirst" || type == "ShardIndices" ||
+                       type == "MaskRows";
     op.op_class = local ? OpClass::kDataMovement : OpClass::kCollective;
     op.attributes.set("axes", static_cast<int64_t>(axes));
     op.attributes.set("group", mesh_.size(axes));
@@ -91,6 +95,9 @@ class Sharder {
     result.storage_key = 0;
     result.shape = std::move(shape);
     op.inputs = {input};
+    if (second.valid()) {
+      op.inputs.push_back(second);
+    }
     op.name = fmt::format("{}.{}", type, result.name);
     result.name = fmt::format("{}.{}", result.name, type);
     const TensorId output = builder_.add_tensor(std::move(result));
@@ -171,6 +178,29 @@ class Sharder {
     return local;
   }
 
+  // What indices name elsewhere is made zero.
+  StatusOr<TensorId> mask(const Lookup& lookup, AxisSet axes, TensorId rows, TensorId indices) {
+    return add_ours("MaskRows", rows, axes, builder_.tensor(rows).shape,
+                    {{"extent", lookup.extent}, {"dim", int64_t{lookup.dim}}}, indices);
+  }
+
+  // Indices, and the input that is masked by them, as a shard of the rows needs them.
+  Status look_up(const Lookup& lookup, AxisSet axes, Op* op) {
+    TensorId& indices = op->inputs[lookup.indices];
+    if (lookup.masked_input >= 0) {
+      TensorId& rows = op->inputs[static_cast<size_t>(lookup.masked_input)];
+      DFSIM_ASSIGN_OR_RETURN(rows, mask(lookup, axes, rows, indices));
+    }
+    TensorId& own = own_rows_[{indices.value(), axes, lookup.extent}];
+    if (!own.valid()) {
+      const Shape shape = builder_.tensor(indices).shape;
+      DFSIM_ASSIGN_OR_RETURN(
+          own, add_ours("ShardIndices", indices, axes, shape, {{"extent", lookup.extent}}));
+    }
+    indices = own;
+    return ok_status();
+  }
+
   // A constant that names the extents of the shard instead of the whole.
   TensorId shape_constant(TensorId source, const Shape& shape) {
     Tensor tensor = graph_.tensor(source);
@@ -231,6 +261,12 @@ class Sharder {
         DFSIM_ASSIGN_OR_RETURN(op.inputs[i], operand(id, i));
       }
     }
+    const std::optional<Lookup> lookup = find_lookup(graph_, id, map);
+    const AxisSet rows = lookup ? factors[static_cast<size_t>(lookup->factor)] : 0;
+    const TensorId indices = rows != 0 ? op.inputs[lookup->indices] : TensorId();
+    if (rows != 0) {
+      DFSIM_RETURN_IF_ERROR(look_up(*lookup, rows, &op));
+    }
     std::vector<std::pair<TensorId, TensorSharding>> natural;  // by output
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       const TensorId source = op.outputs[o];
@@ -245,8 +281,11 @@ class Sharder {
         }
       }
     }
-    const std::vector<TensorId> outputs = op.outputs;
+    std::vector<TensorId> outputs = op.outputs;
     DFSIM_RETURN_IF_ERROR(builder_.add_op(std::move(op)).status());
+    if (rows != 0 && lookup->masked_input < 0) {
+      DFSIM_ASSIGN_OR_RETURN(outputs[0], mask(*lookup, rows, outputs[0], indices));
+    }
     for (size_t o = 0; o < outputs.size(); ++o) {
       if (outputs[o].valid()) {
         const TensorId source = natural[o].first;
@@ -332,6 +371,7 @@ class Sharder {
   std::vector<TensorId> local_;
   std::map<TensorId, TensorSharding> pending_;  // left partial for the sum that reads them
   std::map<std::tuple<uint32_t, int, AxisSet, int, int>, TensorId> steps_;
+  std::map<std::tuple<uint32_t, AxisSet, int64_t>, TensorId> own_rows_;  // ShardIndices
 };
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/units.h"
 #include "partition/stage_load.h"
 
 namespace dfsim {
@@ -136,9 +138,11 @@ class ContiguousSplitter {
         bytes += node.bytes;
       }
       return failed(
-          fmt::format("stages: {:.0f} bytes of weights do not fit into {} devices of {:.0f} bytes "
-                      "each in runs of the graph; use more devices",
-                      bytes, limits_.devices, limits_.capacity));
+          fmt::format("stages: {} of weights do not fit into {} devices of {} each in runs of the "
+                      "graph; use at least {:.0f} devices, or ones with more memory",
+                      format_bytes(std::llround(bytes)), limits_.devices,
+                      format_bytes(std::llround(limits_.capacity)),
+                      std::max(std::ceil(bytes / limits_.capacity), limits_.devices + 1.0)));
     }
     std::vector<size_t> begins;
     while (j > 0) {

@@ -1,7 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "base/text.h"
+#include "partition/lookup.h"
 #include "partition/strategies.h"
 
 namespace dfsim {
@@ -21,6 +26,12 @@ class ColumnFinder {
     std::vector<std::pair<TensorId, int>> columns;
     for (size_t i = 0; i < graph_.op_count(); ++i) {
       const Op& op = graph_.op(OpId(i));
+      if (find_lookup(graph_, OpId(i), maps_[i])) {
+        if (const int dim = vocabulary_rows(OpId(i)); dim >= 0) {
+          columns.emplace_back(op.inputs[0], dim);
+        }
+        continue;
+      }
       const auto weight = weight_of(OpId(i));
       if (is_row_[i] || weight == op.inputs.size()) {
         continue;
@@ -28,7 +39,7 @@ class ColumnFinder {
       const std::vector<FactorDim>& dims = maps_[i].inputs[weight];
       for (size_t dim = 0; dim < dims.size(); ++dim) {
         if (is_column(OpId(i), weight, dims[dim].factor) &&
-            reaches_rows(OpId(i), dims[dim].factor)) {
+            (reaches_rows(OpId(i), dims[dim].factor) || is_last(OpId(i), dims[dim].factor))) {
           columns.emplace_back(op.inputs[weight], static_cast<int>(dim));
           break;
         }
@@ -37,7 +48,47 @@ class ColumnFinder {
     return columns;
   }
 
+  // What would have been cut if it divided, one line per extent.
+  std::vector<std::string> kept_whole() const {
+    std::vector<std::string> lines;
+    for (const auto& [extent, ops] : refused_) {
+      const Op& first = graph_.op(ops.begin()->first);
+      lines.push_back(fmt::format(
+          "{} ({} of {} '{}'{}) does not divide by {} devices: kept whole on each", extent,
+          ops.begin()->second, printable(first.op_type, 40), printable(first.name),
+          ops.size() > 1 ? fmt::format(" and {} more", ops.size() - 1) : "", ways_));
+    }
+    return lines;
+  }
+
  private:
+  bool can_split(OpId id, int factor) {
+    const FactorMap& map = maps_[id.index()];
+    const Factor& f = map.factors[static_cast<size_t>(factor)];
+    if (f.extent % ways_ != 0) {
+      refused_[f.extent].emplace(id, f.label);
+    }
+    return map.can_split(factor, ways_);
+  }
+
+  // The dimension of a vocabulary's rows in the weight that the op looks up in, or -1.
+  int vocabulary_rows(OpId id) {
+    const Op& op = graph_.op(id);
+    const auto lookup = find_lookup(graph_, id, maps_[id.index()]);
+    const bool is_vocabulary = lookup && lookup->masked_input < 0 &&
+                               lookup->extent >= kLeastVocabulary &&
+                               graph_.tensor(op.inputs[0]).role == TensorRole::kWeight;
+    return is_vocabulary && can_split(id, lookup->factor) ? lookup->dim : -1;
+  }
+
+  // Whether the columns are a vocabulary's and the model ends with them.
+  bool is_last(OpId id, int factor) const {
+    const Op& op = graph_.op(id);
+    const FactorMap& map = maps_[id.index()];
+    return map.factors[static_cast<size_t>(factor)].extent >= kLeastVocabulary &&
+           graph_.tensor(op.outputs[0]).is_output && graph_.consumers(op.outputs[0]).empty();
+  }
+
   // The first input that is a weight with a contracted factor; the number of inputs without one.
   size_t weight_of(OpId id) const {
     const Op& op = graph_.op(id);
@@ -58,10 +109,9 @@ class ColumnFinder {
   }
 
   // Parallel, and of the weight alone: no activation has to be cut for it.
-  bool is_column(OpId id, size_t weight, int factor) const {
+  bool is_column(OpId id, size_t weight, int factor) {
     const FactorMap& map = maps_[id.index()];
-    if (factor == FactorDim::kWhole || map.kind(factor) != FactorKind::kParallel ||
-        !map.can_split(factor, ways_)) {
+    if (factor == FactorDim::kWhole || map.kind(factor) != FactorKind::kParallel) {
       return false;
     }
     const Op& op = graph_.op(id);
@@ -71,7 +121,7 @@ class ColumnFinder {
         return false;
       }
     }
-    return true;
+    return can_split(id, factor);
   }
 
   // Follows the cut results until each way ends in a weight's rows; marks those ops.
@@ -99,7 +149,7 @@ class ColumnFinder {
   }
 
   bool follow(TensorId id, size_t dim, std::vector<std::pair<OpId, int>>* open,
-              std::set<std::pair<OpId, int>>* seen, std::set<size_t>* rows) const {
+              std::set<std::pair<OpId, int>>* seen, std::set<size_t>* rows) {
     if (graph_.tensor(id).is_output) {
       return false;  // whole for the caller
     }
@@ -111,7 +161,7 @@ class ColumnFinder {
         if (op.inputs[i] != id) {
           continue;
         }
-        if (factor == FactorDim::kWhole || !map.can_split(factor, ways_)) {
+        if (factor == FactorDim::kWhole || !can_split(reader, factor)) {
           return false;
         }
         if (contracts(map, factor)) {
@@ -131,15 +181,23 @@ class ColumnFinder {
   int64_t ways_;
   std::vector<FactorMap> maps_;
   std::vector<bool> is_row_;
+  std::map<int64_t, std::map<OpId, std::string>> refused_;  // by extent: operators and labels
 };
 
 }  // namespace
 
 StatusOr<std::vector<ShardingSeed>> tensor_parallel_seeds(const Graph& graph,
-                                                          const DeviceMesh& mesh, AxisSet axis) {
+                                                          const DeviceMesh& mesh, AxisSet axis,
+                                                          std::vector<std::string>* kept_whole) {
   std::vector<ShardingSeed> seeds;
   std::set<TensorId> seen;  // a weight that several ops read
-  for (const auto& [weight, dim] : ColumnFinder(graph, mesh.size(axis)).run()) {
+  ColumnFinder finder(graph, mesh.size(axis));
+  const auto columns = finder.run();
+  const std::vector<std::string> refused = finder.kept_whole();
+  if (kept_whole != nullptr) {
+    *kept_whole = refused;
+  }
+  for (const auto& [weight, dim] : columns) {
     if (seen.insert(weight).second) {
       TensorSharding sharding = replicated(graph.tensor(weight).shape);
       sharding.dims[static_cast<size_t>(dim)] = axis;
@@ -147,9 +205,10 @@ StatusOr<std::vector<ShardingSeed>> tensor_parallel_seeds(const Graph& graph,
     }
   }
   if (seeds.empty()) {
-    return invalid_input(
+    return invalid_input(fmt::format(
         "tensor parallel: no weight's columns lead to another weight's rows without being needed "
-        "whole in between; choose fewer devices or another strategy");
+        "whole in between; choose fewer devices or another strategy{}",
+        refused.empty() ? "" : "; " + refused.front()));
   }
   return seeds;
 }

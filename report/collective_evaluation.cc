@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
-#include <cmath>
+#include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <span>
+#include <utility>
 
+#include "base/name_pattern.h"
 #include "base/text.h"
-#include "base/text_table.h"
-#include "datasets/csv.h"
+#include "datasets/collective_tables.h"
 #include "hardware/route.h"
 #include "partition/collectives.h"
 #include "partition/device_mesh.h"
@@ -19,183 +17,207 @@
 namespace dfsim {
 namespace {
 
-constexpr Bytes kSmall = Bytes{64} << 10;
-constexpr std::array<std::string_view, 5> kColumns = {"op_name", "nccl_dtype", "num_gpus",
-                                                      "message_size", "latency"};
+constexpr std::string_view kSendRecv = "send_recv";
+constexpr size_t kProtocols = 3;  // NCCL has as many: LL, LL128 and Simple
 
-struct Measured {
-  std::string operation;
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  int64_t devices = 0;
-  Bytes bytes = 0;
-  double time_ns = 0;
-};
-
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional<Number>(value)
-                                                                  : std::nullopt;
-}
-
-std::optional<CollectiveKind> kind_of(std::string_view name) {
-  if (name == "alltoall") {
-    return CollectiveKind::kAllToAll;
-  }
+std::optional<CollectiveKind> kind_of(const std::string& operation) {
   for (int k = 0; k < kCollectiveKindCount; ++k) {
-    if (collective_kind_name(static_cast<CollectiveKind>(k)) == name) {
+    if (collective_kind_name(static_cast<CollectiveKind>(k)) == operation) {
       return static_cast<CollectiveKind>(k);
     }
   }
   return std::nullopt;
 }
 
-StatusOr<Measured> parse(std::span<const std::string_view> cells, const std::vector<int>& columns,
-                         const std::string& place) {
-  const auto cell = [&](size_t column) {
-    const auto index = static_cast<size_t>(columns[column]);
-    return index < cells.size() ? cells[index] : std::string_view();
-  };
-  Measured row;
-  const auto kind = kind_of(cell(0));
-  const auto devices = number_of<int64_t>(cell(2));
-  const auto elements = number_of<int64_t>(cell(3));
-  const auto latency = number_of<double>(cell(4));
-  const int64_t width = cell(1) == "half" ? 2 : cell(1) == "int8" ? 1 : cell(1) == "float" ? 4 : 0;
-  constexpr int64_t kMost = int64_t{1} << 50;
-  if (!kind || !devices || !elements || !latency || width == 0 || *devices < 2 || *elements < 1 ||
-      *elements > kMost || !(*latency > 0)) {
-    return invalid_input(fmt::format(
-        "{}: found '{}' of '{}' on '{}' devices, '{}' elements in '{}' ms, expected a collective, "
-        "a type (half, int8, float) and numbers above 0",
-        place, printable(cell(0), 20), printable(cell(1), 20), printable(cell(2), 20),
-        printable(cell(3), 20), printable(cell(4), 20)));
-  }
-  row.operation = cell(0);
-  row.kind = *kind;
-  row.devices = *devices;
-  row.bytes = *elements * width;
-  row.time_ns = *latency * static_cast<double>(kNsPerMs);
-  return row;
-}
+// What rows have in common that are judged, or fitted, together.
+struct RowGroup {
+  std::string operation;
+  int64_t devices = 0;
+  std::vector<CollectiveSample> samples;
+};
 
-StatusOr<std::vector<Measured>> read_rows(const std::string& path) {
-  DFSIM_ASSIGN_OR_RETURN(CsvReader reader, CsvReader::open(path));
-  std::vector<int> columns;
-  std::vector<Measured> rows;
-  while (true) {
-    DFSIM_ASSIGN_OR_RETURN(const CsvReader::Record record, reader.next());
-    if (record == CsvReader::Record::kEnd) {
-      break;
-    }
-    const std::string place = fmt::format("{}:{}", path, reader.line_number());
-    if (!columns.empty()) {
-      DFSIM_ASSIGN_OR_RETURN(const Measured row, parse(reader.fields(), columns, place));
-      rows.push_back(row);
-      continue;
-    }
-    columns = find_columns(reader.fields(), kColumns);
-    for (size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c] < 0) {
-        return invalid_input(
-            fmt::format("{}: no column '{}'; expected a table of aiconfigurator's NCCL runs", place,
-                        kColumns[c]));
+class Evaluator {
+ public:
+  explicit Evaluator(const Platform& platform)
+      : platform_(platform), routes_(platform_), fits_(collectives_of(platform)) {}
+
+  Status read(const std::string& path) {
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<std::string> tables, find_collective_tables(path));
+    const auto there = static_cast<int64_t>(compute_devices(platform_).size());
+    std::map<std::pair<std::string, int64_t>, RowGroup> groups;
+    for (const std::string& table : tables) {
+      DFSIM_ASSIGN_OR_RETURN(const std::vector<MeasuredCollective> rows,
+                             read_collective_table(table));
+      for (const MeasuredCollective& row : rows) {
+        if (!row.one_node) {
+          ++across_nodes_;
+          continue;
+        }
+        if (row.devices > there) {
+          return invalid_input(
+              fmt::format("{}: rows of {} devices, '{}' has {}; choose a larger "
+                          "node",
+                          table, row.devices, printable(platform_.name), there));
+        }
+        RowGroup& group = groups[{row.operation, row.devices}];
+        group.operation = row.operation;
+        group.devices = row.devices;
+        group.samples.push_back({kind_of(row.operation).value_or(CollectiveKind::kBroadcast),
+                                 row.devices, row.bytes, row.time_ns});
       }
     }
+    for (auto& [key, group] : groups) {
+      groups_.push_back(std::move(group));
+    }
+    return groups_.empty() ? invalid_input(path +
+                                           ": found only rows across nodes, expected some "
+                                           "within one; give other tables")
+                           : ok_status();
   }
-  return rows.empty() ? StatusOr<std::vector<Measured>>(
-                            invalid_input(path + ": no rows; expected measured collectives"))
-                      : rows;
-}
 
-void add(CollectiveError* group, const Measured& row, double predicted_ns) {
-  const double error = std::abs(predicted_ns / row.time_ns - 1);
-  if (row.bytes <= kSmall) {
-    ++group->small_rows;
-    group->small_mape += error;
-  } else {
-    ++group->large_rows;
-    group->large_mape += error;
+  // Fits every operation over every kind of link from the rows that `pick` takes, in place of the
+  // platform's own fits.
+  template <typename Pick>
+  std::vector<CollectiveFit> fit(const Pick& pick) const {
+    std::map<std::pair<std::string, std::string>, std::vector<CollectiveSample>> sets;
+    for (const RowGroup& group : groups_) {
+      auto& set = sets[{links_of(group.devices), group.operation}];
+      for (size_t i = 0; i < group.samples.size() && group.operation != kSendRecv; ++i) {
+        if (pick(i)) {
+          set.push_back(group.samples[i]);
+        }
+      }
+    }
+    std::vector<CollectiveFit> fits;
+    for (const auto& [key, samples] : sets) {
+      if (!samples.empty()) {
+        fits.push_back({key.first, key.second, fit_protocols(samples, kProtocols), ""});
+      }
+    }
+    return fits;
   }
-}
 
-void finish(CollectiveError* group) {
-  group->small_mape /= static_cast<double>(std::max<size_t>(1, group->small_rows));
-  group->large_mape /= static_cast<double>(std::max<size_t>(1, group->large_rows));
+  void use(std::vector<CollectiveFit> fits) { fits_ = std::move(fits); }
+
+  // Adds the errors of the rows that `pick` takes to `all`.
+  template <typename Pick>
+  std::vector<CollectiveError> judge(const Pick& pick, CollectiveMape* all) const {
+    std::vector<CollectiveError> errors;
+    std::vector<CollectiveSample> every;
+    std::vector<double> every_predicted;
+    for (const RowGroup& group : groups_) {
+      std::vector<CollectiveSample> samples;
+      std::vector<double> predicted;
+      const std::vector<DeviceId> devices = first(group.devices);
+      GroupCosts costs = group_costs(platform_, routes_, devices);
+      costs.fits = find_collective_fits(fits_, platform_, routes_, devices);
+      for (size_t i = 0; i < group.samples.size(); ++i) {
+        if (pick(i)) {
+          samples.push_back(group.samples[i]);
+          predicted.push_back(predict(group, group.samples[i], costs, devices));
+        }
+      }
+      const auto kind = kind_of(group.operation);
+      const bool fitted = kind && costs.fits[static_cast<size_t>(*kind)] != nullptr;
+      errors.push_back({group.operation, group.devices, fitted ? "fit" : "links",
+                        collective_mape(samples, predicted)});
+      if (kind) {
+        every.insert(every.end(), samples.begin(), samples.end());
+        every_predicted.insert(every_predicted.end(), predicted.begin(), predicted.end());
+      }
+    }
+    *all = collective_mape(every, every_predicted);
+    return errors;
+  }
+
+  size_t across_nodes() const { return across_nodes_; }
+
+ private:
+  std::vector<DeviceId> first(int64_t devices) const {
+    std::vector<DeviceId> group = compute_devices(platform_);
+    group.resize(static_cast<size_t>(devices));
+    return group;
+  }
+
+  double predict(const RowGroup& group, const CollectiveSample& sample, const GroupCosts& costs,
+                 const std::vector<DeviceId>& devices) const {
+    return static_cast<double>(
+        group.operation == kSendRecv
+            ? routes_.route(devices[0].value(), devices[1].value()).idle_ns(sample.bytes)
+            : collective_time_ns(sample.kind, sample.bytes, costs));
+  }
+
+  // The pattern for the links that the slowest route of a group takes: what the hardware file calls
+  // them, else what their names begin with.
+  std::string links_of(int64_t devices) const {
+    const std::vector<DeviceId> group = first(devices);
+    const CollectiveFits fits = find_collective_fits(fits_, platform_, routes_, group);
+    for (const CollectiveFit* fit : fits) {
+      if (fit != nullptr) {
+        return fit->over;
+      }
+    }
+    const Route* route = slowest_route(routes_, group);
+    if (route == nullptr || route->hops.empty()) {
+      return "*";
+    }
+    std::string common = platform_.links[route->hops[0].link.index()].name;
+    for (const Hop& hop : route->hops) {
+      const std::string& name = platform_.links[hop.link.index()].name;
+      const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
+      common.erase(end, common.end());
+    }
+    return common + "*";
+  }
+
+  const Platform& platform_;
+  RouteTable routes_;
+  std::vector<CollectiveFit> fits_;
+  std::vector<RowGroup> groups_;
+  size_t across_nodes_ = 0;
+};
+
+bool every_row(size_t /*row*/) { return true; }
+
+// The mean of both halves' errors, each judged by a fit to the other half.
+CollectiveMape held_out(const Evaluator& evaluator) {
+  CollectiveMape sum;
+  for (const size_t half : {0, 1}) {
+    Evaluator other = evaluator;
+    other.use(other.fit([half](size_t row) { return row % 2 == half; }));
+    CollectiveMape mape;
+    other.judge([half](size_t row) { return row % 2 != half; }, &mape);
+    sum.small += mape.small * static_cast<double>(mape.small_rows);
+    sum.large += mape.large * static_cast<double>(mape.large_rows);
+    sum.small_rows += mape.small_rows;
+    sum.large_rows += mape.large_rows;
+  }
+  sum.small /= static_cast<double>(std::max<size_t>(1, sum.small_rows));
+  sum.large /= static_cast<double>(std::max<size_t>(1, sum.large_rows));
+  return sum;
 }
 
 }  // namespace
 
 StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,
-                                                    const Platform& platform) {
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<Measured> rows, read_rows(path));
-  const std::vector<DeviceId> devices = compute_devices(platform);
-  const RouteTable routes(platform);
-  std::map<int64_t, GroupCosts> costs;
-  std::map<std::pair<std::string, int64_t>, CollectiveError> groups;
-  CollectiveError all{"all", 0, 0, 0, 0, 0};
-  for (const Measured& row : rows) {
-    if (row.devices > static_cast<int64_t>(devices.size())) {
-      return invalid_input(fmt::format("{}: rows of {} devices, '{}' has {}; choose a larger node",
-                                       path, row.devices, printable(platform.name),
-                                       devices.size()));
-    }
-    const auto [it, is_new] = costs.try_emplace(row.devices);
-    if (is_new) {
-      it->second =
-          group_costs(platform, routes, std::span(devices).first(static_cast<size_t>(row.devices)));
-    }
-    const auto predicted = static_cast<double>(collective_time_ns(row.kind, row.bytes, it->second));
-    CollectiveError& group = groups[{row.operation, row.devices}];
-    group.operation = row.operation;
-    group.devices = row.devices;
-    add(&group, row, predicted);
-    add(&all, row, predicted);
+                                                    const Platform& platform, bool fit) {
+  Evaluator evaluator(platform);
+  DFSIM_RETURN_IF_ERROR(evaluator.read(path));
+  CollectiveEvaluation evaluation;
+  evaluation.hardware = platform.name;
+  evaluation.file = path;
+  evaluation.rows_across_nodes = evaluator.across_nodes();
+  if (fit) {
+    evaluation.held_out = held_out(evaluator);
+    evaluation.fits = evaluator.fit(every_row);
+    evaluator.use(evaluation.fits);
   }
-  CollectiveEvaluation evaluation{platform.name, path, {}};
-  for (auto& [key, group] : groups) {
-    evaluation.groups.push_back(group);
-  }
-  evaluation.groups.push_back(all);
-  for (CollectiveError& group : evaluation.groups) {
-    finish(&group);
+  CollectiveMape all;
+  evaluation.groups = evaluator.judge(every_row, &all);
+  if (all.small_rows + all.large_rows > 0) {
+    evaluation.groups.push_back({"all", 0, "", all});
   }
   return evaluation;
-}
-
-std::string collective_evaluation_text(const CollectiveEvaluation& evaluation) {
-  TextTable table({{"collective"},
-                   {"devices", Align::kRight},
-                   {"n up to 64 KiB", Align::kRight},
-                   {"MAPE %", Align::kRight},
-                   {"n above", Align::kRight},
-                   {"MAPE %", Align::kRight}});
-  for (const CollectiveError& group : evaluation.groups) {
-    table.add_row({group.operation, group.devices == 0 ? "all" : std::to_string(group.devices),
-                   std::to_string(group.small_rows), fmt::format("{:.2f}", 100 * group.small_mape),
-                   std::to_string(group.large_rows),
-                   fmt::format("{:.2f}", 100 * group.large_mape)});
-  }
-  return fmt::format("{} against {}\n{}", printable(evaluation.hardware),
-                     printable(evaluation.file), table.render(100));
-}
-
-std::string collective_evaluation_json(const CollectiveEvaluation& evaluation) {
-  nlohmann::ordered_json json;
-  json["schema"] = "dfsim.evaluate-collectives/1";
-  json["hardware"] = evaluation.hardware;
-  json["file"] = evaluation.file;
-  auto& groups = json["groups"] = nlohmann::ordered_json::array();
-  for (const CollectiveError& group : evaluation.groups) {
-    groups.push_back({{"collective", group.operation},
-                      {"devices", group.devices},
-                      {"rows_to_64_kib", group.small_rows},
-                      {"mape_to_64_kib", group.small_mape},
-                      {"rows_above_64_kib", group.large_rows},
-                      {"mape_above_64_kib", group.large_mape}});
-  }
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dfsim

@@ -181,11 +181,12 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                        ? "-"
                        : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
   }
+  table.drop_empty_columns();
   out += table.render();
   if (!comparison.bound_only_devices.empty()) {
     out += fmt::format(
         "\nwithout a trained model: {}. These times are lower bounds, beside which the others' "
-        "look\n"
+        "look "
         "slow: policies are drawn there. --cost-model sol compares like with like.\n",
         printable(join(comparison.bound_only_devices, ", "), 60));
   }

@@ -78,9 +78,7 @@ std::vector<CopyRecord> CopyLog::copies() const {
 
 void CopyLog::on_transfer_started(const TransferEvent& event) {
   started_[event.id] = event.time_ns;
-  if (next_ != nullptr) {
-    next_->on_transfer_started(event);
-  }
+  ForwardingListener::on_transfer_started(event);
 }
 
 void CopyLog::on_transfer_finished(const TransferEvent& event) {
@@ -101,57 +99,7 @@ void CopyLog::on_transfer_finished(const TransferEvent& event) {
   copy.end_ns = event.time_ns;
   copy.released_ns = released_ns(platform_, event, copy.start_ns);
   copies_.push_back(copy);
-  if (next_ != nullptr) {
-    next_->on_transfer_finished(event);
-  }
-}
-
-void CopyLog::on_task_dispatched(const DispatchEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_dispatched(event);
-  }
-}
-
-void CopyLog::on_task_waited(const WaitEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_waited(event);
-  }
-}
-
-void CopyLog::on_task_started(const TaskEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_started(event);
-  }
-}
-
-void CopyLog::on_task_finished(const TaskEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_finished(event);
-  }
-}
-
-void CopyLog::on_memory_allocated(const MemoryEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_memory_allocated(event);
-  }
-}
-
-void CopyLog::on_memory_freed(const MemoryEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_memory_freed(event);
-  }
-}
-
-void CopyLog::on_request_arrived(uint32_t request, TimeNs time_ns) {
-  if (next_ != nullptr) {
-    next_->on_request_arrived(request, time_ns);
-  }
-}
-
-void CopyLog::on_request_finished(uint32_t request, TimeNs time_ns) {
-  if (next_ != nullptr) {
-    next_->on_request_finished(request, time_ns);
-  }
+  ForwardingListener::on_transfer_finished(event);
 }
 
 }  // namespace dfsim

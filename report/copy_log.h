@@ -12,7 +12,7 @@
 
 #include "graphs/ir/exec_graph.h"
 #include "hardware/platform.h"
-#include "sim/listener.h"
+#include "sim/forwarding_listener.h"
 
 namespace dfsim {
 
@@ -38,29 +38,20 @@ struct CopyRecord {
   int to_engine = -1;
 };
 
-class CopyLog final : public SimListener {
+class CopyLog final : public ForwardingListener {
  public:
   // Passes everything on to `next`, when there is one. References outlive the log.
   explicit CopyLog(const Platform& platform, SimListener* next = nullptr)
-      : platform_(platform), next_(next) {}
+      : ForwardingListener(next), platform_(platform) {}
 
   // After the run: in order of start, then of request. O(n log n).
   std::vector<CopyRecord> copies() const;
 
-  void on_task_dispatched(const DispatchEvent& event) override;
-  void on_task_waited(const WaitEvent& event) override;
-  void on_task_started(const TaskEvent& event) override;
-  void on_task_finished(const TaskEvent& event) override;
   void on_transfer_started(const TransferEvent& event) override;
   void on_transfer_finished(const TransferEvent& event) override;
-  void on_memory_allocated(const MemoryEvent& event) override;
-  void on_memory_freed(const MemoryEvent& event) override;
-  void on_request_arrived(uint32_t request, TimeNs time_ns) override;
-  void on_request_finished(uint32_t request, TimeNs time_ns) override;
 
  private:
   const Platform& platform_;
-  SimListener* next_;
   std::map<uint64_t, TimeNs> started_;
   std::vector<CopyRecord> copies_;
 };

@@ -13,7 +13,7 @@ Key key_of(const MemoryEvent& event) { return {event.use, event.data, event.task
 }  // namespace
 
 MemoryLog::MemoryLog(const Platform& platform, SimListener* next)
-    : changes_(platform.devices.size()), next_(next) {}
+    : ForwardingListener(next), changes_(platform.devices.size()) {}
 
 std::vector<DeviceMemoryLog> MemoryLog::devices() const {
   std::vector<DeviceMemoryLog> logs(changes_.size());
@@ -59,66 +59,14 @@ void MemoryLog::on_memory_allocated(const MemoryEvent& event) {
   if (event.device.valid()) {
     changes_[event.device.index()].push_back({event, false});
   }
-  if (next_ != nullptr) {
-    next_->on_memory_allocated(event);
-  }
+  ForwardingListener::on_memory_allocated(event);
 }
 
 void MemoryLog::on_memory_freed(const MemoryEvent& event) {
   if (event.device.valid()) {
     changes_[event.device.index()].push_back({event, true});
   }
-  if (next_ != nullptr) {
-    next_->on_memory_freed(event);
-  }
-}
-
-void MemoryLog::on_task_dispatched(const DispatchEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_dispatched(event);
-  }
-}
-
-void MemoryLog::on_task_waited(const WaitEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_waited(event);
-  }
-}
-
-void MemoryLog::on_task_started(const TaskEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_started(event);
-  }
-}
-
-void MemoryLog::on_task_finished(const TaskEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_task_finished(event);
-  }
-}
-
-void MemoryLog::on_transfer_started(const TransferEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_transfer_started(event);
-  }
-}
-
-void MemoryLog::on_transfer_finished(const TransferEvent& event) {
-  if (next_ != nullptr) {
-    next_->on_transfer_finished(event);
-  }
-}
-
-void MemoryLog::on_request_arrived(uint32_t request, TimeNs time_ns) {
-  if (next_ != nullptr) {
-    next_->on_request_arrived(request, time_ns);
-  }
-}
-
-void MemoryLog::on_request_finished(uint32_t request, TimeNs time_ns) {
-  if (next_ != nullptr) {
-    next_->on_request_finished(request, time_ns);
-  }
+  ForwardingListener::on_memory_freed(event);
 }
 
 }  // namespace dfsim

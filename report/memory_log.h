@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hardware/platform.h"
-#include "sim/listener.h"
+#include "sim/forwarding_listener.h"
 
 namespace dfsim {
 
@@ -27,7 +27,7 @@ struct DeviceMemoryLog {
   std::vector<HeldMemory> at_peak;                 // largest first
 };
 
-class MemoryLog final : public SimListener {
+class MemoryLog final : public ForwardingListener {
  public:
   // Passes everything on to `next`, when there is one. References outlive the log.
   explicit MemoryLog(const Platform& platform, SimListener* next = nullptr);
@@ -35,16 +35,8 @@ class MemoryLog final : public SimListener {
   // After the run, by device. O(events log events).
   std::vector<DeviceMemoryLog> devices() const;
 
-  void on_task_dispatched(const DispatchEvent& event) override;
-  void on_task_waited(const WaitEvent& event) override;
-  void on_task_started(const TaskEvent& event) override;
-  void on_task_finished(const TaskEvent& event) override;
-  void on_transfer_started(const TransferEvent& event) override;
-  void on_transfer_finished(const TransferEvent& event) override;
   void on_memory_allocated(const MemoryEvent& event) override;
   void on_memory_freed(const MemoryEvent& event) override;
-  void on_request_arrived(uint32_t request, TimeNs time_ns) override;
-  void on_request_finished(uint32_t request, TimeNs time_ns) override;
 
  private:
   struct Change {
@@ -53,7 +45,6 @@ class MemoryLog final : public SimListener {
   };
 
   std::vector<std::vector<Change>> changes_;  // by device
-  SimListener* next_;
 };
 
 }  // namespace dfsim

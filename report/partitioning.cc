@@ -167,6 +167,7 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
   for (const ReplicatedOp& op : report.unsplittable) {
     outcome.unsplittable.push_back(fmt::format("{}: {}", op.name, op.reason));
   }
+  outcome.kept_whole = spec.kept_whole;
   outcome.replicated_ops = report.replicated.size();
   outcome.replicated_flops = report.source_flops == 0
                                  ? 0

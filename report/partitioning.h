@@ -41,6 +41,7 @@ struct PlanOutcome {
   Bytes bytes_moved = 0;                  // between devices
   size_t communications = 0;              // operators of the sharded graph
   std::vector<std::string> unsplittable;  // operators that every device runs, with the reason
+  std::vector<std::string> kept_whole;    // extents that do not divide by the devices
   size_t replicated_ops = 0;              // others that more than one device runs
   double replicated_flops = 0;            // arithmetic of all devices / that of the model - 1
   int64_t stands_for = 1;                 // devices, each of those that were simulated

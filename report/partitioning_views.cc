@@ -52,6 +52,7 @@ Json outcome_json(const PlanOutcome& outcome) {
   json["bytes_moved"] = outcome.bytes_moved;
   json["communication_ops"] = outcome.communications;
   json["unsplittable_ops"] = outcome.unsplittable;
+  json["kept_whole"] = outcome.kept_whole;
   json["replicated_ops"] = outcome.replicated_ops;
   json["replicated_flops_share"] = outcome.replicated_flops;
   json["plan"] = plan_yaml(outcome.plan);
@@ -59,12 +60,15 @@ Json outcome_json(const PlanOutcome& outcome) {
 }
 
 void add_row(const PlanOutcome& outcome, TextTable* table) {
-  table->add_row({outcome.name, std::to_string(outcome.devices),
-                  std::to_string(outcome.micro_batches), format_time(outcome.makespan_ns),
-                  fmt::format("{:.4g}", outcome.samples_per_s),
-                  fmt::format("{:.2f}", outcome.speedup), percent(outcome.efficiency),
-                  format_bytes(outcome.memory_bytes), percent(outcome.shares.communication),
-                  percent(outcome.shares.bubble), outcome.fits() ? outcome.limit : "MEMORY"});
+  table->add_row(
+      {outcome.name, std::to_string(outcome.devices), std::to_string(outcome.micro_batches),
+       format_time(outcome.makespan_ns), fmt::format("{:.4g}", outcome.samples_per_s),
+       fmt::format("{:.2f}", outcome.speedup), fmt::format("{:.0f}%", 100 * outcome.efficiency),
+       format_bytes(outcome.memory_bytes), percent(outcome.shares.communication),
+       percent(outcome.shares.bubble),
+       !outcome.fits()                    ? "MEMORY"
+       : outcome.limit == "communication" ? "comm"
+                                          : outcome.limit});
 }
 
 // Memory of the fullest device by what it is for.
@@ -106,6 +110,46 @@ std::string notes_of(const PlanOutcome& best) {
   return out;
 }
 
+// Extents that do not divide, once for all plans that have them.
+std::string kept_whole_note(const std::vector<PlanOutcome>& plans) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+  for (const PlanOutcome& plan : plans) {
+    for (const std::string& line : plan.kept_whole) {
+      auto at = std::find_if(notes.begin(), notes.end(),
+                             [&](const auto& note) { return note.first == line; });
+      at = at == notes.end() ? notes.insert(at, {line, {}}) : at;
+      if (std::find(at->second.begin(), at->second.end(), plan.name) == at->second.end()) {
+        at->second.push_back(plan.name);
+      }
+    }
+  }
+  std::string out = notes.empty() ? "" : "\n";
+  for (size_t i = 0; i < std::min(kMaxListed, notes.size()); ++i) {
+    const auto& [line, names] = notes[i];
+    out += fmt::format("{}{}: {}\n", names.front(),
+                       names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "", line);
+  }
+  if (notes.size() > kMaxListed) {
+    out += fmt::format("... and {} more extents that are kept whole\n", notes.size() - kMaxListed);
+  }
+  return out;
+}
+
+// What would make the plan fit, as activations grow with the batch and what stays shrinks with the
+// devices that share it.
+std::string remedy(const PlanOutcome& plan, int64_t batch) {
+  const Bytes stays = plan.memory_bytes - plan.activation_bytes();
+  const Bytes room = plan.capacity_bytes - stays;
+  if (room <= 0) {
+    return fmt::format("what stays there needs {} devices like these for each one now",
+                       (stays + plan.capacity_bytes - 1) / plan.capacity_bytes + 1);
+  }
+  const auto share = static_cast<double>(room) / static_cast<double>(plan.activation_bytes());
+  const auto fitting = static_cast<int64_t>(static_cast<double>(batch) * share);
+  return fitting >= 1 ? fmt::format("by this plan a batch of about {} would fit", fitting)
+                      : "by this plan not even one sample would fit";
+}
+
 // What is missing when nothing fits: of the plan that comes nearest.
 std::string memory_note(const Partitioning& partitioning) {
   const PlanOutcome* nearest = nullptr;
@@ -120,7 +164,7 @@ std::string memory_note(const Partitioning& partitioning) {
   }
   return fmt::format(
       "\nno plan fits: '{}' comes nearest and lacks {} per device ({} of {}, {}); take {}a smaller "
-      "batch, more devices, tensor or pipeline parallelism, or devices with more memory\n",
+      "batch, more devices, tensor or pipeline parallelism, or devices with more memory; {}\n",
       nearest->name, format_bytes(nearest->memory_bytes - nearest->capacity_bytes),
       format_bytes(nearest->memory_bytes), format_bytes(nearest->capacity_bytes),
       nearest->training
@@ -130,7 +174,8 @@ std::string memory_note(const Partitioning& partitioning) {
                         format_bytes(nearest->resident.optimizer),
                         format_bytes(nearest->activation_bytes()))
           : fmt::format("{} of it weights", format_bytes(nearest->resident.weights)),
-      nearest->training ? "recomputation (--recompute full), " : "");
+      nearest->training ? "recomputation (--recompute full), " : "",
+      remedy(*nearest, partitioning.batch));
 }
 
 }  // namespace
@@ -149,11 +194,11 @@ std::string partitioning_text(const Partitioning& partitioning) {
                    {"mb", Align::kRight},
                    {"time", Align::kRight},
                    {"samples/s", Align::kRight},
-                   {"speed-up", Align::kRight},
+                   {"speed", Align::kRight},
                    {"eff", Align::kRight},
                    {"memory", Align::kRight},
                    {"comm", Align::kRight},
-                   {"bubble", Align::kRight},
+                   {"idle", Align::kRight},
                    {"limit"}});
   for (const PlanOutcome& plan : partitioning.plans) {
     if (plan.status.ok()) {
@@ -169,6 +214,7 @@ std::string partitioning_text(const Partitioning& partitioning) {
     out += line == last ? "" : line;
     last = line.empty() ? last : line;
   }
+  out += kept_whole_note(partitioning.plans);
   out += memory_note(partitioning);
   const PlanOutcome* best = partitioning.best();
   if (best != nullptr && best->speedup < 1) {

@@ -1,9 +1,11 @@
 #include "report/perfetto_packets.h"
 
+#include <algorithm>
+
 namespace dfsim {
 namespace {
 
-constexpr uint64_t kSequence = 1;
+constexpr size_t kWindow = 256;  // events that may wait for earlier ones, of each sequence
 // Of ClockSnapshot: the clock that times are given in at the end, and one of our own on which times
 // count from the packet before.
 constexpr uint64_t kBootTime = 6;
@@ -37,9 +39,9 @@ enum EventField : uint32_t {
 };
 enum EventType : uint64_t { kBegin = 1, kEnd = 2, kCount = 4 };
 
-// The track of events that name none.
-void put_track(uint64_t track, ProtoWriter* event) {
-  if (track != PerfettoPackets::kMainTrack) {
+// `main` is the track of events that name none.
+void put_track(uint64_t track, uint64_t main, ProtoWriter* event) {
+  if (track != main) {
     event->varint(kEventTrack, track);
   }
 }
@@ -48,10 +50,11 @@ void put_track(uint64_t track, ProtoWriter* event) {
 
 PerfettoPackets::PerfettoPackets(std::function<void(std::string_view)> sink)
     : sink_(std::move(sink)) {
-  add_start();
+  add_start(slices_, kMainTrack);
+  add_start(counts_, kMainCounter);
 }
 
-void PerfettoPackets::add_start() {
+void PerfettoPackets::add_start(const Sequence& sequence, TrackUuid main_track) {
   ProtoWriter boot;
   boot.varint(1, kBootTime).varint(2, 0);
   ProtoWriter own;
@@ -60,10 +63,10 @@ void PerfettoPackets::add_start() {
   clocks.message(1, boot).message(1, own).varint(2, kBootTime);
   ProtoWriter defaults;
   defaults.varint(kPacketClock, kOwnClock)
-      .message(kPacketEvent, ProtoWriter().varint(kEventTrack, kMainTrack));
+      .message(kPacketEvent, ProtoWriter().varint(kEventTrack, main_track));
   ProtoWriter packet;
   packet.message(kPacketClocks, clocks)
-      .varint(kPacketSequence, kSequence)
+      .varint(kPacketSequence, sequence.id)
       .varint(kPacketFlags, kStateCleared)
       .message(kPacketDefaults, defaults);
   add_packet(packet);
@@ -82,18 +85,27 @@ uint64_t PerfettoPackets::intern(Table* table, std::string_view text) {
 void PerfettoPackets::add_packet(const ProtoWriter& packet) {
   buffer_.message(1, packet);
   if (buffer_.text().size() >= kFlushBytes) {
-    flush();
+    write_buffer();
   }
 }
 
 void PerfettoPackets::flush() {
+  for (Sequence* const sequence : {&slices_, &counts_}) {
+    while (!sequence->waiting.empty()) {
+      write_event(sequence);
+    }
+  }
+  write_buffer();
+}
+
+void PerfettoPackets::write_buffer() {
   sink_(buffer_.text());
   buffer_.clear();
 }
 
 void PerfettoPackets::add_descriptor(const ProtoWriter& descriptor) {
   ProtoWriter packet;
-  packet.varint(kPacketSequence, kSequence).message(kPacketDescriptor, descriptor);
+  packet.varint(kPacketSequence, slices_.id).message(kPacketDescriptor, descriptor);
   add_packet(packet);
 }
 
@@ -119,16 +131,18 @@ PerfettoPackets::TrackUuid PerfettoPackets::add_bytes_counter(TrackUuid parent,
                                                               std::string_view name) {
   ProtoWriter counter;
   counter.varint(3, kUnitBytes);
+  const TrackUuid track = has_counter_ ? ++last_track_ : kMainCounter;
+  has_counter_ = true;
   ProtoWriter descriptor;
-  descriptor.varint(1, ++last_track_).bytes(2, name).varint(5, parent).message(8, counter);
+  descriptor.varint(1, track).bytes(2, name).varint(5, parent).message(8, counter);
   add_descriptor(descriptor);
-  return last_track_;
+  return track;
 }
 
 void PerfettoPackets::begin(const Slice& slice) {
   ProtoWriter event;
   event.varint(kEventType, kBegin);
-  put_track(slice.track, &event);
+  put_track(slice.track, kMainTrack, &event);
   event.varint(kEventCategory, intern(&categories_, slice.category))
       .varint(kEventName, intern(&names_, slice.name));
   if (slice.args != nullptr) {
@@ -144,39 +158,58 @@ void PerfettoPackets::begin(const Slice& slice) {
       event.varint(kEventEndFlow, id);
     }
   }
-  add_event(slice.time_ns, event);
+  add_event(&slices_, slice.time_ns, std::move(event));
 }
 
 void PerfettoPackets::end(TrackUuid track, TimeNs time_ns) {
   ProtoWriter event;
   event.varint(kEventType, kEnd);
-  put_track(track, &event);
-  add_event(time_ns, event);
+  put_track(track, kMainTrack, &event);
+  add_event(&slices_, time_ns, std::move(event));
 }
 
 void PerfettoPackets::count(TrackUuid track, TimeNs time_ns, int64_t value) {
   ProtoWriter event;
-  event.varint(kEventType, kCount).varint(kEventTrack, track).integer(kEventCounter, value);
-  add_event(time_ns, event);
+  event.varint(kEventType, kCount);
+  put_track(track, kMainCounter, &event);
+  event.integer(kEventCounter, value);
+  add_event(&counts_, time_ns, std::move(event));
 }
 
-void PerfettoPackets::add_event(TimeNs time_ns, const ProtoWriter& event) {
+void PerfettoPackets::add_event(Sequence* sequence, TimeNs time_ns, ProtoWriter event) {
+  // Texts that are new with this event go out with the next packet, whichever it is.
+  sequence->waiting.push_back({time_ns, ++last_number_, std::move(event)});
+  std::push_heap(sequence->waiting.begin(), sequence->waiting.end(), later);
+  if (sequence->waiting.size() > kWindow) {
+    write_event(sequence);
+  }
+}
+
+void PerfettoPackets::write_event(Sequence* sequence) {
+  std::pop_heap(sequence->waiting.begin(), sequence->waiting.end(), later);
+  const Waiting next = std::move(sequence->waiting.back());
+  sequence->waiting.pop_back();
   ProtoWriter packet;
-  if (time_ns >= now_ns_) {
-    packet.varint(kPacketTimestamp, static_cast<uint64_t>(time_ns - now_ns_));
-    now_ns_ = time_ns;
+  if (next.time_ns >= sequence->now_ns) {
+    packet.varint(kPacketTimestamp, static_cast<uint64_t>(next.time_ns - sequence->now_ns));
+    sequence->now_ns = next.time_ns;
   } else {
     // Our own clock cannot go back.
-    packet.varint(kPacketTimestamp, static_cast<uint64_t>(time_ns)).varint(kPacketClock, kBootTime);
+    packet.varint(kPacketTimestamp, static_cast<uint64_t>(next.time_ns))
+        .varint(kPacketClock, kBootTime);
   }
   // That names are needed is not said on each packet: it is for readers that may lose some.
-  packet.varint(kPacketSequence, kSequence);
-  if (!interned_.empty()) {
+  packet.varint(kPacketSequence, sequence->id);
+  if (!interned_.empty() && sequence == &slices_) {
     packet.message(kPacketInterned, interned_);
     interned_.clear();
   }
-  packet.message(kPacketEvent, event);
+  packet.message(kPacketEvent, next.event);
   add_packet(packet);
+}
+
+bool PerfettoPackets::later(const Waiting& a, const Waiting& b) {
+  return a.time_ns != b.time_ns ? a.time_ns > b.time_ns : a.number > b.number;
 }
 
 SliceArgs& SliceArgs::text(std::string_view name, std::string_view value) {

@@ -1,5 +1,6 @@
 // Packets of a Perfetto trace, one after the other, with interned texts and times relative to the
-// packet before.
+// packet before. Slices and counters are packet sequences of their own, each with a track and a
+// clock that its packets need not name; a window of packets is put in order of time.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ class PerfettoPackets {
  public:
   using TrackUuid = uint64_t;
   static constexpr TrackUuid kMainTrack = 1;
+  static constexpr TrackUuid kMainCounter = 2;
 
   explicit PerfettoPackets(std::function<void(std::string_view)> sink);
 
@@ -28,7 +30,7 @@ class PerfettoPackets {
   TrackUuid add_process(std::string_view name);
   // `main`: most events are on it, and need not say so; at most one track.
   TrackUuid add_track(TrackUuid parent, std::string_view name, bool main = false);
-  // A counter of bytes.
+  // A counter of bytes. The first one is the track that counts need not name.
   TrackUuid add_bytes_counter(TrackUuid parent, std::string_view name);
 
   struct Slice {
@@ -44,7 +46,7 @@ class PerfettoPackets {
   void begin(const Slice& slice);
   void end(TrackUuid track, TimeNs time_ns);
   void count(TrackUuid track, TimeNs time_ns, int64_t value);
-  // Hands what is buffered to the sink.
+  // Hands what waits and what is buffered to the sink.
   void flush();
 
  private:
@@ -56,11 +58,27 @@ class PerfettoPackets {
     std::unordered_map<std::string, uint64_t> ids;
   };
 
-  void add_start();
+  // Events that wait for earlier ones, as a heap.
+  struct Waiting {
+    TimeNs time_ns = 0;
+    uint64_t number = 0;
+    ProtoWriter event;
+  };
+  struct Sequence {
+    uint64_t id = 0;
+    TimeNs now_ns = 0;
+    std::vector<Waiting> waiting;
+  };
+
+  void add_start(const Sequence& sequence, TrackUuid main_track);
   uint64_t intern(Table* table, std::string_view text);
   void add_descriptor(const ProtoWriter& descriptor);
-  void add_event(TimeNs time_ns, const ProtoWriter& event);
+  void add_event(Sequence* sequence, TimeNs time_ns, ProtoWriter event);
+  static bool later(const Waiting& a, const Waiting& b);
+  // Writes the earliest of the waiting events.
+  void write_event(Sequence* sequence);
   void add_packet(const ProtoWriter& packet);
+  void write_buffer();
 
   std::function<void(std::string_view)> sink_;
   ProtoWriter buffer_;
@@ -69,8 +87,11 @@ class PerfettoPackets {
   Table names_{2, {}};
   Table arg_names_{3, {}};
   Table arg_texts_{29, {}};
-  TimeNs now_ns_ = 0;
-  TrackUuid last_track_ = kMainTrack;
+  Sequence slices_{1, 0, {}};
+  Sequence counts_{2, 0, {}};
+  uint64_t last_number_ = 0;
+  TrackUuid last_track_ = kMainCounter;
+  bool has_counter_ = false;
   int32_t last_process_ = 0;
 };
 

@@ -15,7 +15,7 @@ constexpr double kRow = 22;
 constexpr double kCell = 56;  // of a tensor's picture
 constexpr size_t kMaxRows = 64;
 constexpr size_t kMaxTensors = 40;
-constexpr const char* kCompute[] = {"#4e79a7", "#76b7b2"};  // micro-batches in turn
+constexpr const char* kCompute[] = {"#4e79a7", "#76b7b2"};  // runs between gaps in turn
 constexpr const char* kCommunication = "#e15759";
 
 std::string box(double x, double y, double width, double height, const char* fill) {
@@ -144,11 +144,13 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
       "fill=\"white\"/>\n",
       kWidth, height);
   out += svg_text(10, 22, fmt::format("{} on {}: {}", plan.model, plan.hardware, outcome.name));
-  out += svg_text(10, 42,
-                  fmt::format("{} for a batch of {}; {} stages, {} micro-batches; blue: compute, "
-                              "red: collectives",
-                              format_time(outcome.makespan_ns), plan.batch, outcome.stages,
-                              outcome.micro_batches));
+  out += svg_text(
+      10, 42,
+      fmt::format("{} for a batch of {}; {} stage{}, {} micro-batch{}; blue, green: compute; "
+                  "red: collectives",
+                  format_time(outcome.makespan_ns), plan.batch, outcome.stages,
+                  outcome.stages == 1 ? "" : "s", outcome.micro_batches,
+                  outcome.micro_batches == 1 ? "" : "es"));
   double y = chart;
   for (const DeviceId device : devices) {
     out += svg_text(kLeft - 8, y + 13, run.compiled.program.machine.device(device).name, "end");

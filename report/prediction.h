@@ -18,6 +18,7 @@
 #include "graphs/passes/origins.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
+#include "report/analysis/advice_list.h"
 #include "report/copy_log.h"
 #include "report/memory_log.h"
 #include "sim/repeat.h"
@@ -133,6 +134,7 @@ struct Prediction {
   std::optional<RepeatResult> repetition;
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
+  AdviceList advice;  // on settings, when it was asked for
 };
 
 struct PredictionInput {

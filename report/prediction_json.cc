@@ -188,6 +188,7 @@ std::string prediction_json(const Prediction& prediction) {
   for (const PredictedMemory& memory : prediction.memory) {
     json["memory"].push_back(memory_json(memory));
   }
+  json["advice"] = advice_json(prediction.advice);
   // Names come from files and may not be UTF-8: replaced, not thrown at the user.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

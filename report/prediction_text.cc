@@ -249,6 +249,7 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   if (top_ops > 0) {
     text += '\n' + top_ops_text(prediction, top_ops, width);
   }
+  text += advice_text(prediction.advice, 17);
   for (const std::string& note : prediction.notes) {
     text += fmt::format("\n  note: {}\n", note);
   }

@@ -44,17 +44,6 @@ std::string citation_of(const DeviceSpec& device, std::string_view figure) {
   return found;
 }
 
-PeakOrigin origin_of(const std::string& source) {
-  const std::string lower = to_lower(source);
-  const auto has = [&lower](std::string_view part) {
-    return lower.find(part) != std::string::npos;
-  };
-  if (has("data sheet") || has("datasheet") || has("white paper")) {
-    return PeakOrigin::kDataSheet;
-  }
-  return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
-}
-
 // The sum of many points: as if one operator did all their work.
 RoofPoint sum_of(std::string name, const std::vector<const RoofPoint*>& points, double total_s) {
   RoofPoint sum;
@@ -210,13 +199,24 @@ RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double ti
   return point;
 }
 
+PeakOrigin peak_origin_of(const std::string& source) {
+  const std::string lower = to_lower(source);
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  if (has("data sheet") || has("datasheet") || has("white paper")) {
+    return PeakOrigin::kDataSheet;
+  }
+  return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
+}
+
 void finish_roofline(const DeviceSpec& device, Roofline* roofline) {
   roofline->device = device.name;
   roofline->device_model = device.model;
   roofline->bytes_per_s = device.memory_bytes_per_s;
   roofline->peaks_source = citation_of(device, "vector_tflops");
-  roofline->peaks = origin_of(roofline->peaks_source);
-  roofline->bandwidth = origin_of(citation_of(device, "memory_bandwidth"));
+  roofline->peaks = peak_origin_of(roofline->peaks_source);
+  roofline->bandwidth = peak_origin_of(citation_of(device, "memory_bandwidth"));
   double total_s = 0;
   for (const RoofPoint& op : roofline->ops) {
     total_s += op.time_s;

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "hardware/memory_levels.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
 
@@ -64,6 +65,8 @@ struct AboveRoof {
 // Where a peak is from, as the hardware file says.
 enum class PeakOrigin : uint8_t { kMeasured, kDataSheet, kOther };
 std::string_view peak_origin_name(PeakOrigin origin);
+// By the words of a source.
+PeakOrigin peak_origin_of(const std::string& source);
 
 struct Roofline {
   std::string model;
@@ -79,6 +82,7 @@ struct Roofline {
   std::string peaks_source;  // in the hardware file's words
   double bytes_per_s = 0;    // of the memory
   PeakOrigin bandwidth = PeakOrigin::kOther;
+  std::vector<MemoryLevel> caches;  // with a bandwidth of their own, nearest to the units first
   RoofPoint network;
   std::vector<RoofPoint> classes;  // most time first
   std::vector<RoofPoint> ops;      // most time first

@@ -16,6 +16,7 @@ constexpr double kLeft = 70;
 constexpr double kRight = 190;  // room for the legend
 constexpr double kTop = 40;
 constexpr double kBottom = 50;
+constexpr double kLabelHeight = 14;
 
 // Okabe and Ito's palette, which colour-blind people tell apart.
 constexpr std::array<const char*, 7> kPalette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -102,21 +103,33 @@ std::string roofs(const Plot& plot, const Roofline& roofline) {
   std::string out;
   const double bandwidth = std::log10(std::max(roofline.bytes_per_s, 1.0));
   double highest = plot.low_y();
+  double label_y = -kLabelHeight;
   for (const ComputeRoof& roof : roofline.roofs) {
     const double peak = std::log10(roof.flops_per_s);
     highest = std::max(highest, peak);
     const double ridge = std::clamp(peak - bandwidth, plot.low_x(), plot.high_x());
     out += line(plot.x(ridge), plot.y(peak), plot.x(plot.high_x()), plot.y(peak),
                 "stroke=\"black\" stroke-width=\"1.5\"");
-    out += svg_text(plot.x(plot.high_x()) + 4, plot.y(peak) + 4,
+    label_y = std::max(plot.y(peak) + 4, label_y + kLabelHeight);  // equal roofs, one below another
+    out += svg_text(plot.x(plot.high_x()) + 4, label_y,
                     fmt::format("{}{}: {}", dtype_name(roof.dtype), roof.matrix ? " matrix" : "",
                                 format_count(roof.flops_per_s)));
   }
+  const auto memory_roof = [&](double bytes_per_s, const std::string& name, const char* style) {
+    const double level = std::log10(bytes_per_s);
+    const double from = std::max(plot.low_x(), plot.low_y() - level);
+    const double to = std::min(plot.high_x(), highest - level);
+    if (to > from) {
+      out += line(plot.x(from), plot.y(from + level), plot.x(to), plot.y(to + level), style);
+      out += svg_text(plot.x(from) + 14, plot.y(from + level) + 8, name);
+    }
+  };
   if (roofline.bytes_per_s > 0) {
-    const double from = std::max(plot.low_x(), plot.low_y() - bandwidth);
-    const double to = std::min(plot.high_x(), highest - bandwidth);
-    out += line(plot.x(from), plot.y(from + bandwidth), plot.x(to), plot.y(to + bandwidth),
-                "stroke=\"black\" stroke-width=\"1.5\"");
+    memory_roof(roofline.bytes_per_s, "memory", "stroke=\"black\" stroke-width=\"1.5\"");
+  }
+  for (const MemoryLevel& level : roofline.caches) {
+    memory_roof(level.bytes_per_s, level.name,
+                "stroke=\"black\" stroke-width=\"1\" stroke-dasharray=\"5 4\"");
   }
   return out;
 }

@@ -123,6 +123,13 @@ Json one_json(const Roofline& roofline) {
                      {"matrix", roof.matrix},
                      {"flops_per_s", roof.flops_per_s}});
   }
+  Json caches = Json::array();
+  for (const MemoryLevel& level : roofline.caches) {
+    caches.push_back({{"name", level.name},
+                      {"bytes_per_s", level.bytes_per_s},
+                      {"bytes", level.bytes},
+                      {"from", peak_origin_name(peak_origin_of(level.source))}});
+  }
   return {{"model", roofline.model},
           {"hardware", roofline.hardware},
           {"device", roofline.device},
@@ -136,6 +143,7 @@ Json one_json(const Roofline& roofline) {
           {"bandwidth_from", peak_origin_name(roofline.bandwidth)},
           {"roofs", std::move(roofs)},
           {"memory_bytes_per_s", roofline.bytes_per_s},
+          {"caches", std::move(caches)},
           {"above_roof",
            {{"ops", roofline.above.ops},
             {"in_cache", roofline.above.in_cache},
@@ -184,6 +192,11 @@ std::string roofline_text(const Roofline& roofline, size_t top) {
   }
   text += field("memory", fmt::format("{} ({})", format_count(roofline.bytes_per_s, "B/s"),
                                       peak_origin_name(roofline.bandwidth)));
+  for (const MemoryLevel& level : roofline.caches) {
+    text += field(level.name, fmt::format("{} ({}), {}", format_count(level.bytes_per_s, "B/s"),
+                                          peak_origin_name(peak_origin_of(level.source)),
+                                          format_bytes(level.bytes)));
+  }
   text += field("peaks", fmt::format("{}, of {}", peak_origin_name(roofline.peaks),
                                      printable(roofline.hardware, 40)));
   const RoofPoint& network = roofline.network;

@@ -239,7 +239,8 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
                        ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
                        : std::to_string(run.predicted_ops)});
   }
-  return fmt::format("{}\n{}\n", device, table.render(100));
+  table.drop_empty_columns();
+  return fmt::format("{}\n{}\n", device, table.render());
 }
 
 }  // namespace
@@ -254,7 +255,7 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
   }
   return fmt::format(
       "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
-      "model,\nother operators than predicted, and time between operators make of it\noperator "
+      "model, other operators than predicted, and time between operators make of it\noperator "
       "times: {}\n\n{}",
       tables, cost_model, summary_text(summarize(runs)));
 }

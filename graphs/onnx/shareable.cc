@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "graphs/onnx/model_scope_internal.h"
+#include "graphs/onnx/node_order_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/stored_constant.h"
@@ -318,6 +319,7 @@ StatusOr<std::string> shareable_model(std::string_view content, const ImportedMo
   for (auto& function : *proto.mutable_functions()) {
     stripper.strip_nodes(function.mutable_node());
   }
+  sort_nodes(proto.mutable_graph());
   proto.clear_training_info();
   proto.set_ir_version(std::max<int64_t>(proto.ir_version(), kFirstIrWithSparse));
   Typer(model, symbols).write(proto.mutable_graph());

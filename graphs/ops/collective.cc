@@ -8,6 +8,10 @@
 //   HaloExchange   `before` and `after` elements of the neighbours' ends, `fill` at the outer ends
 //   ShardSlice     each device's run of axis `dim` of a tensor that all have: no communication
 //   KeepOnFirst    zero on every device but the first of the group: no communication
+//   ShardIndices   indices into `extent` rows (negative ones from the end), counted in the device's
+//                  own run of them; 0 for rows that it does not have: no communication
+//   MaskRows       its input, zero where the second input's indices name rows that the device does
+//                  not have; their dimensions begin at axis `dim`: no communication
 #include <fmt/format.h>
 
 #include "graphs/ops/op_def.h"
@@ -100,6 +104,8 @@ constexpr OpDef kOps[] = {
     {"HaloExchange", kC, infer_halo, nullptr, nullptr, 0, 1, kOurs},
     {"ShardSlice", kM, infer_scatter, work_copy, nullptr, 0, 1, kOurs},
     {"KeepOnFirst", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
+    {"ShardIndices", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
+    {"MaskRows", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -127,29 +127,21 @@ Status infer_scan(InferContext& context) {
 }
 
 void work_if(WorkContext& context) {
-  std::vector<BodyWork> branches;
-  const auto chosen = context.op().attributes.get_int(kBranch);
-  for (const std::string_view name : {"else_branch", "then_branch"}) {
-    const GraphPtr* body = subgraph(context.op().attributes, name);
-    const bool wanted = !chosen || (*chosen != 0) == (name == "then_branch");
-    if (body == nullptr || !wanted) {
-      continue;
-    }
-    auto work = body_work(**body);
-    if (!work.ok()) {
-      context.set_error(work.status());
-      return;
-    }
-    branches.push_back(*work);
+  const auto branch = costed_branch(context.op());
+  const GraphPtr* body =
+      branch.ok() && !branch->empty() ? subgraph(context.op().attributes, *branch) : nullptr;
+  if (!branch.ok()) {
+    context.set_error(branch.status());
   }
-  const auto larger =
-      std::max_element(branches.begin(), branches.end(), [](const BodyWork& a, const BodyWork& b) {
-        return std::pair(a.flops.value(), a.bytes_read.value()) <
-               std::pair(b.flops.value(), b.bytes_read.value());
-      });
-  if (larger != branches.end()) {
-    context.set_body(*larger, 1);
+  if (body == nullptr) {
+    return;
   }
+  const auto work = body_work(**body);
+  if (!work.ok()) {
+    context.set_error(work.status());
+    return;
+  }
+  context.set_body(*work, 1);
 }
 
 constexpr OpClass kC = OpClass::kControlFlow;
@@ -164,6 +156,26 @@ constexpr WorkNote kNotes[] = {
 };
 
 }  // namespace
+
+StatusOr<std::string_view> costed_branch(const Op& op) {
+  std::string_view best;
+  std::pair<int64_t, int64_t> most;
+  const auto chosen = op.attributes.get_int(kBranch);
+  for (const std::string_view name : {"else_branch", "then_branch"}) {
+    const GraphPtr* body = subgraph(op.attributes, name);
+    const bool wanted = !chosen || (*chosen != 0) == (name == "then_branch");
+    if (body == nullptr || !wanted) {
+      continue;
+    }
+    DFSIM_ASSIGN_OR_RETURN(const BodyWork work, body_work(**body));
+    const std::pair amount(work.flops.value(), work.bytes_read.value());
+    if (best.empty() || amount > most) {
+      best = name;
+      most = amount;
+    }
+  }
+  return best;
+}
 
 OpFamily control_flow_op_defs() { return {kOps, kNotes}; }
 

@@ -1,4 +1,5 @@
-// Factor rules of gathers and scatters. The axis that indices count along is whole.
+// Factor rules of gathers and scatters. The axis that indices count along is whole, but for lookups
+// in floating-point tables, whose rows may lie on several devices (Megatron's vocabulary split).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,9 @@ void factors_gather(FactorContext& context) {
     context.carry_in(1, dim, factor);
     context.carry_out(0, axis + dim, factor);
   }
+  // partition/lookup.h makes indices those of a shard's rows; only floating-point tables, see
+  // op_factors().
+  context.carry_in(0, axis, context.add("rows", context.in_extent(0, axis), Reduction::kSum));
 }
 
 void factors_gather_elements(FactorContext& context) {

@@ -37,6 +37,27 @@ std::string_view refusal(const Graph& graph, OpId id) {
   return op.op_class == OpClass::kControlFlow ? "it runs a graph of its own" : "";
 }
 
+// The rows of a looked-up table are its last factor. Parts of a lookup are added up, which texts
+// and truth values cannot be, and integers are mostly shapes, which every device needs.
+void keep_rows_whole(const Graph& graph, OpId id, FactorMap* map) {
+  const Op& op = graph.op(id);
+  if (op.op_type != "Gather" || map->factors.empty() ||
+      is_floating(graph.tensor(op.inputs[0]).dtype)) {
+    return;
+  }
+  const int last = static_cast<int>(map->factors.size()) - 1;
+  const bool is_rows = map->kind(last) == FactorKind::kContracted;
+  for (FactorDim& dim : map->inputs[0]) {
+    dim = is_rows && dim.factor == last ? FactorDim() : dim;
+  }
+  if (is_rows) {
+    map->factors.pop_back();
+  }
+  if (map->factors.empty()) {
+    map->unsplittable = "no dimension that may be split is longer than 1";
+  }
+}
+
 }  // namespace
 
 std::string_view reduction_name(Reduction reduction) {
@@ -96,7 +117,9 @@ FactorMap op_factors(const Graph& graph, OpId id) {
   } else {
     context.set_unsplittable("its operator has no factor rule");
   }
-  return context.finish();
+  FactorMap map = context.finish();
+  keep_rows_whole(graph, id, &map);
+  return map;
 }
 
 }  // namespace dfsim

@@ -140,8 +140,8 @@ void factors_norm_gradient(FactorContext& context) {
   }
 }
 
-// Rows are added where indices say: parts of the indices make partial sums; the axis that they
-// count along is whole.
+// Rows are added where indices say: parts of the indices make partial sums, and a device with some
+// of the rows adds what belongs to those.
 void factors_gather_gradient(FactorContext& context) {
   const int rank = context.output(0).rank();
   const int picked = context.input(1).rank();
@@ -159,6 +159,7 @@ void factors_gather_gradient(FactorContext& context) {
     context.carry_in(0, axis + dim, factor);
     context.carry_in(1, dim, factor);
   }
+  context.carry_out(0, axis, context.add("rows", context.out_extent(0, axis)));
   context.map().shape_attribute = "shape";
 }
 

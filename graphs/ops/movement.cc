@@ -9,6 +9,7 @@
 #include "graphs/ops/fold.h"
 #include "graphs/ops/movement_rules.h"
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/runtime_ops.h"
 
 namespace dfsim {
 namespace {
@@ -356,6 +357,7 @@ constexpr OpDef kOps[] = {
     {"DepthToSpace", kM, infer_depth_to_space, work_copy, nullptr, 0, 1, "", factors_depth_space},
     {"Resize", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
     {"Upsample", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
+    {"Upsample", kM, infer_resize, work_resize, nullptr, 0, 1, kMicrosoftBlocked, factors_resize},
     {"ReverseSequence", kM, infer_reverse_sequence, work_copy, nullptr, 0, 2, "",
      factors_reverse_sequence},
     {"Trilu", kM, infer_same_as_first, work_copy, nullptr, 0, 1, "", factors_matrix_rows},

@@ -71,6 +71,9 @@ void set_from_body(InferContext& context, const InferredBody& body, size_t from,
 
 // The sum over ops whose results are not known ahead; dtype and matrix use of the largest one.
 StatusOr<BodyWork> body_work(const Graph& body);
+// The attribute with the branch of an If that counts: the one that is taken, else the one with more
+// work; "" when it has none. Error: as op_work().
+StatusOr<std::string_view> costed_branch(const Op& op);
 // The body of attribute "body", once per trip.
 void work_loop(WorkContext& context);
 

@@ -41,13 +41,15 @@ class Blocker {
     const std::string_view type = op.op_type;
     if (type == "FusedConv" || (type == "Conv" && op.domain.empty())) {
       conv(id);
-    } else if (type == "QuickGelu") {
+    } else if (type == "QuickGelu" || type == "Gelu") {
       elementwise(id);
     } else if (!op.domain.empty()) {
       return;
     } else if (type == "MaxPool" || type == "AveragePool" || type == "GlobalMaxPool" ||
                type == "GlobalAveragePool") {
       pool(id);
+    } else if (type == "Resize") {
+      upsample(id);
     } else if (type == "Add" || type == "Sum") {
       sum(id);
     } else if (type == "Mul") {
@@ -152,10 +154,34 @@ class Blocker {
     if (op.outputs.size() > 1 || !aligned(op.inputs[0])) {
       return;
     }
-    if (!is_blocked(op.inputs[0])) {
+    op.inputs[0] = is_blocked(op.inputs[0]) ? in_blocks(op.inputs[0]) : reorder_input(id);
+    become(id, std::move(op), kBlocked);
+  }
+
+  // Nearest values by whole factors, counted from the corner.
+  void upsample(OpId id) {
+    Op op = graph_.op(id);
+    const Shape& x = graph_.shape(op.inputs[0]);
+    const Shape& y = graph_.shape(op.outputs[0]);
+    if (!is_blocked(op.inputs[0]) || !x.is_static() || !y.is_static() || y.rank() != 4 ||
+        op.attributes.string_or("mode", "nearest") != "nearest" ||
+        op.attributes.string_or("coordinate_transformation_mode", "half_pixel") != "asymmetric" ||
+        op.attributes.string_or("nearest_mode", "round_prefer_floor") != "floor") {
       return;
     }
-    op.inputs[0] = in_blocks(op.inputs[0]);
+    std::vector<double> scales;
+    for (int axis = 0; axis < 4; ++axis) {
+      const int64_t from = x[axis].extent();
+      const int64_t to = y[axis].extent();
+      if (from <= 0 || to % from != 0 || (axis < 2 && to != from)) {
+        return;
+      }
+      scales.push_back(static_cast<double>(to / from));
+    }
+    op.op_type = "Upsample";
+    op.inputs = {in_blocks(op.inputs[0])};
+    op.attributes = {};
+    op.attributes.set("scales", std::move(scales));
     become(id, std::move(op), kBlocked);
   }
 

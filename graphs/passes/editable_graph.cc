@@ -262,7 +262,24 @@ void EditableGraph::remove_dead() {
   }
 }
 
-StatusOr<Graph> EditableGraph::finish() {
+std::vector<OpId> EditableGraph::ops_by_height() const {
+  std::vector<OpId> order = ops();
+  std::vector<int64_t> height(ops_.size(), 0);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    for (const TensorId output : op(*it).outputs) {
+      for (const OpId reader : readers(output)) {
+        height[it->index()] = std::max(height[it->index()], height[reader.index()] + 1);
+      }
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](OpId a, OpId b) {
+    const int64_t difference = height[a.index()] - height[b.index()];
+    return difference != 0 ? difference > 0 : op(a).op_type < op(b).op_type;
+  });
+  return order;
+}
+
+StatusOr<Graph> EditableGraph::finish(bool by_height) {
   remove_dead();
   GraphBuilder builder;
   builder.info() = std::move(info_);
@@ -283,7 +300,7 @@ StatusOr<Graph> EditableGraph::finish() {
   for (const TensorId input : inputs_) {
     builder.mark_input(copy(input));
   }
-  for (const OpId id : ops()) {
+  for (const OpId id : by_height ? ops_by_height() : ops()) {
     Op op = std::move(ops_[id.index()]);
     std::transform(op.inputs.begin(), op.inputs.end(), op.inputs.begin(), copy);
     std::transform(op.outputs.begin(), op.outputs.end(), op.outputs.begin(), copy);

@@ -78,12 +78,17 @@ class EditableGraph {
   bool bypass(OpId id);
 
   // Drops dead operators and unused tensors. The object is empty afterwards.
-  StatusOr<Graph> finish();
+  StatusOr<Graph> finish() { return finish(false); }
+  // The same with the operators in an order of its own, which depends on no file: first who has the
+  // longest way to the end of the graph; ties by type, then as they were.
+  StatusOr<Graph> finish_by_height() { return finish(true); }
 
  private:
   void link(OpId id);
   void unlink(OpId id);
   void remove_dead();
+  StatusOr<Graph> finish(bool by_height);
+  std::vector<OpId> ops_by_height() const;
 
   std::vector<Op> ops_;
   std::vector<bool> alive_;

@@ -1,4 +1,6 @@
 // Layer normalisation, written out by exporters, in one operator; with the sum before it.
+#include "graphs/passes/layer_norm.h"
+
 #include <algorithm>
 
 #include "graphs/ops/rules.h"
@@ -101,6 +103,14 @@ std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
 }
 
 }  // namespace
+
+bool makes_layer_norm(const EditableGraph& graph, OpId id) {
+  if (!id.valid() || graph.op(id).op_type == "LayerNormalization") {
+    return id.valid();
+  }
+  const auto found = match(graph, layer_norm_pattern(), id);
+  return found && all_reduce_last_axis(graph, *found);
+}
 
 void fuse_layer_norm(EditableGraph& graph) {
   const Pattern pattern = layer_norm_pattern();

@@ -12,6 +12,9 @@ namespace dfsim {
 void remove_no_ops(EditableGraph& graph);
 void share_common_subexpressions(EditableGraph& graph);
 
+// ---- TensorFlow.
+void fuse_dense_bias(EditableGraph& graph);
+
 // ---- ONNX Runtime.
 void fold_into_conv(EditableGraph& graph);
 void fold_pads(EditableGraph& graph);
@@ -26,6 +29,7 @@ void fuse_gelu(EditableGraph& graph);
 void fuse_fast_gelu(EditableGraph& graph);
 void fuse_quick_gelu(EditableGraph& graph);
 void fuse_bias_gelu(EditableGraph& graph);
+void fuse_attention(EditableGraph& graph);
 void fuse_layer_norm(EditableGraph& graph);
 void fuse_simplified_layer_norm(EditableGraph& graph);
 void fuse_skip_layer_norm(EditableGraph& graph);

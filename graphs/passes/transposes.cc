@@ -1,10 +1,11 @@
 // Moves Transposes down the graph, to where they meet others and cancel or become one.
 //
 // A Transpose goes through an operator when fewer axes (of more than one element) have to be moved
-// afterwards in front of it, and what comes out is wanted transposed again further down or is
-// smaller. ONNX Runtime decides likewise.
+// afterwards in front of it, and what comes out meets another Transpose further down, or is
+// smaller. Behind a tensor that several read, only a Transpose that cancels it counts. ONNX
+// Runtime 1.31.1 decides likewise (asked by small graphs: x^T, Relu, mean, difference, Transpose).
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "graphs/passes/passes.h"
 #include "graphs/passes/transpose_rules.h"
@@ -45,22 +46,57 @@ class TransposeMover {
     return fits ? perm : nullptr;
   }
 
-  // Backwards: tensors from which operators that can be passed lead to a Transpose.
+  // What a tensor comes to through operators that can be passed.
+  struct Way {
+    bool alone = false;              // one Transpose, and nothing else reads anything on the way
+    std::vector<Permutation> perms;  // of all Transposes
+  };
+
+  static void add(const Permutation& perm, Way* way) {
+    if (std::find(way->perms.begin(), way->perms.end(), perm) == way->perms.end()) {
+      way->perms.push_back(perm);
+    }
+  }
+
+  // Backwards.
   void find_leading(const std::vector<OpId>& order) {
     leading_.clear();
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const Op& op = graph_.op(*it);
       const TransposeRule rule = transpose_rule(op);
-      const bool leads =
-          rule == TransposeRule::kTranspose ||
-          (moves_on(rule) && std::any_of(op.outputs.begin(), op.outputs.end(),
-                                         [&](TensorId out) { return leading_.contains(out); }));
-      if (leads) {
-        for (const size_t i : transposed_operands(graph_, op, rule)) {
-          leading_.insert(op.inputs[i]);
+      Way way;
+      if (rule == TransposeRule::kTranspose) {
+        const auto* perm = op.attributes.get_ints("perm");
+        way = {true, {perm != nullptr ? *perm : Permutation{}}};
+      } else if (moves_on(rule)) {
+        for (const TensorId output : op.outputs) {
+          if (const auto found = leading_.find(output); found != leading_.end()) {
+            way.alone |= found->second.alone;
+            for (const Permutation& perm : found->second.perms) {
+              add(perm, &way);
+            }
+          }
+        }
+      }
+      if (way.perms.empty()) {
+        continue;
+      }
+      for (const size_t i : transposed_operands(graph_, op, rule)) {
+        Way& known = leading_[op.inputs[i]];
+        known.alone |= way.alone && graph_.readers(op.inputs[i]).size() == 1;
+        for (const Permutation& perm : way.perms) {
+          add(perm, &known);
         }
       }
     }
+  }
+
+  // A Transpose that moves there meets another: one that cancels it, or the only one there is.
+  bool leads(TensorId id, const Permutation& perm) const {
+    const auto found = leading_.find(id);
+    return found != leading_.end() &&
+           (found->second.alone || std::find(found->second.perms.begin(), found->second.perms.end(),
+                                             inverse(perm)) != found->second.perms.end());
   }
 
   bool visit(OpId id) {
@@ -126,7 +162,7 @@ class TransposeMover {
     for (const TensorId output : op.outputs) {
       if (output.valid()) {
         result_cost = std::max(result_cost, axes_to_move(output));
-        if (leading_.contains(output)) {
+        if (leads(output, perm)) {
           return true;
         }
       }
@@ -272,8 +308,9 @@ class TransposeMover {
                                              permuted(tensor.shape, inverse(perm)));
     graph_.set_output(id, output, early);
     add_transpose(early, result, perm, origins_of(graph_.op(id)));
-    if (leading_.contains(result)) {
-      leading_.insert(early);
+    if (const auto found = leading_.find(result); found != leading_.end()) {
+      const Way way = found->second;
+      leading_[early] = way;
     }
   }
 
@@ -307,7 +344,7 @@ class TransposeMover {
   }
 
   EditableGraph& graph_;
-  std::unordered_set<TensorId> leading_;
+  std::unordered_map<TensorId, Way> leading_;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ SOURCES = {
         "Measured for this project, datasets/measured/epyc-milan: ONNX Runtime 1.31.1's executed "
         "operators in sampled and real networks, fp32 and int8, profiler on, brought to one speed by "
         "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, part of the time "
-        "quiet but for its hypervisor, whose speed changed by half within the hour. What the profiler "
+        "quiet, whose speed changed by half within the hour. What the profiler "
         "added to each operator (overheads.json) is in these errors and comes off predictions."),
 }
 

@@ -124,23 +124,6 @@ Json path_json(const TracePath& path, const Trace& trace) {
           {"spans", std::move(spans)}};
 }
 
-// Null when it was not asked for.
-Json advice_json(const TraceAnalysis& analysis) {
-  if (!analysis.advised) {
-    return nullptr;
-  }
-  Json list = Json::array();
-  for (const Advice& advice : analysis.advice) {
-    list.push_back({{"kind", advice.kind},
-                    {"insight", advice.insight},
-                    {"action", advice.action},
-                    {"before_us", advice.before_us},
-                    {"after_us", advice.after_us},
-                    {"gain", advice.gain()}});
-  }
-  return {{"width_us", analysis.advice_width_us}, {"list", std::move(list)}};
-}
-
 Json tables_json(const TraceAnalysis& analysis) {
   Json kernels = Json::array();
   for (const KernelRow& row : analysis.kernels) {
@@ -255,7 +238,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
   json.update(tables_json(analysis));
   json["memory"] = memory_json(analysis);
   json["critical_path"] = path_json(analysis.critical_path, trace);
-  json["advice"] = advice_json(analysis);
+  json["advice"] = advice_json(analysis.advice);
   if (timeline) {
     json["timeline"] = timeline_json(analysis, trace);
   }

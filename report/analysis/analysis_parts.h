@@ -9,6 +9,9 @@ namespace dfsim {
 
 // Of any set of spans.
 Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans);
+// By span: whether it lies in a part of the forward pass that checkpointing runs again. Parents
+// come before their children.
+std::vector<bool> recomputed_spans(const Trace& trace);
 // Work that checkpointing does again, apart from the rest.
 void add_recompute(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
 // Tables of operators and nodes.

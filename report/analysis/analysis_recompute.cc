@@ -11,8 +11,9 @@ bool is_recompute(const std::string& function) {
          function.find("recompute_fn") != std::string::npos;
 }
 
-// By span: whether it lies inside such a function. Parents come before their children.
-std::vector<bool> inside_recompute(const Trace& trace) {
+}  // namespace
+
+std::vector<bool> recomputed_spans(const Trace& trace) {
   std::vector<bool> inside(trace.spans.size(), false);
   std::unordered_map<NameId, bool> known;
   for (size_t i = 0; i < trace.spans.size(); ++i) {
@@ -29,10 +30,8 @@ std::vector<bool> inside_recompute(const Trace& trace) {
   return inside;
 }
 
-}  // namespace
-
 void add_recompute(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis) {
-  const std::vector<bool> inside = inside_recompute(trace);
+  const std::vector<bool> inside = recomputed_spans(trace);
   std::vector<SpanId> again;
   std::vector<SpanId> rest;
   for (const SpanId id : work) {

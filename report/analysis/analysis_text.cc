@@ -232,48 +232,13 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
   return text;
 }
 
-// Words of `text` in lines that fit, the first behind `label`.
-std::string wrapped(std::string_view label, const std::string& text) {
-  constexpr size_t kIndent = 16;
-  std::string out;
-  std::string line;
-  for (const std::string& word : split(text, ' ')) {
-    if (!line.empty() && kIndent + line.size() + 1 + word.size() > kWidth) {
-      out += field(out.empty() ? label : "", line);
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return out + field(out.empty() ? label : "", line);
-}
-
-std::string advice_text(const TraceAnalysis& analysis) {
-  if (!analysis.advised) {
-    return "";
-  }
-  std::string text(1, '\n');
-  if (analysis.advice.empty()) {
-    return text + field("advice", fmt::format("none: no change brings more than {}",
-                                              time(analysis.advice_width_us)));
-  }
-  for (size_t i = 0; i < analysis.advice.size(); ++i) {
-    const Advice& advice = analysis.advice[i];
-    text += i > 0 ? "\n" : "";
-    text += wrapped("insight", advice.insight);
-    text += wrapped("action", advice.action);
-    text +=
-        field("impact", fmt::format("{} instead of {}, {} less (simulated)", time(advice.after_us),
-                                    time(advice.before_us), percent(advice.gain())));
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, size_t top) {
   std::string text = fmt::format(
-      "{}: {} trace, {}, {}\n", std::filesystem::path(analysis.path).filename().string(),
-      analysis.format, counted(analysis.events, "event"), counted(analysis.spans, "span"));
+      "{}: {} trace, {}, {}\n",
+      printable(std::filesystem::path(analysis.path).filename().string(), 60), analysis.format,
+      counted(analysis.events, "event"), counted(analysis.spans, "span"));
   if (!analysis.device_name.empty()) {
     text += field("device", printable(analysis.device_name));
   }
@@ -301,7 +266,7 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
   text += waits_text(analysis, top);
   text += memory_text(analysis);
   text += path_text(analysis, trace, top);
-  text += advice_text(analysis);
+  text += advice_text(analysis.advice, 16);
   return text;
 }
 

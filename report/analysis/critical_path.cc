@@ -24,6 +24,10 @@ struct Edge {
   SpanId owner;  // whose time it is
 };
 
+// Work that waits for the work before it begins at once when that ends; after a longer gap it was
+// something else that kept it. HolisticTraceAnalysis's threshold.
+constexpr double kLongestGapUs = 1500;
+
 // Calls that may wait for the device.
 bool is_blocking(std::string_view name) {
   constexpr std::array<std::string_view, 12> kCalls = {"cudaDeviceSynchronize",
@@ -123,7 +127,7 @@ class PathFinder {
     }
   }
 
-  // How much is launched and not begun at each launch, per queue.
+  // How much is launched and not begun at each launch and at each begin, per queue.
   void count_queues() {
     struct Change {
       double time_us;
@@ -141,6 +145,7 @@ class PathFinder {
       }
     }
     at_launch_.assign(trace_.spans.size(), 0);
+    at_begin_.assign(trace_.spans.size(), 0);
     for (auto& [track, changes] : queues) {
       std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
         return a.time_us != b.time_us ? a.time_us < b.time_us : a.step > b.step;
@@ -148,9 +153,7 @@ class PathFinder {
       int length = 0;
       for (const Change& change : changes) {
         length += change.step;
-        if (change.step > 0) {
-          at_launch_[change.work.index()] = length;
-        }
+        (change.step > 0 ? at_launch_ : at_begin_)[change.work.index()] = length;
       }
     }
     for (auto& [track, list] : launches_) {
@@ -280,10 +283,11 @@ class PathFinder {
     const auto last = last_of_.find(span.track);
     const bool follows = last != last_of_.end();
     const double last_us = follows ? trace_.span(last->second).end_us : -1;
-    if (at_launch_[id.index()] == 1 && (!follows || last_us < launched_us) &&
-        awaited_us < launched_us) {
+    const bool empty_queue = at_launch_[id.index()] == 1 && at_begin_[id.index()] == 0;
+    if (empty_queue && (!follows || last_us < launched_us) && awaited_us < launched_us) {
       add(begin_of(span.launch), begin_of(id), EdgeType::kLaunch, false, id);
-    } else if (follows && (awaited == awaits_.end() || awaited_us < last_us)) {
+    } else if (follows && (awaited == awaits_.end() || awaited_us < last_us) &&
+               span.start_us - last_us <= kLongestGapUs) {
       add(end_of(last->second), begin_of(id), EdgeType::kKernelGap, false, last->second);
     }
     last_of_[span.track] = id;
@@ -391,6 +395,7 @@ class PathFinder {
   const Trace& trace_;
   std::vector<Edge> edges_;
   std::vector<int> at_launch_;  // by span: what is outstanding in its queue once it is launched
+  std::vector<int> at_begin_;   // and once it has begun
   std::map<TrackId, std::vector<std::pair<double, SpanId>>> launches_;
   std::unordered_map<int64_t, double> recorded_us_;
   std::unordered_map<SpanId, SpanId> awaits_;

@@ -6,8 +6,9 @@
 // top-level operators follow each other without weight, so that what the program does between them
 // does not count. Calls that only wait for the device have no weight of their own: the device's
 // work that they wait for has. Device work follows its launch when nothing was outstanding in its
-// queue at the launch (the delay counts as launch overhead), else the work before it in the queue
-// (the gap counts as kernel gap); waits for events and streams are edges without weight.
+// queue at the launch nor when it begins (the delay counts as launch overhead), else the work
+// before it in the queue (the gap counts as kernel gap) unless that ended more than 1.5 ms ago;
+// waits for events and streams are edges without weight.
 #pragma once
 
 #include <array>

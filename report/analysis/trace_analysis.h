@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "datasets/traces/trace.h"
+#include "report/analysis/advice_list.h"
 #include "report/analysis/critical_path.h"
 
 namespace dfsim {
@@ -130,17 +131,6 @@ struct RecomputeSplit {
   Breakdown first;
 };
 
-// One thing to change. The impact is that of a simulation: the run as recorded, and with the change
-// applied to it (report/replay/advice.h).
-struct Advice {
-  std::string kind;      // "launch-overhead", "fusion"...
-  std::string insight;   // what was seen
-  std::string action;    // what to do
-  double before_us = 0;  // of the run, simulated; "batch" gives the time of one recorded batch
-  double after_us = 0;
-  double gain() const { return before_us > 0 ? 1 - after_us / before_us : 0; }
-};
-
 struct TraceAnalysis {
   std::string path;
   std::string format;
@@ -165,9 +155,7 @@ struct TraceAnalysis {
   std::vector<WaitRow> waits;
   Spread steps;  // training steps or inferences
   TracePath critical_path;
-  bool advised = false;        // advise() was asked
-  double advice_width_us = 0;  // what a gain must exceed to be advised
-  std::vector<Advice> advice;  // greatest gain first
+  AdviceList advice;  // by advise() (report/replay/advice.h)
   std::vector<TraceWarning> warnings;
 };
 

@@ -246,6 +246,8 @@
       const seen = new Set();
       const roofs = roofline.roofs.filter(r => !seen.has(r.flops_per_s) && seen.add(r.flops_per_s)).map(r => ({ name: r.dtype + (r.matrix ? ' matrix' : '') + ' ' + scaled(r.flops_per_s, 'FLOP/s'), type: 'line', symbol: 'none', silent: true,
         lineStyle: { color: b.fg, width: 1.5 }, endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-190, -9] }, data: [[Math.max(left, bottom / bandwidth), Math.max(left, bottom / bandwidth) * bandwidth], [r.flops_per_s / bandwidth, r.flops_per_s], [right, r.flops_per_s]] }));
+      (roofline.caches || []).forEach(c => roofs.push({ name: c.name, type: 'line', symbol: 'none', silent: true, lineStyle: { color: b.fg, width: 1, type: 'dashed' },
+        endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-24, 12] }, data: [[Math.max(left, bottom / c.bytes_per_s), Math.max(left, bottom / c.bytes_per_s) * c.bytes_per_s], [top / c.bytes_per_s, top]].filter(q => q[0] >= left) }));
       const clouds = lines.length ? [] : classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));
       const paths = lines.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
@@ -279,9 +281,9 @@
     }));
   }
 
-  function showAdvice(advice) {
+  function showAdvice(advice, run) {
     if (!advice) return;
-    const node = section('Advice', advice.list.length ? 'Each impact is simulated: the recorded run, and the run with this one change. Changes that bring less than ' + time(advice.width_us) + ', the width of the interval, are left out.'
+    const node = section('Advice', advice.list.length ? 'Each impact is simulated: the ' + run + ' run, and the run with this one change. Changes that bring less than ' + time(advice.width_us) + ', the width of the interval, are left out.'
       : 'None: no change that was tried brings more than ' + time(advice.width_us) + '.');
     for (const a of advice.list) {
       node.append(element('div', { class: 'advice', 'data-kind': a.kind }, element('div', { class: 'impact', text: '\u2212' + percent(a.gain) }),
@@ -333,6 +335,7 @@
     main.append(two);
     showBars(two, 'Time by class', (d.classes || []).map(c => [c.name, c.time_us]), time);
     showBars(two, 'Time by what limits it', (d.bounds || []).map(c => [c.name, c.time_us]), time);
+    showAdvice(d.advice, 'predicted');
     showMemory(d.memory || []);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['time', time], ['start', time], ['FLOPs', v => scaled(v, '')], ['bytes', bytes], ['bound', null], ['source', null], ['shape', null], ['critical', null]],
       ops.map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
@@ -350,7 +353,7 @@
         ['idle', time(b.idle_ms * 1e3), share(b.idle_ms)], ['critical path', time(t.critical_path.length_us)]];
       if (t.warnings.length) cards.push(['warnings', String(t.warnings.reduce((a, w) => a + w.count, 0)), t.warnings.map(w => w.count + ' ' + w.text).join('; ')]);
       showCards(cards);
-      showAdvice(t.advice);
+      showAdvice(t.advice, 'recorded');
       if (t.timeline) {
         const l = t.timeline, spans = l.start_us.map((start, i) => ({ track: l.track[i], start, end: start + l.duration_us[i], name: l.names[l.name[i]], group: l.kind[i], mark: l.critical[i] === 1, info: '' }));
         showTimeline(l.tracks, spans, l.kinds, l.left_out ? l.left_out + ' shorter spans are left out.' : '');
@@ -490,6 +493,7 @@
       plans.concat([d.single_device]).map(p => [p.strategy, p.devices, p.micro_batches, p.time_ms, p.samples_per_s, p.speedup, p.efficiency, p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
     showMemoryStack(plans.concat([d.single_device]));
     showTable('Plans that could not be made', [['strategy', null], ['why', null]], d.plans.filter(p => p.error).map(p => [p.strategy, p.error]));
+    showTable('Kept whole, as they do not divide by the devices', [['strategy', null], ['what', null]], plans.flatMap(p => (p.kept_whole || []).map(what => [p.strategy, what])));
   }
 
   if (data.schema === 'dfsim.partition/1') showPartitioning(data);

@@ -5,7 +5,6 @@
 namespace dfsim {
 namespace {
 
-constexpr double kLeastGain = 0.01;  // of the run
 constexpr uint64_t kSeed = 1;
 
 double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
@@ -25,19 +24,21 @@ const std::vector<AdviceRule>& advice_rules() {
       {"communication", find_exposed_communication},
       {"serial-section", find_serial_section},
       {"batch", find_batch_that_fits},
+      {"recomputation", find_recomputation},
+      {"threads", find_thread_settings},
   };
   return kRules;
 }
 
 Status advise(const Trace& trace, TraceAnalysis* analysis) {
-  analysis->advised = true;
+  analysis->advice.asked = true;
   const auto graph = make_replay_graph(trace);
   if (!graph.ok()) {
     return ok_status();  // nothing to replay, nothing to advise
   }
   DFSIM_ASSIGN_OR_RETURN(const ReplayRun base, run_replay(*graph));
   DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(*graph, kSeed));
-  analysis->advice_width_us =
+  analysis->advice.width_us =
       std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base.span_ns));
   const AdviceInput input{trace, *analysis, *graph};
   std::vector<Advice> found;
@@ -53,13 +54,13 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
     advice.action = finding.action;
     advice.before_us = us(base.span_ns);
     advice.after_us = us(run.span_ns) / finding.per_run;
-    if (advice.before_us - advice.after_us > analysis->advice_width_us) {
+    if (advice.before_us - advice.after_us > analysis->advice.width_us) {
       found.push_back(std::move(advice));
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Advice& a, const Advice& b) { return a.after_us < b.after_us; });
-  analysis->advice = std::move(found);
+  analysis->advice.list = std::move(found);
   return ok_status();
 }
 

@@ -15,7 +15,7 @@
 
 namespace dfsim {
 
-// Fills analysis->advice, advised and advice_width_us. A trace with nothing to replay gets none.
+// Fills analysis->advice. A trace with nothing to replay gets none.
 // Errors: those of the simulation. O(rules x pieces log pieces).
 Status advise(const Trace& trace, TraceAnalysis* analysis);
 
@@ -53,5 +53,7 @@ Finding find_placement(const AdviceInput& input);
 Finding find_exposed_communication(const AdviceInput& input);
 Finding find_serial_section(const AdviceInput& input);
 Finding find_batch_that_fits(const AdviceInput& input);
+Finding find_recomputation(const AdviceInput& input);
+Finding find_thread_settings(const AdviceInput& input);
 
 }  // namespace dfsim

@@ -33,7 +33,8 @@ StatusOr<ReplayRun> run_replay(const ReplayGraph& graph);
 // queue stays a dependency. Errors: as above, and the policy's own.
 StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy);
 
-// 10th and 90th percentile of the span when each piece's time is drawn from those of its like.
+// 10th and 90th percentile of the span when each piece's time is drawn around its own, as wide as
+// those of its like differ.
 struct ReplayInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;

@@ -60,9 +60,10 @@ void add_spreads(const Trace& trace, ReplayGraph* graph) {
       continue;
     }
     const std::vector<TimeNs>& times = groups[keys[p]];
-    const TimeNs middle = quantile(times, 0.5);
-    piece.low_ns = std::max<TimeNs>(0, piece.time_ns - (middle - quantile(times, 0.1)));
-    piece.high_ns = piece.time_ns + (quantile(times, 0.9) - middle);
+    // As wide below as above: many pieces of skewed times would else add up to more than measured.
+    const TimeNs side = std::min(piece.time_ns, (quantile(times, 0.9) - quantile(times, 0.1)) / 2);
+    piece.low_ns = piece.time_ns - side;
+    piece.high_ns = piece.time_ns + side;
   }
 }
 

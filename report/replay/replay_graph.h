@@ -51,7 +51,7 @@ struct Piece {
   TimeNs start_ns = 0;  // as measured, from the run's start
   TimeNs end_ns = 0;
   TimeNs time_ns = 0;  // its own, without waiting for the device
-  TimeNs low_ns = 0;   // 80 % of the pieces like it take from low to high
+  TimeNs low_ns = 0;   // as wide as 80 % of the pieces like it, around its own time
   TimeNs high_ns = 0;
 };
 

@@ -4,6 +4,7 @@
 import collections
 import gzip
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -134,6 +135,17 @@ class Drift(unittest.TestCase):
         self.assertAlmostEqual(export.fit_exponents(tasks, 1, export.OPS)["arithmetic"], 1.8, delta=0.04)
         self.assertEqual(export.fit_exponents({0: tasks[0]}, 1, export.WALL), export.DEFAULT_EXPONENTS)
         self.assertEqual(export.fit_exponents(tasks, 2, export.WALL), export.DEFAULT_EXPONENTS)
+
+    def test_scatter_is_of_repeated_networks(self):
+        usual = {"arithmetic": 100, "memory": 200}
+
+        def run(us, kind="network"):
+            return record("n", kind=kind, usual=usual, wall_best_us=us, wall_reference=reference(100, 200))
+        tasks = {0: [run(100), run(100 * math.e ** 0.2)], 1: [run(50), run(50)], 2: [run(9)], 3: [run(1, "ops"), run(9, "ops")]}
+        whole, half = export.scatter(tasks, 1)
+        self.assertAlmostEqual(whole, 0.1)
+        self.assertAlmostEqual(half, 0.1)
+        self.assertIsNone(export.scatter(tasks, 2))
 
     def test_a_whole_run_counts_with_its_least_time(self):
         self.assertEqual(export.measured_us(record("n", wall_us=5.0, wall_best_us=4.0), export.WALL), 4.0)

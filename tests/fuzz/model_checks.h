@@ -5,8 +5,10 @@
 
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
+#include "graphs/passes/expand.h"
 #include "graphs/passes/pipeline.h"
 #include "graphs/passes/prune.h"
+#include "graphs/passes/tensorflow_form.h"
 #include "opmodel/workload.h"
 
 namespace dfsim {
@@ -42,9 +44,16 @@ inline void check_model(const StatusOr<ImportedModel>& model) {
   if (!graph_totals(model->graph).ok()) {
     return;
   }
-  const auto pruned = prune(model->graph);
+  constexpr size_t kMostExpanded = 500;  // a quick look: loops are all alike
+  const auto expanded = expand_control_flow(model->graph, kMostExpanded);
+  expect(expanded.ok());
+  check_graph(*expanded);
+  const auto pruned = prune(*expanded);
   expect(pruned.ok());
   check_graph(pruned->graph);
+  const auto formed = tensorflow_form(pruned->graph);
+  expect(formed.ok());
+  check_graph(*formed);
   std::vector<std::string> passes;
   for (const Pass& pass : all_passes()) {
     passes.emplace_back(pass.name);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "hardware/collectives.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim {
@@ -61,6 +62,9 @@ TEST_CASE("every shipped hardware file loads, is named like its file and cites i
     for (const LinkSpec& link : platform.links) {
       INFO(link.name);
       CHECK_FALSE(link.source.empty());
+    }
+    for (const CollectiveFit& fit : collectives_of(platform)) {
+      CHECK_FALSE(fit.source.empty());
     }
   }
 }

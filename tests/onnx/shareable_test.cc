@@ -96,6 +96,36 @@ TEST_CASE("a saved model holds no weight, all shapes, and the same work") {
   CHECK(shape_of(again->graph, "turned") == "32x150");
 }
 
+TEST_CASE("nodes are saved in the order that ONNX demands, in subgraphs, too") {
+  ModelMaker maker;
+  maker.input("x", {1, 4});
+  maker.input("choose", {}, onnx::TensorProto::BOOL);
+  auto* choice = maker.node("If", {"choose"}, {"y"}, "choice");
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    GraphMaker body(set_graph(choice, branch));
+    const std::string first = std::string(branch) + "_first";
+    const std::string second = std::string(branch) + "_second";
+    body.node("Relu", {first}, {second}, "second");
+    body.node("Neg", {"a"}, {first}, "first");
+    body.output(second);
+  }
+  maker.node("Abs", {"b"}, {"a"}, "late");
+  maker.node("Exp", {"x"}, {"b"}, "early");
+  maker.output("y");
+  const Shared result = shared(maker, {.dims = {}});
+  std::vector<std::string> names;
+  for (const auto& node : result.saved.graph().node()) {
+    names.push_back(node.name());
+    for (const auto& attribute : node.attribute()) {
+      for (const auto& inner : attribute.g().node()) {
+        names.push_back(inner.name());
+      }
+    }
+  }
+  CHECK(names ==
+        std::vector<std::string>{"early", "late", "choice", "first", "second", "first", "second"});
+}
+
 TEST_CASE("given dimensions are numbers in the saved model, sums say what they are made of") {
   ModelMaker maker;
   maker.input("past", {"batch", "before", 8});

@@ -57,6 +57,8 @@ const std::vector<Reason>& reasons() {
         "com.microsoft.nchwc::ReorderInput",
         "com.microsoft.nchwc::ReorderOutput",
         "dfsim::KeepOnFirst",
+        "dfsim::MaskRows",
+        "dfsim::ShardIndices",
         "dfsim::ShardSlice",
         "tensorflow::BatchToSpaceND",
         "tensorflow::BatchedGather",

@@ -137,6 +137,35 @@ RefTensor communicate(const Op& op, const std::vector<RefTensor>& group, int64_t
   return op.op_type == "ReduceScatter" ? cut(total, dim, ways, position) : total;
 }
 
+// Where an index into `extent` rows lies in the run of them that the member at `position` of `ways`
+// has; -1: in another one.
+int64_t own_row(double index, int64_t extent, int64_t ways, int64_t position) {
+  const auto row = static_cast<int64_t>(index) + (index < 0 ? extent : 0);
+  const int64_t run = extent / ways;
+  return row / run == position ? row % run : -1;
+}
+
+RefTensor look_up(const Op& op, const std::vector<RefTensor>& inputs, int64_t ways,
+                  int64_t position) {
+  const int64_t extent = op.attributes.int_or("extent", 0);
+  RefTensor result = inputs[0];
+  if (op.op_type == "ShardIndices") {
+    for (double& index : result.values) {
+      index = static_cast<double>(std::max<int64_t>(0, own_row(index, extent, ways, position)));
+    }
+    return result;
+  }
+  const auto dim = op.attributes.int_or("dim", 0);
+  for_each_index(result.extents, [&](const Index& index) {
+    const auto first = index.begin() + dim;
+    const auto rank = static_cast<std::ptrdiff_t>(inputs[1].extents.size());
+    if (own_row(inputs[1][Index(first, first + rank)], extent, ways, position) < 0) {
+      result[index] = 0;
+    }
+  });
+  return result;
+}
+
 RefTensor shard(const RefTensor& whole, const TensorSharding& sharding, const DeviceMesh& mesh,
                 size_t rank) {
   RefTensor part = whole;
@@ -205,6 +234,11 @@ std::vector<RefTensor> run_sharded(const Graph& source, const DeviceMesh& mesh,
         continue;
       }
       const auto axes = static_cast<AxisSet>(op.attributes.int_or("axes", 0));
+      if (op.op_type == "ShardIndices" || op.op_type == "MaskRows") {
+        results[rank] = {
+            look_up(op, operands(op, values[rank]), mesh.size(axes), mesh.position(rank, axes))};
+        continue;
+      }
       std::vector<RefTensor> group;
       for (const uint32_t member : mesh.group(rank, axes)) {
         group.push_back(values[member][op.inputs[0].index()]);

@@ -19,9 +19,7 @@ Platform dgx() {
   INFO(platform.status().message());
   REQUIRE(platform.ok());
   platform->runtime = RuntimeSpec();  // device time only: no host cost
-  for (DeviceSpec& device : platform->devices) {
-    device.model = "unmeasured";  // collectives by the links' figures
-  }
+  platform->source_file.clear();      // collectives by the links' figures
   return std::move(platform).value();
 }
 

@@ -1,4 +1,5 @@
 // GELU, normalisations, products, reshapes, splits and transposes.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/passes/pass_case.h"
@@ -356,6 +357,71 @@ TEST_CASE("an unknown pass gives the nearest name") {
   const Status status = check_passes({{"no-ops"}, {"conv-fould"}});
   REQUIRE_FALSE(status.ok());
   CHECK(status.message().find("did you mean 'conv-fold'?") != std::string::npos);
+}
+
+// One self attention of BERT's older exports: two heads of four, three positions.
+void add_attention(PassCase& graph, bool normalised, bool mask_is_given) {
+  graph.input("x", {1, 3, 8});
+  if (normalised) {
+    graph.weight("scale", {8});
+    graph.weight("shift", {8});
+    graph.op("LayerNormalization", {"x", "scale", "shift"}, "n");
+  } else {
+    graph.op("Relu", {"x"}, "n");
+  }
+  graph.ints("apart", {0, 0, 2, 4});
+  graph.ints("together", {0, 0, 8});
+  graph.number("root", 2);
+  graph.number("one", 1);
+  graph.number("least", -10000);
+  for (const std::string part : {"q", "k", "v"}) {
+    graph.weight(part + "w", {8, 8});
+    graph.weight(part + "b", {8});
+    graph.op("MatMul", {"n", part + "w"}, part + "m");
+    graph.op("Add", {part + "m", part + "b"}, part + "a");
+    graph.op("Reshape", {part + "a", "apart"}, part + "r");
+    const std::vector<int64_t> perm =
+        part == "k" ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3};
+    graph.op("Transpose", {part + "r"}, part + "t", {{"perm", perm}});
+  }
+  graph.input("mask", {1, 3});
+  graph.ints("first", {1});
+  graph.ints("second", {2});
+  graph.op("Unsqueeze", {"mask", "first"}, "m1");
+  graph.op("Unsqueeze", {"m1", "second"}, "m2");
+  graph.op("Cast", {"m2"}, "m3", {{"to", int64_t{1}}});
+  graph.op("Sub", {mask_is_given ? "one" : "root", "m3"}, "m4");
+  graph.op("Mul", {"m4", "least"}, "m5");
+  graph.op("MatMul", {"qt", "kt"}, "scores");
+  graph.op("Div", {"scores", "root"}, "scaled");
+  graph.op("Add", {"scaled", "m5"}, "masked");
+  graph.op("Softmax", {"masked"}, "shares", {{"axis", int64_t{3}}});
+  graph.op("MatMul", {"shares", "vt"}, "values");
+  graph.op("Transpose", {"values"}, "back", {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  graph.op("Reshape", {"back", "together"}, "z");
+  graph.op("Add", {"z", "n"}, "y");
+  graph.output("y");
+}
+
+TEST_CASE("self attention of BERT's older exports is one operator, its mask the one given") {
+  PassCase known;
+  add_attention(known, true, true);
+  const Graph& result = known.after({"attention"});
+  const auto is_attention = [](const Op& op) { return op.op_type == "Attention"; };
+  const auto found = std::find_if(result.ops().begin(), result.ops().end(), is_attention);
+  REQUIRE(found != result.ops().end());
+  CHECK(found->attributes.int_or("num_heads", 0) == 2);
+  REQUIRE(found->inputs.size() == 4);
+  CHECK(result.tensor(found->inputs[1]).shape == Shape::of({8, 24}));
+  CHECK(result.tensor(found->inputs[3]).name == "mask");
+  CHECK(result.op_count() == 3);  // the normalisation, the attention and the sum after it
+
+  for (const auto& [normalised, mask_is_given] : {std::pair{false, true}, std::pair{true, false}}) {
+    PassCase unknown;
+    add_attention(unknown, normalised, mask_is_given);
+    const Graph& left = unknown.after({"attention"});
+    CHECK(std::none_of(left.ops().begin(), left.ops().end(), is_attention));
+  }
 }
 
 }  // namespace

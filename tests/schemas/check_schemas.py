@@ -49,6 +49,7 @@ CASES = {
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
+        ["predict", *LSTM, "--hw", "a100", "--advice"],
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
          "--in-flight", "2", "--repeat", "5"],
     ],
@@ -59,7 +60,7 @@ CASES = {
         ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
          "--policy", "heft"],
     ],
-    "roofline": [["roofline", *LSTM, "--hw", "l4"]],
+    "roofline": [["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
     "profiles-import": [
         ["profiles", "import", "tests/golden/data/kineto_recompute.json", "--format", "kineto",

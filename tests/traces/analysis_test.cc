@@ -132,13 +132,33 @@ TEST_CASE("operators have their own work only, and their own host time") {
   CHECK(a.kernels[0].name == "k2");
 }
 
+TEST_CASE("the critical path: other work outstanding, and long gaps, as published") {
+  // When k1 begins, k2 is launched already: what k1 waited for is not known.
+  const Trace outstanding = Events()
+                                .op("x", 0, 12, 1)
+                                .launched("kernel", "k1", 7, 8, 12, 100, 1)
+                                .launched("kernel", "k2", 7, 10, 113, 5, 1)
+                                .trace();
+  CHECK(find_trace_path(outstanding).length_us == 100 + 1 + 5);
+  // k3 begins 1501 us after k2, k2 1499 us after k1: only the shorter gap is one of kernels.
+  const Trace gaps = Events()
+                         .op("x", 0, 20, 1)
+                         .launched("kernel", "k1", 7, 8, 12, 10, 1)
+                         .launched("kernel", "k2", 7, 13, 1521, 10, 1)
+                         .launched("kernel", "k3", 7, 14, 3032, 10, 1)
+                         .trace();
+  const TracePath path = find_trace_path(gaps);
+  CHECK(path.length_us == 8 + 4 + 10 + 1499 + 10);
+  CHECK(path.class_us[static_cast<size_t>(PathClass::kKernelGap)] == 1499);
+}
+
 TEST_CASE("the critical path goes where the time is") {
-  // Host 0-10, launch at 8; kernel 12-112 with nothing outstanding: launch overhead 4 from the
-  // call's begin, and then 100 of work. The second kernel follows in the queue with a gap of 1.
+  // Launch at 8; kernel 12-112 with nothing outstanding: launch overhead 4 from the call's begin,
+  // and then 100 of work. The second kernel follows in the queue with a gap of 1.
   const Trace trace = Events()
-                          .op("x", 0, 12, 1)
+                          .op("x", 0, 16, 1)
                           .launched("kernel", "k1", 7, 8, 12, 100, 1)
-                          .launched("kernel", "k2", 7, 10, 113, 5, 1)
+                          .launched("kernel", "k2", 7, 13, 113, 5, 1)
                           .trace();
   const TracePath path = find_trace_path(trace);
   CHECK(path.length_us == 8 + 4 + 100 + 1 + 5);

@@ -1,6 +1,7 @@
 """Families of samples beside those of sampler.py: the blocks that modern CNNs are built of, whose convolutions are
 grouped or depthwise, and small operators, whose time is what starting them costs and what the cache holds."""
 
+from onnx import TensorProto
 from sampler import (MOST_MACS, Network, activate, channels, conv, layer_norm, linear, mix_concat,
                      mix_elementwise, mix_norm, mix_product, mix_reduce, mix_slice, mix_softmax,
                      mix_transpose, reshape, squeeze_excite, tensor_shape)
@@ -128,4 +129,22 @@ def small_network(seed):
         shape = tensor_shape(net, net.log_uniform(300, SMALL_ELEMENTS))
         x = net.op(net.pick("Abs", "Relu", "Sigmoid", "Neg"), [net.input(shape)], shape)
         SMALL[index](net, x)
+    return net
+
+
+def attention_network(seed):
+    """Layers whose attention is one operator, as ONNX Runtime fuses that of BERT's older exports."""
+    net = Network(seed)
+    n, length = net.pick(1, 1, 2, 4, 8), net.log_uniform(8, 512)
+    size, heads = net.pick(16, 32, 64, 64, 64), net.pick(2, 4, 8, 8, 12, 12, 16)
+    hidden = size * heads
+    while n * length * hidden * (4 * hidden + 2 * length) > MOST_MACS / 2:
+        n, length = max(1, n // 2), max(8, length // 2)
+    x = layer_norm(net, net.made([n, length, hidden]))
+    mask = net.op("Cast", [net.input([n, length])], [n, length], to=TensorProto.INT32)
+    for _ in range(net.pick(1, 2, 3)):
+        weights = [net.weight([hidden, 3 * hidden], 1.0 / hidden), net.weight([3 * hidden])]
+        y = net.op("Attention", [x, *weights, mask], x[1], domain="com.microsoft", num_heads=heads)
+        y = net.op("Add", [linear(net, y, hidden, bias=True), x], x[1])
+        x = layer_norm(net, y)
     return net

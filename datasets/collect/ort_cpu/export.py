@@ -153,6 +153,18 @@ def fit_exponents(tasks, threads, what):
     return {"arithmetic": round(solution[0], 2), "memory": round(solution[1], 2)}
 
 
+def scatter(tasks, threads):
+    """Standard deviation of logarithms of networks' whole runs measured again, at the usual speed: over all, and of
+    half of them at most."""
+    variances = []
+    for repeats in tasks.values():
+        logs = [math.log(measured_us(r, WALL) * speed_factor(r, WALL)) for r in repeats
+                if r["kind"] == "network" and r["threads"] == threads]
+        if len(logs) > 1:
+            variances.append(statistics.variance(logs))
+    return (math.sqrt(statistics.fmean(variances)), math.sqrt(statistics.median(variances))) if variances else None
+
+
 def operator_rows(repeats, costs):
     """The rows of a task: each time is the median over its repetitions, as the profiler gave it but for the share by
     which all of them were longer; what the profiler added to each is told beside it."""
@@ -248,6 +260,11 @@ def export(options):
     exponents = {r["threads"]: r["usual"]["exponents"] for repeats in tasks.values() for r in repeats}
     for threads, fitted in sorted(exponents.items()):
         print(f"exponents of the reference kernels with {threads} threads: {fitted}")
+    for threads in sorted(exponents):
+        found = scatter(tasks, threads)
+        if found:
+            print(f"networks measured again with {threads} threads scatter by {100 * found[0]:.1f} %, half of them by "
+                  f"{100 * found[1]:.1f} % at most")
     # Who is left out to judge says nothing about the profiler either.
     costs = profiler_costs({name: repeats for name, repeats in tasks.items()
                             if repeats[0].get("network", "") not in left_out})

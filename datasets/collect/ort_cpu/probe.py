@@ -5,12 +5,14 @@ import os
 import pathlib
 import platform
 import re
+import threading
 import time
 
 import numpy as np
 from onnx import helper
 
 PROBE_S = 1.5
+PROBE_REPEATS = 20
 GEMM = 1024
 STREAM = 1 << 24  # elements of each of three vectors: more than any cache holds
 SETTLE_RUNS = 2
@@ -47,6 +49,58 @@ def last_cache_mib():
     return max(sizes) if sizes else None
 
 
+def caches():
+    """[(name, bytes, cores that share it)] of the first core's caches of data, nearest first."""
+    found = {}
+    for path in pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        try:
+            size = re.fullmatch(r"(\d+)([KMG])", (path / "size").read_text().strip())
+            if (path / "type").read_text().strip() == "Instruction" or not size:
+                continue
+            sharing = 0
+            for part in (path / "shared_cpu_list").read_text().strip().split(","):
+                low, _, high = part.partition("-")
+                sharing += int(high or low) - int(low) + 1
+            found[int((path / "level").read_text())] = (
+                int(size.group(1)) * {"K": 2**10, "M": 2**20, "G": 2**30}[size.group(2)], sharing)
+        except (OSError, ValueError):
+            continue
+    return [(f"L{level}", *found[level]) for level in sorted(found)]
+
+
+def add_rate(total_bytes, threads):
+    """Bytes/s of threads that each add two vectors to a third, of total_bytes together, again and again."""
+    n = max(64, total_bytes // 12)
+    passes = max(1, (1 << 26) // n)
+    seconds, barrier = np.zeros((PROBE_REPEATS, threads)), threading.Barrier(threads)
+
+    def work(index):
+        again = np.lib.stride_tricks.as_strided  # rows that are all the same vector
+        a, b, c = (again(np.full(n, 0.5, np.float32), (passes, n), (0, 4)) for _ in range(3))
+        for repeat in range(PROBE_REPEATS):
+            barrier.wait()
+            start = time.perf_counter()
+            np.add(a, b, out=c)
+            seconds[repeat, index] = time.perf_counter() - start
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return threads * 12 * n * passes / seconds.max(axis=1).min()
+
+
+def cache_rates(threads):
+    """[(name, bytes/s, bytes)] of each cache, all threads together, each on half of its part."""
+    rates = []
+    for name, size, sharing in caches():
+        together = min(threads, sharing)
+        rates.append((name, add_rate(size // 2 // together, threads), size * -(-threads // sharing)))
+    # A small cache ends its vectors before the loop around them pays: then it looks slower than the next.
+    return [rate for rate, behind in zip(rates, rates[1:] + [(None, 0, 0)]) if rate[1] > behind[1]]
+
+
 def best_seconds(measure, kind, inputs, output, threads):
     """Least time of one operator over about PROBE_S."""
     import onnxruntime
@@ -79,18 +133,22 @@ def peaks(measure, threads):
     int8 = best_seconds(measure, "MatMulInteger", [unsigned, signed], np.zeros((n, n), np.int32), threads)
     vector = np.full(STREAM, 0.5, np.float32)
     stream = best_seconds(measure, "Add", [vector, vector.copy()], vector.copy(), threads)
-    return {"fp32": 2 * n**3 / fp32, "int8": 2 * n**3 / int8, "bytes_per_s": 3 * 4 * STREAM / stream}
+    return {"fp32": 2 * n**3 / fp32, "int8": 2 * n**3 / int8, "bytes_per_s": 3 * 4 * STREAM / stream,
+            "caches": cache_rates(threads)}
 
 
 def hardware_yaml(name, device, threads, measured, cost_model, runtime, date):
     """Text of a hardware file. measured: of peaks()."""
     cache = last_cache_mib()
+    levels = "".join(f"      - {{name: {level}, bandwidth_gb_per_s: {rate / 1e9:.1f}, mib: {size / 2**20:g}}}\n"
+                     for level, rate, size in measured.get("caches", []))
+    levels = "    cache_levels:\n" + levels if levels else ""
     return f"""name: {name}
 description: {processor_name()}, ONNX Runtime with {threads} thread{'' if threads == 1 else 's'}, as measured on this machine
 runtime: {runtime}
 
 sources:
-  measured: "datasets/collect/ort_cpu probe, {date}: best of a {GEMM}-cubed matrix product and of a sum of vectors of {STREAM * 4 >> 20} MiB"
+  measured: "datasets/collect/ort_cpu probe, {date}: best of a {GEMM}-cubed matrix product and of a sum of vectors of {STREAM * 4 >> 20} MiB; caches: of sums of vectors that fill half of one"
   system: "what the operating system says of the machine"
   estimate: "estimate of this project, not measured"
 
@@ -107,12 +165,12 @@ devices:
     queues: 1
     copy_engines: 0
     cost_model: {cost_model}
-    cite:
+{levels}    cite:
       default: system
       vector_tflops: measured
       memory_bandwidth_gb_per_s: measured
       l2_mib: {'system' if cache is not None else 'estimate'}
-      launch_overhead_us: estimate
+{"      cache_levels: measured" + chr(10) if levels else ""}      launch_overhead_us: estimate
       queues: estimate
       copy_engines: estimate
 """

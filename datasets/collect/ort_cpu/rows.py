@@ -82,6 +82,12 @@ def canonical_attributes(node, shapes, constants, opset):
         pairs = {"axis": str(from_front(attributes.get("axis", default), rank))}
     elif kind == "Transpose":
         pairs = {"perm": text_of(attributes.get("perm") or range(rank)[::-1])}
+    elif kind == "Attention" and node.domain == "com.microsoft":
+        pairs = {"num_heads": str(attributes.get("num_heads", 0))}
+    elif kind == "Pow":
+        exponent = constants.get(node.input[1])
+        known = exponent is not None and exponent.size == 1 and float(exponent.reshape(-1)[0]) in (2.0, 3.0)
+        pairs = {"exponent": str(int(exponent.reshape(-1)[0]))} if known else {}
     elif kind.startswith("Reduce"):
         pairs = {"axes": text_of(reduce_axes(node, attributes, constants, rank)),
                  "keepdims": str(attributes.get("keepdims", 1))}
@@ -155,7 +161,7 @@ class Executed:
         self.fed = {v.name for v in model.graph.input}
         self.weights = {t.name: {onnx_dtype(t.data_type): list(t.dims)} for t in model.graph.initializer}
         self.constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer
-                          if t.data_location != t.EXTERNAL and t.data_type in (6, 7)}
+                          if t.data_location != t.EXTERNAL and (t.data_type in (6, 7) or len(t.dims) == 0)}
 
     def operands(self, node, profiled):
         """The operands' types and shapes; None stands for one that is left out, or for all when they don't fit.

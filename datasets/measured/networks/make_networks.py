@@ -22,10 +22,14 @@ VISION = ["alexnet", "squeezenet1_1", "resnet34", "resnet101", "resnext50_32x4d"
           "shufflenet_v2_x1_0", "vgg11", "densenet169", "efficientnet_b2", "regnet_y_400mf", "mobilenet_v3_small",
           "inception_v3", "convnext_small", "vit_b_32",
           "wide_resnet50_2", "regnet_x_800mf", "mnasnet0_5", "vgg13", "squeezenet1_0", "shufflenet_v2_x0_5",
-          "efficientnet_b1"]
+          "efficientnet_b1",
+          "regnet_y_800mf", "shufflenet_v2_x1_5", "densenet201"]
 # Of the timm library, in the same Python.
 TIMM = ["ghostnet_100", "mobilevit_xs", "deit_tiny_patch16_224", "mixer_s32_224", "poolformer_s12", "repvgg_a0",
-        "dla34", "mobilenetv4_conv_small", "resnet26d", "edgenext_xx_small"]
+        "dla34", "mobilenetv4_conv_small", "resnet26d", "edgenext_xx_small",
+        "fbnetc_100", "lcnet_100", "rexnet_100", "ese_vovnet19b_dw", "resmlp_12_224", "pvt_v2_b0",
+        "vit_small_patch32_224", "convnext_atto", "hrnet_w18_small", "efficientvit_b0", "tinynet_b",
+        "xcit_nano_12_p16_224"]
 
 # name: configuration class, model class, options that differ from the defaults
 TEXT = {
@@ -51,8 +55,14 @@ TEXT = {
     "whisper_tiny_encoder": ("WhisperConfig", "WhisperModel", dict(d_model=384, encoder_layers=4, decoder_layers=4,
                                                                    encoder_attention_heads=6, encoder_ffn_dim=1536,
                                                                    decoder_attention_heads=6, decoder_ffn_dim=1536)),
+    "bert_mini": ("BertConfig", "BertModel", dict(hidden_size=256, num_hidden_layers=4, num_attention_heads=4,
+                                                  intermediate_size=1024)),
+    "squeezebert": ("SqueezeBertConfig", "SqueezeBertModel", {}),
+    "t5_mini_encoder": ("T5Config", "T5EncoderModel", dict(vocab_size=32128, d_model=384, d_kv=64, d_ff=1536,
+                                                           num_layers=4, num_heads=6)),
+    "gpt2_mini": ("GPT2Config", "GPT2LMHeadModel", dict(n_embd=384, n_layer=4, n_head=6)),
 }
-CAUSAL = ("distilgpt2", "opt_125m", "pythia_70m")
+CAUSAL = ("distilgpt2", "opt_125m", "pythia_70m", "gpt2_mini")
 SPEECH = ("whisper_tiny_encoder",)
 SHORT_NAMES = ("mobilevit_xs",)  # whose operators' names make half of the file
 NAMES = VISION + TIMM + list(TEXT)
@@ -107,7 +117,7 @@ def export_text(folder, names):
         if name in SPEECH:
             inputs = {"input_features": (zoo.torch.zeros(2, 80, 3000), {0: "batch"})}
         outputs = ["logits"] if name in CAUSAL else ["last_hidden_state"]
-        if model in ("BertModel", "AlbertModel", "RobertaModel", "MPNetModel"):
+        if model in ("BertModel", "AlbertModel", "RobertaModel", "MPNetModel", "SqueezeBertModel"):
             outputs.append("pooler_output")
         zoo.build = lambda n, c=getattr(transformers, config)(**options), b=build, w=wrap, i=inputs, o=outputs: (
             w(b(c)), i, o)

@@ -5,8 +5,8 @@ usage: pip install -r requirements.txt && ./make_tensorflow.py [--out FOLDER] [N
 
 Each network is traced with random or zero weights; large constants keep only their shape and type,
 variables have no values at all. The same graph, converted by tf2onnx and stripped likewise, lies
-beside it as ONNX, to compare with (not BERT-base, whose conversion takes 13 GB, but two layers of it;
-nor loops, which tf2onnx makes other operators of, nor training). Nothing is downloaded. One name, one process: names of functions
+beside it as ONNX, to compare with (not BERT-base, whose conversion takes 13 GB, but two layers of it,
+nor training). Nothing is downloaded. One name, one process: names of functions
 count up in a process.
 """
 
@@ -119,17 +119,62 @@ def save_saved_model(function, keep, folder):
     (folder / "saved_model.pb").write_bytes(saved.SerializeToString(deterministic=True))
 
 
+def keep_loops():
+    """tf2onnx otherwise replaces what it takes for a recurrent layer by one operator, another program."""
+    from tf2onnx import tfonnx
+
+    for name in ("rewriter_lstm_tf2", "rewrite_gru_tf2", "rewrite_custom_rnn_cell",
+                 "rewrite_single_direction_lstm", "rewrite_bi_direction_lstm",
+                 "rewrite_single_direction_gru", "rewrite_bi_direction_gru"):
+        assert hasattr(tfonnx, name), name
+        setattr(tfonnx, name, lambda graph, ops: ops)
+
+
+def strip_loops(model, stripper, metadata):
+    """Takes the weights out of a model whose operators hold graphs; names lose Keras' outermost scope."""
+    import onnx
+
+    def short(name):
+        return name.replace("functional_1/", "")
+
+    def strip(graph):
+        del graph.value_info[:]
+        graph.doc_string = ""
+        for value in list(graph.input) + list(graph.output) + list(graph.initializer):
+            value.name = short(value.name)
+        for tensor in graph.initializer:
+            if tensor.data_type == 1 and stripper.elements(tensor) > 16:
+                tensor.CopyFrom(stripper.shape_only(tensor.name, tensor.dims, tensor.data_type))
+        for node in graph.node:
+            node.doc_string = ""
+            node.name = short(node.name)
+            node.input[:] = map(short, node.input)
+            node.output[:] = map(short, node.output)
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    strip(attribute.g)
+
+    strip(model.graph)
+    model.doc_string = ""
+    onnx.helper.set_model_props(model, metadata)
+
+
 def to_onnx(frozen, inputs, outputs, path):
     import onnx
     import tf2onnx
 
+    keep_loops()
     sys.path.insert(0, str(HERE.parent))
     import strip_graph as stripper
 
     model, _ = tf2onnx.convert.from_graph_def(frozen, input_names=inputs, output_names=outputs, opset=18)
-    weights = {t.name for t in model.graph.initializer
-               if t.data_type == 1 and stripper.elements(t) > 16}
-    stripper.strip(model, weights, {"dfsim.source": "tf2onnx of the TensorFlow graph of the same name"}, False)
+    metadata = {"dfsim.source": "tf2onnx of the TensorFlow graph of the same name"}
+    if any(a.HasField("g") for node in model.graph.node for a in node.attribute):
+        strip_loops(model, stripper, metadata)
+    else:
+        weights = {t.name for t in model.graph.initializer
+                   if t.data_type == 1 and stripper.elements(t) > 16}
+        stripper.strip(model, weights, metadata, False)
     onnx.save(model, path)
 
 

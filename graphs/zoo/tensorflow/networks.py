@@ -209,4 +209,4 @@ NETWORKS = {
 VERSION_1 = {"lstm_v1": ("frozen", lstm_v1), "digits_train_v1": ("text", digits_train_v1)}
 
 # Not converted to ONNX.
-TENSORFLOW_ONLY = {"lstm", "gru", "bert_base"}
+TENSORFLOW_ONLY = {"bert_base"}

@@ -1,0 +1,66 @@
+#include "hardware/memory_levels.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "base/file.h"
+#include "hardware/platform_loader.h"
+
+namespace dfsim {
+namespace {
+
+std::string machine(const std::string& device_lines) {
+  return "name: m\nsources: {paper: \"a paper\"}\ndevices:\n  - name: d\n    model: D\n    type: "
+         "cpu\n"
+         "    vector_tflops: {fp32: 1}\n    memory_gib: 1\n    memory_bandwidth_gb_per_s: 10\n"
+         "    compute_units: 1\n    launch_overhead_us: 1\n" +
+         device_lines;
+}
+
+TEST_CASE("caches of a file, with their source") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "dfsim_memory_levels_test.yaml").string();
+  REQUIRE(write_file(path, machine("    cache_levels:\n"
+                                   "      - {name: L1, bandwidth_gb_per_s: 100, mib: 0.5}\n"
+                                   "      - {name: L2, bandwidth_gb_per_s: 50, mib: 8}\n"
+                                   "    cite: {cache_levels: paper}\n"))
+              .ok());
+  REQUIRE(load_platform(path).ok());
+  const auto levels = load_memory_levels(path, "D");
+  REQUIRE(levels.ok());
+  REQUIRE(levels->size() == 2);
+  CHECK(levels->at(0).name == "L1");
+  CHECK(levels->at(0).bytes_per_s == 100e9);
+  CHECK(levels->at(0).bytes == 524288);
+  CHECK(levels->at(1).source == "a paper");
+  CHECK(load_memory_levels(path, "another")->empty());
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("caches of a device that another file describes") {
+  const auto platform = load_platform("dgx-a100");
+  REQUIRE(platform.ok());
+  const auto levels = load_memory_levels("dgx-a100", platform->devices.front().model);
+  REQUIRE(levels.ok());
+  REQUIRE(levels->size() == 2);
+  CHECK(levels->at(1).bytes_per_s == 7219e9);
+  // 40 MiB of L2, as the device says itself.
+  CHECK(levels->at(1).bytes == platform->devices.front().l2_bytes);
+}
+
+TEST_CASE("caches that cannot be are errors of the file") {
+  for (const char* lines :
+       {"    cache_levels: 5\n", "    cache_levels:\n      - {name: L1}\n",
+        "    cache_levels:\n      - {name: L1, bandwidth_gb_per_s: -1, mib: 1}\n",
+        "    cache_levels:\n      - {name: L1, bandwidth_gb_per_s: 1, mib: 1, ways: 8}\n",
+        "    cache_levels: [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"}) {
+    INFO(lines);
+    const auto platform = parse_platform(machine(lines), "m.yaml");
+    REQUIRE_FALSE(platform.ok());
+    CHECK(platform.status().message().starts_with("m.yaml:1"));
+    CHECK(platform.status().message().find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace dfsim

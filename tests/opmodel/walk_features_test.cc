@@ -1,0 +1,115 @@
+// Features of how operators walk through memory: layouts that are the same walk get the same ones.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "opmodel/features.h"
+
+namespace dfsim {
+namespace {
+
+using Shapes = std::vector<std::vector<int64_t>>;
+
+std::map<std::string, double> walk(std::string type, OpClass op_class, Shapes in, Shapes out,
+                                   std::string attributes = "") {
+  OpDescriptor op;
+  op.op_type = std::move(type);
+  op.op_class = op_class;
+  op.dtype = DType::kFloat32;
+  op.attributes = std::move(attributes);
+  op.input_dtypes.assign(in.size(), DType::kFloat32);
+  op.output_dtypes.assign(out.size(), DType::kFloat32);
+  op.input_extents = std::move(in);
+  op.output_extents = std::move(out);
+  const OpGeometry geometry = geometry_of(op);
+  const auto& names = feature_names(geometry.family);
+  std::vector<float> values(names.size());
+  DeviceSpec device;
+  device.memory_bytes_per_s = 1e11;
+  fill_features(op, geometry, device, roofline_of(geometry, device, 1), values);
+  std::map<std::string, double> found;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].starts_with("walk") || names[i] == "exponent") {
+      found[names[i]] = values[i];
+    }
+  }
+  return found;
+}
+
+std::map<std::string, double> transpose(const std::vector<int64_t>& x, const std::string& perm) {
+  return walk("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm);
+}
+
+TEST_CASE("transpositions that copy alike have the same features") {
+  // Axes of one element are none: [197, 3, 64] with the first two exchanged.
+  const auto heads = transpose({1, 197, 1, 3, 64}, "2,0,3,1,4");
+  CHECK(heads == transpose({197, 3, 64}, "1,0,2"));
+  CHECK(heads.at("walk_axes") == 3);
+  CHECK(heads.at("walk_run") == Approx(std::log(64)));
+  CHECK(heads.at("walk_moved") == Approx(std::log(197)));
+  // Neighbours that stay neighbours are one axis.
+  const auto last = transpose({8, 48, 28, 28}, "0,2,3,1");
+  CHECK(last == transpose({8, 48, 784}, "0,2,1"));
+  CHECK(last.at("walk_run") == Approx(0));
+  CHECK(last.at("walk_extent0x0") == Approx(std::log(48)));
+  CHECK(last.at("walk_extent1x0") == Approx(std::log(784)));
+  // Two axes change places round a third: no single one moves.
+  CHECK(transpose({8, 96, 196, 4}, "0,3,2,1").at("walk_moved") == -1);
+  // Nothing moves at all.
+  const auto copy = transpose({1, 5, 1, 7}, "2,1,0,3");
+  CHECK(copy.at("walk_axes") == 1);
+  CHECK(copy.at("walk_run") == Approx(std::log(35)));
+  CHECK(copy.at("walk_moved") == Approx(0));
+}
+
+TEST_CASE("permutations that are none are no transpositions") {
+  for (const char* perm : {"0,0", "0,7", "0", "x"}) {
+    const auto found = transpose({4, 6}, perm);
+    CHECK(std::isfinite(found.at("walk_run")));
+  }
+}
+
+TEST_CASE("reductions are told by what lies inside and what is reduced") {
+  const auto pixels = walk("ReduceMean", OpClass::kReduce, {{8, 64, 14, 14}}, {{8, 64, 1, 1}},
+                           "axes=2,3;keepdims=1");
+  CHECK(pixels ==
+        walk("ReduceMean", OpClass::kReduce, {{512, 196}}, {{512, 1}}, "axes=1;keepdims=1"));
+  CHECK(pixels.at("walk_kind0x0") == 1);
+  CHECK(pixels.at("walk_extent0x0") == Approx(std::log(196)));
+  const auto channels = walk("ReduceMean", OpClass::kReduce, {{8, 64, 14, 14}}, {{8, 1, 14, 14}},
+                             "axes=1;keepdims=1");
+  CHECK(channels.at("walk_axes") == 3);
+  CHECK(channels.at("walk_kind0x0") == 0);
+  CHECK(channels.at("walk_kind1x0") == 1);
+}
+
+TEST_CASE("broadcasts are told by the innermost run of one pattern") {
+  const auto channel =
+      walk("Mul", OpClass::kElementwise, {{8, 64, 14, 14}, {1, 64, 1, 1}}, {{8, 64, 14, 14}});
+  CHECK(channel.at("walk_axes") == 3);
+  CHECK(channel.at("walk_run") == Approx(std::log(196)));
+  CHECK(channel.at("walk_kind0x0") == 1);  // only the first operand
+  CHECK(channel.at("walk_kind1x0") == 3);  // both
+  const auto same = walk("Mul", OpClass::kElementwise, {{8, 64}, {8, 64}}, {{8, 64}});
+  CHECK(same.at("walk_axes") == 1);
+  CHECK(same.at("walk_run") == Approx(std::log(512)));
+  // More axes than the result has, as only a damaged profile says.
+  CHECK(std::isfinite(walk("Mul", OpClass::kElementwise, {{2, 3, 4}, {4}}, {{4}}).at("walk_run")));
+}
+
+TEST_CASE("slices are told by what is copied in one piece") {
+  const auto found =
+      walk("Slice", OpClass::kDataMovement, {{2, 20, 12}, {1}, {1}, {1}}, {{2, 5, 12}});
+  CHECK(found.at("walk_run") == Approx(std::log(60)));
+  CHECK(found.at("walk_extent1x0") == Approx(std::log(2)));
+}
+
+TEST_CASE("a known whole exponent is a feature") {
+  CHECK(walk("Pow", OpClass::kElementwise, {{4, 4}, {}}, {{4, 4}}, "exponent=2").at("exponent") ==
+        1);
+  CHECK(walk("Pow", OpClass::kElementwise, {{4, 4}, {}}, {{4, 4}}).at("exponent") == 0);
+}
+
+}  // namespace
+}  // namespace dfsim
