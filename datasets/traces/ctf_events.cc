@@ -17,7 +17,6 @@ struct Releaser {
   }
 };
 using Graph = std::unique_ptr<bt_graph, Releaser<bt_graph_put_ref>>;
-using Plugin = std::unique_ptr<const bt_plugin, Releaser<bt_plugin_put_ref>>;
 using Value = std::unique_ptr<bt_value, Releaser<bt_value_put_ref>>;
 using MessageIterator = bt_message_iterator;
 
@@ -159,14 +158,31 @@ std::string take_error() {
   return text;
 }
 
+const bt_plugin* find_plugin(const char* name) {
+  const bt_plugin* plugin = nullptr;
+  const bool found = bt_plugin_find(name, BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) ==
+                     BT_PLUGIN_FIND_STATUS_OK;
+  return found ? plugin : nullptr;
+}
+
+// The library's plugins stay loaded until the program ends, when nothing needs them to be unloaded;
+// nullptr where there are none.
+struct Plugins {
+  const bt_plugin* ctf = find_plugin("ctf");
+  const bt_plugin* utils = find_plugin("utils");
+};
+const Plugins& plugins() {
+  static const Plugins kept;
+  return kept;
+}
+
 // source.ctf.fs -> filter.utils.muxer -> our sink.
 class Pipeline {
  public:
   explicit Pipeline(Sink* sink) : sink_(sink), graph_(bt_graph_create(0)) {}
 
   bool build(const std::string& folder) {
-    Plugin ctf = find("ctf");
-    Plugin utils = find("utils");
+    const auto [ctf, utils] = plugins();
     if (graph_ == nullptr || ctf == nullptr || utils == nullptr) {
       return false;
     }
@@ -182,7 +198,7 @@ class Pipeline {
     const bt_component_source* source = nullptr;
     const bt_component_filter* muxer = nullptr;
     const bt_component_sink* sink = nullptr;
-    return add_source(ctf.get(), params.get(), &source) && add_muxer(utils.get(), &muxer) &&
+    return add_source(ctf, params.get(), &source) && add_muxer(utils, &muxer) &&
            bt_graph_add_simple_sink_component(graph_.get(), "dfsim", start, consume, nullptr, sink_,
                                               &sink) == BT_GRAPH_ADD_COMPONENT_STATUS_OK &&
            connect(source, muxer, sink);
@@ -191,13 +207,6 @@ class Pipeline {
   bool run() { return bt_graph_run(graph_.get()) == BT_GRAPH_RUN_STATUS_OK; }
 
  private:
-  static Plugin find(const char* name) {
-    const bt_plugin* plugin = nullptr;
-    const bool found = bt_plugin_find(name, BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE,
-                                      &plugin) == BT_PLUGIN_FIND_STATUS_OK;
-    return Plugin(found ? plugin : nullptr);
-  }
-
   bool add_source(const bt_plugin* plugin, const bt_value* params,
                   const bt_component_source** component) {
     const bt_component_class_source* const kind =

@@ -128,20 +128,11 @@ Status infer_scan(InferContext& context) {
 
 void work_if(WorkContext& context) {
   const auto branch = costed_branch(context.op());
-  const GraphPtr* body =
-      branch.ok() && !branch->empty() ? subgraph(context.op().attributes, *branch) : nullptr;
   if (!branch.ok()) {
     context.set_error(branch.status());
+  } else if (!branch->empty()) {
+    set_body_work(context, subgraph(context.op().attributes, *branch), 1);
   }
-  if (body == nullptr) {
-    return;
-  }
-  const auto work = body_work(**body);
-  if (!work.ok()) {
-    context.set_error(work.status());
-    return;
-  }
-  context.set_body(*work, 1);
 }
 
 constexpr OpClass kC = OpClass::kControlFlow;

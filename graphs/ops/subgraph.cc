@@ -163,8 +163,7 @@ StatusOr<BodyWork> body_work(const Graph& body) {
   return sum;
 }
 
-void work_loop(WorkContext& context) {
-  const GraphPtr* body = subgraph(context.op().attributes, "body");
+void set_body_work(WorkContext& context, const GraphPtr* body, int64_t runs) {
   if (body == nullptr) {
     return;
   }
@@ -173,7 +172,12 @@ void work_loop(WorkContext& context) {
     context.set_error(work.status());
     return;
   }
-  context.set_body(*work, context.op().attributes.int_or(kTripsAttribute, 1));
+  context.set_body(*work, runs);
+}
+
+void work_loop(WorkContext& context) {
+  const Attributes& attributes = context.op().attributes;
+  set_body_work(context, subgraph(attributes, "body"), attributes.int_or(kTripsAttribute, 1));
 }
 
 }  // namespace dfsim

@@ -74,6 +74,8 @@ StatusOr<BodyWork> body_work(const Graph& body);
 // The attribute with the branch of an If that counts: the one that is taken, else the one with more
 // work; "" when it has none. Error: as op_work().
 StatusOr<std::string_view> costed_branch(const Op& op);
+// The work of `runs` runs of the body; of none when it is nullptr.
+void set_body_work(WorkContext& context, const GraphPtr* body, int64_t runs);
 // The body of attribute "body", once per trip.
 void work_loop(WorkContext& context);
 

@@ -3,9 +3,11 @@
 # data/neusight, data/aiconfigurator.
 # usage: DFSIM_SHARED=<path> [OUT=<folder>] opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-out=${OUT:-$here}
-dfsim=${1:-$here/../../build/release/dfsim}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dfsim=$(realpath "${1:-$root/build/release/dfsim}")
+out=${OUT:+$(realpath "$OUT")}
+out=${out:-opmodel/pretrained}  # relative, as the reports show it
+cd "$root"
 [ $# -gt 0 ] && shift
 models=${*:-a100 v100 t4 p100 h100 h200 epyc-milan}
 data=${DFSIM_SHARED:-}/data
@@ -40,8 +42,8 @@ for model in $models; do
     t4) train t4 500 "$neusight" --only-device "Tesla T4" ;;
     p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
     h100) train h100 500 $(tables h100_sxm) ;;
-    epyc-milan) train epyc-milan 0 "$here/../../datasets/measured/epyc-milan/ops.csv.gz" \
-      --overheads "$here/../../datasets/measured/epyc-milan/overheads.json" ;;
+    epyc-milan) train epyc-milan 0 "datasets/measured/epyc-milan/ops.csv.gz" \
+      --overheads "datasets/measured/epyc-milan/overheads.json" ;;
     h200) train h200 500 $(tables h200_sxm) ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200 epyc-milan" >&2; exit 2 ;;
   esac

@@ -1,4 +1,5 @@
 // Convolutions and what goes into them; blocks of channels.
+#include "graphs/ops/runtime_ops.h"
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -171,6 +172,72 @@ TEST_CASE("zeros before a mean are counted in it from then on, those before a ma
       {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}});
   both.output("y");
   CHECK(both.types_after({"pad-fold"}).size() == 2);
+}
+
+TEST_CASE("a Gelu of a blocked tensor runs in blocks, one of a plain tensor doesn't") {
+  PassCase graph;
+  add_conv(graph);
+  graph.op("com.microsoft.Gelu", {"c"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"nchwc-8"}) == Types{"com.microsoft.nchwc.ReorderInput",
+                                                "com.microsoft.nchwc.Conv", "com.microsoft.Gelu",
+                                                "com.microsoft.nchwc.ReorderOutput"});
+  PassCase plain;
+  plain.input("x", {1, 16, 8, 8});
+  plain.op("com.microsoft.Gelu", {"x"}, "y");
+  plain.output("y");
+  CHECK(plain.types_after({"nchwc-8"}) == Types{"com.microsoft.Gelu"});
+}
+
+TEST_CASE("a pool works in blocks and reorders its input; channels must fill the blocks") {
+  for (const int64_t channels : {16, 12}) {
+    PassCase graph;
+    graph.input("x", {1, channels, 8, 8});
+    graph.op("MaxPool", {"x"}, "y", {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+    graph.output("y");
+    CHECK(graph.types_after({"nchwc-8"}) ==
+          (channels == 16 ? Types{"com.microsoft.nchwc.ReorderInput", "com.microsoft.nchwc.MaxPool",
+                                  "com.microsoft.nchwc.ReorderOutput"}
+                          : Types{"MaxPool"}));
+  }
+}
+
+TEST_CASE("nearest values by whole factors from the corner are repeated in blocks") {
+  struct Case {
+    const char* mode;
+    const char* transformation;
+    const char* nearest;
+    int64_t size;
+  };
+  const Case kept = {"nearest", "asymmetric", "floor", 16};
+  const Case others[] = {{"linear", "asymmetric", "floor", 16},
+                         {"nearest", "half_pixel", "floor", 16},
+                         {"nearest", "asymmetric", "round_prefer_floor", 16},
+                         {"nearest", "asymmetric", "floor", 12}};
+  const auto resized = [](const Case& how, PassCase graph) {
+    add_conv(graph);
+    graph.ints("sizes", {1, 16, how.size, how.size});
+    graph.op("Resize", {"c", "", "", "sizes"}, "y",
+             {{"mode", std::string(how.mode)},
+              {"coordinate_transformation_mode", std::string(how.transformation)},
+              {"nearest_mode", std::string(how.nearest)}});
+    graph.output("y");
+    return graph.after({"nchwc-8"});
+  };
+  const Graph blocked = resized(kept, PassCase());
+  REQUIRE(blocked.op_count() == 4);
+  const Op& upsample = blocked.op(OpId(2));
+  CHECK(upsample.domain == kMicrosoftBlocked);
+  CHECK(upsample.op_type == "Upsample");
+  CHECK(std::get<std::vector<double>>(*upsample.attributes.find("scales")) ==
+        std::vector<double>{1, 1, 2, 2});
+  for (const Case& other : others) {
+    INFO(other.mode << " " << other.transformation << " " << other.nearest << " " << other.size);
+    const Graph plain = resized(other, PassCase());
+    REQUIRE(plain.op_count() == 4);
+    CHECK(plain.op(OpId(3)).op_type == "Resize");  // after the reorder back
+    CHECK(plain.op(OpId(3)).domain.empty());
+  }
 }
 
 TEST_CASE("a blocked tensor that others read is reordered once") {
