@@ -16,9 +16,11 @@
 #include "cli/commands.h"
 #include "cli/ort_environment.h"
 #include "cli/profile_inputs.h"
+#include "cli/validator.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/error_stats.h"
 #include "opmodel/training.h"
+#include "report/interval_fit.h"
 
 namespace dfsim::cli {
 namespace {
@@ -48,6 +50,8 @@ struct Calibration {
   std::string model;
   int64_t rows = 0;
   ErrorStats held_out;  // over all parts, each weighed by its rows
+  ValidationSummary networks;
+  std::vector<IntervalFit> intervals;  // empty where too few networks were measured
 };
 
 class Calibrator {
@@ -65,7 +69,9 @@ class Calibrator {
     DFSIM_ASSIGN_OR_RETURN(python_, ort_environment({options_.directory, options_.python,
                                                      options_.no_install, quiet_}));
     DFSIM_RETURN_IF_ERROR(collect());
-    return train();
+    DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train());
+    DFSIM_RETURN_IF_ERROR(judge(&calibration));
+    return calibration;
   }
 
  private:
@@ -151,6 +157,22 @@ class Calibrator {
     return calibration;
   }
 
+  // Predicts the networks that were measured, and fits the intervals to them.
+  Status judge(Calibration* calibration) {
+    ValidateOptions options;
+    options.runs = in("runs.csv");
+    options.hardware = calibration->hardware;
+    Progress progress(quiet_);
+    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options, progress));
+    calibration->networks = summarize(validation.runs);
+    auto fits = fit_intervals(validation.runs);
+    if (!fits.ok()) {
+      return ok_status();  // too few networks; the report says that nothing was fitted
+    }
+    calibration->intervals = std::move(*fits);
+    return write_interval_scales(calibration->model, calibration->intervals);
+  }
+
   static void add_up(const ModelManifest& manifest, ErrorStats* total) {
     for (const ModelPart& part : manifest.parts) {
       if (part.kind == kAnyKind && part.held_out.n > 0) {
@@ -183,13 +205,28 @@ std::string expectation(const ErrorStats& held_out) {
       held_out.mape * 100, held_out.median * 100, held_out.n);
 }
 
+std::string networks_text(const Calibration& calibration) {
+  const ValidationSummary& networks = calibration.networks;
+  return fmt::format(
+      "networks: {:.1f} % off on average, at most {:.1f} % ({} runs of {} networks whose operators "
+      "were trained on)\n               {}",
+      networks.mean * 100, networks.worst * 100, networks.runs, networks.networks,
+      calibration.intervals.empty()
+          ? fmt::format("80 % intervals of networks are a first guess: they need runs of {} "
+                        "networks; measure longer",
+                        kLeastNetworks)
+          : std::string("80 % intervals of networks are fitted to these runs"));
+}
+
 std::string text_of(const Calibration& calibration) {
   const std::string& host = calibration.hardware.back();
   return fmt::format(
-      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n\nNext: dfsim "
+      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n               "
+      "{}\n\nNext: dfsim "
       "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
       fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
-      expectation(calibration.held_out), host, (fs::path(host).parent_path() / "runs.csv").string(),
+      expectation(calibration.held_out), networks_text(calibration), host,
+      (fs::path(host).parent_path() / "runs.csv").string(),
       fmt::join(calibration.hardware, " --hw "));
 }
 
@@ -201,7 +238,13 @@ std::string json_of(const Calibration& calibration) {
                      {"held_out",
                       {{"n", calibration.held_out.n},
                        {"mape", calibration.held_out.mape},
-                       {"median", calibration.held_out.median}}}};
+                       {"median", calibration.held_out.median}}},
+                     {"networks",
+                      {{"runs", calibration.networks.runs},
+                       {"networks", calibration.networks.networks},
+                       {"mean_error", calibration.networks.mean},
+                       {"worst_error", calibration.networks.worst},
+                       {"intervals_fitted", !calibration.intervals.empty()}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -24,19 +24,14 @@ std::string render(const PredictOptions& options, const Prediction& prediction) 
 // The text to print; writes the page when one is asked for.
 StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
   RepeatResult interval;
-  const bool with_interval = options.advice || !options.html.empty();
   DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
-                         predict_model(options, progress, with_interval ? &interval : nullptr));
+                         predict_model(options, progress, options.advice ? &interval : nullptr));
   if (options.advice) {
     DFSIM_RETURN_IF_ERROR(advise_settings(options, interval, progress, &prediction));
   }
   if (!options.html.empty()) {
-    Prediction shown = prediction;
-    if (!shown.repetition.has_value()) {
-      // The page shows the interval of the latency even when no distribution was asked for.
-      shown.repetition = interval;
-    }
-    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, prediction_json(shown)));
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(options.html, prediction_json(prediction)));
     DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
   }
   return render(options, prediction);

@@ -1,253 +1,44 @@
 // dfsim validate: predicted latencies of whole networks against measured ones.
-#include <fmt/format.h>
-
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <tuple>
-
 #include "base/file.h"
-#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/instance_source.h"
-#include "cli/model_source.h"
-#include "cli/profile_inputs.h"
 #include "cli/progress.h"
-#include "datasets/runs.h"
-#include "graphs/algorithms/arena_plan.h"
-#include "hardware/platform_loader.h"
-#include "opmodel/model_loader.h"
-#include "opmodel/node_lowering.h"
-#include "report/policy_run.h"
-#include "report/validation.h"
-#include "schedulers/comm_model.h"
+#include "cli/validator.h"
+#include "report/interval_fit.h"
 
 namespace dfsim::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Options {
-  std::string runs;
-  std::string model;
-  std::vector<std::string> hardware;
-  std::vector<std::string> networks;  // folders
-  std::vector<std::string> only;
-  std::vector<std::string> leave_out;
-  std::string profile;
-  std::string runtime;
+  ValidateOptions validate;
+  bool fit_intervals = false;
   bool json = false;
   std::string output = "-";
 };
 
-// Operators that ran, by network, batch size and device.
-using RunKey = std::tuple<std::string, int64_t, std::string>;
-using TypesByRun = std::map<RunKey, OpTypeTimes>;
-
-class Validator {
- public:
-  Validator(const Options& options, Progress& progress) : options_(options), progress_(progress) {}
-
-  StatusOr<std::vector<ValidatedRun>> run() {
-    DFSIM_ASSIGN_OR_RETURN(std::vector<NetworkRun> runs, read_runs(options_.runs));
-    DFSIM_RETURN_IF_ERROR(choose(&runs));
-    DFSIM_RETURN_IF_ERROR(read_types());
-    std::vector<ValidatedRun> validated;
-    for (const NetworkRun& run : runs) {
-      progress_.stage(fmt::format("predicting {} batch {}", run.network, run.batch));
-      auto one = validate(run);
-      if (!one.ok()) {
-        return one.status().with_place(fmt::format("{}:{}", options_.runs, run.line));
-      }
-      validated.push_back(std::move(*one));
-    }
-    return validated;
-  }
-
-  const std::string& cost_model() const { return cost_model_name_; }
-
- private:
-  // --only and --leave-out; each name must be there.
-  Status choose(std::vector<NetworkRun>* runs) const {
-    std::set<std::string> names;
-    for (const NetworkRun& run : *runs) {
-      names.insert(run.network);
-    }
-    for (const auto* list : {&options_.only, &options_.leave_out}) {
-      for (const std::string& name : *list) {
-        if (!names.contains(name)) {
-          return not_found(fmt::format(
-              "{}: {}", options_.runs,
-              unknown_name_message("network", printable(name), {names.begin(), names.end()})));
-        }
-      }
-    }
-    std::erase_if(*runs, [this](const NetworkRun& run) {
-      const auto in = [&run](const std::vector<std::string>& list) {
-        return std::find(list.begin(), list.end(), run.network) != list.end();
-      };
-      return (!options_.only.empty() && !in(options_.only)) || in(options_.leave_out);
-    });
-    return runs->empty() ? not_found(fmt::format("{}: --leave-out leaves no run", options_.runs))
-                         : ok_status();
-  }
-
-  Status read_types() {
-    if (options_.profile.empty()) {
-      return ok_status();
-    }
-    ProfileInputs inputs;
-    inputs.files = {options_.profile};
-    DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(inputs));
-    const Profile& profile = loaded.profile;
-    for (const ProfileRow& row : profile.rows()) {
-      const RunKey key{profile.text(row.network), row.batch, profile.text(row.device)};
-      OpTypeTime& entry = types_[key][profile.text(row.op_type)];
-      entry.count += row.count;
-      entry.time_ns += row.time_ns * row.count;
-    }
-    return ok_status();
-  }
-
-  // The hardware whose device's model is the run's device.
-  StatusOr<const Platform*> find_platform(const std::string& device) {
-    if (platforms_.empty()) {
-      std::vector<std::string> names = options_.hardware;
-      if (names.empty()) {
-        names = builtin_platforms();
-      }
-      for (const std::string& name : names) {
-        DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(name, options_.runtime));
-        // Of machines with one device: the others are no answer to "how long on this device".
-        if (platform.devices.size() == 1) {
-          platforms_.emplace(platform.devices[0].model, std::move(platform));
-        }
-      }
-    }
-    const auto it = platforms_.find(device);
-    if (it != platforms_.end()) {
-      return &it->second;
-    }
-    std::vector<std::string> known;
-    for (const auto& [model, platform] : platforms_) {
-      known.push_back(model);
-    }
-    return not_found(fmt::format("{}; say which hardware file describes it with --hw FILE",
-                                 unknown_name_message("device", printable(device), known)));
-  }
-
-  StatusOr<const CostModel*> find_cost_model(const Platform& platform) {
-    auto& model = cost_models_[platform.devices[0].model];
-    if (model == nullptr) {
-      DFSIM_ASSIGN_OR_RETURN(model, load_cost_model_for(platform, options_.model));
-      if (cost_model_name_.find(model->name()) == std::string::npos) {
-        cost_model_name_ += cost_model_name_.empty() ? "" : ", ";
-        cost_model_name_ += model->name();
-      }
-    }
-    return model.get();
-  }
-
-  // Networks are imported and lowered once for all devices of a runtime.
-  StatusOr<const LoadedModel*> find_model(const NetworkRun& run, const RuntimeSpec& runtime) {
-    const std::string key =
-        fmt::format("{}\n{}\n{}\n{}", run.network, run.batch, join(run.dims, ";"), runtime.name);
-    const auto it = models_.find(key);
-    if (it != models_.end()) {
-      return it->second.get();
-    }
-    ModelOptions options;
-    DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, options_.networks));
-    options.batch = run.batch;
-    options.dims = run.dims;
-    DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, runtime));
-    models_.clear();  // runs of one network stand together; all at once would be a lot of memory
-    return models_.emplace(key, std::make_unique<LoadedModel>(std::move(model)))
-        .first->second.get();
-  }
-
-  StatusOr<ValidatedRun> validate(const NetworkRun& run) {
-    DFSIM_ASSIGN_OR_RETURN(const Platform* platform, find_platform(run.device));
-    DFSIM_ASSIGN_OR_RETURN(const CostModel* cost_model, find_cost_model(*platform));
-    DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model, find_model(run, platform->runtime));
-    DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
-                           make_cost_table(model->workload.rows, *platform, *cost_model));
-    DFSIM_ASSIGN_OR_RETURN(NodeWorkload node,
-                           lower_for_node(model->executed, model->workload, *platform, costs));
-    DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm, make_comm_model(*platform));
-    const PolicyRegistry registry;
-    DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find("first-device"));
-    PolicyRunOptions run_options;
-    run_options.sim.dispatch_ns = std::move(node.dispatch_ns);
-    const SchedulingProblem problem{node.workload.graph, node.costs, *platform, *comm, 0};
-    DFSIM_ASSIGN_OR_RETURN(const PolicyRun simulated, run_policy(problem, *policy, run_options));
-    ValidatedRun validated = assemble(run, *model, costs, simulated.result);
-    if (platform->runtime.allocator == AllocatorKind::kArena &&
-        platform->devices[0].type == DeviceType::kCpu) {
-      DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model->executed));
-      validated.predicted_bytes = plan.peak_bytes;
-    }
-    return validated;
-  }
-
-  ValidatedRun assemble(const NetworkRun& run, const LoadedModel& model, const CostTable& costs,
-                        const SimResult& result) const {
-    ValidatedRun validated;
-    validated.network = run.network;
-    validated.batch = run.batch;
-    validated.dims = join(run.dims, ";");
-    validated.device = run.device;
-    validated.measured_ns = run.time_ns;
-    validated.spread_ns = run.spread_ns;
-    validated.measured_ops_ns = run.ops_ns;
-    validated.measured_ops = run.ops;
-    validated.measured_bytes = run.arena_bytes;
-    const auto types = types_.find({run.network, run.batch, run.device});
-    if (types != types_.end()) {
-      validated.measured_types = types->second;
-    }
-    const ExecGraph& graph = model.workload.graph;
-    const DeviceId device(0);
-    for (size_t t = 0; t < graph.task_count(); ++t) {
-      const uint32_t row = graph.cost_row(TaskId(t));
-      OpTypeTime& entry = validated.predicted_types[model.workload.rows[row].op_type];
-      entry.count += 1;
-      entry.time_ns += costs.time_ns(row, device);
-      validated.predicted_ops_ns += costs.time_ns(row, device);
-    }
-    validated.predicted_ops = static_cast<int64_t>(graph.task_count());
-    validated.predicted_ns = result.makespan_ns;
-    validated.interval = latency_interval(graph, costs, device, result.makespan_ns);
-    validated.predicted_bytes =
-        std::max<Bytes>(0, result.devices[0].peak_memory_bytes - model.workload.weight_bytes);
-    return validated;
-  }
-
-  const Options& options_;
-  Progress& progress_;
-  TypesByRun types_;
-  std::map<std::string, Platform> platforms_;  // by their device's model
-  std::map<std::string, std::unique_ptr<CostModel>> cost_models_;
-  std::map<std::string, std::unique_ptr<LoadedModel>> models_;
-  std::string cost_model_name_;
-};
+// Fits the model's intervals to the runs and writes them to its manifest.
+StatusOr<std::vector<IntervalFit>> refit(const Options& options, const Validation& validation) {
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<IntervalFit> fits, fit_intervals(validation.runs));
+  DFSIM_RETURN_IF_ERROR(write_interval_scales(options.validate.model, fits));
+  return fits;
+}
 
 Status run(const Options& options, bool quiet) {
-  StatusOr<std::string> text = failed("nothing was validated");
+  if (options.fit_intervals && options.validate.model.empty()) {
+    return invalid_input("--fit-intervals: needs --model DIR, the folder of the model to change");
+  }
+  std::string text;
   {
     Progress progress(quiet);
-    Validator validator(options, progress);
-    auto runs = validator.run();
-    if (!runs.ok()) {
-      return runs.status();
+    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options.validate, progress));
+    std::vector<IntervalFit> fits;
+    if (options.fit_intervals) {
+      DFSIM_ASSIGN_OR_RETURN(fits, refit(options, validation));
     }
-    text = options.json ? validation_json(*runs, validator.cost_model())
-                        : fit_lines(validation_text(*runs, validator.cost_model()));
+    text = options.json ? validation_json(validation.runs, validation.cost_model, fits)
+                        : fit_lines(validation_text(validation.runs, validation.cost_model, fits));
   }
-  return write_file(options.output, *text);
+  return write_file(options.output, text);
 }
 
 void add_choices(CLI::App* command, Options& options) {
@@ -258,14 +49,15 @@ void add_choices(CLI::App* command, Options& options) {
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  list("--hw", options.hardware,
+  list("--hw", options.validate.hardware,
        "Hardware file or name of a built-in one for the runs' devices, found by their devices' "
        "models; repeatable; default: the built-in ones",
        "FILE|NAME");
-  list("--networks", options.networks,
+  list("--networks", options.validate.networks,
        "Folder with the networks' ONNX files; repeatable; default: those that ship", "DIR");
-  list("--only", options.only, "Only the runs of this network; repeatable", "NETWORK");
-  list("--leave-out", options.leave_out, "Not the runs of this network; repeatable", "NETWORK");
+  list("--only", options.validate.only, "Only the runs of this network; repeatable", "NETWORK");
+  list("--leave-out", options.validate.leave_out, "Not the runs of this network; repeatable",
+       "NETWORK");
 }
 
 }  // namespace
@@ -275,25 +67,29 @@ void register_validate(Registrar& registrar) {
       "validate", "Predicted latencies of whole networks against measured ones");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("--runs", options->runs,
+      ->add_option("--runs", options->validate.runs,
                    "Measured runs: CSV as docs/validation.md describes it, plain or gzip")
       ->required()
       ->option_text("FILE");
   command
-      ->add_option("--model", options->model,
+      ->add_option("--model", options->validate.model,
                    "Operator times: a model's folder, the name of a built-in one, or sol for the "
                    "speed-of-light bound; default: what each device names")
       ->option_text("DIR|NAME");
   add_choices(command, *options);
   command
-      ->add_option("--profile", options->profile,
+      ->add_option("--profile", options->validate.profile,
                    "Profile with the operators of these runs, to tell wrong fusion from wrong "
                    "operator times")
       ->option_text("FILE");
   command
-      ->add_option("--runtime", options->runtime,
+      ->add_option("--runtime", options->validate.runtime,
                    "How the framework executes; default: what the hardware file names")
       ->option_text("FILE|NAME");
+  command->add_flag(
+      "--fit-intervals", options->fit_intervals,
+      "Also fit the model's intervals of whole networks to these runs, and write that "
+      "to its folder (--model)");
   command->add_flag("--json", options->json, "Everything as JSON");
   command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
       ->option_text("FILE");

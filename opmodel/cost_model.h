@@ -68,6 +68,9 @@ class CostModel {
   // Error: kFailed when the model cannot compute (never for an unknown op: that is kBoundOnly).
   virtual Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                          std::span<OpCost> out) const = 0;
+  // What the width (in ln) of a whole network's interval has to be multiplied by on this device, as
+  // measured networks taught (report/interval_fit.h); 1 where none did.
+  virtual double interval_scale(const DeviceSpec& /*device*/) const { return 1; }
 };
 
 // Time of a distinct op (row) on each device (column). time < 0 means "cannot run there".
@@ -76,7 +79,8 @@ class CostTable {
   static constexpr TimeNs kInfeasible = -1;
 
   CostTable() = default;
-  CostTable(size_t rows, size_t devices) : devices_(devices), costs_(rows * devices) {}
+  CostTable(size_t rows, size_t devices)
+      : devices_(devices), costs_(rows * devices), interval_scales_(devices, 1) {}
 
   size_t rows() const { return devices_ == 0 ? 0 : costs_.size() / devices_; }
   size_t devices() const { return devices_; }
@@ -86,10 +90,14 @@ class CostTable {
   }
   TimeNs time_ns(uint32_t row, DeviceId device) const { return at(row, device).time_ns; }
   bool feasible(uint32_t row, DeviceId device) const { return time_ns(row, device) >= 0; }
+  // CostModel::interval_scale() of the device.
+  double& interval_scale(DeviceId device) { return interval_scales_[device.index()]; }
+  double interval_scale(DeviceId device) const { return interval_scales_[device.index()]; }
 
  private:
   size_t devices_ = 0;
   std::vector<OpCost> costs_;
+  std::vector<double> interval_scales_;
 };
 
 }  // namespace dfsim

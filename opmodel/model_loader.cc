@@ -72,6 +72,11 @@ class PerDeviceModel : public CostModel {
     return it->second->predict(ops, device, out);
   }
 
+  double interval_scale(const DeviceSpec& device) const override {
+    const auto it = models_.find(device.cost_model);
+    return it == models_.end() ? 1 : it->second->interval_scale(device);
+  }
+
  private:
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;

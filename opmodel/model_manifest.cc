@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace dfsim {
@@ -14,7 +15,17 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMaxManifestBytes = int64_t{64} << 20;
+constexpr double kMostIntervalScale = 100;
+
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+
+double value_of(const std::vector<std::pair<std::string, double>>& pairs, std::string_view name,
+                double otherwise) {
+  const auto it = std::find_if(pairs.begin(), pairs.end(),
+                               [&](const auto& entry) { return entry.first == name; });
+  return it == pairs.end() ? otherwise : it->second;
+}
 
 json to_json(const ErrorStats& stats) {
   return {{"n", stats.n},     {"mape", stats.mape}, {"median", stats.median},
@@ -247,6 +258,15 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
   if (root.contains("overheads_us")) {  // models of earlier versions have none
     reader.get(root, "overheads_us", &manifest->overheads_us);
   }
+  if (root.contains("interval_scales")) {  // only of models that were fitted to networks
+    reader.get(root, "interval_scales", &manifest->interval_scales);
+    for (const auto& [device, scale] : manifest->interval_scales) {
+      if (reader.status().ok() && !(scale > 0 && scale <= kMostIntervalScale)) {
+        reader.fail(fmt::format("'interval_scales' of '{}': {}, expected a number above 0 up to {}",
+                                printable(device), scale, kMostIntervalScale));
+      }
+    }
+  }
   reader.get(root, "repeat_low", &manifest->repeat_low);
   reader.get(root, "repeat_high", &manifest->repeat_high);
   reader.get(root, "rows_file", &manifest->rows_file);
@@ -269,9 +289,7 @@ bool ModelPart::trained_on(DType dtype) const {
 }
 
 double ModelPart::kind_effect(std::string_view wanted) const {
-  const auto it = std::find_if(kind_effects.begin(), kind_effects.end(),
-                               [&](const auto& entry) { return entry.first == wanted; });
-  return it == kind_effects.end() ? 0 : it->second;
+  return value_of(kind_effects, wanted, 0);
 }
 
 const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
@@ -281,9 +299,26 @@ const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
 }
 
 double ModelManifest::overhead_us(std::string_view model) const {
-  const auto it = std::find_if(overheads_us.begin(), overheads_us.end(),
-                               [&](const auto& entry) { return entry.first == model; });
-  return it == overheads_us.end() ? 0 : it->second;
+  return value_of(overheads_us, model, 0);
+}
+
+double ModelManifest::interval_scale(std::string_view model) const {
+  return value_of(interval_scales, model, 1);
+}
+
+StatusOr<ModelManifest> read_manifest(const std::string& directory) {
+  const std::string path = fmt::format("{}/{}", directory, kManifestFile);
+  auto text = read_file(path, kMaxManifestBytes);
+  if (!text.ok()) {
+    return Status(text.status().code(),
+                  fmt::format("{}; a trained model is a folder that `dfsim train` wrote",
+                              text.status().message()));
+  }
+  return parse_manifest(*text, path);
+}
+
+Status write_manifest(const std::string& directory, const ModelManifest& manifest) {
+  return write_file(fmt::format("{}/{}", directory, kManifestFile), format_manifest(manifest));
 }
 
 StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place) {
@@ -326,25 +361,28 @@ std::string format_manifest(const ModelManifest& manifest) {
   for (const ModelPart& part : manifest.parts) {
     parts.push_back(to_json(part));
   }
-  const json root = {{"format", "dfsim-cost-model"},
-                     {"version", kModelFormatVersion},
-                     {"name", manifest.name},
-                     {"dfsim_version", manifest.dfsim_version},
-                     {"xgboost_version", manifest.xgboost_version},
-                     {"seed", manifest.seed},
-                     {"data", data},
-                     {"rows_used", manifest.rows_used},
-                     {"rows_dropped", manifest.rows_dropped},
-                     {"devices", devices},
-                     {"overheads_us", pairs_to_json(manifest.overheads_us)},
-                     {"repeat_low", manifest.repeat_low},
-                     {"repeat_high", manifest.repeat_high},
-                     {"rows_file", manifest.rows_file},
-                     {"lookup_file", manifest.lookup_file},
-                     {"lookup_checksum", hex(manifest.lookup_checksum)},
-                     {"scaling_file", manifest.scaling_file},
-                     {"scaling_checksum", hex(manifest.scaling_checksum)},
-                     {"parts", parts}};
+  json root = {{"format", "dfsim-cost-model"},
+               {"version", kModelFormatVersion},
+               {"name", manifest.name},
+               {"dfsim_version", manifest.dfsim_version},
+               {"xgboost_version", manifest.xgboost_version},
+               {"seed", manifest.seed},
+               {"data", data},
+               {"rows_used", manifest.rows_used},
+               {"rows_dropped", manifest.rows_dropped},
+               {"devices", devices},
+               {"overheads_us", pairs_to_json(manifest.overheads_us)},
+               {"repeat_low", manifest.repeat_low},
+               {"repeat_high", manifest.repeat_high},
+               {"rows_file", manifest.rows_file},
+               {"lookup_file", manifest.lookup_file},
+               {"lookup_checksum", hex(manifest.lookup_checksum)},
+               {"scaling_file", manifest.scaling_file},
+               {"scaling_checksum", hex(manifest.scaling_checksum)},
+               {"parts", parts}};
+  if (!manifest.interval_scales.empty()) {
+    root["interval_scales"] = pairs_to_json(manifest.interval_scales);
+  }
   return root.dump(1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace) + "\n";
 }
 

@@ -96,6 +96,8 @@ struct ModelManifest {
   // What measuring added to each time, by device: it is in all that was learned, and comes off what
   // is predicted.
   std::vector<std::pair<std::string, double>> overheads_us;
+  // CostModel::interval_scale(), by device.
+  std::vector<std::pair<std::string, double>> interval_scales;
   // 80 % of single measurements lie between these factors of their shape's median.
   double repeat_low = 0.97;
   double repeat_high = 1.03;
@@ -107,8 +109,13 @@ struct ModelManifest {
   std::vector<ModelPart> parts;
 
   const DeviceSpec* find_device(std::string_view model) const;
-  double overhead_us(std::string_view model) const;  // 0 for other devices
+  double overhead_us(std::string_view model) const;     // 0 for other devices
+  double interval_scale(std::string_view model) const;  // 1 for other devices
 };
+
+// Of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.
+StatusOr<ModelManifest> read_manifest(const std::string& directory);
+Status write_manifest(const std::string& directory, const ModelManifest& manifest);
 
 // `place` names the file in messages.
 StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place);

@@ -15,7 +15,6 @@ namespace dfsim {
 
 namespace {
 
-constexpr int64_t kMaxManifestBytes = int64_t{64} << 20;
 constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 // Errors of a line through two sizes of an op: between them, and at twice the larger or half the
 // smaller one. Measured on TinyNAS's convolutions and Vidur's layers (docs/accuracy.md).
@@ -80,14 +79,7 @@ StatusOr<std::string> read_checked(const std::string& path, uint64_t checksum) {
 StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load(const std::string& directory) {
   std::unique_ptr<TrainedModel> model(new TrainedModel());
   model->directory_ = directory;
-  const std::string manifest_path = fmt::format("{}/{}", directory, kManifestFile);
-  auto text = read_file(manifest_path, kMaxManifestBytes);
-  if (!text.ok()) {
-    return Status(text.status().code(),
-                  fmt::format("{}; a trained model is a folder that `dfsim train` wrote",
-                              text.status().message()));
-  }
-  DFSIM_ASSIGN_OR_RETURN(model->manifest_, parse_manifest(*text, manifest_path));
+  DFSIM_ASSIGN_OR_RETURN(model->manifest_, read_manifest(directory));
   const ModelManifest& manifest = model->manifest_;
   if (!manifest.lookup_file.empty()) {
     const std::string path = fmt::format("{}/{}", directory, manifest.lookup_file);

@@ -47,6 +47,10 @@ class TrainedModel : public CostModel {
   Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                  std::span<OpCost> out) const override;
 
+  double interval_scale(const DeviceSpec& device) const override {
+    return manifest_.interval_scale(device.model);
+  }
+
   struct Query {
     TimingKind timing = TimingKind::kKernelOnly;  // what the answers should span
     bool use_lookup = true;

@@ -245,7 +245,7 @@ class Training {
       manifest.rows_file = kRowsFile;
       DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
     }
-    return write_manifest();
+    return write_manifest(directory_, report_.manifest);
   }
 
   // Of a model that was here before; an extended one is read by now.
@@ -320,7 +320,7 @@ class Training {
   // What the parts written by now say has a voice in it.
   Status write_lookup(const std::map<uint64_t, std::vector<double>>& measured) {
     ModelManifest& manifest = report_.manifest;
-    DFSIM_RETURN_IF_ERROR(write_manifest());
+    DFSIM_RETURN_IF_ERROR(write_manifest(directory_, report_.manifest));
     DFSIM_ASSIGN_OR_RETURN(const auto trees, TrainedModel::load(directory_));
     DFSIM_ASSIGN_OR_RETURN(auto entries, measured_times(data_, *trees));
     if (old_ != nullptr) {
@@ -334,11 +334,6 @@ class Training {
     DFSIM_ASSIGN_OR_RETURN(manifest.lookup_checksum,
                            write_table(kLookupFile, LookupTable(std::move(entries)).serialize()));
     return ok_status();
-  }
-
-  Status write_manifest() const {
-    return write_file(fmt::format("{}/{}", directory_, kManifestFile),
-                      format_manifest(report_.manifest));
   }
 
   StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {

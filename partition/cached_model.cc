@@ -76,6 +76,10 @@ class CachedModel final : public CostModel {
     return ok_status();
   }
 
+  double interval_scale(const DeviceSpec& device) const override {
+    return model_.interval_scale(device);
+  }
+
  private:
   const CostModel& model_;
   mutable std::map<std::string, std::unordered_map<OpDescriptor, OpCost, HashOp>> known_;

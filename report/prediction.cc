@@ -221,6 +221,14 @@ std::vector<PredictedMemory> predicted_memory(const PredictionInput& input) {
   return list;
 }
 
+LatencyInterval interval_of(const PredictionInput& input) {
+  std::vector<DeviceId> devices;
+  for (const TaskRecord& task : input.result.tasks) {
+    devices.push_back(task.device);
+  }
+  return latency_interval(input.workload.graph, input.costs, devices, input.result.makespan_ns);
+}
+
 }  // namespace
 
 StatusOr<Prediction> make_prediction(const PredictionInput& input) {
@@ -238,6 +246,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.batch = input.report.batch;
   prediction.dims = input.report.dims;
   prediction.latency_ns = input.result.makespan_ns;
+  prediction.interval = interval_of(input);
   prediction.host_busy_ns = input.result.host_busy_ns;
   prediction.critical_path_ns = path.length;
   prediction.macs = input.totals.macs;

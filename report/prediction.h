@@ -20,6 +20,7 @@
 #include "opmodel/workload.h"
 #include "report/analysis/advice_list.h"
 #include "report/copy_log.h"
+#include "report/latency_interval.h"
 #include "report/memory_log.h"
 #include "sim/repeat.h"
 #include "sim/requests.h"
@@ -99,6 +100,7 @@ struct Prediction {
   int64_t batch = 1;
   std::vector<BoundDim> dims;
   TimeNs latency_ns = 0;
+  LatencyInterval interval;     // of the latency, 80 %
   double throughput_per_s = 0;  // samples, not runs
   int64_t macs = 0;
   int64_t flops = 0;

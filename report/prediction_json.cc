@@ -145,6 +145,8 @@ std::string prediction_json(const Prediction& prediction) {
     json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
   }
   json["latency_ms"] = ms(prediction.latency_ns);
+  json["latency_interval_ms"] = {{"low", ms(prediction.interval.low_ns)},
+                                 {"high", ms(prediction.interval.high_ns)}};
   json["throughput_per_s"] = prediction.throughput_per_s;
   json["macs"] = prediction.macs;
   json["flops"] = prediction.flops;

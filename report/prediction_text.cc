@@ -207,6 +207,8 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   text += field("latency",
                 fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
                             format_count(prediction.throughput_per_s), prediction.batch));
+  text += field("80 % interval", fmt::format("{} to {}", format_time(prediction.interval.low_ns),
+                                             format_time(prediction.interval.high_ns)));
   text += field("limited by", limit_text(prediction));
   text += field("critical path", critical_text(prediction));
   text += field("runtime",

@@ -14,15 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
-constexpr double kSpan = 1.2816;
-// Share of an operator's variance that all operators of a run have in common, and what whole runs
-// scatter by beside it: networks that were measured again minutes later and brought to one speed
-// differed by 5 to 8 % (datasets/collect/ort_cpu). Together they hold 78 % of 63 runs of networks
-// that a model was not trained on (docs/accuracy.md).
-constexpr double kCommonShare = 0.20;
-constexpr double kRunScatter = 0.08;
-
 std::string percent(double fraction) { return fmt::format("{:+.1f}", fraction * 100); }
 
 std::string run_name(const ValidatedRun& run) {
@@ -104,31 +95,6 @@ std::string summary_text(const ValidationSummary& summary) {
 }
 
 }  // namespace
-
-LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs, DeviceId device,
-                                 TimeNs latency_ns) {
-  std::map<uint32_t, double> counts;
-  for (size_t t = 0; t < graph.task_count(); ++t) {
-    counts[graph.cost_row(TaskId(t))] += 1;
-  }
-  double independent = 0;
-  double common = 0;
-  for (const auto& [row, count] : counts) {
-    const OpCost& cost = costs.at(row, device);
-    const double deviation =
-        std::max(0.0, static_cast<double>(cost.high_ns - cost.low_ns) / (2 * kSpan));
-    independent += count * count * deviation * deviation;
-    common += count * deviation;
-  }
-  const auto latency = static_cast<double>(latency_ns);
-  const double scatter = kRunScatter * latency;
-  const double width = kSpan * std::sqrt((1 - kCommonShare) * independent +
-                                         kCommonShare * common * common + scatter * scatter);
-  // In proportion, so that the lower end stays above 0.
-  const double factor = latency > 0 ? std::exp(width / latency) : 1;
-  return {static_cast<TimeNs>(std::llround(latency / factor)),
-          static_cast<TimeNs>(std::llround(latency * factor))};
-}
 
 double ValidatedRun::error() const { return share_of(predicted_ns, measured_ns) - 1; }
 
@@ -243,9 +209,21 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
   return fmt::format("{}\n{}\n", device, table.render());
 }
 
+std::string fits_text(const std::vector<IntervalFit>& fits) {
+  std::string text;
+  for (const IntervalFit& fit : fits) {
+    text += fmt::format(
+        "intervals on {}: now {:.2f} times as wide as the operators' make them, from {} runs of {} "
+        "networks; with those of the other networks alone {:.0f} % of the runs would be inside\n",
+        fit.device, fit.scale, fit.runs, fit.networks, fit.inside * 100);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
+                            const std::vector<IntervalFit>& fits) {
   std::string tables;
   std::set<std::string> shown;
   for (const ValidatedRun& run : runs) {
@@ -256,11 +234,12 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
   return fmt::format(
       "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
       "model, other operators than predicted, and time between operators make of it\noperator "
-      "times: {}\n\n{}",
-      tables, cost_model, summary_text(summarize(runs)));
+      "times: {}\n\n{}{}",
+      tables, cost_model, summary_text(summarize(runs)), fits_text(fits));
 }
 
-std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model) {
+std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
+                            const std::vector<IntervalFit>& fits) {
   Json list = Json::array();
   for (const ValidatedRun& run : runs) {
     list.push_back(run_json(run));
@@ -274,10 +253,17 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
     total["memory_runs"] = summary.memory_runs;
     total["mean_memory_error"] = summary.memory_mean;
   }
-  const Json json = {{"schema", "dfsim.validate/1"},
-                     {"cost_model", cost_model},
-                     {"summary", total},
-                     {"runs", list}};
+  Json json = {{"schema", "dfsim.validate/1"},
+               {"cost_model", cost_model},
+               {"summary", total},
+               {"runs", list}};
+  for (const IntervalFit& fit : fits) {
+    json["interval_fits"].push_back({{"device", fit.device},
+                                     {"runs", fit.runs},
+                                     {"networks", fit.networks},
+                                     {"scale", fit.scale},
+                                     {"inside_left_out", fit.inside}});
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -13,8 +13,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
-#include "graphs/ir/exec_graph.h"
-#include "opmodel/cost_model.h"
+#include "report/latency_interval.h"
 
 namespace dfsim {
 
@@ -24,19 +23,6 @@ struct OpTypeTime {
   TimeNs time_ns = 0;
 };
 using OpTypeTimes = std::map<std::string, OpTypeTime>;
-
-// 80 % interval of a network's latency.
-struct LatencyInterval {
-  TimeNs low_ns = 0;
-  TimeNs high_ns = 0;
-};
-
-// From the intervals of its operators' times, when they run one after the other on `device`.
-// Errors of operators of one cost row are the same each time; a share of the variance is common to
-// all of them (machine, neighbours, what the model does not see), the rest is independent.
-// O(tasks).
-LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs, DeviceId device,
-                                 TimeNs latency_ns);
 
 struct ValidatedRun {
   std::string network;
@@ -51,6 +37,7 @@ struct ValidatedRun {
   OpTypeTimes measured_types;  // empty = not known
   TimeNs predicted_ns = 0;
   LatencyInterval interval;
+  double interval_scale = 1;  // CostTable::interval_scale() that it has
   TimeNs predicted_ops_ns = 0;
   int64_t predicted_ops = 0;
   Bytes predicted_bytes = 0;
@@ -86,8 +73,21 @@ struct ValidationSummary {
 };
 ValidationSummary summarize(const std::vector<ValidatedRun>& runs);
 
-// Both print the runs in their order. `cost_model` names what predicted.
-std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model);
-std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model);
+// What runs on a device say of the width of intervals there (interval_fit.h).
+struct IntervalFit {
+  std::string device;
+  size_t runs = 0;
+  size_t networks = 0;
+  double scale = 1;  // for CostModel::interval_scale()
+  // Share of the runs that are inside when the scale comes from the runs of all other networks.
+  double inside = 0;
+};
+
+// Both print the runs in their order. `cost_model` names what predicted; `fits` is empty where
+// nothing was fitted.
+std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
+                            const std::vector<IntervalFit>& fits = {});
+std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
+                            const std::vector<IntervalFit>& fits = {});
 
 }  // namespace dfsim

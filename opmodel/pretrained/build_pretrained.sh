@@ -43,7 +43,9 @@ for model in $models; do
     p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
     h100) train h100 500 $(tables h100_sxm) ;;
     epyc-milan) train epyc-milan 0 "datasets/measured/epyc-milan/ops.csv.gz" \
-      --overheads "datasets/measured/epyc-milan/overheads.json" ;;
+      --overheads "datasets/measured/epyc-milan/overheads.json"
+      "$dfsim" validate --runs datasets/measured/epyc-milan/unseen_runs.csv --model "$out/$model" \
+        --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
     h200) train h200 500 $(tables h200_sxm) ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200 epyc-milan" >&2; exit 2 ;;
   esac

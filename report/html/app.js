@@ -314,7 +314,7 @@
 
   function showPrediction(d) {
     head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
-    const many = d.repetition && d.repetition.latency_ms, interval = many ? '80 %: ' + time(many.p10 * 1e3) + ' to ' + time(many.p90 * 1e3) : '';
+    const range = d.latency_interval_ms, interval = range ? '80 %: ' + time(range.low * 1e3) + ' to ' + time(range.high * 1e3) : '';
     const cards = [['latency', time(d.latency_ms * 1e3), interval], ['throughput', digits(d.throughput_per_s) + ' /s', 'samples'],
       ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / d.latency_ms) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
       ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', scaled(d.achieved_flops_per_s, 'FLOP/s'), d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],

@@ -1,6 +1,7 @@
 #include "report/validation.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace dfsim {
@@ -63,11 +64,38 @@ TEST_CASE("validation: intervals of a network are narrower than its operators', 
   }
   const auto graph = builder.build(nullptr);
   REQUIRE(graph.ok());
-  const LatencyInterval interval = latency_interval(*graph, costs, DeviceId(0), 100'000);
+  const std::vector<DeviceId> devices(graph->task_count(), DeviceId(0));
+  const LatencyInterval interval = latency_interval(*graph, costs, devices, 100'000);
   CHECK(interval.low_ns > 80'000);
   CHECK(interval.low_ns < 100'000);
   CHECK(interval.high_ns > 100'000);
   CHECK(interval.high_ns < 120'000);
+}
+
+TEST_CASE("latency interval: what cannot be shorter stays, and a device's scale counts") {
+  ExecGraphBuilder builder;
+  CostTable costs(1, 2);
+  for (int i = 0; i < 2; ++i) {
+    ExecGraphBuilder::Task task;
+    task.name = "t";
+    builder.add_task(std::move(task));
+  }
+  // As a bound: never less, up to twice as long.
+  costs.at(0, DeviceId(0)) = {10'000, 10'000, 20'000, CostSource::kBoundOnly, Bound::kNone};
+  costs.at(0, DeviceId(1)) = {10'000, 10'000, 20'000, CostSource::kBoundOnly, Bound::kNone};
+  costs.interval_scale(DeviceId(1)) = 0.5;
+  const auto graph = builder.build(nullptr);
+  REQUIRE(graph.ok());
+  const std::vector<DeviceId> first(2, DeviceId(0));
+  const std::vector<DeviceId> second(2, DeviceId(1));
+  const LatencyInterval wide = latency_interval(*graph, costs, first, 20'000);
+  const LatencyInterval narrow = latency_interval(*graph, costs, second, 20'000);
+  // Below only runs scatter: 8 % x 1.2816. Above the operators, equal and so wrong alike:
+  // 20,000 ns of 1.2816 deviations.
+  CHECK(wide.low_ns == std::llround(20'000 / std::exp(0.08 * 1.2816)));
+  CHECK(wide.high_ns == std::llround(20'000 * std::exp(std::hypot(1.0, 0.08 * 1.2816))));
+  CHECK(narrow.low_ns == std::llround(20'000 / std::exp(0.04 * 1.2816)));
+  CHECK(narrow.high_ns == std::llround(20'000 * std::exp(std::hypot(0.5, 0.04 * 1.2816))));
 }
 
 TEST_CASE("validation: text and JSON say the same") {

@@ -11,6 +11,7 @@ usage: check_schemas.py DFSIM
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,10 @@ PEFT = "examples/taskgraphs/peft_paper.json"
 KINETO = "tests/golden/data/kineto_small.json"
 OPS = "datasets/measured/epyc-milan/unseen_ops.csv.gz"
 
-# Schema -> commands whose output it describes; {tmp} is an empty folder.
+MODEL = ROOT / "opmodel" / "pretrained" / "epyc-milan"
+
+# Schema -> commands whose output it describes; {tmp} is an empty folder, {tmp}/epyc-milan a copy of
+# that model.
 CASES = {
     "analyze": [
         ["analyze", KINETO],
@@ -69,6 +73,8 @@ CASES = {
     "validate": [
         ["validate", "--runs", "datasets/measured/epyc-milan/known_runs.csv", "--networks",
          "datasets/measured/networks", "--only", "alexnet"],
+        ["validate", "--runs", "datasets/measured/epyc-milan/int8_runs.csv", "--fit-intervals",
+         "--model", "{tmp}/epyc-milan"],
     ],
     "train": [["train", OPS, "--rounds", "3", "-o", "{tmp}/model"]],
 }
@@ -225,6 +231,8 @@ def check(program):
             continue
         for arguments in cases:
             with tempfile.TemporaryDirectory(prefix="dfsim_schema_") as tmp:
+                if f"{{tmp}}/{MODEL.name}" in arguments:
+                    shutil.copytree(MODEL, pathlib.Path(tmp) / MODEL.name)
                 arguments = [a.replace("{tmp}", tmp) for a in arguments]
                 code, output, errors = run(program, [*arguments, "--json"])
             shown = " ".join(arguments)
