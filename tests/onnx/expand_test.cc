@@ -6,6 +6,7 @@
 #include "graphs/passes/prune.h"
 #include "opmodel/sol.h"
 #include "opmodel/workload.h"
+#include "tests/onnx/loop_maker.h"
 #include "tests/onnx/model_maker.h"
 
 namespace dfsim {
@@ -39,20 +40,6 @@ Executed executed(ModelMaker& model, const ImportOptions& options = {},
   REQUIRE(pruned.ok());
   REQUIRE(make_workload(pruned->graph).ok());
   return {std::move(pruned->graph)};
-}
-
-// A loop of `trips` over `state`; its body has the inputs i and go, and passes go on.
-GraphMaker add_loop(GraphMaker* model, int64_t trips, const std::string& state,
-                    const std::vector<std::string>& outputs, const std::string& name = "steps") {
-  auto* count = model->weight(name + "_n", {});
-  count->set_data_type(onnx::TensorProto::INT64);
-  count->add_int64_data(trips);
-  auto* node = model->node("Loop", {name + "_n", "", state}, outputs, name);
-  GraphMaker body(set_graph(node, "body"));
-  body.input(name + "_i", {}, onnx::TensorProto::INT64);
-  body.input(name + "_go", {}, onnx::TensorProto::BOOL);
-  body.output(name + "_go");
-  return body;
 }
 
 // h = Relu(h w), and every h is collected.
@@ -209,17 +196,7 @@ TEST_CASE("a Scan reads rows where they are and stacks its results") {
 
 TEST_CASE("who joins a list that a loop filled waits for its elements") {
   ModelMaker model;
-  model.input("x", {2, 4});
-  model.node("SequenceEmpty", {}, {"none"});
-  GraphMaker body = add_loop(&model, 3, "none", {"list"});
-  auto* formal = body.proto().add_input();
-  formal->set_name("before");
-  formal->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
-  body.node("Relu", {"x"}, {"part"});
-  body.node("SequenceInsert", {"before", "part"}, {"after"});
-  body.output("after");
-  set_int(model.node("ConcatFromSequence", {"list"}, {"all"}), "axis", 0);
-  model.output("all");
+  add_filled_list(&model);
   const auto workload = make_workload(executed(model).graph);
   REQUIRE(workload->graph.task_count() == 4);
   CHECK(workload->graph.in_degree(TaskId(3)) == 3);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/totals.h"
+#include "tests/onnx/loop_maker.h"
 #include "tests/onnx/model_maker.h"
 
 namespace dfsim {
@@ -18,20 +19,6 @@ int64_t macs_of(const ImportedModel& model) {
   const auto totals = graph_totals(model.graph);
   REQUIRE(totals.ok());
   return totals->macs;
-}
-
-// A loop of `trips` over `state`; its body has the inputs i, go, before and passes go on.
-GraphMaker add_loop(GraphMaker* model, int64_t trips, const std::string& state,
-                    const std::vector<std::string>& outputs, const std::string& name = "steps") {
-  auto* count = model->weight(name + "_n", {});
-  count->set_data_type(onnx::TensorProto::INT64);
-  count->add_int64_data(trips);
-  auto* node = model->node("Loop", {name + "_n", "", state}, outputs, name);
-  GraphMaker body(set_graph(node, "body"));
-  body.input("i", {}, onnx::TensorProto::INT64);
-  body.input("go", {}, onnx::TensorProto::BOOL);
-  body.output("go");
-  return body;
 }
 
 TEST_CASE("a state that grows by a row a trip: its last shape, and the work of all trips") {
@@ -67,17 +54,7 @@ TEST_CASE("a state that doubles has no shape that a rule could tell") {
 
 TEST_CASE("a list that is filled in a loop") {
   ModelMaker model;
-  model.input("x", {2, 4});
-  model.node("SequenceEmpty", {}, {"none"});
-  GraphMaker body = add_loop(&model, 3, "none", {"list"});
-  auto* formal = body.proto().add_input();
-  formal->set_name("before");
-  formal->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type();
-  body.node("Relu", {"x"}, {"part"});
-  body.node("SequenceInsert", {"before", "part"}, {"after"});
-  body.output("after");
-  set_int(model.node("ConcatFromSequence", {"list"}, {"all"}), "axis", 0);
-  model.output("all");
+  add_filled_list(&model);
   const ImportedModel result = imported(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "all") == "6x4");
@@ -93,7 +70,7 @@ TEST_CASE("shapes that depend on the number of the trip are those of the middle 
   model.ints("one", {1});
   GraphMaker body = add_loop(&model, 5, "sum", {"last"});
   body.input("before", {2});
-  body.node("Add", {"i", "one"}, {"end"});
+  body.node("Add", {"steps_i", "one"}, {"end"});
   body.node("Slice", {"x", "zero", "end", "zero"}, {"rows"}, "rows");
   body.node("MatMul", {"rows", "w"}, {"product"});
   body.node("ReduceSum", {"product", "zero"}, {"total"});
