@@ -26,7 +26,7 @@ struct RooflineOptions {
 // All rooflines of one line of trajectories, and the lines.
 struct Swept {
   std::string name;
-  std::vector<Roofline> rooflines;
+  std::vector<RooflineReport> rooflines;
   std::vector<Trajectory> lines;
 };
 
@@ -47,7 +47,7 @@ StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Pr
   swept.name = sweeps[0].name;
   const std::vector<int64_t> none = {0};
   for (const int64_t other : sweeps.size() > 1 ? sweeps[1].values : none) {
-    std::vector<Roofline> rooflines;
+    std::vector<RooflineReport> rooflines;
     std::vector<double> values;
     for (const int64_t value : sweeps[0].values) {
       std::map<std::string, int64_t> at = {{sweeps[0].name, value}};
@@ -57,7 +57,7 @@ StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Pr
         where += fmt::format(", {} {}", sweeps[1].name, other);
       }
       progress.stage(fmt::format("costing {} at {}", options.source.model.path, where));
-      DFSIM_ASSIGN_OR_RETURN(Roofline one, load_roofline(options.source, kind, at));
+      DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));
     }
@@ -76,12 +76,12 @@ StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progres
   Swept swept;
   if (options.sweep.empty()) {
     progress.stage("costing " + options.source.model.path);
-    DFSIM_ASSIGN_OR_RETURN(Roofline one, load_roofline(options.source, kind, {}));
+    DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}));
     swept.rooflines.push_back(std::move(one));
   } else {
     DFSIM_ASSIGN_OR_RETURN(swept, sweep_over(options, kind, progress));
   }
-  const Roofline& last = swept.rooflines.back();
+  const RooflineReport& last = swept.rooflines.back();
   if (!options.svg.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(options.svg, roofline_svg(last, swept.lines)));
   }

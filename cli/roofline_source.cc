@@ -32,8 +32,8 @@ StatusOr<DeviceId> find_device_of(const Platform& platform, const std::string& n
   return invalid_input(unknown_name_message("device", name, names));
 }
 
-StatusOr<Roofline> model_roofline(const RooflineSource& source, const ModelOptions& options,
-                                  const Platform& platform) {
+StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const ModelOptions& options,
+                                        const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, source.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
@@ -45,12 +45,12 @@ StatusOr<Roofline> model_roofline(const RooflineSource& source, const ModelOptio
 }
 
 // One point per network: all of its work, in the time that was measured.
-StatusOr<Roofline> runs_roofline(const RooflineSource& source, int64_t batch,
-                                 const Platform& platform) {
+StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t batch,
+                                       const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<NetworkRun> runs, read_runs(source.model.path));
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
   const DeviceSpec& spec = platform.device(device);
-  Roofline roofline;
+  RooflineReport roofline;
   roofline.model = fs::path(source.model.path).filename().string();
   roofline.hardware = platform.name;
   roofline.measured = true;
@@ -96,8 +96,9 @@ StatusOr<Roofline> runs_roofline(const RooflineSource& source, int64_t batch,
 }
 
 // On a machine that is loaded.
-StatusOr<Roofline> roofline_on(const RooflineSource& source, RooflineKind kind,
-                               const std::map<std::string, int64_t>& at, const Platform& platform) {
+StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
+                                     const std::map<std::string, int64_t>& at,
+                                     const Platform& platform) {
   const auto batch = at.find("batch");
   if (kind == RooflineKind::kTrace) {
     DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
@@ -202,8 +203,8 @@ StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::
       threads, join(tried, ", ")));
 }
 
-StatusOr<Roofline> load_roofline(const RooflineSource& source, RooflineKind kind,
-                                 const std::map<std::string, int64_t>& at) {
+StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
+                                       const std::map<std::string, int64_t>& at) {
   Platform platform;
   std::string hardware = source.hardware;
   const auto threads = at.find("threads");
@@ -213,7 +214,7 @@ StatusOr<Roofline> load_roofline(const RooflineSource& source, RooflineKind kind
     DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
                                                           threads->second, &hardware));
   }
-  DFSIM_ASSIGN_OR_RETURN(Roofline roofline, roofline_on(source, kind, at, platform));
+  DFSIM_ASSIGN_OR_RETURN(RooflineReport roofline, roofline_on(source, kind, at, platform));
   DFSIM_ASSIGN_OR_RETURN(roofline.caches, load_memory_levels(hardware, roofline.device_model));
   return roofline;
 }

@@ -35,8 +35,8 @@ enum class RooflineKind : uint8_t { kModel, kTrace, kRuns };
 StatusOr<RooflineKind> roofline_kind(const std::string& path);
 
 // The roofline with some dimensions set ("batch", "threads" or names of dimensions to values).
-StatusOr<Roofline> load_roofline(const RooflineSource& source, RooflineKind kind,
-                                 const std::map<std::string, int64_t>& at);
+StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
+                                       const std::map<std::string, int64_t>& at);
 
 // The hardware as it was measured at that many threads: `hardware` itself, or the file NAME-Nt
 // beside it (dfsim calibrate writes both). Peaks of one thread are never multiplied. Error:

@@ -307,7 +307,7 @@ class Tuner {
     source.model = options_.model;
     source.model.batch = options_.batches.empty() ? options_.model.batch : best.batch;
     source.hardware = hardware_;
-    std::vector<Roofline> rooflines;
+    std::vector<RooflineReport> rooflines;
     std::vector<double> values;
     for (const auto& [threads, time] : relative) {
       auto roofline = load_roofline(source, RooflineKind::kModel, {{"threads", threads}});

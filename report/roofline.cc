@@ -86,7 +86,7 @@ void sort_by_time(std::vector<RoofPoint>* points) {
                    [](const RoofPoint& a, const RoofPoint& b) { return a.time_s > b.time_s; });
 }
 
-void add_roofs(const DeviceSpec& device, Roofline* roofline) {
+void add_roofs(const DeviceSpec& device, RooflineReport* roofline) {
   std::map<std::pair<DType, bool>, double> roofs;
   for (const RoofPoint& op : roofline->ops) {
     if (op.flops > 0) {
@@ -103,7 +103,7 @@ void add_roofs(const DeviceSpec& device, Roofline* roofline) {
       [](const ComputeRoof& a, const ComputeRoof& b) { return a.flops_per_s > b.flops_per_s; });
 }
 
-void add_classes(Roofline* roofline, double total_s) {
+void add_classes(RooflineReport* roofline, double total_s) {
   std::map<OpClass, std::vector<const RoofPoint*>> classes;
   std::vector<const RoofPoint*> all;
   for (const RoofPoint& op : roofline->ops) {
@@ -117,7 +117,7 @@ void add_classes(Roofline* roofline, double total_s) {
   roofline->network = sum_of("network", all, total_s);
 }
 
-const ComputeRoof* roof_for(const Roofline& roofline, const RoofPoint& point) {
+const ComputeRoof* roof_for(const RooflineReport& roofline, const RoofPoint& point) {
   for (const ComputeRoof& roof : roofline.roofs) {
     if (roof.dtype == point.dtype && roof.matrix == point.matrix) {
       return &roof;
@@ -210,7 +210,7 @@ PeakOrigin peak_origin_of(const std::string& source) {
   return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
 }
 
-void finish_roofline(const DeviceSpec& device, Roofline* roofline) {
+void finish_roofline(const DeviceSpec& device, RooflineReport* roofline) {
   roofline->device = device.name;
   roofline->device_model = device.model;
   roofline->bytes_per_s = device.memory_bytes_per_s;
@@ -235,8 +235,8 @@ void finish_roofline(const DeviceSpec& device, Roofline* roofline) {
   sort_by_time(&roofline->ops);
 }
 
-StatusOr<Roofline> make_roofline(const RooflineInput& input) {
-  Roofline roofline;
+StatusOr<RooflineReport> make_roofline(const RooflineInput& input) {
+  RooflineReport roofline;
   const DeviceSpec& device = input.platform.device(input.device);
   roofline.model = input.model_name;
   roofline.hardware = input.platform.name;
@@ -278,11 +278,11 @@ std::string_view step_advice(StepReading reading) {
   return kAdvice[static_cast<size_t>(reading)];
 }
 
-std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines,
+std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
                                           const std::vector<double>& values, SweepKind kind,
                                           double min_share) {
   std::vector<std::string> names = {"network"};
-  for (const Roofline& roofline : rooflines) {
+  for (const RooflineReport& roofline : rooflines) {
     for (const RoofPoint& point : roofline.classes) {
       if (point.share >= min_share &&
           std::find(names.begin(), names.end(), point.name) == names.end()) {
@@ -316,7 +316,7 @@ std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines
       step.dx = std::log2(b.intensity() / a.intensity());
       step.dy = std::log2(b.flops_per_s() / a.flops_per_s());
       step.efficiency = step.dy / std::log2(step.to / step.from);
-      const Roofline& roofline = rooflines[at[i]];
+      const RooflineReport& roofline = rooflines[at[i]];
       const ComputeRoof* roof = roof_for(roofline, b);
       step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
       step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;

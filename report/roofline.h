@@ -68,7 +68,7 @@ std::string_view peak_origin_name(PeakOrigin origin);
 // By the words of a source.
 PeakOrigin peak_origin_of(const std::string& source);
 
-struct Roofline {
+struct RooflineReport {
   std::string model;
   std::string hardware;
   std::string device;
@@ -101,13 +101,13 @@ struct RooflineInput {
 };
 
 // Error (kInvalidInput): an operator that the device cannot run.
-StatusOr<Roofline> make_roofline(const RooflineInput& input);
+StatusOr<RooflineReport> make_roofline(const RooflineInput& input);
 
 // A point of that work and time under the device's roofs.
 RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s);
 // Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
 // above the roof; sorts `ops`.
-void finish_roofline(const DeviceSpec& device, Roofline* roofline);
+void finish_roofline(const DeviceSpec& device, RooflineReport* roofline);
 
 enum class StepReading : uint8_t {
   kIdeal,           // time per unit of work falls as the swept value rises, or stays at full rate
@@ -146,20 +146,20 @@ struct Trajectory {
 
 // One line for the network and one for each class that holds at least `min_share` of any point's
 // time. `rooflines` and `values` go together, at least two, values rising.
-std::vector<Trajectory> make_trajectories(const std::vector<Roofline>& rooflines,
+std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
                                           const std::vector<double>& values,
                                           SweepKind kind = SweepKind::kWork,
                                           double min_share = 0.02);
 
 // `top` rows of the table of operators; 80 columns.
-std::string roofline_text(const Roofline& roofline, size_t top);
+std::string roofline_text(const RooflineReport& roofline, size_t top);
 std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines);
 
 inline constexpr std::string_view kRooflineSchema = "dfsim.roofline/1";
-std::string roofline_json(const std::vector<Roofline>& rooflines, std::string_view swept,
+std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::string_view swept,
                           const std::vector<Trajectory>& lines);
 
 // Both axes logarithmic; a point's area is its share of the time.
-std::string roofline_svg(const Roofline& roofline, const std::vector<Trajectory>& lines);
+std::string roofline_svg(const RooflineReport& roofline, const std::vector<Trajectory>& lines);
 
 }  // namespace dfsim

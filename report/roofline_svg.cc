@@ -30,7 +30,7 @@ std::string line(double x1, double y1, double x2, double y2, const char* style) 
 // Both axes are powers of ten.
 class Plot {
  public:
-  Plot(const Roofline& roofline, const std::vector<Trajectory>& lines) {
+  Plot(const RooflineReport& roofline, const std::vector<Trajectory>& lines) {
     for (const RoofPoint& point : roofline.ops) {
       include(point);
     }
@@ -99,7 +99,7 @@ std::string axes(const Plot& plot) {
   return out;
 }
 
-std::string roofs(const Plot& plot, const Roofline& roofline) {
+std::string roofs(const Plot& plot, const RooflineReport& roofline) {
   std::string out;
   const double bandwidth = std::log10(std::max(roofline.bytes_per_s, 1.0));
   double highest = plot.low_y();
@@ -134,7 +134,7 @@ std::string roofs(const Plot& plot, const Roofline& roofline) {
   return out;
 }
 
-size_t colour_of(const Roofline& roofline, const std::string& op_class) {
+size_t colour_of(const RooflineReport& roofline, const std::string& op_class) {
   for (size_t i = 0; i < roofline.classes.size(); ++i) {
     if (roofline.classes[i].name == op_class) {
       return std::min(i, kPalette.size() - 1);
@@ -143,7 +143,7 @@ size_t colour_of(const Roofline& roofline, const std::string& op_class) {
   return kPalette.size() - 1;
 }
 
-std::string points(const Plot& plot, const Roofline& roofline) {
+std::string points(const Plot& plot, const RooflineReport& roofline) {
   std::string out;
   for (const RoofPoint& op : roofline.ops) {
     if (op.flops <= 0 || op.bytes <= 0 || op.time_s <= 0) {
@@ -162,7 +162,7 @@ std::string points(const Plot& plot, const Roofline& roofline) {
   return out;
 }
 
-std::string paths(const Plot& plot, const Roofline& roofline,
+std::string paths(const Plot& plot, const RooflineReport& roofline,
                   const std::vector<Trajectory>& lines) {
   std::string out;
   for (const Trajectory& trajectory : lines) {
@@ -187,7 +187,7 @@ std::string paths(const Plot& plot, const Roofline& roofline,
 
 }  // namespace
 
-std::string roofline_svg(const Roofline& roofline, const std::vector<Trajectory>& lines) {
+std::string roofline_svg(const RooflineReport& roofline, const std::vector<Trajectory>& lines) {
   const Plot plot(roofline, lines);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "

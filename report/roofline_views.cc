@@ -62,7 +62,7 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
 
 // The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): what each
 // part of the machine would need alone, beside the time.
-std::string floors_table(const Roofline& roofline) {
+std::string floors_table(const RooflineReport& roofline) {
   TextTable table({{"Least time by"},
                    {"compute", Align::kRight},
                    {"memory", Align::kRight},
@@ -116,7 +116,7 @@ Json points_json(const std::vector<RoofPoint>& points) {
   return list;
 }
 
-Json one_json(const Roofline& roofline) {
+Json one_json(const RooflineReport& roofline) {
   Json roofs = Json::array();
   for (const ComputeRoof& roof : roofline.roofs) {
     roofs.push_back({{"dtype", dtype_name(roof.dtype)},
@@ -176,7 +176,7 @@ Json lines_json(const std::vector<Trajectory>& lines) {
 
 }  // namespace
 
-std::string roofline_text(const Roofline& roofline, size_t top) {
+std::string roofline_text(const RooflineReport& roofline, size_t top) {
   std::string text = roofline.measured
                          ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
                                        roofline.device_model)
@@ -259,10 +259,10 @@ std::string trajectories_text(std::string_view swept, const std::vector<Trajecto
   return text;
 }
 
-std::string roofline_json(const std::vector<Roofline>& rooflines, std::string_view swept,
+std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::string_view swept,
                           const std::vector<Trajectory>& lines) {
   Json list = Json::array();
-  for (const Roofline& roofline : rooflines) {
+  for (const RooflineReport& roofline : rooflines) {
     list.push_back(one_json(roofline));
   }
   const Json json = {{"schema", kRooflineSchema},

@@ -43,9 +43,9 @@ std::vector<double> op_times(const Trace& trace) {
 
 }  // namespace
 
-StatusOr<Roofline> make_trace_roofline(const Trace& trace, const Platform& platform,
-                                       DeviceId device) {
-  Roofline roofline;
+StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
+                                             DeviceId device) {
+  RooflineReport roofline;
   roofline.model = std::filesystem::path(trace.path).filename().string();
   roofline.hardware = platform.name;
   roofline.measured = true;

@@ -13,7 +13,7 @@ namespace dfsim {
 // or its own time on the host in a trace without device work. Operators whose work is not known
 // (no recorded shapes, or outputs that the inputs do not tell) are counted as `without_work`.
 // Error (kInvalidInput): no operator's work is known.
-StatusOr<Roofline> make_trace_roofline(const Trace& trace, const Platform& platform,
-                                       DeviceId device);
+StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
+                                             DeviceId device);
 
 }  // namespace dfsim
