@@ -36,10 +36,10 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
   if (!graph.ok()) {
     return ok_status();  // nothing to replay, nothing to advise
   }
-  DFSIM_ASSIGN_OR_RETURN(const ReplayRun base, run_replay(*graph));
+  DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(*graph));
   DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(*graph, kSeed));
   analysis->advice.width_us =
-      std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base.span_ns));
+      std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base_ns));
   const AdviceInput input{trace, *analysis, *graph};
   std::vector<Advice> found;
   for (const AdviceRule& rule : advice_rules()) {
@@ -47,13 +47,13 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
     if (finding.insight.empty()) {
       continue;
     }
-    DFSIM_ASSIGN_OR_RETURN(const ReplayRun run, run_replay(finding.changed));
+    DFSIM_ASSIGN_OR_RETURN(const TimeNs changed_ns, replay_span(finding.changed));
     Advice advice;
     advice.kind = rule.kind;
     advice.insight = finding.insight;
     advice.action = finding.action;
-    advice.before_us = us(base.span_ns);
-    advice.after_us = us(run.span_ns) / finding.per_run;
+    advice.before_us = us(base_ns);
+    advice.after_us = us(changed_ns) / finding.per_run;
     if (advice.before_us - advice.after_us > analysis->advice.width_us) {
       found.push_back(std::move(advice));
     }

@@ -175,14 +175,23 @@ ReplayRun collect(const ReplayGraph& graph, const Simulation& simulation, const 
   return run;
 }
 
+StatusOr<SimResult> run_as_recorded(const Simulation& simulation) {
+  return simulate({simulation.tasks, simulation.costs, simulation.platform}, simulation.schedule,
+                  sim_options());
+}
+
 }  // namespace
 
 StatusOr<ReplayRun> run_replay(const ReplayGraph& graph) {
   DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
-  const SimInput input{simulation.tasks, simulation.costs, simulation.platform};
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
-                         simulate(input, simulation.schedule, sim_options()));
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_as_recorded(simulation));
   return collect(graph, simulation, result);
+}
+
+StatusOr<TimeNs> replay_span(const ReplayGraph& graph) {
+  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_as_recorded(simulation));
+  return result.makespan_ns;
 }
 
 StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy) {

@@ -28,6 +28,8 @@ struct ReplayRun {
 // Each lane runs its pieces in order. Error (kInvalidInput): dependencies in a circle, which zero
 // durations can make. O((pieces + edges) log lanes).
 StatusOr<ReplayRun> run_replay(const ReplayGraph& graph);
+// Its span alone, with less memory.
+StatusOr<TimeNs> replay_span(const ReplayGraph& graph);
 
 // `policy` places device work anew on the queues of its device; what was recorded as an order in a
 // queue stays a dependency. Errors: as above, and the policy's own.

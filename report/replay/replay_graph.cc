@@ -94,6 +94,8 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace) {
   join_launches(trace, places, &graph);
   join_syncs(trace, &graph);
   add_spreads(trace, &graph);
+  graph.pieces.shrink_to_fit();  // large traces are copied for each change that is tried
+  graph.edges.shrink_to_fit();
   for (const Piece& piece : graph.pieces) {
     graph.span_ns = std::max(graph.span_ns, piece.end_ns);
   }
