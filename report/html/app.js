@@ -149,10 +149,13 @@
   }
 
   // tracks: names; spans sorted by start: {track, start, end, name, group, mark, info}.
-  function showTimeline(tracks, spans, groups, note) {
-    if (!spans.length) return;
+  function showTimeline(tracks, recorded, groups, note) {
+    if (!recorded.length) return;
+    // From the first one on, so that the axis has round marks.
+    const begin = recorded.reduce((a, s) => Math.min(a, s.start), Infinity);
+    const spans = recorded.map(s => Object.assign({}, s, { start: s.start - begin, end: s.end - begin }));
     const node = section('Timeline', (note ? note + ' ' : '') + 'Scroll or drag to move, + and - to zoom, arrow keys to move when it has the focus; the black edge marks the critical path.');
-    const low = spans.reduce((a, s) => Math.min(a, s.start), Infinity), high = spans.reduce((a, s) => Math.max(a, s.end), -Infinity);
+    const high = spans.reduce((a, s) => Math.max(a, s.end), 0);
     const rows = tracks.map(() => []);
     for (const span of spans) rows[span.track].push(span);
     // Level of detail: what is narrower than a pixel is joined with its neighbours.
@@ -179,17 +182,17 @@
       const dot = element('span', { text: '\u25A0 ' + g }); dot.style.color = COLOURS[i % COLOURS.length]; return dot;
     }));
     node.append(legend);
-    let shownCount = 0, shownTime = high - low;
+    let shownCount = 0, shownTime = high;
     const entry = chart(node, Math.min(120 + tracks.length * 34, 900), 'Timeline of ' + spans.length + ' spans', b => ({
       tooltip: Object.assign({ formatter: p => {
         const rect = p.data.rect;
         return rect.many > 1 ? rect.many + ' short spans in ' + time(rect.end - rect.start)
-          : '<b>' + escapeHtml(short(rect.span.name, 90)) + '</b><br>' + time(rect.span.end - rect.span.start) + ' at ' + time(rect.span.start - low) + (rect.span.info ? '<br>' + escapeHtml(rect.span.info) : '');
+          : '<b>' + escapeHtml(short(rect.span.name, 90)) + '</b><br>' + time(rect.span.end - rect.span.start) + ' at ' + time(rect.span.start) + (rect.span.info ? '<br>' + escapeHtml(rect.span.info) : '');
       } }, b.tooltip),
       grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
-      xAxis: Object.assign({ type: 'value', min: low, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => tick(v - low, shownTime / 10) } }),
+      xAxis: Object.assign({ type: 'value', min: 0, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => tick(v, shownTime / 10) } }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: tracks.map(t => short(t, 28)) }, b.axis),
-      dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: v => time(v - low), textStyle: { color: b.fg } }],
+      dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: time, textStyle: { color: b.fg } }],
       series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
         const start = api.coord([api.value(1), api.value(0)]), end = api.coord([api.value(2), api.value(0)]);
         const height = Math.min(api.size([0, 1])[1] * 0.72, 24), cs = params.coordSys;
@@ -199,7 +202,7 @@
       } }]
     }), (instance, box) => {
       let pending = false;
-      function range() { const zoom = instance.getOption().dataZoom[0]; return [low + (high - low) * zoom.start / 100, low + (high - low) * zoom.end / 100]; }
+      function range() { const zoom = instance.getOption().dataZoom[0]; return [high * zoom.start / 100, high * zoom.end / 100]; }
       function refresh() {
         pending = false;
         const [from, to] = range();
