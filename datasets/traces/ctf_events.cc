@@ -172,8 +172,8 @@ struct Plugins {
   const bt_plugin* utils = find_plugin("utils");
 };
 const Plugins& plugins() {
-  static const Plugins kept;
-  return kept;
+  static const Plugins kKept;
+  return kKept;
 }
 
 // source.ctf.fs -> filter.utils.muxer -> our sink.
