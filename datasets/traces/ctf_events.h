@@ -1,5 +1,5 @@
 // The events of a trace in the Common Trace Format 1.8 (LTTng and others), one by one in the order
-// of time. libbabeltrace2 stays inside ctf_events.cc.
+// of time. libbabeltrace2 reads them in a process of its own.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct CtfSummary {
   std::string damage;  // why the events end early; "" = they do not
 };
 
-// Reads the trace of one folder (with a file "metadata"). Error (kInvalidInput): not a single event
-// can be read, as a message without the folder's name.
+// Reads the trace of one folder (with a file "metadata"). Errors: kInvalidInput (not a single event
+// can be read, as a message without the folder's name), kFailed (no process can be made).
 StatusOr<CtfSummary> read_ctf_events(const std::string& folder,
                                      const std::function<void(const CtfEvent&)>& on_event);
 

@@ -176,7 +176,8 @@ class Blocker {
       if (from <= 0 || to % from != 0 || (axis < 2 && to != from)) {
         return;
       }
-      scales.push_back(static_cast<double>(to / from));
+      const int64_t factor = to / from;
+      scales.push_back(static_cast<double>(factor));
     }
     op.op_type = "Upsample";
     op.inputs = {in_blocks(op.inputs[0])};

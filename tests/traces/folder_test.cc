@@ -155,6 +155,31 @@ TEST_CASE("CTF: cut streams, broken metadata and empty traces") {
   CHECK_FALSE(empty.read().ok());
 }
 
+TEST_CASE("CTF: what kills the library that reads it is refused with one line") {
+  const Folder folder("dfsim_ctf_deadly_test");
+  std::string deadly = metadata();
+  const size_t frequency = deadly.find("freq = 1000000000");  // of a clock, by which it divides
+  REQUIRE(frequency != std::string::npos);
+  deadly.replace(frequency, std::string_view("freq").size(), "qerf");
+  folder.write("metadata", deadly);
+  folder.write("channel_0", stream());
+  const auto trace = folder.read();
+  REQUIRE_FALSE(trace.ok());
+  CHECK(trace.status().message().find("libbabeltrace2") != std::string::npos);
+  CHECK(trace.status().message().find('\n') == std::string::npos);
+  // And this program reads on.
+  folder.write("metadata", metadata());
+  CHECK(folder.read().ok());
+}
+
+TEST_CASE("a folder without a trace is refused with one line") {
+  const Folder folder("dfsim_no_trace_test");
+  folder.write("notes.txt", "nothing");
+  const auto trace = folder.read();
+  REQUIRE_FALSE(trace.ok());
+  CHECK(trace.status().message().find('\n') == std::string::npos);
+}
+
 TEST_CASE("MindSpore: operators on their streams, with starts where they are recorded") {
   const Folder folder("dfsim_mindspore_trace_test");
   folder.write("profiler/framework_raw_2.csv",
