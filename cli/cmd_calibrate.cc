@@ -51,7 +51,7 @@ struct Calibration {
   int64_t rows = 0;
   ErrorStats held_out;  // over all parts, each weighed by its rows
   ValidationSummary networks;
-  std::vector<IntervalFit> intervals;  // empty where too few networks were measured
+  std::string not_fitted;  // why the intervals of networks were not fitted to them; "" = they were
 };
 
 class Calibrator {
@@ -157,20 +157,25 @@ class Calibrator {
     return calibration;
   }
 
-  // Predicts the networks that were measured, and fits the intervals to them.
+  // Predicts the networks that were measured, and fits the intervals to them. The model stands
+  // without: what hinders that is told in the report.
   Status judge(Calibration* calibration) {
     ValidateOptions options;
     options.runs = in("runs.csv");
     options.hardware = calibration->hardware;
     Progress progress(quiet_);
-    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options, progress));
-    calibration->networks = summarize(validation.runs);
-    auto fits = fit_intervals(validation.runs);
-    if (!fits.ok()) {
-      return ok_status();  // too few networks; the report says that nothing was fitted
+    const auto validation = validate_runs(options, progress);
+    if (!validation.ok()) {
+      calibration->not_fitted = validation.status().message();
+      return ok_status();
     }
-    calibration->intervals = std::move(*fits);
-    return write_interval_scales(calibration->model, calibration->intervals);
+    calibration->networks = summarize(validation->runs);
+    const auto fits = fit_intervals(validation->runs);
+    if (!fits.ok()) {
+      calibration->not_fitted = fits.status().message();
+      return ok_status();
+    }
+    return write_interval_scales(calibration->model, *fits);
   }
 
   static void add_up(const ModelManifest& manifest, ErrorStats* total) {
@@ -207,15 +212,17 @@ std::string expectation(const ErrorStats& held_out) {
 
 std::string networks_text(const Calibration& calibration) {
   const ValidationSummary& networks = calibration.networks;
-  return fmt::format(
-      "networks: {:.1f} % off on average, at most {:.1f} % ({} runs of {} networks whose operators "
-      "were trained on)\n               {}",
-      networks.mean * 100, networks.worst * 100, networks.runs, networks.networks,
-      calibration.intervals.empty()
-          ? fmt::format("80 % intervals of networks are a first guess: they need runs of {} "
-                        "networks; measure longer",
-                        kLeastNetworks)
-          : std::string("80 % intervals of networks are fitted to these runs"));
+  const std::string errors =
+      networks.runs == 0
+          ? "networks: not known"
+          : fmt::format(
+                "networks: {:.1f} % off on average, at most {:.1f} % ({} runs of {} "
+                "networks whose operators were trained on)",
+                networks.mean * 100, networks.worst * 100, networks.runs, networks.networks);
+  return fmt::format("{}\n               80 % intervals of networks {}", errors,
+                     calibration.not_fitted.empty()
+                         ? "are fitted to these runs"
+                         : "are a first guess: " + calibration.not_fitted);
 }
 
 std::string text_of(const Calibration& calibration) {
@@ -244,7 +251,7 @@ std::string json_of(const Calibration& calibration) {
                        {"networks", calibration.networks.networks},
                        {"mean_error", calibration.networks.mean},
                        {"worst_error", calibration.networks.worst},
-                       {"intervals_fitted", !calibration.intervals.empty()}}}};
+                       {"intervals_fitted", calibration.not_fitted.empty()}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -41,9 +41,9 @@ StatusOr<Prediction> predict_model(const PredictOptions& options, Progress& prog
                                    RepeatResult* interval);
 
 // What changed settings would bring: the same model predicted with each of them. Fills
-// prediction->advice with those that bring more than the width of the 80 % interval (and than one
-// percent), greatest gain first. Settings that the model or the machine does not allow are passed
-// over. Errors: none of the machine's built-in files can be read.
+// prediction->advice with those that bring more than 80 % of repeated runs (`interval`) spread over
+// and than one percent, greatest gain first. Settings that the model or the machine does not allow
+// are passed over. Errors: none of the machine's built-in files can be read.
 Status advise_settings(const PredictOptions& options, const RepeatResult& interval,
                        Progress& progress, Prediction* prediction);
 

@@ -2,28 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <tuple>
 
-#include "base/file.h"
 #include "base/text.h"
-#include "base/text_table.h"
-#include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/model_source.h"
 #include "cli/profile_inputs.h"
-#include "cli/progress.h"
 #include "datasets/runs.h"
 #include "graphs/algorithms/arena_plan.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model_loader.h"
 #include "opmodel/node_lowering.h"
 #include "report/policy_run.h"
-#include "report/validation.h"
 #include "schedulers/comm_model.h"
 
 namespace dfsim::cli {

@@ -15,9 +15,8 @@ namespace {
 constexpr double kSpan = 1.2816;
 // Share of an operator's variance that all operators of a run have in common, and what whole runs
 // scatter by beside it: networks that were measured again minutes later and brought to one speed
-// differed by 5 to 8 % (datasets/collect/ort_cpu). Together they held 78 % of 63 runs of networks
-// that a model was not trained on. On another machine they are a first guess, which measured
-// networks correct (interval_fit.h).
+// differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine
+// they are a first guess, which measured networks correct (interval_fit.h).
 constexpr double kCommonShare = 0.20;
 constexpr double kRunScatter = 0.08;
 

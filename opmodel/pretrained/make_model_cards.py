@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Writes MODEL_CARD.md of each pretrained model from its manifest.json.
-
-usage: make_model_cards.py DATE [MODEL...]     DATE: the day the models were trained, YYYY-MM-DD
 """
+import argparse
+import datetime
 import json
 import pathlib
-import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = {
@@ -91,7 +90,12 @@ def card(manifest, date):
 
 
 def main():
-    date, names = sys.argv[1], sys.argv[2:]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("date", type=lambda text: datetime.date.fromisoformat(text).isoformat(),
+                        help="the day the models were trained, YYYY-MM-DD")
+    parser.add_argument("models", nargs="*", help="all of them by default")
+    arguments = parser.parse_args()
+    date, names = arguments.date, arguments.models
     for path in sorted(HERE.glob("*/manifest.json")):
         if not names or path.parent.name in names:
             manifest = json.loads(path.read_text())

@@ -286,7 +286,7 @@
 
   function showAdvice(advice, run) {
     if (!advice) return;
-    const node = section('Advice', advice.list.length ? 'Each impact is simulated: the ' + run + ' run, and the run with this one change. Changes that bring less than ' + time(advice.width_us) + ', the width of the interval, are left out.'
+    const node = section('Advice', advice.list.length ? 'Each impact is simulated: the ' + run + ' run, and the run with this one change. Changes that bring less than ' + time(advice.width_us) + ', which 80 % of repeated runs spread over, are left out.'
       : 'None: no change that was tried brings more than ' + time(advice.width_us) + '.');
     for (const a of advice.list) {
       node.append(element('div', { class: 'advice', 'data-kind': a.kind }, element('div', { class: 'impact', text: '\u2212' + percent(a.gain) }),
