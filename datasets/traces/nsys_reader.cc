@@ -32,12 +32,18 @@ struct DatabaseCloser {
 };
 using Database = std::unique_ptr<sqlite3, DatabaseCloser>;
 
+// SQLite quotes what it refuses, line breaks included.
+std::string message_of(sqlite3* database) {
+  constexpr size_t kMaxChars = 200;
+  return printable(sqlite3_errmsg(database), kMaxChars);
+}
+
 // One query, row by row.
 class Query {
  public:
   Query(sqlite3* database, const std::string& sql) {
     if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK) {
-      error_ = sqlite3_errmsg(database);
+      error_ = message_of(database);
     }
   }
   ~Query() { sqlite3_finalize(statement_); }
@@ -50,7 +56,7 @@ class Query {
     }
     const int code = sqlite3_step(statement_);
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
-      error_ = sqlite3_errmsg(sqlite3_db_handle(statement_));
+      error_ = message_of(sqlite3_db_handle(statement_));
     }
     return code == SQLITE_ROW;
   }
@@ -417,7 +423,7 @@ StatusOr<Trace> read_nsys_file(const std::string& path) {
   const Database database(handle);
   if (code != SQLITE_OK) {
     return invalid_input(fmt::format("{}: cannot be read: {}", path,
-                                     handle == nullptr ? "out of memory" : sqlite3_errmsg(handle)));
+                                     handle == nullptr ? "out of memory" : message_of(handle)));
   }
   return read_database(path, database.get());
 }

@@ -120,5 +120,17 @@ TEST_CASE("Nsight Systems: damaged databases are read as far as possible, or ref
   }
 }
 
+TEST_CASE("Nsight Systems: what SQLite quotes of a damaged file stays on one line") {
+  const auto trace =
+      NsysFile()
+          .run("CREATE TABLE \"two\nlines\" (x INT)")
+          .run("PRAGMA writable_schema = ON")
+          .run("UPDATE sqlite_master SET sql = 'CREATE TABLE (' WHERE name LIKE 'two%'")
+          .read();
+  REQUIRE_FALSE(trace.ok());
+  CHECK(trace.status().message().find("malformed database schema") != std::string::npos);
+  CHECK(trace.status().message().find('\n') == std::string::npos);
+}
+
 }  // namespace
 }  // namespace dfsim
