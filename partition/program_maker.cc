@@ -155,7 +155,7 @@ std::vector<std::vector<TaskId>> ProgramMaker::device_orders(
     const std::vector<const Made*>& made) const {
   const auto groups = static_cast<uint32_t>(layout_.groups.size());
   // By stage, then by pass (forward, backward) and micro-batch.
-  std::vector<std::vector<uint32_t>> position(groups * layout_.chunks);
+  std::vector<std::vector<uint32_t>> position(size_t{groups} * layout_.chunks);
   uint32_t behind = 0;
   for (uint32_t group = 0; group < groups; ++group) {
     uint32_t next = 0;

@@ -63,7 +63,7 @@ class DownsetSplitter {
 
   // `bound`: a load that is known to be possible.
   StatusOr<StageSplit> run(double bound) {
-    const size_t kinds = (limits_.devices + 1) * (limits_.cpus + 1);
+    const size_t kinds = (size_t{limits_.devices} + 1) * (size_t{limits_.cpus} + 1);
     best_.assign(downsets_.size() * kinds, kNever);
     from_.assign(downsets_.size() * kinds, {0, false});
     std::fill(best_.begin(), best_.begin() + static_cast<ptrdiff_t>(kinds), 0);

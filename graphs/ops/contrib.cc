@@ -216,10 +216,6 @@ constexpr OpDef kOps[] = {
      factors_conv},
     {"Conv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kBlocked,
      factors_conv},
-    {"ReorderInput", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1,
-     kBlocked},
-    {"ReorderOutput", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1,
-     kBlocked},
 };
 
 constexpr WorkNote kNotes[] = {

@@ -5,6 +5,7 @@
 
 #include "graphs/ops/contrib_ops.h"
 #include "graphs/ops/rules.h"
+#include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/window.h"
 
 namespace dfsim {
@@ -82,7 +83,33 @@ Status infer_nhwc_pool(InferContext& context) {
   return ok_status();
 }
 
+// The blocked side has the channels behind the batch, whatever the other one has.
+Status infer_reorder_input(InferContext& context) {
+  const bool last = context.attributes().int_or("channels_last", 0) != 0;
+  const Shape& x = context.shape(0);
+  context.set_output(0, context.dtype(0), last && x.has_rank() ? channels_behind_batch(x) : x);
+  return ok_status();
+}
+
+// `channels`: how many there are without those that fill the last block.
+Status infer_reorder_output(InferContext& context) {
+  Shape y = context.shape(0);
+  const int64_t channels = context.attributes().int_or("channels", 0);
+  if (y.has_rank() && y.rank() > 1 && channels > 0) {
+    Dims dims = y.dims();
+    dims[1] = Dim(channels);
+    y = Shape(std::move(dims));
+  }
+  const bool last = context.attributes().int_or("channels_last", 0) != 0;
+  context.set_output(0, context.dtype(0), last && y.has_rank() ? channels_last(y) : y);
+  return ok_status();
+}
+
 constexpr OpDef kOps[] = {
+    {"ReorderInput", OpClass::kDataMovement, infer_reorder_input, work_copy, nullptr, 0, 1,
+     kMicrosoftBlocked},
+    {"ReorderOutput", OpClass::kDataMovement, infer_reorder_output, work_copy, nullptr, 0, 1,
+     kMicrosoftBlocked},
     {"NhwcConv", OpClass::kConv, infer_nhwc_conv, work_nhwc_conv, nullptr, 0, 2, kMicrosoft},
     {"NhwcFusedConv", OpClass::kConv, infer_nhwc_conv, work_nhwc_fused_conv, nullptr, 0, 2,
      kMicrosoft},

@@ -8,6 +8,7 @@
 
 #include "graphs/ops/runtime_ops.h"
 #include "graphs/passes/passes.h"
+#include "graphs/passes/permutation.h"
 
 namespace dfsim {
 namespace {
@@ -122,25 +123,39 @@ class Blocker {
     become(id, std::move(op), kBlocked);
   }
 
-  // Reorders the op's first operand, once for all that read it so.
+  bool is_transpose(OpId id, const Permutation& perm) const {
+    const Op* op = id.valid() ? &graph_.op(id) : nullptr;
+    const auto* given = op != nullptr && op->op_type == "Transpose" && op->domain.empty()
+                            ? op->attributes.get_ints("perm")
+                            : nullptr;
+    return given != nullptr && *given == perm;
+  }
+
+  // Reorders the op's first operand, once for all that read it so. A Transpose that moves channels
+  // to the front for this op alone goes into the reorder.
   TensorId reorder_input(OpId id) {
     const TensorId plain = graph_.op(id).inputs[0];
     TensorId& twin = reordered_[plain];
     if (!twin.valid()) {
       const Tensor tensor = graph_.tensor(plain);
       twin = graph_.add_tensor(tensor.name + "/reordered", tensor.dtype, tensor.shape);
-      add_reorder("ReorderInput", graph_.op(id).name, plain, twin);
+      const OpId transpose = graph_.producer(plain);
+      const bool last = is_transpose(transpose, {0, 3, 1, 2}) && graph_.sole_reader(plain).valid();
+      const TensorId from = last ? graph_.op(transpose).inputs[0] : plain;
+      add_reorder("ReorderInput", graph_.op(id).name, from, twin, last);
     }
     return twin;
   }
 
-  void add_reorder(std::string_view type, const std::string& name, TensorId from, TensorId to) {
+  void add_reorder(std::string_view type, const std::string& name, TensorId from, TensorId to,
+                   bool channels_last) {
+    const bool input = type == "ReorderInput";
     Op reorder;
     reorder.op_type = type;
     reorder.domain = kBlocked;
-    reorder.name = name + (type == "ReorderInput" ? "/reorder_input" : "/reorder_output");
-    reorder.attributes.set("channels", graph_.shape(from)[1].extent());
-    reorder.attributes.set("channels_last", int64_t{0});
+    reorder.name = name + (input ? "/reorder_input" : "/reorder_output");
+    reorder.attributes.set("channels", graph_.shape(input ? to : from)[1].extent());
+    reorder.attributes.set("channels_last", int64_t{channels_last});
     reorder.inputs = {from};
     reorder.outputs = {to};
     const OpId producer = graph_.producer(from);
@@ -149,9 +164,11 @@ class Blocker {
     graph_.add_op(std::move(reorder));
   }
 
+  // Pools with a window are worth a reorder of what they read, those over everything are not.
   void pool(OpId id) {
     Op op = graph_.op(id);
-    if (op.outputs.size() > 1 || !aligned(op.inputs[0])) {
+    const bool global = op.op_type.starts_with("Global");
+    if (op.outputs.size() > 1 || !aligned(op.inputs[0]) || (global && !is_blocked(op.inputs[0]))) {
       return;
     }
     op.inputs[0] = is_blocked(op.inputs[0]) ? in_blocks(op.inputs[0]) : reorder_input(id);
@@ -293,14 +310,22 @@ class Blocker {
     std::erase(order_, plain);
   }
 
-  // What is not blocked reads the blocked tensor through a reorder.
+  // What is not blocked reads the blocked tensor through a reorder, which moves channels to the end
+  // where a Transpose did that.
   void reorder_output(TensorId plain) {
-    const Tensor& tensor = graph_.tensor(plain);
-    if (!tensor.is_output && graph_.readers(plain).empty()) {
-      return;
-    }
     const TensorId twin = in_blocks(plain);
-    add_reorder("ReorderOutput", graph_.op(graph_.producer(twin)).name, twin, plain);
+    const std::string name = graph_.op(graph_.producer(twin)).name;
+    const auto reading = graph_.readers(plain);
+    for (const OpId reader : std::vector<OpId>(reading.begin(), reading.end())) {
+      if (is_transpose(reader, {0, 2, 3, 1})) {
+        const TensorId last = graph_.op(reader).outputs[0];
+        graph_.remove_op(reader);
+        add_reorder("ReorderOutput", name, twin, last, true);
+      }
+    }
+    if (graph_.tensor(plain).is_output || !graph_.readers(plain).empty()) {
+      add_reorder("ReorderOutput", name, twin, plain, false);
+    }
   }
 
   EditableGraph& graph_;

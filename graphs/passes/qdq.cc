@@ -5,6 +5,8 @@
 // QLinearMatMul, MatMulIntegerToFloat and QGemm, elementwise operators and pools their QLinear
 // versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
 // that quantising makes superfluous is dropped.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -43,9 +45,35 @@ class QuantizedFuser {
         visit(id);
       }
     }
+    for (const OpId id : graph_.ops()) {
+      give_each_reader_its_own(id);
+    }
   }
 
  private:
+  // ONNX Runtime does so before it looks for quantised operators, and leaves it there.
+  void give_each_reader_its_own(OpId id) {
+    const Op dequantise = graph_.op(id);
+    if (dequantise.op_type != "DequantizeLinear" || !dequantise.domain.empty() ||
+        graph_.is_parameter(dequantise.inputs[0])) {
+      return;
+    }
+    const TensorId result = dequantise.outputs[0];
+    const auto reading = graph_.readers(result);
+    const std::vector<OpId> readers(reading.begin(), reading.end());
+    for (size_t i = graph_.tensor(result).is_output ? 0 : 1; i < readers.size(); ++i) {
+      const Tensor tensor = graph_.tensor(result);
+      Op twin = dequantise;
+      twin.name += fmt::format("/{}", i);
+      twin.outputs = {graph_.add_tensor(twin.name, tensor.dtype, tensor.shape)};
+      const TensorId copy = twin.outputs[0];
+      graph_.add_op(std::move(twin));
+      const auto& inputs = graph_.op(readers[i]).inputs;
+      const auto at = std::find(inputs.begin(), inputs.end(), result);
+      graph_.set_input(readers[i], static_cast<size_t>(at - inputs.begin()), copy);
+    }
+  }
+
   void visit(OpId id) {
     const std::string_view type = graph_.op(id).op_type;
     if (type == "Conv") {

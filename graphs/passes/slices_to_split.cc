@@ -140,6 +140,11 @@ void slices_to_split(EditableGraph& graph) {
       continue;
     }
     const TensorId source = op.inputs[0];
+    // ONNX Runtime does not look behind operators of several results.
+    const OpId producer = graph.producer(source);
+    if (producer.valid() && graph.op(producer).outputs.size() > 1) {
+      continue;
+    }
     const std::vector<Part> parts = parts_of(graph, source);
     if (!parts.empty()) {
       split(graph, source, parts);

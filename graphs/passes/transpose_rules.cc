@@ -238,4 +238,38 @@ std::optional<Permutation> reshape_as_transpose(const Shape& from, const Shape& 
   return perm;
 }
 
+std::optional<ReshapeFirst> reshape_first(const Permutation& perm, const Shape& transposed,
+                                          const Shape& to) {
+  if (!transposed.is_static() || !to.is_static()) {
+    return std::nullopt;
+  }
+  const std::vector<int64_t> wanted = to.extents();
+  const std::vector<int64_t> joined = transposed.extents();
+  std::vector<std::vector<int64_t>> parts(perm.size());  // of each axis of the source: axes of `to`
+  size_t next = 0;
+  for (size_t axis = 0; axis < joined.size(); ++axis) {
+    std::vector<int64_t>& mine = parts[static_cast<size_t>(perm[axis])];
+    for (int64_t left = joined[axis]; left != 1 || mine.empty();) {
+      if (next == wanted.size() || wanted[next] == 0 || left % wanted[next] != 0) {
+        return std::nullopt;
+      }
+      left /= wanted[next];
+      mine.push_back(static_cast<int64_t>(next++));
+    }
+  }
+  if (next != wanted.size()) {
+    return std::nullopt;
+  }
+  ReshapeFirst result;
+  Permutation order;  // axis i of the reshaped source is axis order[i] of `to`
+  for (const std::vector<int64_t>& mine : parts) {
+    for (const int64_t axis : mine) {
+      result.extents.push_back(wanted[static_cast<size_t>(axis)]);
+      order.push_back(axis);
+    }
+  }
+  result.perm = inverse(order);
+  return result;
+}
+
 }  // namespace dfsim

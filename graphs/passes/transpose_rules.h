@@ -23,7 +23,7 @@ enum class TransposeRule {
   kSlice,
   kGather,
   kTranspose,  // two become one
-  kReshape,    // one that only moves extents of 1 is a Transpose
+  kReshape,    // one that only moves extents of 1 is a Transpose; one that splits axes goes first
 };
 
 TransposeRule transpose_rule(const Op& op);
@@ -42,5 +42,16 @@ bool adapt_to_source(EditableGraph& graph, OpId id, TransposeRule rule, const Pe
 
 // The permutation that a Reshape to that shape amounts to; none when it is more than that.
 std::optional<Permutation> reshape_as_transpose(const Shape& from, const Shape& to);
+
+// A Transpose and a Reshape that takes its axes apart, the other way round: the source is reshaped
+// to `extents`, then moved by `perm`.
+struct ReshapeFirst {
+  std::vector<int64_t> extents;
+  Permutation perm;
+};
+// transposed: what `perm` makes of the source. None when the Reshape joins axes. ONNX Runtime
+// 1.31.1 counts extents of 1 to the axis behind them, and none may be left at the end.
+std::optional<ReshapeFirst> reshape_first(const Permutation& perm, const Shape& transposed,
+                                          const Shape& to);
 
 }  // namespace dfsim

@@ -111,7 +111,7 @@ class TransposeMover {
       }
       const Permutation perm = *found;
       if (rule == TransposeRule::kTranspose || rule == TransposeRule::kReshape) {
-        return merge(id, rule, perm);
+        return merge(id, rule, perm) || (rule == TransposeRule::kReshape && pass_split(id, perm));
       }
       if (pays(graph_.op(id), rule, perm) && pass(id, rule, perm)) {
         return true;
@@ -339,6 +339,39 @@ class TransposeMover {
       graph_.remove_op(id);
       add_transpose(source, result, both, origins);
     }
+    remove_if_unread(transpose);
+    return true;
+  }
+
+  // A Reshape that takes axes apart goes in front of the Transpose, if all who read that are alike.
+  bool pass_split(OpId id, const Permutation& perm) {
+    const Op reshape = graph_.op(id);
+    const TensorId transposed = reshape.inputs[0];
+    const OpId transpose = graph_.producer(transposed);
+    const auto fits = [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return transpose_rule(op) == TransposeRule::kReshape &&
+             reshape_first(perm, graph_.shape(transposed), graph_.shape(op.outputs[0]));
+    };
+    const auto readers = graph_.readers(transposed);
+    if (graph_.tensor(transposed).is_output || !std::all_of(readers.begin(), readers.end(), fits)) {
+      return false;
+    }
+    const TensorId result = reshape.outputs[0];
+    const Tensor tensor = graph_.tensor(result);
+    const auto turned = reshape_first(perm, graph_.shape(transposed), tensor.shape);
+    const std::vector<OpOrigin> moved = origins_of(graph_.op(transpose));
+    Op first = reshape;
+    first.inputs = {graph_.op(transpose).inputs[0],
+                    graph_.add_ints(tensor.name + "/extents", turned->extents)};
+    first.attributes = {};
+    Dims dims(turned->extents.begin(), turned->extents.end());
+    const TensorId early =
+        graph_.add_tensor(tensor.name + "/early", tensor.dtype, Shape(std::move(dims)));
+    first.outputs = {early};
+    graph_.remove_op(id);
+    graph_.add_op(std::move(first));
+    add_transpose(early, result, turned->perm, moved);
     remove_if_unread(transpose);
     return true;
   }

@@ -173,8 +173,9 @@ void pad(NodeContext& node, std::string_view target) {
   std::vector<int64_t> pads(rows->size(), 0);
   for (int axis = 0; axis < rank; ++axis) {
     const auto to = static_cast<size_t>(channels_first ? channels_first_axis(axis, rank) : axis);
-    pads[to] = (*rows)[static_cast<size_t>(2 * axis)];
-    pads[to + static_cast<size_t>(rank)] = (*rows)[static_cast<size_t>(2 * axis) + 1];
+    const size_t row = 2 * static_cast<size_t>(axis);
+    pads[to] = (*rows)[row];
+    pads[to + static_cast<size_t>(rank)] = (*rows)[row + 1];
   }
   const bool mirror = node.type().starts_with("Mirror");
   const bool symmetric = node.attr_string("mode", "") == "SYMMETRIC";

@@ -351,8 +351,9 @@ bool Translator::defer_pad(int32_t node) {
   std::vector<int64_t> pads(2 * spatial);
   int64_t others = 0;
   for (int axis = 0; axis < rank; ++axis) {
-    const int64_t begin = (*rows)[static_cast<size_t>(2 * axis)];
-    const int64_t end = (*rows)[static_cast<size_t>(2 * axis) + 1];
+    const size_t row = 2 * static_cast<size_t>(axis);
+    const int64_t begin = (*rows)[row];
+    const int64_t end = (*rows)[row + 1];
     const bool is_spatial = axis >= first && axis < first + rank - 2;
     if (begin < 0 || end < 0 || begin > kMaxExtent || end > kMaxExtent) {
       return false;

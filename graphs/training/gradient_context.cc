@@ -46,7 +46,7 @@ std::vector<TensorId> GradientContext::emit_many(std::string_view domain, std::s
                                                  std::vector<TensorId> inputs,
                                                  const std::vector<Shape>& shapes,
                                                  AttributeList attributes,
-                                                 std::vector<DType> dtypes) {
+                                                 const std::vector<DType>& dtypes) {
   Op made;
   made.domain = domain;
   made.op_type = type;
@@ -54,8 +54,8 @@ std::vector<TensorId> GradientContext::emit_many(std::string_view domain, std::s
   const OpDef* def = find_op_def(domain, type);
   made.op_class = def != nullptr ? def->op_class : OpClass::kOpaque;
   made.inputs = std::move(inputs);
-  for (auto& [name, value] : attributes) {
-    made.attributes.set(name, std::move(value));
+  for (auto& attribute : attributes) {
+    made.attributes.set(attribute.first, std::move(attribute.second));
   }
   made.name = op_.name + "/gradient";
   return backward_.add(std::move(made), shapes, dtypes);

@@ -63,7 +63,8 @@ class GradientContext {
                 Shape shape, AttributeList attributes = {});
   std::vector<TensorId> emit_many(std::string_view domain, std::string_view type,
                                   std::vector<TensorId> inputs, const std::vector<Shape>& shapes,
-                                  AttributeList attributes = {}, std::vector<DType> dtypes = {});
+                                  AttributeList attributes = {},
+                                  const std::vector<DType>& dtypes = {});
   // With another dtype than input 0.
   TensorId emit_as(DType dtype, std::string_view domain, std::string_view type,
                    std::vector<TensorId> inputs, Shape shape, AttributeList attributes);

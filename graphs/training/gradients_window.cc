@@ -172,8 +172,8 @@ void gradient_of_reduction(GradientContext& context) {
   TensorId gradient = context.reshape(context.gradient(), Shape(std::move(kept)));
   const int64_t elements = x.elements().value();
   if (type == "ReduceMean" || type == "GlobalAveragePool") {
-    const TensorId count =
-        context.number(static_cast<double>(elements / std::max<int64_t>(1, results)));
+    const int64_t each = elements / std::max<int64_t>(1, results);
+    const TensorId count = context.number(static_cast<double>(each));
     gradient = context.emit("", "Div", {gradient, count}, context.shape_of(gradient));
   }
   gradient = context.emit("", "Expand", {gradient, context.ints(x.extents())}, x);

@@ -21,7 +21,9 @@ using GroupKey = std::pair<NameId, NameId>;  // name and detail
 std::vector<OpRow> rows_of(const Trace& trace, std::map<GroupKey, Group> groups) {
   std::vector<OpRow> rows;
   double total_us = 0;
-  for (auto& [key, group] : groups) {
+  for (auto& entry : groups) {
+    const GroupKey& key = entry.first;
+    Group& group = entry.second;
     OpRow row;
     row.name = trace.text(key.first);
     row.detail = trace.text(key.second);

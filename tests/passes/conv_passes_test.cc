@@ -202,6 +202,53 @@ TEST_CASE("a pool works in blocks and reorders its input; channels must fill the
   }
 }
 
+TEST_CASE("a global pool works in blocks only where its input is in blocks") {
+  PassCase plain;
+  plain.input("x", {1, 16, 8, 8});
+  plain.op("GlobalAveragePool", {"x"}, "y");
+  plain.output("y");
+  CHECK(plain.types_after({"nchwc-8"}) == Types{"GlobalAveragePool"});
+  PassCase blocked;
+  add_conv(blocked);
+  blocked.op("GlobalAveragePool", {"c"}, "y");
+  blocked.output("y");
+  CHECK(blocked.types_after({"nchwc-8"})[2] == "com.microsoft.nchwc.GlobalAveragePool");
+}
+
+// x with its channels last, the same in front, a convolution (and another), the last again.
+void add_moved_conv(PassCase& graph, bool read_twice) {
+  graph.input("x", {1, 8, 8, 16});
+  graph.weight("w", {16, 16, 1, 1});
+  graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.op("Conv", {"t", "w"}, "c");
+  graph.op("Transpose", {"c"}, "y", {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  graph.output("y");
+  if (read_twice) {
+    graph.op("Neg", {"t"}, "n");
+    graph.op("Erf", {"c"}, "e");
+    graph.output("n");
+    graph.output("e");
+  }
+}
+
+TEST_CASE("reorders move channels from and to the end instead of a Transpose") {
+  PassCase graph;
+  add_moved_conv(graph, false);
+  const Graph& moved = graph.after({"nchwc-8"});
+  REQUIRE(moved.op_count() == 3);
+  CHECK(moved.op(OpId(0)).op_type == "ReorderInput");
+  CHECK(moved.op(OpId(0)).attributes.int_or("channels_last", 0) == 1);
+  CHECK(moved.op(OpId(0)).attributes.int_or("channels", 0) == 16);
+  CHECK(moved.op(OpId(2)).op_type == "ReorderOutput");
+  CHECK(moved.op(OpId(2)).attributes.int_or("channels_last", 0) == 1);
+  // Who else reads the transposed input keeps it; the output is reordered once for either layout.
+  PassCase shared;
+  add_moved_conv(shared, true);
+  const Types types = shared.types_after({"nchwc-8"});
+  CHECK(std::count(types.begin(), types.end(), "Transpose") == 1);
+  CHECK(std::count(types.begin(), types.end(), "com.microsoft.nchwc.ReorderOutput") == 2);
+}
+
 TEST_CASE("nearest values by whole factors from the corner are repeated in blocks") {
   struct Case {
     const char* mode;

@@ -75,6 +75,19 @@ class PassCase {
     }
     REQUIRE(builder_.add_op(std::move(op)).ok());
   }
+  // In equal parts along the axis.
+  void split(const std::string& input, const std::vector<std::string>& outputs, int64_t axis) {
+    Op op;
+    op.op_type = "Split";
+    op.name = outputs[0];
+    op.version = 13;
+    op.inputs = {builder_.tensor_by_name(input)};
+    op.attributes.set("axis", axis);
+    for (const std::string& name : outputs) {
+      op.outputs.push_back(builder_.tensor_by_name(name));
+    }
+    REQUIRE(builder_.add_op(std::move(op)).ok());
+  }
   void output(const std::string& name) { builder_.mark_output(builder_.tensor_by_name(name)); }
 
   // The graph after the passes; their shapes and work must be consistent.

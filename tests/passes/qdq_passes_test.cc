@@ -102,6 +102,19 @@ TEST_CASE("qdq: values are moved as they are, unless scale or zero point change"
   }
 }
 
+TEST_CASE("qdq: each reader of a dequantised tensor has a DequantizeLinear of its own") {
+  QuantizedCase graph;
+  graph.input("x", {4, 16});
+  graph.pair("x");
+  graph.op("Erf", {"x_dq"}, "a");
+  graph.op("Mul", {"x_dq", "x_dq"}, "b");
+  graph.output("a");
+  graph.output("b");
+  const Types types = graph.types_after({"qdq"});
+  CHECK(std::count(types.begin(), types.end(), "QuantizeLinear") == 1);
+  CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 3);
+}
+
 TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose at either end") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

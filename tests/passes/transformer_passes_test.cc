@@ -200,6 +200,24 @@ TEST_CASE("slices that cover an axis are a split, those with a gap aren't") {
   }
 }
 
+TEST_CASE("slices of one of several results stay slices") {
+  PassCase graph;
+  graph.input("x", {2, 6});
+  graph.split("x", {"p", "q"}, 0);
+  graph.ints("zero", {0});
+  graph.ints("three", {3});
+  graph.ints("six", {6});
+  graph.ints("axis", {1});
+  graph.op("Slice", {"p", "zero", "three", "axis"}, "a");
+  graph.op("Slice", {"p", "three", "six", "axis"}, "b");
+  graph.output("q");
+  graph.op("Relu", {"a"}, "y");
+  graph.op("Relu", {"b"}, "z");
+  graph.output("y");
+  graph.output("z");
+  CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Slice", "Slice", "Relu", "Relu"});
+}
+
 TEST_CASE("single indices of an axis are a split and squeezes") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
@@ -266,6 +284,37 @@ TEST_CASE("a transpose stays where moving it gains nothing, and axes follow one 
   const Graph& result = moves.after({"transposes"});
   REQUIRE(result.op_count() == 1);
   CHECK(result.op(OpId(0)).op_type == "ReduceMean");
+}
+
+TEST_CASE("a reshape that takes axes apart goes before the transpose, one that joins them stays") {
+  struct Case {
+    std::vector<int64_t> extents;
+    std::vector<int64_t> reshaped;  // before the Transpose, or nothing
+    std::vector<int64_t> perm;
+  };
+  // x is [2, 12, 5], transposed [2, 5, 12]. All as ONNX Runtime 1.31.1 and 1.32.0 have it.
+  const Case cases[] = {{{2, 5, 3, 4}, {2, 3, 4, 5}, {0, 3, 1, 2}},
+                        {{2, 1, 5, 3, 4}, {2, 3, 4, 1, 5}, {0, 3, 4, 1, 2}},
+                        {{2, 5, 1, 3, 4}, {2, 1, 3, 4, 5}, {0, 4, 1, 2, 3}},
+                        {{2, 5, 3, 4, 1}, {}, {}},
+                        {{10, 3, 4}, {}, {}},
+                        {{2, 15, 4}, {}, {}}};
+  for (const Case& wanted : cases) {
+    PassCase graph;
+    graph.input("x", {2, 12, 5});
+    graph.ints("extents", wanted.extents);
+    graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+    graph.op("Reshape", {"t", "extents"}, "y");
+    graph.output("y");
+    const Graph& result = graph.after({"transposes"});
+    REQUIRE(result.op_count() == 2);
+    const bool first = result.op(OpId(0)).op_type == "Reshape";
+    CHECK(first == !wanted.reshaped.empty());
+    if (first) {
+      CHECK(result.tensor(result.op(OpId(0)).outputs[0]).shape.extents() == wanted.reshaped);
+      CHECK(*result.op(OpId(1)).attributes.get_ints("perm") == wanted.perm);
+    }
+  }
 }
 
 TEST_CASE("views of PyTorch: a transpose copies only where a reshape needs it") {

@@ -108,6 +108,16 @@ def count_ops(graph):
     return dict(sorted(collections.Counter(qualified(node) for node in graph.node).items()))
 
 
+def instructions():
+    """What decides how many channels ONNX Runtime puts into a block; None where the system does not say."""
+    try:
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return None
+    return next((name for name, flag in (("AVX-512", "avx512f"), ("AVX2", "avx2"), ("AVX", "avx")) if flag in flags),
+                None)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("models", nargs="+", type=pathlib.Path, help="ONNX files")
@@ -134,6 +144,7 @@ def main():
         "provider": "CPUExecutionProvider",
         "level": "ORT_ENABLE_ALL",
         "machine": platform.machine(),
+        "instructions": instructions(),
         "dims": "open" if arguments.dynamic else "fixed",
         "date": datetime.date.today().isoformat(),
         "models": {},
