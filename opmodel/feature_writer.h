@@ -40,6 +40,8 @@ class FeatureWriter {
     }
   }
   bool naming() const { return names_ != nullptr; }
+  // No more values are wanted.
+  bool full() const { return names_ == nullptr && next_ == values_.size(); }
 
  private:
   void write(double value) {
@@ -86,6 +88,10 @@ void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, Feature
 void generic_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 // Of rows and generic ops, last: models from before them still work.
 void walk_features(const OpDescriptor& op, FeatureWriter& writer);
+
+// Of convolutions and matrix products, last for the same reason.
+void cpu_conv_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
+void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 
 // Whole numbers of an attribute's list; empty when it is absent or something else.
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);

@@ -36,12 +36,23 @@ void write_family(const OpDescriptor& op, const OpGeometry& geometry, const Devi
   }
 }
 
-std::vector<std::string> names_of(Family family) {
+void write_cpu_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer) {
+  if (geometry.family == Family::kConv) {
+    cpu_conv_features(op, geometry, writer);
+  } else if (geometry.family == Family::kGemm) {
+    cpu_gemm_features(op, geometry, writer);
+  }
+}
+
+std::vector<std::string> names_of(Family family, bool of_cpus) {
   std::vector<std::string> names;
   FeatureWriter writer({}, &names);
   OpGeometry geometry;
   geometry.family = family;
   write_family(OpDescriptor{}, geometry, DeviceFacts{}, Roofline{}, writer);
+  if (of_cpus) {
+    write_cpu_features(OpDescriptor{}, geometry, writer);
+  }
   return names;
 }
 
@@ -92,15 +103,23 @@ void add_device_features(const OpGeometry& geometry, const DeviceFacts& facts,
 
 const std::vector<std::string>& feature_names(Family family) {
   static const std::array<std::vector<std::string>, kFamilyCount> kNames = {
-      names_of(Family::kGemm), names_of(Family::kConv), names_of(Family::kAttention),
-      names_of(Family::kRows), names_of(Family::kGeneric)};
+      names_of(Family::kGemm, true), names_of(Family::kConv, true),
+      names_of(Family::kAttention, true), names_of(Family::kRows, true),
+      names_of(Family::kGeneric, true)};
   return kNames[static_cast<size_t>(family)];
+}
+
+std::vector<std::string> features_to_train(Family family, bool only_cpus) {
+  return names_of(family, only_cpus);
 }
 
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> out) {
   FeatureWriter writer(out, nullptr);
   write_family(op, geometry, device_facts(geometry, device), roofline, writer);
+  if (!writer.full()) {
+    write_cpu_features(op, geometry, writer);
+  }
   for (float& value : out) {
     value = std::isfinite(value) ? value : 0.0F;
   }

@@ -33,6 +33,10 @@ Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, doubl
 // version.
 const std::vector<std::string>& feature_names(Family family);
 
+// Those of them that a model is trained with: how CPUs' kernels divide work, which comes last, says
+// nothing where other devices are among the measured ones.
+std::vector<std::string> features_to_train(Family family, bool only_cpus);
+
 // Fills `out` with the first |out| <= feature_names(geometry.family).size() of them, finite
 // numbers. `op` is what `geometry` was made of.
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,

@@ -119,7 +119,7 @@ class Training {
     for (Job& job : jobs_) {
       for (const ModelPart& part : old_->manifest().parts) {
         if (key_of(part) == key_of(job.part) && !part.file.empty() &&
-            part.features == feature_names(part.family)) {
+            part.features == job.part.features) {
           auto bytes = read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30);
           if (bytes.ok() && checksum64(*bytes) == part.checksum) {
             job.part = part;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/hash.h"
@@ -33,6 +34,11 @@ void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* sa
       return Hasher().add(data.geometries[data.samples[i].op].key).digest() % every != 0;
     });
   }
+}
+
+bool only_cpus(const TrainingData& data) {
+  return std::all_of(data.devices.begin(), data.devices.end(),
+                     [](const DeviceSpec& device) { return device.type == DeviceType::kCpu; });
 }
 
 }  // namespace
@@ -71,7 +77,7 @@ std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& kn
     Job rest;
     rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
     rest.part.family = static_cast<Family>(std::get<1>(group));
-    rest.part.features = feature_names(rest.part.family);
+    rest.part.features = features_to_train(rest.part.family, only_cpus(data));
     rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
     rest.part.kind = std::string(kAnyKind);
     // Where kinds are many, more will come that no row has shown.

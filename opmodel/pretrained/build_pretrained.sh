@@ -9,10 +9,13 @@ out=${OUT:+$(realpath "$OUT")}
 out=${out:-opmodel/pretrained}  # relative, as the reports show it
 cd "$root"
 [ $# -gt 0 ] && shift
-models=${*:-a100 v100 t4 p100 h100 h200 epyc-milan}
+models=${*:-a100 v100 t4 p100 h100 h200 epyc-milan epyc-genoa}
 data=${DFSIM_SHARED:-}/data
-for model in $models; do  # one was measured here, the others are trained on data that does not ship
-  [ "$model" = epyc-milan ] || : "${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}"
+for model in $models; do  # two were measured here, the others are trained on data that does not ship
+  case $model in
+    epyc-*) ;;
+    *) : "${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}" ;;
+  esac
 done
 neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
 
@@ -42,11 +45,12 @@ for model in $models; do
     t4) train t4 500 "$neusight" --only-device "Tesla T4" ;;
     p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
     h100) train h100 500 $(tables h100_sxm) ;;
-    epyc-milan) train epyc-milan 0 "datasets/measured/epyc-milan/ops.csv.gz" \
-      --overheads "datasets/measured/epyc-milan/overheads.json"
-      "$dfsim" validate --runs datasets/measured/epyc-milan/unseen_runs.csv --model "$out/$model" \
+    epyc-milan | epyc-genoa)
+      measured=datasets/measured/$model
+      train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
+      "$dfsim" validate --runs "$measured/unseen_runs.csv" --model "$out/$model" \
         --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
     h200) train h200 500 $(tables h200_sxm) ;;
-    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200 epyc-milan" >&2; exit 2 ;;
+    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200 epyc-milan epyc-genoa" >&2; exit 2 ;;
   esac
 done

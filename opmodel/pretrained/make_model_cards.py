@@ -16,11 +16,14 @@ SOURCES = {
         "aiconfigurator tables, Apache-2.0 licence, github.com/ai-dynamo/aiconfigurator commit "
         "095f58a (2026-08-21). vLLM and TensorRT-LLM kernels in CUDA graphs: kernel time only."),
     "measured": (
-        "Measured for this project, datasets/measured/epyc-milan: ONNX Runtime 1.31.1's executed "
+        "Measured for this project, datasets/measured/{name}: ONNX Runtime {version}'s executed "
         "operators in sampled and real networks, fp32 and int8, profiler on, brought to one speed by "
-        "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, part of the time "
-        "quiet, whose speed changed by half within the hour. What the profiler "
+        "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, {state}. What the profiler "
         "added to each operator (overheads.json) is in these errors and comes off predictions."),
+}
+MEASURED = {
+    "epyc-milan": {"version": "1.31.1", "state": "part of the time quiet, whose speed changed by half within the hour"},
+    "epyc-genoa": {"version": "1.32.0", "state": "nothing else running in it"},
 }
 
 
@@ -66,7 +69,8 @@ def card(manifest, date):
         f"XGBoost {manifest['xgboost_version']}, seed {manifest['seed']}, from "
         f"{manifest['rows_used']} rows ({manifest['rows_dropped']} left out as impossibly fast).",
         "", "## Data", ""]
-    lines += [f"- {SOURCES[name]}" for name in used]
+    about = {"name": manifest["name"], **MEASURED.get(manifest["name"], {})}
+    lines += ["- " + (SOURCES[name].format(**about) if name == "measured" else SOURCES[name]) for name in used]
     lines += ["", ("The data itself is not part of this repository; of it the" if elsewhere else "The") +
               " model keeps trees and, in `lookup.bin`, hashed shapes with their times.", "",
               "| file | checksum | rows |", "|---|---|---|"]

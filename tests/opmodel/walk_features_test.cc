@@ -2,38 +2,19 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
 
-#include "opmodel/features.h"
+#include "tests/opmodel/op_features.h"
 
 namespace dfsim {
 namespace {
 
-using Shapes = std::vector<std::vector<int64_t>>;
-
 std::map<std::string, double> walk(std::string type, OpClass op_class, Shapes in, Shapes out,
                                    std::string attributes = "") {
-  OpDescriptor op;
-  op.op_type = std::move(type);
-  op.op_class = op_class;
-  op.dtype = DType::kFloat32;
-  op.attributes = std::move(attributes);
-  op.input_dtypes.assign(in.size(), DType::kFloat32);
-  op.output_dtypes.assign(out.size(), DType::kFloat32);
-  op.input_extents = std::move(in);
-  op.output_extents = std::move(out);
-  const OpGeometry geometry = geometry_of(op);
-  const auto& names = feature_names(geometry.family);
-  std::vector<float> values(names.size());
-  DeviceSpec device;
-  device.memory_bytes_per_s = 1e11;
-  fill_features(op, geometry, device, roofline_of(geometry, device, 1), values);
-  std::map<std::string, double> found;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].starts_with("walk") || names[i] == "exponent") {
-      found[names[i]] = values[i];
-    }
-  }
+  auto found =
+      op_features(std::move(type), op_class, std::move(in), std::move(out), std::move(attributes));
+  std::erase_if(found, [](const auto& feature) {
+    return !feature.first.starts_with("walk") && feature.first != "exponent";
+  });
   return found;
 }
 

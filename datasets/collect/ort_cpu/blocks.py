@@ -1,6 +1,7 @@
 """Families of samples beside those of sampler.py: the blocks that modern CNNs are built of, whose convolutions are
 grouped or depthwise, and small operators, whose time is what starting them costs and what the cache holds."""
 
+from joins import aggregated_block, dense_block, fused_block, pooled_block
 from onnx import TensorProto
 from sampler import (MOST_MACS, Network, activate, channels, conv, layer_norm, linear, mix_concat,
                      mix_elementwise, mix_norm, mix_product, mix_reduce, mix_slice, mix_softmax,
@@ -96,7 +97,7 @@ def plain_block(net, x, activation):
 
 
 BLOCKS = (grouped_block, grouped_block, inverted_block, inverted_block, shuffle_block, ghost_block,
-          wide_kernel_block, plain_block)
+          wide_kernel_block, plain_block, dense_block, aggregated_block, fused_block, pooled_block)
 
 
 def blocks_network(seed):

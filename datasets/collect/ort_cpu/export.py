@@ -41,23 +41,14 @@ def usual_times(records):
     return usual
 
 
-def distance(record):
-    """How far the reference kernels were from their usual times."""
-    return max(abs(item["us"] / record["usual"][name] - 1) + item["spread"] / 4
-               for name, item in record["reference"].items())
-
-
 def by_task(campaigns):
-    """Measurements of each task, of operators only the calmest, of networks all. campaigns: lists of records of one
-    machine, which may have been slower in one than in another; each record gets the `usual` reference times of all."""
+    """Measurements of each task. campaigns: lists of records of one machine, which may have been slower in one than in
+    another; each record gets the `usual` reference times of all."""
     good = [r for records in campaigns for r in records if "error" not in r]
     usual = usual_times(good)
     tasks = {}
     for record in good:
         tasks.setdefault(record["task"], []).append({**record, "usual": usual[record["threads"]]})
-    for name, repeats in tasks.items():
-        if repeats[0]["kind"] == "ops":
-            tasks[name] = [min(repeats, key=distance)]
     for threads, at in usual.items():
         at["exponents"] = {what: fit_exponents(tasks, threads, what) for what in (WALL, OPS)}
     return tasks
@@ -165,18 +156,36 @@ def scatter(tasks, threads):
     return (math.sqrt(statistics.fmean(variances)), math.sqrt(statistics.median(variances))) if variances else None
 
 
-def operator_rows(repeats, costs):
-    """The rows of a task: each time is the median over its repetitions, as the profiler gave it but for the share by
-    which all of them were longer; what the profiler added to each is told beside it."""
+def times_by_operator(repeats, costs):
+    """Operator -> its first row and its times in all repetitions, as the profiler gave them but for drift and for the
+    share by which the profiler made all of them longer."""
     times = {}
     for record in repeats:
-        share, overhead = costs.get(record["threads"], (0.0, 0.0))
+        share, _ = costs.get(record["threads"], (0.0, 0.0))
         factor = speed_factor(record, OPS) / (1 + share)
         for row in record["rows"]:
             key = tuple(row[name] for name in ("op_type", "attributes", "inputs", "outputs"))
             if record["kind"] == "ops":
                 key += (row.get("fed", False),)  # of these the cold ones are left out
             times.setdefault(key, (row, []))[1].append(row["time_ns"] * factor)
+    return times
+
+
+def operator_scatter(tasks, threads):
+    """By how much one measurement of an operator in a network misses the next, at the usual speed: mean and median."""
+    misses = []
+    for repeats in tasks.values():
+        if repeats[0]["kind"] == "network" and repeats[0]["threads"] == threads:
+            for _, values in times_by_operator(repeats, {}).values():
+                misses += [abs(a / b - 1) for a, b in zip(values, values[1:])]
+    return (statistics.fmean(misses), statistics.median(misses)) if misses else None
+
+
+def operator_rows(repeats, costs):
+    """The rows of a task: each time is the median over its repetitions, as the profiler gave it but for the share by
+    which all of them were longer; what the profiler added to each is told beside it."""
+    share, overhead = costs.get(repeats[0]["threads"], (0.0, 0.0))
+    times = times_by_operator(repeats, costs)
     overhead_ns = round(overhead / (1 + share))
     # Classes as they are now: dfsim may have learned operators since the measurement.
     return [{**row, "op_class": rows.CLASSES.get(row["op_type"], "opaque"), "overhead_ns": overhead_ns,
@@ -265,6 +274,9 @@ def export(options):
         if found:
             print(f"networks measured again with {threads} threads scatter by {100 * found[0]:.1f} %, half of them by "
                   f"{100 * found[1]:.1f} % at most")
+        found = operator_scatter(tasks, threads)
+        if found:
+            print(f"their operators differ by {100 * found[0]:.1f} %, half of them by {100 * found[1]:.1f} % at most")
     # Who is left out to judge says nothing about the profiler either.
     costs = profiler_costs({name: repeats for name, repeats in tasks.items()
                             if repeats[0].get("network", "") not in left_out})

@@ -30,6 +30,15 @@ def processor_name():
     return platform.processor() or platform.machine()
 
 
+def usual_runtime():
+    """Which of dfsim's runtimes ONNX Runtime is on this processor: the size of its blocks of channels differs."""
+    try:
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        flags = []
+    return "ort-avx512" if "avx512f" in flags else "ort-cpu"
+
+
 def cores():
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,73 @@
+"""Blocks of CNNs in which many tensors come together: concatenations that grow, branches of several resolutions,
+pools side by side."""
+
+import numpy as np
+from sampler import conv, squeeze_excite
+
+LEAST_POOLED = 5  # rows and columns
+
+
+def dense_block(net, x, _):
+    """DenseNet's: normalised once more, 1x1, 3x3, and behind everything that came before."""
+    n, c, h, w = x[1]
+    growth = net.pick(12, 16, 24, 32, 32, 48)
+    for _ in range(net.pick(1, 2, 3)):
+        y = net.op("BatchNormalization", [x] + [net.weight([c]) for _ in range(4)], x[1])
+        y = conv(net, net.op("Relu", [y], y[1]), 4 * growth, 1, activation="Relu")
+        y = conv(net, y, growth, 3)
+        c += growth
+        x = net.op("Concat", [x, y], [n, c, h, w], axis=1)
+    return x
+
+
+def aggregated_block(net, x, activation):
+    """VoVNet's and HarDNet's: all results in a row together, once."""
+    n, c, h, w = x[1]
+    width = max(16, c // net.pick(1, 2, 4) // 8 * 8)
+    parts = [x]
+    for _ in range(net.pick(2, 3, 4, 5)):
+        depthwise = net.chance(0.3)
+        y = conv(net, parts[-1], width, 1 if depthwise else 3, activation=activation)
+        parts.append(conv(net, y, width, 3, group=width) if depthwise else y)
+    joined = net.op("Concat", parts, [n, sum(p[1][1] for p in parts), h, w], axis=1)
+    y = conv(net, joined, c, 1, activation=activation)
+    return net.op("Add", [squeeze_excite(net, y) if net.chance(0.5) else y, x], x[1])
+
+
+def upsampled(net, x, factor):
+    n, c, h, w = x[1]
+    scales = net.constant([1, 1, factor, factor], np.float32)
+    return net.op("Resize", [x, "", scales], [n, c, h * factor, w * factor], mode="nearest", nearest_mode="floor",
+                  coordinate_transformation_mode="asymmetric")
+
+
+def fused_block(net, x, activation):
+    """HRNet's and feature pyramids': a coarser branch, put back beside the fine one."""
+    c, h, w = x[1][1:]
+    factor = net.pick(2, 2, 4)
+    if h % factor or w % factor:
+        return conv(net, x, c, 3, activation=activation)
+    coarse = x
+    for _ in range(factor // 2):
+        coarse = conv(net, coarse, min(512, 2 * coarse[1][1]), 3, 2, activation=activation)
+    coarse = conv(net, coarse, c, 1)
+    fine = conv(net, x, c, 3) if net.chance(0.5) else x
+    y = net.op("Add", [fine, upsampled(net, coarse, factor)], x[1])
+    return net.op("Relu", [y], y[1])
+
+
+def pooled_block(net, x, activation):
+    """Inception's and YOLO's: pools of stride 1 beside what they read, then 1x1; or a pool that halves."""
+    n, c, h, w = x[1]
+    if h < LEAST_POOLED or w < LEAST_POOLED:
+        return conv(net, x, c, 1, activation=activation)
+    kind = net.pick("MaxPool", "MaxPool", "AveragePool")
+    if net.chance(0.4):
+        shape = [n, c, (h - 1) // 2 + 1, (w - 1) // 2 + 1]
+        return net.op(kind, [x], shape, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    kernel = net.pick(3, 3, 5)
+    parts = [x]
+    for _ in range(net.pick(1, 2, 3)):
+        parts.append(net.op(kind, [parts[-1]], x[1], kernel_shape=[kernel] * 2, strides=[1, 1], pads=[kernel // 2] * 4))
+    joined = net.op("Concat", parts, [n, len(parts) * c, h, w], axis=1)
+    return conv(net, joined, c, 1, activation=activation)

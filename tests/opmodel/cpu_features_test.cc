@@ -1,0 +1,60 @@
+// Features of how CPUs' kernels divide convolutions and products: computed by hand.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/opmodel/op_features.h"
+
+namespace dfsim {
+namespace {
+
+TEST_CASE("a convolution in registers: columns, blocks of channels, windows over the edge") {
+  const std::string attributes = "dilations=1,1;group=1;kernel_shape=3,5;pads=1,2,1,2;strides=1,2";
+  const auto found =
+      op_features("com.microsoft.nchwc.Conv", OpClass::kConv,
+                  {{1, 160, 9, 14}, {72, 160, 3, 5}, {72}}, {{1, 72, 9, 7}}, attributes);
+  CHECK(found.at("blocked") == 1);
+  CHECK(found.at("operands") == 3);
+  CHECK(found.at("fill_OW3x1") == Approx(std::log(9.0 / 7)));
+  CHECK(found.at("fill_OW6x1") == Approx(std::log(12.0 / 7)));
+  CHECK(found.at("fill_O8x1") == Approx(0));  // 9 blocks of 8
+  CHECK(found.at("fill_O8x4") == Approx(std::log(12.0 / 9)));
+  CHECK(found.at("last_O8x4") == 1);
+  CHECK(found.at("fill_O16x1") == Approx(std::log(80.0 / 72)));
+  CHECK(found.at("C_passes") == Approx(std::log(2)));
+  CHECK(found.at("filter") == Approx(std::log(160 * 15)));
+  CHECK(found.at("inner0x0") == Approx(7.0 / 9));  // all rows but the first and the last
+  CHECK(found.at("inner1x0") == Approx(5.0 / 7));  // begin at columns -2, 0, ..., 10: 0 to 8 fit
+  CHECK(found.at("dilation") == 1);
+  CHECK(op_features("Conv", OpClass::kConv, {{1, 8, 4, 4}, {8, 8, 1, 1}}, {{1, 8, 4, 4}}, "")
+            .at("blocked") == 0);
+}
+
+TEST_CASE("a product in registers: rows, columns, passes over what is summed") {
+  const auto found =
+      op_features("com.microsoft.FusedMatMul", OpClass::kMatMul, {{2, 10, 200}, {2, 40, 200}},
+                  {{2, 10, 40}}, "transA=0;transB=1;transBatchA=0;transBatchB=0");
+  CHECK(found.at("fill_M6x1") == Approx(std::log(1.2)));
+  CHECK(found.at("fill_M12x1") == Approx(std::log(1.2)));
+  CHECK(found.at("fill_N16x1") == Approx(std::log(1.2)));
+  CHECK(found.at("fill_N64x1") == Approx(std::log(1.6)));
+  CHECK(found.at("K_passes") == Approx(std::log(2)));
+  CHECK(found.at("operands") == 2);
+  CHECK(found.at("trans_a") == 0);
+  CHECK(found.at("trans_b") == 1);
+}
+
+TEST_CASE("models of GPUs are trained without them, and those that know fewer features work on") {
+  for (const Family family : {Family::kGemm, Family::kConv}) {
+    const std::vector<std::string>& all = feature_names(family);
+    const std::vector<std::string> fewer = features_to_train(family, false);
+    CHECK(features_to_train(family, true) == all);
+    REQUIRE(fewer.size() < all.size());
+    CHECK(std::equal(fewer.begin(), fewer.end(), all.begin()));
+    CHECK(std::find(fewer.begin(), fewer.end(), "operands") == fewer.end());
+  }
+  CHECK(features_to_train(Family::kRows, false) == feature_names(Family::kRows));
+}
+
+}  // namespace
+}  // namespace dfsim
