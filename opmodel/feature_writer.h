@@ -89,9 +89,10 @@ void generic_features(const OpDescriptor& op, const OpGeometry& geometry, Featur
 // Of rows and generic ops, last: models from before them still work.
 void walk_features(const OpDescriptor& op, FeatureWriter& writer);
 
-// Of convolutions and matrix products, last for the same reason.
+// Of convolutions, matrix products and generic ops, last for the same reason.
 void cpu_conv_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
+void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer);
 
 // Whole numbers of an attribute's list; empty when it is absent or something else.
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);

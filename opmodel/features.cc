@@ -41,6 +41,8 @@ void write_cpu_features(const OpDescriptor& op, const OpGeometry& geometry, Feat
     cpu_conv_features(op, geometry, writer);
   } else if (geometry.family == Family::kGemm) {
     cpu_gemm_features(op, geometry, writer);
+  } else if (geometry.family == Family::kGeneric) {
+    cpu_generic_features(op, writer);
   }
 }
 

@@ -82,4 +82,21 @@ void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, Featu
   writer.add("trans_b", number_at(index_list(op, "transB"), 0, 0));
 }
 
+// ONNX Runtime has a fast way for one axis that moves among the others as they are written, axes of
+// one element included (`walk_moved` leaves those out): 1 there, 0 for other permutations, -1
+// without one.
+void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer) {
+  const std::vector<size_t> perm = index_list(op, "perm");
+  const auto sorted_without = [&perm](size_t left_out) {
+    std::vector<size_t> rest = perm;
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(left_out));
+    return std::is_sorted(rest.begin(), rest.end());
+  };
+  double one_axis = perm.empty() ? -1 : 0;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    one_axis = sorted_without(i) ? 1 : one_axis;
+  }
+  writer.add("moves_one_axis", one_axis);
+}
+
 }  // namespace dfsim

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -290,6 +291,11 @@ bool ModelPart::trained_on(DType dtype) const {
 
 double ModelPart::kind_effect(std::string_view wanted) const {
   return value_of(kind_effects, wanted, 0);
+}
+
+double ModelManifest::repeat_noise() const {
+  constexpr double kNormal80 = 1.2816;  // 80 % of a normal variable lie within so many deviations
+  return std::log(repeat_high / repeat_low) / (2 * kNormal80);
 }
 
 const DeviceSpec* ModelManifest::find_device(std::string_view model) const {

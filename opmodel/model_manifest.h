@@ -108,6 +108,8 @@ struct ModelManifest {
   uint64_t scaling_checksum = 0;
   std::vector<ModelPart> parts;
 
+  // The noise of a single measurement that follows from these: standard deviation of its logarithm.
+  double repeat_noise() const;
   const DeviceSpec* find_device(std::string_view model) const;
   double overhead_us(std::string_view model) const;     // 0 for other devices
   double interval_scale(std::string_view model) const;  // 1 for other devices

@@ -14,7 +14,7 @@ namespace dfsim {
 
 namespace {
 
-constexpr std::string_view kMagic = "dfsimST2";
+constexpr std::string_view kMagic = "dfsimST3";
 constexpr double kMostRatio = 64;
 // Stands after the extents of each tensor, so that tensors are told apart.
 constexpr int32_t kTensorEnd = -2;
@@ -107,20 +107,34 @@ std::vector<uint32_t> differing(const std::vector<int32_t>& wanted, const int32_
 struct SizedTime {
   double size = 0;  // of a measured op; the wanted one has 1
   double time_us = 0;
+  double measurements = 1;
+
+  double variance() const { return time_us * time_us / measurements; }  // at a noise of 1
 };
 
+struct LineValue {
+  double time_us = 0;
+  double noise_gain = 1;
+};
+
+// wa, wb: what a unit of either time counts for in the result.
+LineValue weighted(const SizedTime& a, double wa, const SizedTime& b, double wb) {
+  const double time_us = wa * a.time_us + wb * b.time_us;
+  return {time_us, std::sqrt(wa * wa * a.variance() + wb * wb * b.variance()) / time_us};
+}
+
 // Affine through two points at size 1; offset and slope are held at 0 or more.
-double affine_at_one(const SizedTime& a, const SizedTime& b) {
-  const double slope = std::max((b.time_us - a.time_us) / (b.size - a.size), 0.0);
-  const double offset = b.time_us - slope * b.size;
-  if (offset >= 0) {
-    return offset + slope;
+LineValue affine_at_one(const SizedTime& a, const SizedTime& b) {
+  const double run = b.size - a.size;
+  if (b.time_us <= a.time_us) {  // as long at any size
+    return weighted(a, 0, b, 1);
+  }
+  const double offset = b.time_us - (b.time_us - a.time_us) / run * b.size;
+  if (offset >= 0 || (a.size < 1 && b.size > 1)) {
+    return weighted(a, (b.size - 1) / run, b, (1 - a.size) / run);
   }
   // More than proportional growth: keep to the nearer point's proportion.
-  if (a.size < 1 && b.size > 1) {
-    return a.time_us + (b.time_us - a.time_us) * (1 - a.size) / (b.size - a.size);
-  }
-  return b.size < 1 ? b.time_us / b.size : a.time_us / a.size;
+  return b.size < 1 ? weighted(a, 0, b, 1 / b.size) : weighted(a, 1 / a.size, b, 0);
 }
 
 // `line`: the measured ops that differ from the wanted one in the same places, by size.
@@ -132,7 +146,9 @@ ScalingEstimate estimate_on(const std::vector<SizedTime>& line) {
   const SizedTime& a = line[upper - 1];
   const SizedTime& b = line[upper];
   ScalingEstimate estimate;
-  estimate.time_us = affine_at_one(a, b);
+  const LineValue value = affine_at_one(a, b);
+  estimate.time_us = value.time_us;
+  estimate.noise_gain = value.noise_gain;
   estimate.interpolated = a.size < 1 && b.size > 1;
   estimate.distance = std::min(std::max(a.size, 1 / a.size), std::max(b.size, 1 / b.size));
   return estimate;
@@ -160,15 +176,18 @@ bool take(std::string_view& bytes, T* value) {
 
 }  // namespace
 
-void ScalingTable::add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us) {
-  groups_[group].push_back(
-      {time_us, static_cast<uint32_t>(extents_.size()), static_cast<uint32_t>(extents.size())});
+void ScalingTable::add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us,
+                              uint32_t measurements) {
+  groups_[group].push_back({time_us, measurements, static_cast<uint32_t>(extents_.size()),
+                            static_cast<uint32_t>(extents.size())});
   extents_.insert(extents_.end(), extents.begin(), extents.end());
   ++count_;
 }
 
-void ScalingTable::add(const OpDescriptor& op, std::string_view device_model, double time_us) {
-  add_record(group_of(op, device_model), extents_of(op), static_cast<float>(time_us));
+void ScalingTable::add(const OpDescriptor& op, std::string_view device_model, double time_us,
+                       size_t measurements) {
+  add_record(group_of(op, device_model), extents_of(op), static_cast<float>(time_us),
+             static_cast<uint32_t>(std::clamp<size_t>(measurements, 1, UINT32_MAX)));
 }
 
 void ScalingTable::add_effect(uint64_t instance, double log_factor) {
@@ -188,12 +207,18 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
   }
   const std::vector<int32_t> wanted = extents_of(op);
   // Times by the places that differ, then by size.
-  std::map<std::vector<uint32_t>, std::map<double, std::vector<double>>> lines;
+  struct AtSize {
+    std::vector<double> times_us;
+    double measurements = 0;
+  };
+  std::map<std::vector<uint32_t>, std::map<double, AtSize>> lines;
   for (const Record& record : group->second) {
     const int32_t* const measured = extents_.data() + record.first_extent;
     const double ratio = record.extent_count == wanted.size() ? ratio_of(wanted, measured) : 0;
     if (ratio > 0) {
-      lines[differing(wanted, measured)][1 / ratio].push_back(record.time_us);
+      AtSize& at = lines[differing(wanted, measured)][1 / ratio];
+      at.times_us.push_back(record.time_us);
+      at.measurements += record.measurements;
     }
   }
   std::optional<ScalingEstimate> best;
@@ -202,8 +227,8 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
       continue;
     }
     std::vector<SizedTime> line;
-    for (auto& [size, times] : sizes) {
-      line.push_back({size, median(times)});
+    for (auto& [size, at] : sizes) {
+      line.push_back({size, median(at.times_us), at.measurements});
     }
     const ScalingEstimate estimate = estimate_on(line);
     if (!best.has_value() || better(estimate, *best)) {
@@ -220,6 +245,7 @@ std::string ScalingTable::serialize() const {
     for (const Record& record : records) {
       append(bytes, group);
       append(bytes, record.time_us);
+      append(bytes, record.measurements);
       append(bytes, record.extent_count);
       bytes.append(reinterpret_cast<const char*>(extents_.data() + record.first_extent),
                    record.extent_count * sizeof(int32_t));
@@ -236,10 +262,11 @@ std::string ScalingTable::serialize() const {
 bool ScalingTable::parse_record(std::string_view& bytes) {
   uint64_t group = 0;
   float time_us = 0;
+  uint32_t measurements = 0;
   uint32_t count = 0;
-  if (!take(bytes, &group) || !take(bytes, &time_us) || !take(bytes, &count) ||
-      count > kMostExtents || bytes.size() < count * sizeof(int32_t) || !(time_us > 0) ||
-      !std::isfinite(time_us)) {
+  if (!take(bytes, &group) || !take(bytes, &time_us) || !take(bytes, &measurements) ||
+      !take(bytes, &count) || measurements == 0 || count > kMostExtents ||
+      bytes.size() < count * sizeof(int32_t) || !(time_us > 0) || !std::isfinite(time_us)) {
     return false;
   }
   std::vector<int32_t> extents(count);
@@ -247,7 +274,7 @@ bool ScalingTable::parse_record(std::string_view& bytes) {
     std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
     bytes.remove_prefix(count * sizeof(int32_t));
   }
-  add_record(group, extents, time_us);
+  add_record(group, extents, time_us, measurements);
   return true;
 }
 

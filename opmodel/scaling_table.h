@@ -31,12 +31,16 @@ struct ScalingEstimate {
   double time_us = 0;
   bool interpolated = false;  // measured sizes on both sides
   double distance = 1;        // ratio to the nearest measured size, at least 1
+  // By how much the line enlarges the relative noise of single measurements: less than 1 between
+  // two sizes or where many were taken, more than 1 beyond them.
+  double noise_gain = 1;
 };
 
 class ScalingTable {
  public:
-  // Adds one measured op.
-  void add(const OpDescriptor& op, std::string_view device_model, double time_us);
+  // Adds one measured op: the median of so many measurements.
+  void add(const OpDescriptor& op, std::string_view device_model, double time_us,
+           size_t measurements = 1);
   // Ops of this identity take exp(log_factor) times as long as others of their shape.
   void add_effect(uint64_t instance, double log_factor);
 
@@ -54,10 +58,12 @@ class ScalingTable {
  private:
   struct Record {
     float time_us = 0;
+    uint32_t measurements = 1;
     uint32_t first_extent = 0;  // into extents_
     uint32_t extent_count = 0;
   };
-  void add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us);
+  void add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us,
+                  uint32_t measurements);
   // Take one from the front of `bytes`; false when it is damaged.
   bool parse_record(std::string_view& bytes);
   bool parse_effect(std::string_view& bytes);

@@ -211,9 +211,10 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
     const double trees =
         (rows * kHarderThanHeldOut * judged.mape + kUnjudgedRows * kErrorUnjudged) /
         (rows + kUnjudgedRows);
-    const double line = scaled->interpolated
-                            ? kErrorBetween
-                            : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);
+    const double shape = scaled->interpolated
+                             ? kErrorBetween
+                             : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);
+    const double line = std::hypot(shape, scaled->noise_gain * manifest_.repeat_noise());
     share = line * line / (line * line + trees * trees);
   }
   const bool has_model = out->part >= 0;

@@ -303,7 +303,8 @@ class Training {
     }
     ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
     for (auto& [key, times] : scaled) {
-      scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times));
+      scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times),
+                  times.size());
     }
     for (const auto& [instance, effect] : instance_effects(data_)) {
       scaling.add_effect(instance, effect);

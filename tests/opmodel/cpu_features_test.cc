@@ -44,14 +44,29 @@ TEST_CASE("a product in registers: rows, columns, passes over what is summed") {
   CHECK(found.at("trans_b") == 1);
 }
 
+TEST_CASE("a permutation that moves one axis, axes of one element counted") {
+  const auto moves = [](const std::vector<int64_t>& x, const std::string& perm) {
+    return op_features("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm)
+        .at("moves_one_axis");
+  };
+  CHECK(moves({8, 196, 128}, "0,2,1") == 1);
+  CHECK(moves({8, 196, 1, 128}, "0,2,3,1") == 1);
+  CHECK(moves({8, 196, 1, 128}, "2,0,3,1") == 0);  // the same bytes move
+  CHECK(moves({2, 3, 4, 5}, "0,3,2,1") == 0);
+  CHECK(op_features("Concat", OpClass::kDataMovement, {{4}, {4}}, {{8}}, "axis=0")
+            .at("moves_one_axis") == -1);
+}
+
 TEST_CASE("models of GPUs are trained without them, and those that know fewer features work on") {
-  for (const Family family : {Family::kGemm, Family::kConv}) {
+  for (const Family family : {Family::kGemm, Family::kConv, Family::kGeneric}) {
     const std::vector<std::string>& all = feature_names(family);
     const std::vector<std::string> fewer = features_to_train(family, false);
     CHECK(features_to_train(family, true) == all);
     REQUIRE(fewer.size() < all.size());
     CHECK(std::equal(fewer.begin(), fewer.end(), all.begin()));
-    CHECK(std::find(fewer.begin(), fewer.end(), "operands") == fewer.end());
+    for (const std::string name : {"operands", "moves_one_axis"}) {
+      CHECK(std::find(fewer.begin(), fewer.end(), name) == fewer.end());
+    }
   }
   CHECK(features_to_train(Family::kRows, false) == feature_names(Family::kRows));
 }

@@ -51,11 +51,19 @@ TEST_CASE("between two batch sizes time is affine in the batch") {
   REQUIRE(at64.has_value());
   CHECK(at64->time_us == Approx(180));
   CHECK(at64->interpolated);
+  // 2/3 of the one and 1/3 of the other, each with a noise of its own.
+  CHECK(at64->noise_gain == Approx(std::hypot(200.0 / 3, 340.0 / 3) / 180));
   const auto at256 = table.estimate(conv_at(256), "npu");
   REQUIRE(at256.has_value());
   CHECK(at256->time_us == Approx(660));
   CHECK_FALSE(at256->interpolated);
+  // -4/3 and 7/3: what lies beyond is noisier than any measurement.
+  CHECK(at256->noise_gain == Approx(std::hypot(400.0 / 3, 2380.0 / 3) / 660));
   CHECK(at256->distance == Approx(2));
+  ScalingTable often;
+  often.add(conv_at(32), "npu", 100, 4);
+  often.add(conv_at(128), "npu", 340, 4);
+  CHECK(often.estimate(conv_at(64), "npu")->noise_gain == Approx(at64->noise_gain / 2));
   // Another device, or one measured batch size only: nothing.
   CHECK_FALSE(table.estimate(conv_at(64), "other").has_value());
   ScalingTable single;

@@ -269,7 +269,7 @@ def parse_arguments():
                                  help=f"share of the time for networks; default: {SHARE_OF_NETWORKS}")
             command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
             command.add_argument("--threads", default="1,2", help="threads to measure with; default: 1,2")
-            command.add_argument("--families", default="conv,transformer,mixture,blocks,small,layouts,attention",
+            command.add_argument("--families", default="conv,transformer,mixture,blocks,small,layouts,attention,lines",
                                  help="of samples; default: all")
             command.add_argument("--samples", type=int, default=100000, help="samples of each family at most")
             command.add_argument("--seed", type=int, default=1, help="of the first sample")

@@ -1,10 +1,11 @@
 """Blocks of CNNs in which many tensors come together: concatenations that grow, branches of several resolutions,
-pools side by side."""
+pools side by side; and networks of convolutions along a line."""
 
 import numpy as np
-from sampler import conv, squeeze_excite
+from sampler import Network, conv, squeeze_excite
 
 LEAST_POOLED = 5  # rows and columns
+MOST_LINE_MACS = 6e8
 
 
 def dense_block(net, x, _):
@@ -71,3 +72,37 @@ def pooled_block(net, x, activation):
         parts.append(net.op(kind, [parts[-1]], x[1], kernel_shape=[kernel] * 2, strides=[1, 1], pads=[kernel // 2] * 4))
     joined = net.op("Concat", parts, [n, len(parts) * c, h, w], axis=1)
     return conv(net, joined, c, 1, activation=activation)
+
+
+def line_conv(net, x, kernel, group, out):
+    """A convolution along a line, as of sound and of texts whose channels lie in front."""
+    n, c, length = x[1]
+    weights = [net.weight([out, c // group, kernel], 1.0 / (c // group * kernel)), net.weight([out])]
+    net.macs += n * out * length * (c // group) * kernel
+    return net.op("Conv", [x, *weights], [n, out, length], kernel_shape=[kernel], strides=[1],
+                  pads=[kernel // 2] * 2, group=group)
+
+
+def line_network(seed):
+    """SqueezeBERT's, Conformer's and WaveNet's layers: convolutions of tensors of three axes, dense, grouped and
+    depthwise, some with the channels moved to the front and back."""
+    net = Network(seed)
+    n, length = net.pick(1, 1, 2, 4, 8), net.log_uniform(16, 1024)
+    c = net.pick(64, 96, 128, 192, 256, 384, 512, 768)
+    while n * c * length > 8e5:
+        n, length = max(1, n // 2), max(16, length // 2)
+    x = net.made([n, length, c])
+    for _ in range(net.pick(2, 3, 4)):
+        if net.macs > MOST_LINE_MACS:
+            break
+        y = net.op("Transpose", [x], [n, c, length], perm=[0, 2, 1])
+        group = net.pick(1, 1, 4, 4, 2, 8)
+        inner = c * net.pick(1, 1, 2, 4)
+        y = line_conv(net, y, net.pick(1, 1, 1, 3, 5), group, inner)
+        y = net.op(net.pick("Relu", "Sigmoid", "Tanh"), [y], y[1])
+        if net.chance(0.4):
+            y = line_conv(net, y, net.pick(3, 7, 15, 31), inner, inner)
+        y = line_conv(net, y, 1, group, c)
+        y = net.op("Transpose", [y], [n, length, c], perm=[0, 2, 1])
+        x = net.op("Add", [x, y], x[1])
+    return net

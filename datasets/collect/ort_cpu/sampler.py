@@ -11,7 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
-FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention")
+FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines")
 MOST_MACS = 1.2e9  # of one network: a run takes a tenth of a second
 _BLOCK = np.random.default_rng(0).uniform(0.5, 1.5, 1 << 16).astype(np.float32)
 
@@ -499,10 +499,12 @@ def mixture_network(seed):
 def network(family, seed):
     """The network of that family and seed, its operators' kinds and sizes in `contents`."""
     import blocks  # these use this module
+    import joins
     import layouts
     return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network,
             "blocks": blocks.blocks_network, "small": blocks.small_network,
-            "layouts": layouts.layouts_network, "attention": blocks.attention_network}[family](seed)
+            "layouts": layouts.layouts_network, "attention": blocks.attention_network,
+            "lines": joins.line_network}[family](seed)
 
 
 def sample(family, seed):
