@@ -110,14 +110,28 @@ class Drift(unittest.TestCase):
     def test_within_one_measurement(self):
         self.assertTrue(results.has_drifted(reference(100, 200, spread=0.9), None))
 
-    def test_the_record_nearest_to_the_usual_is_kept(self):
+    @staticmethod
+    def operator(time_ns):
+        return {"op_type": "Relu", "attributes": "", "inputs": "x", "outputs": "y", "time_ns": time_ns, "samples": 1,
+                "count": 1}
+
+    def test_of_repeated_samples_the_median_counts(self):
         records = [record(f"t{i}") for i in range(5)]
-        records += [record("t", reference(150, 300), note="slow"), record("t", reference(101, 200), note="fine")]
+        records += [record("t", rows=[self.operator(t)]) for t in (900, 100, 120)]
         tasks = export.by_task([records])
         default = export.DEFAULT_EXPONENTS
         self.assertEqual(tasks["t0"][0]["usual"],
                          {"arithmetic": 100, "memory": 200, "exponents": {"wall": default, "ops": default}})
-        self.assertEqual([r["note"] for r in tasks["t"]], ["fine"])
+        self.assertEqual([row["time_ns"] for row in export.operator_rows(tasks["t"], {})], [120])
+
+    def test_how_far_one_measurement_of_an_operator_is_from_the_next(self):
+        usual = {"arithmetic": 100, "memory": 200}
+        repeats = [record("n", kind="network", usual=usual, rows=[self.operator(t)]) for t in (150, 100, 125)]
+        tasks = {"n": repeats, "t": [record("t", usual=usual, rows=[self.operator(t)]) for t in (1, 9)]}
+        mean, median = export.operator_scatter(tasks, 1)
+        self.assertAlmostEqual(mean, (0.5 + 0.2) / 2)
+        self.assertAlmostEqual(median, 0.35)
+        self.assertIsNone(export.operator_scatter(tasks, 2))
 
     def test_exponents_are_what_repeated_networks_followed(self):
         tasks = {}
