@@ -108,7 +108,14 @@ bool parse_tensor(std::string_view item, TensorSpec& tensor) {
     return false;
   }
   tensor.format = std::string(rest.empty() ? rest : rest.substr(1));
-  return parse_extents(item.substr(open + 1, close - open - 1), tensor.extents);
+  if (!parse_extents(item.substr(open + 1, close - open - 1), tensor.extents)) {
+    return false;
+  }
+  if (tensor.missing()) {  // one axis of unknown length says no more than an operand left out
+    tensor = TensorSpec();
+    tensor.extents = {-1};
+  }
+  return true;
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ TEST_CASE("tensor lists have one text form and back") {
   REQUIRE(back.ok());
   CHECK(*back == tensors);
   CHECK(parse_tensors("")->empty());
+  // One axis of unknown length is an operand left out, however it is written.
+  CHECK(*parse_tensors("float4e2m1[?]@NHWC") == *parse_tensors("none"));
 }
 
 TEST_CASE("what is no tensor list is an error") {
