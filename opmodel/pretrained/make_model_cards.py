@@ -23,7 +23,7 @@ SOURCES = {
 }
 MEASURED = {
     "epyc-milan": {"version": "1.31.1", "state": "part of the time quiet, whose speed changed by half within the hour"},
-    "epyc-genoa": {"version": "1.32.0", "state": "nothing else running in it"},
+    "epyc-genoa": {"version": "1.32.0", "state": "next to nothing else running in it"},
 }
 
 
