@@ -2,7 +2,6 @@
 // identical processors.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 

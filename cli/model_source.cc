@@ -50,48 +50,6 @@ Status strict_error(const LoadedModel& model, const std::string& path) {
 
 }  // namespace
 
-void ModelOptions::add_to(CLI::App* command) {
-  command
-      ->add_option("MODEL", path,
-                   "An ONNX model, or a TensorFlow graph (.pb, .pbtxt) or SavedModel folder; its "
-                   "weights are never read")
-      ->required()
-      ->option_text("FILE|FOLDER");
-  add_dims_to(command);
-  command->add_flag("--strict", strict, "Fail when an operator cannot be resolved");
-}
-
-void ModelOptions::add_dims_to(CLI::App* command) {
-  command->add_option("--batch", batch, "Size of the batch dimension")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--dim", dims, "Value of a named dynamic dimension; repeatable")
-      ->option_text("NAME=N")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      ->add_option("--input-shape", input_shapes,
-                   "Whole shape of an input, as in x=1,3,224,224, or x= for a scalar; repeatable")
-      ->option_text("NAME=N,N,...")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      ->add_option("--trip-count", trip_counts,
-                   "How often the Loop of that name runs, where the model does not say; repeatable")
-      ->option_text("NAME=N")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      ->add_option("--branch", branch,
-                   "Branch of Ifs whose condition is not known; default: the larger one")
-      ->option_text("then|else")
-      ->check(CLI::IsMember({"then", "else"}));
-  command
-      ->add_option("--signature", signature,
-                   "Signature of a SavedModel; default: serving_default, or the only one")
-      ->option_text("NAME");
-}
-
 StatusOr<ImportOptions> ModelOptions::import_options() const {
   ImportOptions options;
   if (batch > 0) {

@@ -1,7 +1,6 @@
 // A model file made ready to be costed and simulated: the steps that several commands share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -24,11 +23,6 @@ struct ModelOptions {
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
 
-  // Adds the positional MODEL, --strict and what add_dims_to() adds.
-  void add_to(CLI::App* command);
-  // --batch, --dim, --input-shape, --trip-count, --branch and --signature, for commands that take
-  // other graphs too.
-  void add_dims_to(CLI::App* command);
   StatusOr<ImportOptions> import_options() const;
 };
 

@@ -20,14 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMaxProfileBytes = int64_t{4} << 30;
 
-std::string format_names() {
-  std::vector<std::string> names;
-  for (const auto& importer : importers()) {
-    names.emplace_back(importer->name());
-  }
-  return join(names, ", ");
-}
-
 // Digest of a file, or of all files of a folder with their names.
 StatusOr<std::string> digest(const std::string& path) {
   std::error_code error;
@@ -73,40 +65,6 @@ Status keep_only(std::string_view kind, const std::vector<std::string>& wanted,
   profile.filter(keep);
   return ok_status();
 }
-
-}  // namespace
-
-void ProfileInputs::add_to(CLI::App* command, bool positional) {
-  command
-      ->add_option(positional ? "profiles" : "--profiles", files,
-                   "Profiles of measured operators: files or folders, as --format says; "
-                   "FORMAT:FILE says it for one")
-      ->required()
-      ->option_text("FILE...");
-  command
-      ->add_option(
-          "--format", format,
-          fmt::format("Format of the profiles: auto (mindspore for folders and framework_raw "
-                      "files, else dfsim), {}",
-                      format_names()))
-      ->option_text("NAME")
-      ->capture_default_str();
-  command
-      ->add_option("--only-device", only_devices,
-                   "Use only the rows of this device, as the profile names it; may be repeated")
-      ->option_text("NAME");
-  command
-      ->add_option("--only-op", only_ops,
-                   "Use only the rows of this op type, as the profile names it; may be repeated")
-      ->option_text("TYPE");
-  command
-      ->add_option("--device", device,
-                   "The hardware file that all rows were measured on; default: the one whose "
-                   "device model is the name in each row")
-      ->option_text("FILE|NAME");
-}
-
-namespace {
 
 // What "auto" stands for.
 std::string guessed_format(const std::string& path) {

@@ -1,7 +1,6 @@
 // Profiles as train and evaluate take them on the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,6 @@ struct ProfileInputs {
   std::vector<std::string> only_devices;
   std::vector<std::string> only_ops;
   std::string device;
-
-  // `positional`: PROFILES…; else --profiles.
-  void add_to(CLI::App* command, bool positional);
 };
 
 struct LoadedProfiles {

@@ -14,25 +14,6 @@ bool is_for_inference(const std::string& fusion) {
 
 }  // namespace
 
-void TrainingChoice::add_to(CLI::App* command) {
-  command
-      ->add_option("--mode", mode,
-                   "infer: a forward pass; train: a training step, with the backward pass and the "
-                   "update of weights; default: infer")
-      ->option_text("MODE")
-      ->check(CLI::IsMember({"infer", "train"}));
-  command
-      ->add_option("--optimizer", optimizer,
-                   "Of a training step: sgd, momentum or adam; default: adam")
-      ->option_text("NAME");
-  command
-      ->add_option("--recompute", recompute,
-                   "Activations computed again in the backward pass instead of kept: none, "
-                   "selective (all but results of products and convolutions) or full (one tensor "
-                   "per section stays); default: none")
-      ->option_text("WHAT");
-}
-
 StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
   TrainingOptions options;
   DFSIM_ASSIGN_OR_RETURN(options.optimizer, optimizer_of(optimizer));

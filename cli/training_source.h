@@ -1,7 +1,6 @@
 // Training steps of models from the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
@@ -17,8 +16,6 @@ struct TrainingChoice {
   std::string recompute = "none";
 
   bool is_training() const { return mode == "train"; }
-  // --mode, --optimizer and --recompute.
-  void add_to(CLI::App* command);
   // Nothing in inference. Errors: unknown names.
   StatusOr<std::optional<TrainingOptions>> options() const;
 };

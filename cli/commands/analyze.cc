@@ -1,8 +1,11 @@
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/analysis_views.h"
 #include "report/html/html_page.h"
@@ -52,7 +55,7 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
   return ranks.empty() ? text : text + "\n" + ranks;
 }
 
-Status run(const AnalyzeOptions& options, bool quiet) {
+Status run_analyze(const AnalyzeOptions& options, bool quiet) {
   StatusOr<std::string> text = failed("nothing was analyzed");
   {
     Progress progress(quiet);
@@ -72,35 +75,43 @@ std::string formats_line() {
   return join(names, "; ");
 }
 
+OptionTable analyze_options(AnalyzeOptions& o) {
+  return {
+      {.names = "TRACE",
+       .target = &o.traces,
+       .help = "Traces, plain or gzip, of one run or several; the format is told from the "
+               "content: " +
+               formats_line(),
+       .value = "FILE...",
+       .required = true},
+      json_option(&o.json),
+      {.names = "--timeline",
+       .target = &o.timeline,
+       .help = "With --json: the spans as well, for dfsim report",
+       .needs = "--json"},
+      {.names = "--no-advice",
+       .target = &o.no_advice,
+       .help = "No advice: nothing is simulated, which saves time on large traces"},
+      html_option(&o.html),
+      {.names = "--top",
+       .target = &o.top,
+       .help = "Rows of each table",
+       .value = "N",
+       .show_default = true},
+      output_option(&o.output),
+  };
+}
+
 }  // namespace
 
-void register_analyze(Registrar& registrar) {
-  CLI::App* command =
-      registrar.app().add_subcommand("analyze", "Where the time and memory of a recorded run went");
-  auto options = std::make_shared<AnalyzeOptions>();
-  command
-      ->add_option("TRACE", options->traces,
-                   "Traces, plain or gzip, of one run or several; the format is told from the "
-                   "content: " +
-                       formats_line())
-      ->required()
-      ->option_text("FILE...");
-  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
-  command
-      ->add_flag("--timeline", options->timeline,
-                 "With --json: the spans as well, for dfsim report")
-      ->needs(json);
-  command->add_flag("--no-advice", options->no_advice,
-                    "No advice: nothing is simulated, which saves time on large traces");
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  command->add_option("--top", options->top, "Rows of each table")
-      ->option_text("N")
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec analyze_command() {
+  const auto options = std::make_shared<AnalyzeOptions>();
+  return {.name = "analyze",
+          .summary = "Where the time and memory of a recorded run went",
+          .options = analyze_options(*options),
+          .run = [options](const GlobalOptions& global) {
+            return run_analyze(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/child_process.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/ort_environment.h"
 #include "cli/profile_inputs.h"
 #include "cli/validator.h"
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 8> kNetworks = {
     "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
     "resnet50",     "densenet121", "distilbert",       "lstm"};
 
-struct Options {
+struct CalibrateCommand {
   double minutes = 10;
   std::string directory;
   std::string python = "python3";
@@ -56,7 +56,7 @@ struct Calibration {
 
 class Calibrator {
  public:
-  Calibrator(const Options& options, bool quiet) : options_(options), quiet_(quiet) {}
+  Calibrator(const CalibrateCommand& options, bool quiet) : options_(options), quiet_(quiet) {}
 
   StatusOr<Calibration> run() {
     DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));
@@ -194,7 +194,7 @@ class Calibrator {
     }
   }
 
-  const Options& options_;
+  const CalibrateCommand& options_;
   bool quiet_;
   std::string collector_;
   std::string python_;
@@ -255,44 +255,53 @@ std::string json_of(const Calibration& calibration) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status run(const Options& options, bool quiet) {
+Status run_calibrate(const CalibrateCommand& options, bool quiet) {
   Calibrator calibrator(options, quiet);
   DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrator.run());
   return write_file("-", options.json ? json_of(calibration) : fit_lines(text_of(calibration)));
 }
 
+OptionTable calibrate_options(CalibrateCommand& o) {
+  return {
+      {.names = "--minutes",
+       .target = &o.minutes,
+       .help = "Measure for about so long; setting up and "
+               "training come on top",
+       .value = "N",
+       .show_default = true,
+       .range = {0.1, 1440.0}},
+      {.names = "-o,--output",
+       .target = &o.directory,
+       .help = "Folder of the results; a calibration that was stopped goes on there",
+       .value = "DIR",
+       .required = true},
+      {.names = "--python",
+       .target = &o.python,
+       .help = "Python 3.10 or newer to make an environment with",
+       .value = "PROGRAM",
+       .show_default = true},
+      {.names = "--no-install",
+       .target = &o.no_install,
+       .help = "Use that Python as it is; it has the collector's packages"},
+      {.names = "--threads",
+       .target = &o.threads,
+       .help = "Most threads of ONNX Runtime to measure with; 0 = one per core",
+       .value = "N",
+       .range = {0, 1024}},
+      {.names = "--json", .target = &o.json, .help = "The report as JSON"},
+  };
+}
+
 }  // namespace
 
-void register_calibrate(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "calibrate", "Measure this machine's CPU: a hardware file and a cost model for it");
-  auto options = std::make_shared<Options>();
-  command
-      ->add_option("--minutes", options->minutes,
-                   "Measure for about so long; setting up and "
-                   "training come on top")
-      ->option_text("N")
-      ->check(CLI::Range(0.1, 1440.0))
-      ->capture_default_str();
-  command
-      ->add_option("-o,--output", options->directory,
-                   "Folder of the results; a calibration that was stopped goes on there")
-      ->required()
-      ->option_text("DIR");
-  command
-      ->add_option("--python", options->python, "Python 3.10 or newer to make an environment with")
-      ->option_text("PROGRAM")
-      ->capture_default_str();
-  command->add_flag("--no-install", options->no_install,
-                    "Use that Python as it is; it has the collector's packages");
-  command
-      ->add_option("--threads", options->threads,
-                   "Most threads of ONNX Runtime to measure with; 0 = one per core")
-      ->option_text("N")
-      ->check(CLI::Range(0, 1024));
-  command->add_flag("--json", options->json, "The report as JSON");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec calibrate_command() {
+  const auto options = std::make_shared<CalibrateCommand>();
+  return {.name = "calibrate",
+          .summary = "Measure this machine's CPU: a hardware file and a cost model for it",
+          .options = calibrate_options(*options),
+          .run = [options](const GlobalOptions& global) {
+            return run_calibrate(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -8,8 +8,9 @@
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/instance_source.h"
+#include "cli/shared_options.h"
 #include "report/comparison.h"
 #include "report/gantt.h"
 #include "report/html/html_page.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr double kMaxBandwidth = 1e18;
 constexpr double kMaxBudgetS = 1e6;
 
-struct Options {
+struct CompareCommand {
   std::vector<std::string> graphs;
   std::vector<std::string> hardware;
   std::vector<size_t> processors;
@@ -42,7 +43,7 @@ struct Options {
   CompareOptions compare;
 };
 
-Status check(const Options& options) {
+Status check(const CompareCommand& options) {
   if (!(options.bandwidth >= 1 && options.bandwidth <= kMaxBandwidth)) {
     return invalid_input(fmt::format("--bandwidth is {}, expected 1 to {} bytes per second",
                                      options.bandwidth, kMaxBandwidth));
@@ -65,7 +66,7 @@ StatusOr<MemoryPolicy> memory_policy(const std::string& name) {
 }
 
 // Every machine that each graph is to run on.
-std::vector<MachineChoice> machines_of(const Options& options) {
+std::vector<MachineChoice> machines_of(const CompareCommand& options) {
   std::vector<MachineChoice> machines;
   for (const std::string& hardware : options.hardware) {
     machines.push_back({hardware, 0, options.bandwidth, options.runtime, options.cost_model});
@@ -79,7 +80,7 @@ std::vector<MachineChoice> machines_of(const Options& options) {
   return machines;
 }
 
-StatusOr<std::string> gantt_of(const Options& options, const Comparison& comparison,
+StatusOr<std::string> gantt_of(const CompareCommand& options, const Comparison& comparison,
                                const ExecGraph& graph, const TimeFormat& format) {
   const PolicyOutcome* shown = comparison.best();
   if (options.gantt != "best") {
@@ -98,7 +99,7 @@ StatusOr<std::string> gantt_of(const Options& options, const Comparison& compari
 }
 
 // The table and chart of one problem.
-StatusOr<std::string> text_of(const Options& options, const Comparison& comparison,
+StatusOr<std::string> text_of(const CompareCommand& options, const Comparison& comparison,
                               const ExecGraph& graph) {
   DFSIM_ASSIGN_OR_RETURN(const TimeFormat format, time_format(options.unit, comparison.unitless));
   std::string text = fit_lines(comparison_text(comparison, format));
@@ -120,7 +121,7 @@ Status check_any_result(const Comparison& comparison) {
                             first.name, first.status.message()));
 }
 
-Status run(Options& options) {
+Status run_compare(CompareCommand& options) {
   DFSIM_RETURN_IF_ERROR(check(options));
   DFSIM_ASSIGN_OR_RETURN(options.compare.memory, memory_policy(options.memory));
   PolicyRegistry registry;
@@ -186,111 +187,123 @@ Status run(Options& options) {
   return write_file(svg ? "-" : options.output, text);
 }
 
-void add_input_options(CLI::App* command, Options& options) {
-  command
-      ->add_option("GRAPH", options.graphs,
-                   "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models")
-      ->required()
-      ->option_text("FILE...");
-  command
-      ->add_option("--hw", options.hardware,
-                   "A hardware file, or the name of a built-in one; repeatable")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--procs", options.processors,
-                   "That many identical processors (task graphs); repeatable")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--bandwidth", options.bandwidth,
-                   "Bytes per second of links, for task graphs with bytes but no rate; default: "
-                   "1.25e8")
-      ->option_text("X");
-  options.model.add_dims_to(command);
-  command
-      ->add_option("--runtime", options.runtime,
-                   "How the framework executes: a runtime file or the name of a built-in one; "
-                   "default: what the hardware file names")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--cost-model", options.cost_model,
-                   "Operator times of models: a model's folder, the name of a built-in one, or sol "
-                   "for the speed-of-light bound; default: what each device names")
-      ->option_text("DIR|NAME");
+OptionTable compare_inputs(CompareCommand& o) {
+  return joined(
+      {{
+           {.names = "GRAPH",
+            .target = &o.graphs,
+            .help = "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models",
+            .value = "FILE...",
+            .required = true},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "A hardware file, or the name of a built-in one; repeatable",
+            .value = "FILE|NAME",
+            .suggest = hardware_names},
+           {.names = "--procs",
+            .target = &o.processors,
+            .help = "That many identical processors (task graphs); repeatable",
+            .value = "N",
+            .range = {1, 1024}},
+           {.names = "--bandwidth",
+            .target = &o.bandwidth,
+            .help = "Bytes per second of links, for task graphs with bytes but no rate; default: "
+                    "1.25e8",
+            .value = "X"},
+       },
+       dimension_options(o.model),
+       {runtime_option(&o.runtime),
+        {.names = "--cost-model",
+         .target = &o.cost_model,
+         .help = "Operator times of models: a model's folder, the name of a built-in one, or sol "
+                 "for the speed-of-light bound; default: what each device names",
+         .value = "DIR|NAME",
+         .suggest = cost_model_names}}});
 }
 
-void add_policy_options(CLI::App* command, Options& options) {
-  std::vector<std::string> names;
-  for (const PolicyInfo& policy : builtin_policies()) {
-    names.push_back(policy.name);
-  }
-  command
-      ->add_option("--policies", options.policies,
-                   "all (the default: those that take a graph of this size), or some of: " +
-                       join(names, ", "))
-      ->option_text("all|A,B,C");
-  command
-      ->add_option("--plugin", options.plugins,
-                   "A shared library with more policies (docs/schedulers.md); repeatable")
-      ->option_text("FILE.so");
-  command->add_option("--seed", options.compare.seed, "Of policies that draw lots; default: 0")
-      ->option_text("N");
-  command
-      ->add_option("--time-budget", options.compare.policy.time_budget_s,
-                   "Seconds for anneal and optimal; makes results depend on the machine")
-      ->option_text("S");
-  command->add_flag("!--no-planning-time", options.compare.timing,
-                    "Leave out the time spent planning, the one figure that differs from run to "
-                    "run");
-  command
-      ->add_option("--iterations", options.compare.policy.iterations,
-                   "Steps of anneal, nodes of optimal; default: their own")
-      ->option_text("N");
+OptionTable compare_policies(CompareCommand& o) {
+  return {
+      {.names = "--policies",
+       .target = &o.policies,
+       .help = "all (the default: those that take a graph of this size), or some of: " +
+               join(policy_names(), ", "),
+       .value = "all|A,B,C"},
+      {.names = "--plugin",
+       .target = &o.plugins,
+       .help = "A shared library with more policies (docs/schedulers.md); repeatable",
+       .value = "FILE.so"},
+      {.names = "--seed",
+       .target = &o.compare.seed,
+       .help = "Of policies that draw lots; default: 0",
+       .value = "N"},
+      {.names = "--time-budget",
+       .target = &o.compare.policy.time_budget_s,
+       .help = "Seconds for anneal and optimal; makes results depend on the machine",
+       .value = "S"},
+      {.names = "--no-planning-time",
+       .target = &o.compare.timing,
+       .help = "Leave out the time spent planning, the one figure that differs from run to "
+               "run",
+       .sets = false},
+      {.names = "--iterations",
+       .target = &o.compare.policy.iterations,
+       .help = "Steps of anneal, nodes of optimal; default: their own",
+       .value = "N"},
+  };
+}
+
+OptionTable compare_options(CompareCommand& o) {
+  return joined(
+      {compare_inputs(o),
+       compare_policies(o),
+       {
+           {.names = "--memory",
+            .target = &o.memory,
+            .help =
+                "When a device's memory is full: track (go on and say so), fail, wait, spill (to "
+                "the host), or off (not simulated); default: track",
+            .value = "POLICY"},
+           {.names = "--unit",
+            .target = &o.unit,
+            .help = "How times are shown: auto, ms, us, or none (as written in the file); default: "
+                    "auto",
+            .value = "UNIT"},
+           {.names = "--gantt",
+            .target = &o.gantt,
+            .help = "The policy whose run is drawn: best, none or a name; default: best",
+            .value = "POLICY"},
+           json_option(&o.json),
+           {.names = "--csv",
+            .target = &o.csv,
+            .help = "One row per policy as CSV",
+            .excludes = "--json"},
+           {.names = "-o,--output",
+            .target = &o.output,
+            .help = "Where the result goes; - is stdout. A name that ends in .svg gets a drawing, "
+                    "and the text still goes to stdout",
+            .value = "FILE"},
+           html_option(&o.html),
+           {.names = "--trace",
+            .target = &o.compare.trace_folder,
+            .help = "Write each policy's timeline there, for Perfetto or chrome://tracing",
+            .value = "DIR"},
+           {.names = "--trace-format",
+            .target = &o.trace_format,
+            .help = "Of --trace: json, or perfetto for its own format, a fraction of the size",
+            .value = "FORMAT",
+            .show_default = true,
+            .choices = "json,perfetto"},
+       }});
 }
 
 }  // namespace
 
-void register_compare(Registrar& registrar) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = registrar.app().add_subcommand(
-      "compare", "Scheduling policies side by side, each plan simulated");
-  add_input_options(command, *options);
-  add_policy_options(command, *options);
-  command
-      ->add_option(
-          "--memory", options->memory,
-          "When a device's memory is full: track (go on and say so), fail, wait, spill (to "
-          "the host), or off (not simulated); default: track")
-      ->option_text("POLICY");
-  command
-      ->add_option("--unit", options->unit,
-                   "How times are shown: auto, ms, us, or none (as written in the file); default: "
-                   "auto")
-      ->option_text("UNIT");
-  command
-      ->add_option("--gantt", options->gantt,
-                   "The policy whose run is drawn: best, none or a name; default: best")
-      ->option_text("POLICY");
-  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_flag("--csv", options->csv, "One row per policy as CSV")->excludes(json);
-  command
-      ->add_option("-o,--output", options->output,
-                   "Where the result goes; - is stdout. A name that ends in .svg gets a drawing, "
-                   "and the text still goes to stdout")
-      ->option_text("FILE");
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  command
-      ->add_option("--trace", options->compare.trace_folder,
-                   "Write each policy's timeline there, for Perfetto or chrome://tracing")
-      ->option_text("DIR");
-  command
-      ->add_option("--trace-format", options->trace_format,
-                   "Of --trace: json, or perfetto for its own format, a fraction of the size")
-      ->check(CLI::IsMember({"json", "perfetto"}))
-      ->option_text("FORMAT")
-      ->capture_default_str();
-  registrar.on_run(command, [options] { return run(*options); });
+CommandSpec compare_command() {
+  const auto options = std::make_shared<CompareCommand>();
+  return {.name = "compare",
+          .summary = "Scheduling policies side by side, each plan simulated",
+          .options = compare_options(*options),
+          .run = [options](const GlobalOptions&) { return run_compare(*options); }};
 }
 
 }  // namespace dfsim::cli

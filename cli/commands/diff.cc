@@ -1,6 +1,9 @@
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
+#include "cli/shared_options.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/trace_diff.h"
 #include "report/html/html_page.h"
@@ -18,7 +21,7 @@ struct DiffOptions {
   std::string output = "-";
 };
 
-Status run(const DiffOptions& options) {
+Status run_diff(const DiffOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const Trace a, read_trace(options.a));
   DFSIM_ASSIGN_OR_RETURN(const Trace b, read_trace(options.b));
   const TraceDiff diff = diff_traces(analyze_trace(a), analyze_trace(b), options.nodes);
@@ -30,31 +33,40 @@ Status run(const DiffOptions& options) {
                     options.json ? diff_json(diff) : fit_lines(diff_text(diff, options.top)));
 }
 
+OptionTable diff_options(DiffOptions& o) {
+  return {
+      {.names = "A",
+       .target = &o.a,
+       .help = "A trace as dfsim analyze reads it; that of dfsim predict --trace too",
+       .value = "FILE",
+       .required = true},
+      {.names = "B",
+       .target = &o.b,
+       .help = "The one to compare with it",
+       .value = "FILE",
+       .required = true},
+      {.names = "--nodes",
+       .target = &o.nodes,
+       .help = "Align by node or shapes too, not by the operator's name alone"},
+      json_option(&o.json),
+      html_option(&o.html),
+      {.names = "--top",
+       .target = &o.top,
+       .help = "Rows of each table",
+       .value = "N",
+       .show_default = true},
+      output_option(&o.output),
+  };
+}
+
 }  // namespace
 
-void register_diff(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "diff", "Two traces: what got slower, and what only one of them has");
-  auto options = std::make_shared<DiffOptions>();
-  command
-      ->add_option("A", options->a,
-                   "A trace as dfsim analyze reads it; that of dfsim predict --trace too")
-      ->required()
-      ->option_text("FILE");
-  command->add_option("B", options->b, "The one to compare with it")
-      ->required()
-      ->option_text("FILE");
-  command->add_flag("--nodes", options->nodes,
-                    "Align by node or shapes too, not by the operator's name alone");
-  command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  command->add_option("--top", options->top, "Rows of each table")
-      ->option_text("N")
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command, [options] { return run(*options); });
+CommandSpec diff_command() {
+  const auto options = std::make_shared<DiffOptions>();
+  return {.name = "diff",
+          .summary = "Two traces: what got slower, and what only one of them has",
+          .options = diff_options(*options),
+          .run = [options](const GlobalOptions&) { return run_diff(*options); }};
 }
 
 }  // namespace dfsim::cli

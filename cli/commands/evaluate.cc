@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/profile_inputs.h"
+#include "cli/shared_options.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
 #include "opmodel/train/evaluation.h"
@@ -20,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct EvaluateCommand {
   ProfileInputs inputs;
   std::string model;
   std::string group_by = "op";
@@ -83,7 +84,7 @@ TextTable errors_table() {
                     {"bound", Align::kRight}});
 }
 
-std::string text_of(const Options& options, const Evaluation& evaluation) {
+std::string text_of(const EvaluateCommand& options, const Evaluation& evaluation) {
   std::vector<std::pair<std::string, TextTable>> devices;
   for (const EvaluationGroup& group : evaluation.groups) {
     if (devices.empty() || devices.back().first != group.device) {
@@ -175,7 +176,7 @@ std::string rows_csv(const Evaluation& evaluation) {
   return text;
 }
 
-Status run_collectives(const Options& options) {
+Status run_collectives(const EvaluateCommand& options) {
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.hardware));
   DFSIM_ASSIGN_OR_RETURN(const CollectiveEvaluation evaluation,
                          evaluate_collectives(options.collectives, platform, options.fit));
@@ -184,7 +185,7 @@ Status run_collectives(const Options& options) {
                                         : fit_lines(collective_evaluation_text(evaluation)));
 }
 
-Status run(const Options& options) {
+Status run_evaluate(const EvaluateCommand& options) {
   if (!options.collectives.empty()) {
     return run_collectives(options);
   }
@@ -209,53 +210,61 @@ Status run(const Options& options) {
                                                  : fit_lines(text_of(options, evaluation)));
 }
 
+OptionTable evaluate_options(EvaluateCommand& o) {
+  return joined(
+      {{
+           {.names = "--model",
+            .target = &o.model,
+            .help = "Folder that dfsim train wrote, or the name of a model that ships",
+            .value = "DIR|NAME"},
+       },
+       profile_options(o.inputs, /*positional=*/false),
+       {
+           {.names = "--group-by",
+            .target = &o.group_by,
+            .help = "op, or network for the table of whole networks even when it is empty",
+            .value = "op|network",
+            .show_default = true,
+            .choices = "op,network"},
+           {.names = "--collectives",
+            .target = &o.collectives,
+            .help = "Instead: a table of measured collectives (aiconfigurator's NCCL runs, Vidur's "
+                    "network profiles), or a folder of them, against those of --hw",
+            .value = "FILE.csv|DIR",
+            .needs = "--hw"},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "The node whose collectives are judged: a hardware file or a built-in name",
+            .value = "FILE|NAME",
+            .needs = "--collectives",
+            .suggest = hardware_names},
+           {.names = "--fit",
+            .target = &o.fit,
+            .help =
+                "Also find what the hardware file should say of them (`collectives:`), and judge "
+                "that",
+            .needs = "--collectives"},
+           {.names = "--no-lookup",
+            .target = &o.no_lookup,
+            .help = "Judge the trees alone: measured shapes are predicted too"},
+           {.names = "--rows",
+            .target = &o.rows,
+            .help = "Also write each row's measured and predicted time to this CSV file, which "
+                    "datasets/collect/ort_cpu takes to sample where errors are large",
+            .value = "FILE.csv"},
+           json_option(&o.json),
+           output_option(&o.output),
+       }});
+}
+
 }  // namespace
 
-void register_evaluate(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "evaluate", "How far a cost model is from measured operator times");
-  auto options = std::make_shared<Options>();
-  command
-      ->add_option("--model", options->model,
-                   "Folder that dfsim train wrote, or the name of a model that ships")
-      ->option_text("DIR|NAME");
-  options->inputs.add_to(command, /*positional=*/false);
-  command->get_option("--profiles")->required(false);
-  command
-      ->add_option("--group-by", options->group_by,
-                   "op, or network for the table of whole networks even when it is empty")
-      ->option_text("op|network")
-      ->check(CLI::IsMember({"op", "network"}))
-      ->capture_default_str();
-  CLI::Option* collectives =
-      command
-          ->add_option(
-              "--collectives", options->collectives,
-              "Instead: a table of measured collectives (aiconfigurator's NCCL runs, Vidur's "
-              "network profiles), or a folder of them, against those of --hw")
-          ->option_text("FILE.csv|DIR");
-  command
-      ->add_option("--hw", options->hardware,
-                   "The node whose collectives are judged: a hardware file or a built-in name")
-      ->option_text("FILE|NAME")
-      ->needs(collectives);
-  collectives->needs("--hw");
-  command
-      ->add_flag("--fit", options->fit,
-                 "Also find what the hardware file should say of them (`collectives:`), and judge "
-                 "that")
-      ->needs(collectives);
-  command->add_flag("--no-lookup", options->no_lookup,
-                    "Judge the trees alone: measured shapes are predicted too");
-  command
-      ->add_option("--rows", options->rows,
-                   "Also write each row's measured and predicted time to this CSV file, which "
-                   "datasets/collect/ort_cpu takes to sample where errors are large")
-      ->option_text("FILE.csv");
-  command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command, [options] { return run(*options); });
+CommandSpec evaluate_command() {
+  const auto options = std::make_shared<EvaluateCommand>();
+  return {.name = "evaluate",
+          .summary = "How far a cost model is from measured operator times",
+          .options = evaluate_options(*options),
+          .run = [options](const GlobalOptions&) { return run_evaluate(*options); }};
 }
 
 }  // namespace dfsim::cli

@@ -10,7 +10,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/collectives_text.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "graphs/passes/pipeline.h"
 #include "hardware/collectives.h"
 #include "hardware/platform_loader.h"
@@ -379,19 +379,27 @@ Status run_hardware(const HardwareOptions& options) {
   return write_file(options.output, text);
 }
 
+OptionTable hardware_options(HardwareOptions& o) {
+  return {
+      {.names = "name",
+       .target = &o.name,
+       .help = "A hardware file, or the name or alias of a built-in one; without it, a list"},
+      {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
+      {.names = "-o,--output",
+       .target = &o.output,
+       .help = "Write to this file; - is stdout",
+       .show_default = true},
+  };
+}
+
 }  // namespace
 
-void register_hardware(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "hardware", "List the known hardware, or show one: peaks, memory, links, sources");
+CommandSpec hardware_command() {
   const auto options = std::make_shared<HardwareOptions>();
-  command->add_option(
-      "name", options->name,
-      "A hardware file, or the name or alias of a built-in one; without it, a list");
-  command->add_flag("--json", options->json, "JSON instead of text");
-  command->add_option("-o,--output", options->output, "Write to this file; - is stdout")
-      ->capture_default_str();
-  registrar.on_run(command, [options] { return run_hardware(*options); });
+  return {.name = "hardware",
+          .summary = "List the known hardware, or show one: peaks, memory, links, sources",
+          .options = hardware_options(*options),
+          .run = [options](const GlobalOptions&) { return run_hardware(*options); }};
 }
 
 }  // namespace dfsim::cli

@@ -1,8 +1,11 @@
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/io/mapped_file.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/model_source.h"
+#include "cli/shared_options.h"
 #include "graphs/onnx/shareable.h"
 #include "graphs/tensorflow/importer.h"
 #include "hardware/platform_loader.h"
@@ -11,7 +14,7 @@
 namespace dfsim::cli {
 namespace {
 
-struct Options {
+struct InspectCommand {
   ModelOptions model;
   InspectOptions inspect;
   std::string runtime;
@@ -21,7 +24,8 @@ struct Options {
 };
 
 // The symbols that `model` has, and what hangs on them; writes it where --save says.
-StatusOr<std::vector<StudiedSymbol>> study(const Options& options, const ImportedModel& model) {
+StatusOr<std::vector<StudiedSymbol>> study(const InspectCommand& options,
+                                           const ImportedModel& model) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());
   std::vector<StudiedSymbol> symbols = study_symbols(
       model, import_options,
@@ -38,7 +42,7 @@ StatusOr<std::vector<StudiedSymbol>> study(const Options& options, const Importe
   return symbols;
 }
 
-Status run(const Options& options) {
+Status run_inspect(const InspectCommand& options) {
   DFSIM_ASSIGN_OR_RETURN(ImportedModel model, import_model(options.model));
   DFSIM_ASSIGN_OR_RETURN(std::vector<StudiedSymbol> symbols, study(options, model));
   std::string runtime_name;
@@ -72,29 +76,37 @@ Status run(const Options& options) {
   return ok_status();
 }
 
+OptionTable inspect_options(InspectCommand& o) {
+  return joined(
+      {model_options(o.model),
+       {
+           {.names = "--runtime",
+            .target = &o.runtime,
+            .help =
+                "The graph as a runtime executes it: a runtime file or the name of a built-in one",
+            .value = "FILE|NAME"},
+           {.names = "--ops", .target = &o.inspect.ops, .help = "One line per operator"},
+           {.names = "--unresolved",
+            .target = &o.inspect.unresolved,
+            .help = "Only the operators that could not be resolved, with the reason"},
+           json_option(&o.json),
+           {.names = "--save",
+            .target = &o.save,
+            .help = "Also write the graph as ONNX, without weights and with the shapes found",
+            .value = "FILE.onnx"},
+           output_option(&o.output),
+       }});
+}
+
 }  // namespace
 
-void register_inspect(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "inspect", "Facts about a model that need no hardware: inputs, operators, MACs, parameters");
-  auto options = std::make_shared<Options>();
-  options->model.add_to(command);
-  command
-      ->add_option(
-          "--runtime", options->runtime,
-          "The graph as a runtime executes it: a runtime file or the name of a built-in one")
-      ->option_text("FILE|NAME");
-  command->add_flag("--ops", options->inspect.ops, "One line per operator");
-  command->add_flag("--unresolved", options->inspect.unresolved,
-                    "Only the operators that could not be resolved, with the reason");
-  command->add_flag("--json", options->json, "Everything as JSON");
-  command
-      ->add_option("--save", options->save,
-                   "Also write the graph as ONNX, without weights and with the shapes found")
-      ->option_text("FILE.onnx");
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command, [options] { return run(*options); });
+CommandSpec inspect_command() {
+  const auto options = std::make_shared<InspectCommand>();
+  return {
+      .name = "inspect",
+      .summary = "Facts about a model that need no hardware: inputs, operators, MACs, parameters",
+      .options = inspect_options(*options),
+      .run = [options](const GlobalOptions&) { return run_inspect(*options); }};
 }
 
 }  // namespace dfsim::cli

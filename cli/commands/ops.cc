@@ -9,7 +9,7 @@
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "graphs/ir/op_class.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/standard_versions.h"
@@ -121,18 +121,28 @@ Status run_ops(const OpsOptions& options) {
   return write_file(options.output, options.json ? ops_json(ops).dump(2) + "\n" : ops_text(ops));
 }
 
+OptionTable ops_options(OpsOptions& o) {
+  return {
+      {.names = "NAME",
+       .target = &o.names,
+       .help = "Only operators of these names, in any domain",
+       .value = "..."},
+      {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
+      {.names = "-o,--output",
+       .target = &o.output,
+       .help = "Write to this file; - is stdout",
+       .show_default = true},
+  };
+}
+
 }  // namespace
 
-void register_ops(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "ops", "List the operators that dfsim knows, with their opsets, class and work");
+CommandSpec ops_command() {
   const auto options = std::make_shared<OpsOptions>();
-  command->add_option("NAME", options->names, "Only operators of these names, in any domain")
-      ->option_text("...");
-  command->add_flag("--json", options->json, "JSON instead of text");
-  command->add_option("-o,--output", options->output, "Write to this file; - is stdout")
-      ->capture_default_str();
-  registrar.on_run(command, [options] { return run_ops(*options); });
+  return {.name = "ops",
+          .summary = "List the operators that dfsim knows, with their opsets, class and work",
+          .options = ops_options(*options),
+          .run = [options](const GlobalOptions&) { return run_ops(*options); }};
 }
 
 }  // namespace dfsim::cli

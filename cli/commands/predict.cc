@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/predictor.h"
+#include "cli/shared_options.h"
 #include "report/html/html_page.h"
 #include "report/prediction_views.h"
 #include "report/trace_file.h"
@@ -37,7 +40,7 @@ StatusOr<std::string> predict(const PredictOptions& options, Progress& progress)
   return render(options, prediction);
 }
 
-Status run(const PredictOptions& options, bool quiet) {
+Status run_predict(const PredictOptions& options, bool quiet) {
   StatusOr<std::string> text = failed("nothing was predicted");
   {
     Progress progress(quiet);
@@ -49,97 +52,110 @@ Status run(const PredictOptions& options, bool quiet) {
   return write_file(options.output, *text);
 }
 
-void add_modes(CLI::App* command, PredictOptions& options) {
-  CLI::Option* requests =
-      command
-          ->add_option("--requests", options.requests,
-                       "Also that many requests one after the other, as a server gets them: "
-                       "throughput and latency percentiles")
-          ->option_text("N")
-          ->check(CLI::PositiveNumber);
-  CLI::Option* in_flight =
-      command
-          ->add_option("--in-flight", options.pipeline.in_flight,
-                       "Requests at a time, the next when one is done; default: 1")
-          ->option_text("N")
-          ->check(CLI::PositiveNumber)
-          ->needs(requests);
-  CLI::Option* rate = command
-                          ->add_option("--rate", options.pipeline.requests_per_s,
-                                       "Instead: requests that arrive per second")
-                          ->option_text("X")
-                          ->check(CLI::PositiveNumber)
-                          ->needs(requests)
-                          ->excludes(in_flight);
-  command
-      ->add_option("--arrivals", options.arrivals,
-                   "Of --rate: poisson or uniform (evenly spaced); default: poisson")
-      ->option_text("KIND")
-      ->needs(rate);
-  command
-      ->add_option("--warm-up", options.pipeline.warm_up,
-                   "Requests that throughput and latencies leave out; default: 0")
-      ->option_text("N")
-      ->needs(requests);
-  command
-      ->add_option("--repeat", options.repeat,
-                   "Also that many runs with times drawn from the operators' intervals: the "
-                   "distribution of latencies")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed, "Of arrivals, noise and policies; default: 0")
-      ->option_text("N");
+OptionTable predict_modes(PredictOptions& o) {
+  return {
+      {.names = "--requests",
+       .target = &o.requests,
+       .help = "Also that many requests one after the other, as a server gets them: "
+               "throughput and latency percentiles",
+       .value = "N",
+       .positive = true},
+      {.names = "--in-flight",
+       .target = &o.pipeline.in_flight,
+       .help = "Requests at a time, the next when one is done; default: 1",
+       .value = "N",
+       .positive = true,
+       .needs = "--requests"},
+      {.names = "--rate",
+       .target = &o.pipeline.requests_per_s,
+       .help = "Instead: requests that arrive per second",
+       .value = "X",
+       .positive = true,
+       .needs = "--requests",
+       .excludes = "--in-flight"},
+      {.names = "--arrivals",
+       .target = &o.arrivals,
+       .help = "Of --rate: poisson or uniform (evenly spaced); default: poisson",
+       .value = "KIND",
+       .needs = "--rate"},
+      {.names = "--warm-up",
+       .target = &o.pipeline.warm_up,
+       .help = "Requests that throughput and latencies leave out; default: 0",
+       .value = "N",
+       .needs = "--requests"},
+      {.names = "--repeat",
+       .target = &o.repeat,
+       .help = "Also that many runs with times drawn from the operators' intervals: the "
+               "distribution of latencies",
+       .value = "N",
+       .positive = true},
+      {.names = "--seed",
+       .target = &o.seed,
+       .help = "Of arrivals, noise and policies; default: 0",
+       .value = "N"},
+  };
+}
+
+OptionTable predict_options(PredictOptions& o) {
+  return joined(
+      {model_options(o.model),
+       {
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
+            .value = "FILE|NAME",
+            .required = true,
+            .suggest = hardware_names},
+           runtime_option(&o.runtime),
+           {.names = "--policy",
+            .target = &o.policy,
+            .help =
+                "Which scheduling policy places the operators on the devices (see dfsim compare "
+                "--help); default: first-device",
+            .value = "NAME",
+            .suggest = policy_names},
+           cost_model_option(&o.cost_model),
+           {.names = "--ops",
+            .target = &o.ops,
+            .help = "One line per operator",
+            .excludes = "--json,--csv"},
+           json_option(&o.json),
+           {.names = "--csv",
+            .target = &o.csv,
+            .help = "One row per operator as CSV",
+            .excludes = "--json"},
+           {.names = "--top",
+            .target = &o.top,
+            .help = "How many of the slowest operators the summary lists",
+            .value = "N",
+            .show_default = true},
+           {.names = "--trace",
+            .target = &o.trace,
+            .help = fmt::format("Write the timeline {}", kTraceFileHelp),
+            .value = "OUT.json"},
+       },
+       training_options(o.training),
+       {{.names = "--advice",
+         .target = &o.advice,
+         .help = "Also what other settings would bring: runtime, batch, threads, recomputation, "
+                 "policy, each predicted"},
+        html_option(&o.html)},
+       predict_modes(o),
+       {
+           output_option(&o.output),
+       }});
 }
 
 }  // namespace
 
-void register_predict(Registrar& registrar) {
-  CLI::App* command =
-      registrar.app().add_subcommand("predict", "How long a model takes on a machine, and why");
-  auto options = std::make_shared<PredictOptions>();
-  options->model.add_to(command);
-  command
-      ->add_option("--hw", options->hardware,
-                   "A hardware file, or the name of a built-in one (see dfsim hardware)")
-      ->required()
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--runtime", options->runtime,
-                   "How the framework executes: a runtime file or the name of a built-in one; "
-                   "default: what the hardware file names")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--policy", options->policy,
-                   "Which scheduling policy places the operators on the devices (see dfsim compare "
-                   "--help); default: first-device")
-      ->option_text("NAME");
-  command
-      ->add_option("--cost-model", options->cost_model,
-                   "Operator times: a model's folder, the name of a built-in one, or sol for the "
-                   "speed-of-light bound; default: what each device names")
-      ->option_text("DIR|NAME");
-  CLI::Option* ops = command->add_flag("--ops", options->ops, "One line per operator");
-  CLI::Option* json = command->add_flag("--json", options->json, "Everything as JSON");
-  CLI::Option* csv = command->add_flag("--csv", options->csv, "One row per operator as CSV");
-  ops->excludes(json)->excludes(csv);
-  json->excludes(csv);
-  command->add_option("--top", options->top, "How many of the slowest operators the summary lists")
-      ->option_text("N")
-      ->capture_default_str();
-  command
-      ->add_option("--trace", options->trace, fmt::format("Write the timeline {}", kTraceFileHelp))
-      ->option_text("OUT.json");
-  options->training.add_to(command);
-  command->add_flag("--advice", options->advice,
-                    "Also what other settings would bring: runtime, batch, threads, recomputation, "
-                    "policy, each predicted");
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  add_modes(command, *options);
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec predict_command() {
+  const auto options = std::make_shared<PredictOptions>();
+  return {.name = "predict",
+          .summary = "How long a model takes on a machine, and why",
+          .options = predict_options(*options),
+          .run = [options](const GlobalOptions& global) {
+            return run_predict(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/model_source.h"
 #include "datasets/importers/importer.h"
 #include "datasets/profiles/profile_io.h"
@@ -290,66 +290,92 @@ std::string formats_help() {
   return text;
 }
 
-void add_origin_options(CLI::App* command, ProfilesOptions* options) {
-  command->add_option("--format", options->format, "Format of the files, see below")
-      ->capture_default_str();
-  command->add_option("--device", options->origin.device, "Device, where the file does not say it");
-  command->add_option("--runtime", options->origin.runtime, "Runtime that was measured");
-  command->add_option("--runtime-version", options->origin.runtime_version, "Its version");
-  command->add_option("--network", options->origin.network, "Network that was measured");
-  command->add_option("--batch", options->origin.batch, "Its batch size")
-      ->check(CLI::PositiveNumber);
-  command->footer(formats_help());
+OptionTable profile_files(ProfilesOptions& o) {
+  return {{.names = "FILE",
+           .target = &o.files,
+           .help = "Files (or folders, where the format is one)",
+           .required = true},
+          {.names = "--json", .target = &o.json, .help = "Print JSON"}};
 }
 
-CLI::App* add_command(CLI::App* parent, ProfilesOptions* options, const char* name,
-                      const char* description) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  command->add_option("FILE", options->files, "Files (or folders, where the format is one)")
-      ->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  return command;
+OptionSpec profile_format(ProfilesOptions& o) {
+  return {.names = "--format",
+          .target = &o.format,
+          .help = "Format of the files, see below",
+          .show_default = true};
+}
+
+OptionTable profile_origin(ProfilesOptions& o) {
+  return {
+      {.names = "--device",
+       .target = &o.origin.device,
+       .help = "Device, where the file does not say it"},
+      {.names = "--runtime", .target = &o.origin.runtime, .help = "Runtime that was measured"},
+      {.names = "--runtime-version", .target = &o.origin.runtime_version, .help = "Its version"},
+      {.names = "--network", .target = &o.origin.network, .help = "Network that was measured"},
+      {.names = "--batch", .target = &o.origin.batch, .help = "Its batch size", .positive = true}};
+}
+
+CommandSpec import_command() {
+  const auto options = std::make_shared<ProfilesOptions>();
+  ProfilesOptions& o = *options;
+  OptionSpec format = profile_format(o);
+  format.required = true;
+  format.show_default = false;
+  return {
+      .name = "import",
+      .summary = "Convert other tools' measurements into a profile",
+      .options = joined(
+          {profile_files(o),
+           {format},
+           profile_origin(o),
+           {{.names = "--optimized-model",
+             .target = &o.model,
+             .help = "Model as the runtime ran it, ONNX or TensorFlow: gives attributes, left-out "
+                     "operands and "
+                     "missing shapes to the ops it names",
+             .value = "FILE"},
+            {.names = "-o,--output",
+             .target = &o.output,
+             .help = "Profile to write: .csv, .jsonl, each also with .gz; - is stdout",
+             .show_default = true}}}),
+      .footer = formats_help(),
+      .run = [options](const GlobalOptions& global) { return run_import(*options, global); }};
+}
+
+CommandSpec check_command() {
+  const auto options = std::make_shared<ProfilesOptions>();
+  return {.name = "check",
+          .summary = "Validate profiles; rows that cannot be used are an error",
+          .options = joined({profile_files(*options),
+                             {{.names = "--device",
+                               .target = &options->device,
+                               .help = "The only device that may be there"}}}),
+          .run = [options](const GlobalOptions& global) { return run_check(*options, global); }};
+}
+
+CommandSpec stats_command() {
+  const auto options = std::make_shared<ProfilesOptions>();
+  ProfilesOptions& o = *options;
+  return {.name = "stats",
+          .summary = "Rows by device, op, dtype and timing; ranges; duplicates",
+          .options = joined({profile_files(o),
+                             {profile_format(o)},
+                             profile_origin(o),
+                             {{.names = "-o,--output",
+                               .target = &o.output,
+                               .help = "File to write, - is stdout",
+                               .show_default = true}}}),
+          .footer = formats_help(),
+          .run = [options](const GlobalOptions&) { return run_stats(*options); }};
 }
 
 }  // namespace
 
-void register_profiles(Registrar& registrar) {
-  CLI::App* parent = registrar.app().add_subcommand(
-      "profiles", "Import, check and describe measured operator times");
-  parent->require_subcommand(1);
-  const auto import_options = std::make_shared<ProfilesOptions>();
-  CLI::App* import = add_command(parent, import_options.get(), "import",
-                                 "Convert other tools' measurements into a profile");
-  add_origin_options(import, import_options.get());
-  import->get_option("--format")->required()->default_str("");
-  import
-      ->add_option("--optimized-model", import_options->model,
-                   "Model as the runtime ran it, ONNX or TensorFlow: gives attributes, left-out "
-                   "operands and "
-                   "missing shapes to the ops it names")
-      ->option_text("FILE");
-  import
-      ->add_option("-o,--output", import_options->output,
-                   "Profile to write: .csv, .jsonl, each also with .gz; - is stdout")
-      ->capture_default_str();
-  registrar.on_run(import, [import_options, &registrar] {
-    return run_import(*import_options, registrar.global());
-  });
-
-  const auto check_options = std::make_shared<ProfilesOptions>();
-  CLI::App* check = add_command(parent, check_options.get(), "check",
-                                "Validate profiles; rows that cannot be used are an error");
-  check->add_option("--device", check_options->device, "The only device that may be there");
-  registrar.on_run(
-      check, [check_options, &registrar] { return run_check(*check_options, registrar.global()); });
-
-  const auto stats_options = std::make_shared<ProfilesOptions>();
-  CLI::App* stats = add_command(parent, stats_options.get(), "stats",
-                                "Rows by device, op, dtype and timing; ranges; duplicates");
-  add_origin_options(stats, stats_options.get());
-  stats->add_option("-o,--output", stats_options->output, "File to write, - is stdout")
-      ->capture_default_str();
-  registrar.on_run(stats, [stats_options] { return run_stats(*stats_options); });
+CommandSpec profiles_command() {
+  return {.name = "profiles",
+          .summary = "Import, check and describe measured operator times",
+          .commands = {import_command(), check_command(), stats_command()}};
 }
 
 }  // namespace dfsim::cli

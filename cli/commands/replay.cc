@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/instance_source.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "datasets/traces/trace_reader.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
@@ -144,7 +147,7 @@ StatusOr<std::string> replay(const ReplayCommand& command, Progress& progress) {
                       : fit_lines(replay_text(report, command.top));
 }
 
-Status run(const ReplayCommand& command, bool quiet) {
+Status run_replay(const ReplayCommand& command, bool quiet) {
   StatusOr<std::string> text = failed("nothing was replayed");
   {
     Progress progress(quiet);
@@ -156,59 +159,72 @@ Status run(const ReplayCommand& command, bool quiet) {
   return write_file(command.output, *text);
 }
 
+OptionTable replay_options(ReplayCommand& o) {
+  return joined({{
+      {.names = "TRACE",
+       .target = &o.trace,
+       .help = "A trace as dfsim analyze reads it",
+       .value = "FILE",
+       .required = true},
+      {.names = "--hw",
+       .target = &o.hardware,
+       .help = "Other hardware to replay on: a hardware file, or the name of a built-in one "
+               "(see dfsim hardware); device work gets the times that it would take there",
+       .value = "FILE|NAME",
+       .suggest = hardware_names},
+      {.names = "--from",
+       .target = &o.from,
+       .help = "The hardware of the recording, for ratios; default: the built-in one whose "
+               "device the trace names",
+       .value = "FILE|NAME",
+       .suggest = hardware_names},
+      {.names = "--cost-model",
+       .target = &o.cost_model,
+       .help = "Operator times on --hw: a model's folder, the name of a built-in one, or sol "
+               "for the speed-of-light bound; default: what its devices name",
+       .value = "DIR|NAME"},
+      {.names = "--policy",
+       .target = &o.policy,
+       .help = "Place device work anew on the queues with a scheduling policy (see dfsim "
+               "compare); default: as recorded",
+       .value = "NAME",
+       .suggest = policy_names},
+      {.names = "--scale",
+       .target = &o.scale,
+       .help = "Multiply times: WHAT is host, device, compute, op, call, gap, kernel, "
+               "communication, copy, memset, queue-gap, or a pattern of names with * and ?; "
+               "repeatable, factors multiply",
+       .value = "WHAT=FACTOR"},
+      {.names = "--seed",
+       .target = &o.seed,
+       .help = "Of the draws behind the interval",
+       .value = "N",
+       .show_default = true},
+      json_option(&o.json),
+      {.names = "--top",
+       .target = &o.top,
+       .help = "Rows of the table of operators",
+       .value = "N",
+       .show_default = true},
+      {.names = "--trace",
+       .target = &o.trace_out,
+       .help = "Also write the replayed run as a trace, for dfsim analyze and diff and for "
+               "Perfetto",
+       .value = "OUT.json"},
+      html_option(&o.html),
+      output_option(&o.output),
+  }});
+}
+
 }  // namespace
 
-void register_replay(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "replay", "A recorded run in the simulator: as it was, on other hardware, or changed");
-  auto options = std::make_shared<ReplayCommand>();
-  command->add_option("TRACE", options->trace, "A trace as dfsim analyze reads it")
-      ->required()
-      ->option_text("FILE");
-  command
-      ->add_option("--hw", options->hardware,
-                   "Other hardware to replay on: a hardware file, or the name of a built-in one "
-                   "(see dfsim hardware); device work gets the times that it would take there")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--from", options->from,
-                   "The hardware of the recording, for ratios; default: the built-in one whose "
-                   "device the trace names")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--cost-model", options->cost_model,
-                   "Operator times on --hw: a model's folder, the name of a built-in one, or sol "
-                   "for the speed-of-light bound; default: what its devices name")
-      ->option_text("DIR|NAME");
-  command
-      ->add_option("--policy", options->policy,
-                   "Place device work anew on the queues with a scheduling policy (see dfsim "
-                   "compare); default: as recorded")
-      ->option_text("NAME");
-  command
-      ->add_option("--scale", options->scale,
-                   "Multiply times: WHAT is host, device, compute, op, call, gap, kernel, "
-                   "communication, copy, memset, queue-gap, or a pattern of names with * and ?; "
-                   "repeatable, factors multiply")
-      ->option_text("WHAT=FACTOR");
-  command->add_option("--seed", options->seed, "Of the draws behind the interval")
-      ->option_text("N")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_option("--top", options->top, "Rows of the table of operators")
-      ->option_text("N")
-      ->capture_default_str();
-  command
-      ->add_option("--trace", options->trace_out,
-                   "Also write the replayed run as a trace, for dfsim analyze and diff and for "
-                   "Perfetto")
-      ->option_text("OUT.json");
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec replay_command() {
+  const auto options = std::make_shared<ReplayCommand>();
+  return {
+      .name = "replay",
+      .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
+      .options = replay_options(*options),
+      .run = [options](const GlobalOptions& global) { return run_replay(*options, global.quiet); }};
 }
 
 }  // namespace dfsim::cli

@@ -1,6 +1,8 @@
+#include <memory>
+
 #include "base/io/file.h"
 #include "base/io/text_file.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "report/html/html_page.h"
 
 namespace dfsim::cli {
@@ -14,28 +16,36 @@ struct ReportOptions {
   std::string output;
 };
 
-Status run(const ReportOptions& options) {
+Status run_report(const ReportOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const std::string json, read_text_file(options.input, kMaxBytes));
   DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.input, json));
   return write_file(options.output, page);
 }
 
+OptionTable report_options(ReportOptions& o) {
+  return {
+      {.names = "RESULT",
+       .target = &o.input,
+       .help = "What predict, compare, partition, analyze, diff, replay or roofline printed "
+               "with --json, plain or gzip",
+       .value = "FILE.json",
+       .required = true},
+      {.names = "-o,--output",
+       .target = &o.output,
+       .help = "Where the page goes; - is stdout",
+       .value = "FILE.html",
+       .required = true},
+  };
+}
+
 }  // namespace
 
-void register_report(Registrar& registrar) {
-  CLI::App* command =
-      registrar.app().add_subcommand("report", "One offline HTML page from a saved --json result");
-  auto options = std::make_shared<ReportOptions>();
-  command
-      ->add_option("RESULT", options->input,
-                   "What predict, compare, partition, analyze, diff, replay or roofline printed "
-                   "with --json, plain or gzip")
-      ->required()
-      ->option_text("FILE.json");
-  command->add_option("-o,--output", options->output, "Where the page goes; - is stdout")
-      ->required()
-      ->option_text("FILE.html");
-  registrar.on_run(command, [options] { return run(*options); });
+CommandSpec report_command() {
+  const auto options = std::make_shared<ReportOptions>();
+  return {.name = "report",
+          .summary = "One offline HTML page from a saved --json result",
+          .options = report_options(*options),
+          .run = [options](const GlobalOptions&) { return run_report(*options); }};
 }
 
 }  // namespace dfsim::cli

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <memory>
 
 #include "base/io/file.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/roofline_source.h"
+#include "cli/shared_options.h"
 #include "report/html/html_page.h"
 #include "report/roofline.h"
 
@@ -101,7 +103,7 @@ StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progres
   return text;
 }
 
-Status run(const RooflineOptions& options, bool quiet) {
+Status run_roofline(const RooflineOptions& options, bool quiet) {
   StatusOr<std::string> text = failed("there is no roofline");
   {
     Progress progress(quiet);
@@ -113,53 +115,56 @@ Status run(const RooflineOptions& options, bool quiet) {
   return write_file(options.output, *text);
 }
 
+OptionTable roofline_options(RooflineOptions& o) {
+  return joined(
+      {model_options(o.source.model),
+       {
+           {.names = "--hw",
+            .target = &o.source.hardware,
+            .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
+            .value = "FILE|NAME",
+            .required = true,
+            .suggest = hardware_names},
+           {.names = "--device",
+            .target = &o.source.device,
+            .help = "One of its devices; default: the first",
+            .value = "NAME"},
+           runtime_option(&o.source.runtime),
+           cost_model_option(&o.source.cost_model),
+           {.names = "--sweep",
+            .target = &o.sweep,
+            .help =
+                "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or over "
+                "threads=1,2,4 on CPUs whose hardware files were measured at each count; a "
+                "second --sweep gives lines for each of its values",
+            .value = "NAME=A,B,..."},
+           {.names = "--networks",
+            .target = &o.source.networks,
+            .help = "For runs: folders with the measured networks' ONNX files; default: those that "
+                    "ship",
+            .value = "DIR..."},
+           json_option(&o.json),
+           {.names = "--top",
+            .target = &o.top,
+            .help = "How many of the slowest operators are listed",
+            .value = "N",
+            .show_default = true},
+           html_option(&o.html),
+           {.names = "--svg", .target = &o.svg, .help = "Also draw it there", .value = "OUT.svg"},
+           output_option(&o.output),
+       }});
+}
+
 }  // namespace
 
-void register_roofline(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "roofline", "What rate each operator of a model or trace reaches, and what limits it");
-  auto options = std::make_shared<RooflineOptions>();
-  options->source.model.add_to(command);
-  command
-      ->add_option("--hw", options->source.hardware,
-                   "A hardware file, or the name of a built-in one (see dfsim hardware)")
-      ->required()
-      ->option_text("FILE|NAME");
-  command->add_option("--device", options->source.device, "One of its devices; default: the first")
-      ->option_text("NAME");
-  command
-      ->add_option("--runtime", options->source.runtime,
-                   "How the framework executes: a runtime file or the name of a built-in one; "
-                   "default: what the hardware file names")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--cost-model", options->source.cost_model,
-                   "Operator times: a model's folder, the name of a built-in one, or sol for the "
-                   "speed-of-light bound; default: what each device names")
-      ->option_text("DIR|NAME");
-  command
-      ->add_option(
-          "--sweep", options->sweep,
-          "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or over "
-          "threads=1,2,4 on CPUs whose hardware files were measured at each count; a "
-          "second --sweep gives lines for each of its values")
-      ->option_text("NAME=A,B,...");
-  command
-      ->add_option("--networks", options->source.networks,
-                   "For runs: folders with the measured networks' ONNX files; default: those that "
-                   "ship")
-      ->option_text("DIR...");
-  command->add_flag("--json", options->json, "Everything as JSON");
-  command->add_option("--top", options->top, "How many of the slowest operators are listed")
-      ->option_text("N")
-      ->capture_default_str();
-  command->add_option("--html", options->html, "Also write a report to look at, one offline file")
-      ->option_text("OUT.html");
-  command->add_option("--svg", options->svg, "Also draw it there")->option_text("OUT.svg");
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec roofline_command() {
+  const auto options = std::make_shared<RooflineOptions>();
+  return {.name = "roofline",
+          .summary = "What rate each operator of a model or trace reaches, and what limits it",
+          .options = roofline_options(*options),
+          .run = [options](const GlobalOptions& global) {
+            return run_roofline(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

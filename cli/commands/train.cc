@@ -9,8 +9,9 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "base/units.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/profile_inputs.h"
+#include "cli/shared_options.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/train/training.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct TrainCommand {
   ProfileInputs inputs;
   std::string directory;
   std::string name;
@@ -177,7 +178,7 @@ StatusOr<std::vector<DeviceSpec>> devices_of(const std::vector<std::string>& fil
   return devices;
 }
 
-Status run(const Options& options, bool quiet) {
+Status run_train(const TrainCommand& options, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(LoadedProfiles loaded, load_profiles(options.inputs));
   TrainOptions train;
   train.name = options.name;
@@ -212,59 +213,75 @@ Status run(const Options& options, bool quiet) {
                                       : fit_lines(report_text(report, loaded, directory)));
 }
 
+OptionTable train_options(TrainCommand& o) {
+  return joined(
+      {profile_options(o.inputs, /*positional=*/true),
+       {
+           {.names = "-o,--output",
+            .target = &o.directory,
+            .help = "Folder of the model; made when it is not there",
+            .value = "DIR"},
+           {.names = "--overheads",
+            .target = &o.overheads,
+            .help =
+                "What measuring added to each time: a JSON object of the profiles' device names "
+                "and microseconds; comes off predictions",
+            .value = "FILE.json"},
+           {.names = "--extend",
+            .target = &o.extend,
+            .help = "Add the profiles to the model in this folder, in place unless -o says where",
+            .value = "DIR"},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "Hardware file whose devices the profiles name, beside the built-in ones; "
+                    "repeatable",
+            .value = "FILE",
+            .one_at_a_time = true,
+            .suggest = hardware_names},
+           {.names = "--name",
+            .target = &o.name,
+            .help = "Name of the model; default: that of its folder",
+            .value = "NAME"},
+           {.names = "--seed",
+            .target = &o.seed,
+            .help = "Of the split and of the trees",
+            .value = "N",
+            .show_default = true},
+           {.names = "--threads",
+            .target = &o.threads,
+            .help = "Parts trained at the same time; 0 = one per core. Does not change the result",
+            .value = "N",
+            .range = {0, 256}},
+           {.names = "--rounds",
+            .target = &o.rounds,
+            .help = "At most so many trees per part; 0 = as suits each class",
+            .value = "N",
+            .range = {0, 100000}},
+           {.names = "--no-lookup",
+            .target = &o.no_lookup,
+            .help = "Do not keep the times of the measured shapes"},
+           {.names = "--no-rows",
+            .target = &o.no_rows,
+            .help = "Do not keep the rows beside the model; adding to it later is then less exact"},
+           {.names = "--keep-drift",
+            .target = &o.keep_drift,
+            .help = "Train on times that grow with the order of measurement as they are"},
+           {.names = "--compact",
+            .target = &o.compact,
+            .help = "Write trees without what only XGBoost itself needs: a seventh of the size"},
+           {.names = "--json", .target = &o.json, .help = "The report as JSON"},
+       }});
+}
+
 }  // namespace
 
-void register_train(Registrar& registrar) {
-  CLI::App* command =
-      registrar.app().add_subcommand("train", "Train a cost model on measured operator times");
-  auto options = std::make_shared<Options>();
-  options->inputs.add_to(command, /*positional=*/true);
-  command
-      ->add_option("-o,--output", options->directory,
-                   "Folder of the model; made when it is not there")
-      ->option_text("DIR");
-  command
-      ->add_option("--overheads", options->overheads,
-                   "What measuring added to each time: a JSON object of the profiles' device names "
-                   "and microseconds; comes off predictions")
-      ->option_text("FILE.json");
-  command
-      ->add_option("--extend", options->extend,
-                   "Add the profiles to the model in this folder, in place unless -o says where")
-      ->option_text("DIR");
-  command
-      ->add_option("--hw", options->hardware,
-                   "Hardware file whose devices the profiles name, beside the built-in ones; "
-                   "repeatable")
-      ->option_text("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--name", options->name, "Name of the model; default: that of its folder")
-      ->option_text("NAME");
-  command->add_option("--seed", options->seed, "Of the split and of the trees")
-      ->option_text("N")
-      ->capture_default_str();
-  command
-      ->add_option("--threads", options->threads,
-                   "Parts trained at the same time; 0 = one per core. Does not change the result")
-      ->option_text("N")
-      ->check(CLI::Range(0, 256));
-  command
-      ->add_option("--rounds", options->rounds,
-                   "At most so many trees per part; 0 = as suits each class")
-      ->option_text("N")
-      ->check(CLI::Range(0, 100000));
-  command->add_flag("--no-lookup", options->no_lookup,
-                    "Do not keep the times of the measured shapes");
-  command->add_flag("--no-rows", options->no_rows,
-                    "Do not keep the rows beside the model; adding to it later is then less exact");
-  command->add_flag("--keep-drift", options->keep_drift,
-                    "Train on times that grow with the order of measurement as they are");
-  command->add_flag("--compact", options->compact,
-                    "Write trees without what only XGBoost itself needs: a seventh of the size");
-  command->add_flag("--json", options->json, "The report as JSON");
-  registrar.on_run(command,
-                   [options, &registrar] { return run(*options, registrar.global().quiet); });
+CommandSpec train_command() {
+  const auto options = std::make_shared<TrainCommand>();
+  return {
+      .name = "train",
+      .summary = "Train a cost model on measured operator times",
+      .options = train_options(*options),
+      .run = [options](const GlobalOptions& global) { return run_train(*options, global.quiet); }};
 }
 
 }  // namespace dfsim::cli

@@ -9,7 +9,8 @@
 
 #include "base/io/file.h"
 #include "base/text_table.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
+#include "cli/shared_options.h"
 #include "cli/tuner.h"
 
 namespace dfsim::cli {
@@ -95,59 +96,77 @@ std::string json_of(const TuneResult& result, const std::string& model) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status run(const TuneOptions& options, bool quiet) {
+Status run_tune(const TuneOptions& options, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(const TuneResult result, tune_on_host(options, quiet));
   const std::string model = model_name(options.model.path);
   return write_file(options.output,
                     options.json ? json_of(result, model) : fit_lines(text_of(result, model)));
 }
 
+OptionTable tune_options(TuneOptions& o) {
+  return joined(
+      {model_options(o.model),
+       {
+           {.names = "--host",
+            .target = &o.host,
+            .help = "Measure on this machine; leave it alone meanwhile"},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "The hardware file that predictions use to choose what to measure; default: "
+                    "host.yaml in --dir, as dfsim calibrate writes it",
+            .value = "FILE|NAME",
+            .suggest = hardware_names},
+           {.names = "--dir",
+            .target = &o.directory,
+            .help = "Where measurements and the Python environment are kept; the same command goes "
+                    "on where it was stopped",
+            .value = "DIR",
+            .show_default = true},
+           {.names = "--batches",
+            .target = &o.batches,
+            .help = "Batch sizes to choose among, rising",
+            .value = "A,B,..."},
+           {.names = "--threads",
+            .target = &o.threads,
+            .help = "Most threads to use; 0 = one per core",
+            .value = "N",
+            .show_default = true,
+            .range = {0, 1024}},
+           {.names = "--budget",
+            .target = &o.budget,
+            .help = "Settings to measure at most",
+            .value = "N",
+            .show_default = true,
+            .range = {1, 1000}},
+           {.names = "--seconds",
+            .target = &o.seconds,
+            .help = "To measure each setting for",
+            .value = "X",
+            .show_default = true,
+            .range = {0.1, 600.0}},
+           {.names = "--python",
+            .target = &o.python,
+            .help = "Python 3.10 or newer to make an environment with; used as it is with "
+                    "--no-install",
+            .value = "FILE",
+            .show_default = true},
+           {.names = "--no-install",
+            .target = &o.no_install,
+            .help = "Use --python as it is; it needs numpy, onnx and onnxruntime"},
+           {.names = "--json", .target = &o.json, .help = "The result as JSON"},
+           output_option(&o.output),
+       }});
+}
+
 }  // namespace
 
-void register_tune(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand(
-      "tune", "The fastest settings of ONNX Runtime for a model on this machine");
-  auto options = std::make_shared<TuneOptions>();
-  options->model.add_to(command);
-  command->add_flag("--host", options->host, "Measure on this machine; leave it alone meanwhile");
-  command
-      ->add_option("--hw", options->hardware,
-                   "The hardware file that predictions use to choose what to measure; default: "
-                   "host.yaml in --dir, as dfsim calibrate writes it")
-      ->option_text("FILE|NAME");
-  command
-      ->add_option("--dir", options->directory,
-                   "Where measurements and the Python environment are kept; the same command goes "
-                   "on where it was stopped")
-      ->option_text("DIR")
-      ->capture_default_str();
-  command->add_option("--batches", options->batches, "Batch sizes to choose among, rising")
-      ->option_text("A,B,...");
-  command->add_option("--threads", options->threads, "Most threads to use; 0 = one per core")
-      ->option_text("N")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command->add_option("--budget", options->budget, "Settings to measure at most")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "To measure each setting for")
-      ->option_text("X")
-      ->check(CLI::Range(0.1, 600.0))
-      ->capture_default_str();
-  command
-      ->add_option("--python", options->python,
-                   "Python 3.10 or newer to make an environment with; used as it is with "
-                   "--no-install")
-      ->option_text("FILE")
-      ->capture_default_str();
-  command->add_flag("--no-install", options->no_install,
-                    "Use --python as it is; it needs numpy, onnx and onnxruntime");
-  command->add_flag("--json", options->json, "The result as JSON");
-  command->add_option("-o,--output", options->output, "Where the result goes; - is stdout")
-      ->option_text("FILE");
-  registrar.on_run(command,
-                   [options, &global = registrar.global()] { return run(*options, global.quiet); });
+CommandSpec tune_command() {
+  const auto options = std::make_shared<TuneOptions>();
+  return {
+      .name = "tune",
+      .summary = "The fastest settings of ONNX Runtime for a model on this machine",
+      .options = tune_options(*options),
+      .run = [options](const GlobalOptions& global) { return run_tune(*options, global.quiet); }};
 }
 
 }  // namespace dfsim::cli

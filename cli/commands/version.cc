@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 
 namespace dfsim::cli {
 
-void register_version(Registrar& registrar) {
-  CLI::App* command = registrar.app().add_subcommand("version", "Print the version and exit");
-  registrar.on_run(command, [] {
-    fmt::print("dfsim {}\n", DFSIM_VERSION);
-    return ok_status();
-  });
+CommandSpec version_command() {
+  return {
+      .name = "version", .summary = "Print the version and exit", .run = [](const GlobalOptions&) {
+        fmt::print("dfsim {}\n", DFSIM_VERSION);
+        return ok_status();
+      }};
 }
 
 }  // namespace dfsim::cli
