@@ -51,11 +51,11 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                    .show_default = true,
                    .choices = "trace,debug,info,warning,error,off"}},
       .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input.",
-      .commands = {analyze_command(), calibrate_command(), compare_command(), diff_command(),
-                   evaluate_command(), generate_command(), hardware_command(), inspect_command(),
-                   ops_command(), partition_command(), predict_command(), profiles_command(),
-                   replay_command(), report_command(), roofline_command(), train_command(),
-                   tune_command(), validate_command(), version_command()}};
+      .commands = {analyze_command(),  calibrate_command(), compare_command(),  diff_command(),
+                   evaluate_command(), generate_command(),  hardware_command(), inspect_command(),
+                   ops_command(),      partition_command(), predict_command(),  profiles_command(),
+                   replay_command(),   report_command(),    roofline_command(), train_command(),
+                   tune_command(),     validate_command(),  version_command(),  help_command()}};
 }
 
 int run_dfsim(int argc, const char* const* argv) {

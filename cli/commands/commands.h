@@ -12,6 +12,7 @@ CommandSpec diff_command();
 CommandSpec evaluate_command();
 CommandSpec generate_command();
 CommandSpec hardware_command();
+CommandSpec help_command();
 CommandSpec inspect_command();
 CommandSpec ops_command();
 CommandSpec partition_command();
