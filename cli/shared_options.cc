@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/model_source.h"
-#include "cli/profile_inputs.h"
-#include "cli/training_source.h"
 #include "datasets/importers/importer.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"

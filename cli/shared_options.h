@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "cli/option_table.h"
+#include "study/chain/model_source.h"
+#include "study/chain/training_choice.h"
+#include "study/training/profile_inputs.h"
 
 namespace dfsim::cli {
-
-struct ModelOptions;
-struct ProfileInputs;
-struct TrainingChoice;
 
 OptionSpec json_option(bool* json);
 OptionSpec html_option(std::string* file);

@@ -7,15 +7,14 @@
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "datasets/traces/trace_reader.h"
-#include "report/analysis/analysis_views.h"
 #include "report/html/html_page.h"
-#include "report/replay/advice.h"
+#include "report/recordings/analysis_views.h"
+#include "study/recorded/analyze.h"
 
 namespace dfsim::cli {
 namespace {
 
-struct AnalyzeOptions {
-  std::vector<std::string> traces;
+struct AnalyzeCommand : AnalyzeOptions {
   bool json = false;
   bool timeline = false;
   bool no_advice = false;
@@ -24,47 +23,31 @@ struct AnalyzeOptions {
   std::string output = "-";
 };
 
-StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress) {
-  std::vector<Trace> traces;
-  std::vector<TraceAnalysis> analyses;
-  for (const std::string& path : options.traces) {
-    progress.stage("reading " + path);
-    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
-    progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans");
-    analyses.push_back(analyze_trace(trace));
-    if (!options.no_advice) {
-      progress.stage("simulating what changes would bring");
-      DFSIM_RETURN_IF_ERROR(advise(trace, &analyses.back()));
-    }
-    traces.push_back(std::move(trace));
-  }
-  if (!options.html.empty()) {
+StatusOr<AnalyzedTraces> analyze_with_progress(const AnalyzeCommand& command, bool quiet) {
+  AnalyzeOptions options = command;
+  options.advice = !command.no_advice;
+  ProgressLine line(quiet);
+  return analyze(options, line.callbacks());
+}
+
+Status run_analyze(const AnalyzeCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const AnalyzedTraces analyzed, analyze_with_progress(command, quiet));
+  const auto& [traces, analyses, ranks] = analyzed;
+  if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(options.html, analyses_json(analyses, traces, true)));
-    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+                           html_page(command.html, analyses_json(analyses, traces, true)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  if (options.json) {
-    return analyses_json(analyses, traces, options.timeline);
+  if (command.json) {
+    return write_file(command.output, analyses_json(analyses, traces, command.timeline));
   }
   std::string text;
   for (size_t i = 0; i < analyses.size(); ++i) {
     text += i > 0 ? "\n" : "";
-    text += fit_lines(analysis_text(analyses[i], traces[i], options.top));
+    text += fit_lines(analysis_text(analyses[i], traces[i], command.top));
   }
-  const std::string ranks = ranks_text(compare_ranks(analyses));
-  return ranks.empty() ? text : text + "\n" + ranks;
-}
-
-Status run_analyze(const AnalyzeOptions& options, bool quiet) {
-  StatusOr<std::string> text = failed("nothing was analyzed");
-  {
-    Progress progress(quiet);
-    text = analyze(options, progress);
-  }
-  if (!text.ok()) {
-    return text.status();
-  }
-  return write_file(options.output, *text);
+  const std::string rows = ranks_text(ranks);
+  return write_file(command.output, rows.empty() ? text : text + "\n" + rows);
 }
 
 std::string formats_line() {
@@ -75,7 +58,7 @@ std::string formats_line() {
   return join(names, "; ");
 }
 
-OptionTable analyze_options(AnalyzeOptions& o) {
+OptionTable analyze_options(AnalyzeCommand& o) {
   return {
       {.names = "TRACE",
        .target = &o.traces,
@@ -105,7 +88,7 @@ OptionTable analyze_options(AnalyzeOptions& o) {
 }  // namespace
 
 CommandSpec analyze_command() {
-  const auto options = std::make_shared<AnalyzeOptions>();
+  const auto options = std::make_shared<AnalyzeCommand>();
   return {.name = "analyze",
           .summary = "Where the time and memory of a recorded run went",
           .options = analyze_options(*options),

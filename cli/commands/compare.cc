@@ -9,12 +9,13 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
-#include "cli/instance_source.h"
 #include "cli/shared_options.h"
-#include "report/comparison.h"
-#include "report/gantt.h"
 #include "report/html/html_page.h"
+#include "report/predictions/comparison_views.h"
+#include "report/svg/gantt.h"
+#include "report/trace/trace_file.h"
 #include "schedulers/plugin.h"
+#include "study/comparison/compare.h"
 
 namespace dfsim::cli {
 namespace {
@@ -39,6 +40,7 @@ struct CompareCommand {
   bool csv = false;
   std::string output = "-";
   std::string html;
+  std::string trace_folder;  // a trace per policy; "" = none
   std::string trace_format = "json";
   CompareOptions compare;
 };
@@ -110,81 +112,80 @@ StatusOr<std::string> text_of(const CompareCommand& options, const Comparison& c
   return text;
 }
 
-// Fails when no policy had a result: there is nothing to compare.
-Status check_any_result(const Comparison& comparison) {
-  if (comparison.policies.empty() || comparison.policies.front().status.ok()) {
-    return ok_status();
-  }
-  const PolicyOutcome& first = comparison.policies.front();
-  return Status(first.status.code(),
-                fmt::format("{}: no policy gave a schedule; {}: {}", printable(comparison.graph),
-                            first.name, first.status.message()));
-}
 
-Status run_compare(CompareCommand& options) {
-  DFSIM_RETURN_IF_ERROR(check(options));
-  DFSIM_ASSIGN_OR_RETURN(options.compare.memory, memory_policy(options.memory));
-  PolicyRegistry registry;
-  for (const std::string& plugin : options.plugins) {
-    DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
-  }
-  options.compare.keep_tasks_of = options.gantt;
-  const bool svg = options.output.ends_with(".svg");
-  const std::vector<MachineChoice> machines = machines_of(options);
-  const bool single = options.graphs.size() * machines.size() == 1;
+// Compares on each graph and machine; their texts and the last drawing go where `output` says.
+struct ComparisonOutput {
   std::vector<Comparison> comparisons;
   std::string text;
   std::string drawing;
-  for (const std::string& path : options.graphs) {
+};
+
+StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
+                                       const PolicyRegistry& registry) {
+  ComparisonOutput output;
+  const std::vector<MachineChoice> machines = machines_of(command);
+  const bool is_single = command.graphs.size() * machines.size() == 1;
+  CompareRequest request;
+  request.model = command.model;
+  request.policies = command.policies;
+  request.options = command.compare;
+  request.options.record = trace_folder_recorder(command.trace_folder, machines.size() > 1,
+                                                 command.trace_format == "perfetto");
+  for (const std::string& path : command.graphs) {
     for (const MachineChoice& machine : machines) {
-      DFSIM_ASSIGN_OR_RETURN(const ProblemInstance instance,
-                             load_instance(path, options.model, machine));
-      DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
-                             registry.select(options.policies, instance.graph.task_count()));
-      options.compare.perfetto_traces = options.trace_format == "perfetto";
-      if (machines.size() > 1) {
-        options.compare.trace_prefix = instance.graph_name + "." + instance.hardware_name;
+      request.graph = path;
+      request.machine = machine;
+      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared, compare(request, registry));
+      const ExecGraph& graph = compared.problem.graph;
+      if (!command.json && !command.csv) {
+        DFSIM_ASSIGN_OR_RETURN(const std::string part,
+                               text_of(command, compared.comparison, graph));
+        output.text += part + (is_single ? "" : "\n");
       }
-      auto compared = compare_policies(instance, policies, options.compare);
-      if (!compared.ok()) {
-        return compared.status().with_place(path);
-      }
-      DFSIM_RETURN_IF_ERROR(check_any_result(*compared));
-      if (!options.json && !options.csv) {
-        DFSIM_ASSIGN_OR_RETURN(const std::string part, text_of(options, *compared, instance.graph));
-        text += part + (single ? "" : "\n");
-      }
-      if (svg && single) {
+      if (is_single && command.output.ends_with(".svg")) {
         DFSIM_ASSIGN_OR_RETURN(const TimeFormat format,
-                               time_format(options.unit, compared->unitless));
-        drawing = comparison_svg(*compared, instance.graph, format);
+                               time_format(command.unit, compared.comparison.unitless));
+        output.drawing = comparison_svg(compared.comparison, graph, format);
       }
       // Only totals are needed from here on.
-      for (PolicyOutcome& outcome : compared->policies) {
+      for (PolicyOutcome& outcome : compared.comparison.policies) {
         outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
       }
-      comparisons.push_back(std::move(*compared));
+      output.comparisons.push_back(std::move(compared.comparison));
     }
   }
-  if (!single) {
-    const std::vector<PolicySummary> summary = summarise(comparisons);
-    text += summary_table(summary, comparisons.size());
-    drawing = profile_svg(summary, comparisons.size());
+  if (!is_single) {
+    const std::vector<PolicySummary> summary = summarise(output.comparisons);
+    output.text += summary_table(summary, output.comparisons.size());
+    output.drawing = profile_svg(summary, output.comparisons.size());
   }
-  if (!options.html.empty()) {
+  return output;
+}
+
+Status run_compare(CompareCommand& command) {
+  DFSIM_RETURN_IF_ERROR(check(command));
+  DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
+  PolicyRegistry registry;
+  for (const std::string& plugin : command.plugins) {
+    DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
+  }
+  command.compare.keep_tasks_of = command.gantt;
+  DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry));
+  if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(options.html, comparison_json(comparisons)));
-    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+                           html_page(command.html, comparison_json(output.comparisons)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  if (options.json) {
-    text = comparison_json(comparisons);
-  } else if (options.csv) {
-    text = comparison_csv(comparisons);
+  if (command.json) {
+    output.text = comparison_json(output.comparisons);
+  } else if (command.csv) {
+    output.text = comparison_csv(output.comparisons);
   }
-  if (svg) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.output, drawing));
+  const bool is_svg = command.output.ends_with(".svg");
+  if (is_svg) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.output, output.drawing));
   }
-  return write_file(svg ? "-" : options.output, text);
+  return write_file(is_svg ? "-" : command.output, output.text);
 }
 
 OptionTable compare_inputs(CompareCommand& o) {
@@ -221,7 +222,7 @@ OptionTable compare_inputs(CompareCommand& o) {
          .suggest = cost_model_names}}});
 }
 
-OptionTable compare_policies(CompareCommand& o) {
+OptionTable compared_policies(CompareCommand& o) {
   return {
       {.names = "--policies",
        .target = &o.policies,
@@ -255,7 +256,7 @@ OptionTable compare_policies(CompareCommand& o) {
 OptionTable compare_options(CompareCommand& o) {
   return joined(
       {compare_inputs(o),
-       compare_policies(o),
+       compared_policies(o),
        {
            {.names = "--memory",
             .target = &o.memory,
@@ -284,7 +285,7 @@ OptionTable compare_options(CompareCommand& o) {
             .value = "FILE"},
            html_option(&o.html),
            {.names = "--trace",
-            .target = &o.compare.trace_folder,
+            .target = &o.trace_folder,
             .help = "Write each policy's timeline there, for Perfetto or chrome://tracing",
             .value = "DIR"},
            {.names = "--trace-format",

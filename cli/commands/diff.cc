@@ -4,36 +4,31 @@
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
-#include "datasets/traces/trace_reader.h"
-#include "report/analysis/trace_diff.h"
 #include "report/html/html_page.h"
+#include "report/recordings/diff_views.h"
+#include "study/recorded/analyze.h"
 
 namespace dfsim::cli {
 namespace {
 
-struct DiffOptions {
-  std::string a;
-  std::string b;
-  bool nodes = false;
+struct DiffCommand : DiffOptions {
   bool json = false;
   size_t top = 15;
   std::string html;
   std::string output = "-";
 };
 
-Status run_diff(const DiffOptions& options) {
-  DFSIM_ASSIGN_OR_RETURN(const Trace a, read_trace(options.a));
-  DFSIM_ASSIGN_OR_RETURN(const Trace b, read_trace(options.b));
-  const TraceDiff diff = diff_traces(analyze_trace(a), analyze_trace(b), options.nodes);
-  if (!options.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, diff_json(diff)));
-    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+Status run_diff(const DiffCommand& command) {
+  DFSIM_ASSIGN_OR_RETURN(const TraceDiff found, diff(command));
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, diff_json(found)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return write_file(options.output,
-                    options.json ? diff_json(diff) : fit_lines(diff_text(diff, options.top)));
+  return write_file(command.output,
+                    command.json ? diff_json(found) : fit_lines(diff_text(found, command.top)));
 }
 
-OptionTable diff_options(DiffOptions& o) {
+OptionTable diff_options(DiffCommand& o) {
   return {
       {.names = "A",
        .target = &o.a,
@@ -46,7 +41,7 @@ OptionTable diff_options(DiffOptions& o) {
        .value = "FILE",
        .required = true},
       {.names = "--nodes",
-       .target = &o.nodes,
+       .target = &o.by_node,
        .help = "Align by node or shapes too, not by the operator's name alone"},
       json_option(&o.json),
       html_option(&o.html),
@@ -62,7 +57,7 @@ OptionTable diff_options(DiffOptions& o) {
 }  // namespace
 
 CommandSpec diff_command() {
-  const auto options = std::make_shared<DiffOptions>();
+  const auto options = std::make_shared<DiffCommand>();
   return {.name = "diff",
           .summary = "Two traces: what got slower, and what only one of them has",
           .options = diff_options(*options),

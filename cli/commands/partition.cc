@@ -4,44 +4,67 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
-#include "cli/instance_source.h"
-#include "cli/partitioner.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
-#include "opmodel/cached_model.h"
-#include "opmodel/model/model_loader.h"
-#include "partition/plans/cluster.h"
-#include "report/trace_file.h"
+#include "report/html/html_page.h"
+#include "report/predictions/partitioning_views.h"
+#include "report/svg/plan_svg.h"
+#include "report/trace/trace_file.h"
+#include "study/partitioning/partition.h"
 
 namespace dfsim::cli {
 namespace {
 
-Status run_partition(const PartitionOptions& options, bool quiet) {
-  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(options.hardware, options.runtime));
-  if (options.nodes > 0) {
-    DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
+struct PartitionCommand : PartitionOptions {
+  bool json = false;
+  std::string output;
+  std::string trace;
+  std::string svg;
+  std::string html;
+};
+
+// The best plan again, for its trace, its drawing and its report.
+Status write_best(const PartitionCommand& command, const Partitioning& partitioning,
+                  Partitioner& partitioner) {
+  const PlanOutcome* best = partitioning.best();
+  const bool is_drawn = !command.svg.empty() || !command.html.empty();
+  std::string drawing;
+  if (best != nullptr && (is_drawn || !command.trace.empty())) {
+    DFSIM_ASSIGN_OR_RETURN(
+        const RunOfPlan again,
+        partitioner.run_again(partitioning, *best, trace_recorder(command.trace)));
+    drawing = is_drawn ? plan_svg(*best, again.run, again.graph) : "";
+    if (!command.svg.empty()) {
+      DFSIM_RETURN_IF_ERROR(write_file(command.svg, drawing));
+    }
   }
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> trained,
-                         load_cost_model_for(platform, options.cost_model));
-  const std::unique_ptr<CostModel> model = make_cached_model(*trained);
-  Partitioner partitioner(options, platform, *model);
-  StatusOr<Partitioning> partitioning = failed("nothing was partitioned");
-  {
-    Progress progress(quiet);
-    partitioning = partitioner.run(progress);
+  if (command.html.empty()) {
+    return ok_status();
   }
-  if (!partitioning.ok()) {
-    return partitioning.status();
-  }
-  if (const PlanOutcome* best = partitioning->best(); best != nullptr && !options.output.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.output, plan_yaml(best->plan)));
-  }
-  DFSIM_RETURN_IF_ERROR(partitioner.draw(*partitioning));
-  return write_file("-", options.json ? partitioning_json(*partitioning)
-                                      : fit_lines(partitioning_text(*partitioning)));
+  DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                         html_page(command.html, partitioning_json(partitioning, drawing)));
+  return write_file(command.html, page);
 }
 
-OptionTable partition_machine(PartitionOptions& o) {
+StatusOr<Partitioning> partition_with_progress(Partitioner& partitioner, bool quiet) {
+  ProgressLine line(quiet);
+  return partitioner.run(line.callbacks());
+}
+
+Status run_partition(const PartitionCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<Partitioner> partitioner,
+                         Partitioner::create(command));
+  DFSIM_ASSIGN_OR_RETURN(const Partitioning partitioning,
+                         partition_with_progress(*partitioner, quiet));
+  if (const PlanOutcome* best = partitioning.best(); best != nullptr && !command.output.empty()) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.output, plan_yaml(best->plan)));
+  }
+  DFSIM_RETURN_IF_ERROR(write_best(command, partitioning, *partitioner));
+  return write_file("-", command.json ? partitioning_json(partitioning)
+                                      : fit_lines(partitioning_text(partitioning)));
+}
+
+OptionTable partition_machine(PartitionCommand& o) {
   return {
       {.names = "--hw",
        .target = &o.hardware,
@@ -60,7 +83,7 @@ OptionTable partition_machine(PartitionOptions& o) {
   };
 }
 
-OptionTable partition_training(PartitionOptions& o) {
+OptionTable partition_training(PartitionCommand& o) {
   return joined(
       {training_options(o.training),
        {
@@ -83,7 +106,7 @@ OptionTable partition_training(PartitionOptions& o) {
        }});
 }
 
-OptionTable partition_options(PartitionOptions& o) {
+OptionTable partition_options(PartitionCommand& o) {
   return joined(
       {model_options(o.model),
        partition_machine(o),
@@ -134,7 +157,7 @@ OptionTable partition_options(PartitionOptions& o) {
 }  // namespace
 
 CommandSpec partition_command() {
-  const auto options = std::make_shared<PartitionOptions>();
+  const auto options = std::make_shared<PartitionCommand>();
   return {.name = "partition",
           .summary = "A model over many devices: data, tensor and pipeline parallel, simulated",
           .options = partition_options(*options),

@@ -11,7 +11,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands/commands.h"
-#include "cli/model_source.h"
+#include "study/chain/model_source.h"
 #include "datasets/importers/importer.h"
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/profile_stats.h"

@@ -1,31 +1,20 @@
-#include <fmt/format.h>
 
 #include <memory>
 
 #include "base/io/file.h"
-#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
-#include "cli/instance_source.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
-#include "datasets/traces/trace_reader.h"
-#include "hardware/platform_loader.h"
-#include "opmodel/model/model_loader.h"
 #include "report/html/html_page.h"
-#include "report/replay/replay_report.h"
+#include "report/recordings/replay_views.h"
+#include "report/trace/kineto_json.h"
+#include "study/recorded/replay.h"
 
 namespace dfsim::cli {
 namespace {
 
-struct ReplayCommand {
-  std::string trace;
-  std::string hardware;
-  std::string from;
-  std::string cost_model;
-  std::string policy;
-  std::vector<std::string> scale;
-  uint64_t seed = 1;
+struct ReplayCommand : ReplayOptions {
   bool json = false;
   size_t top = 10;
   std::string trace_out;
@@ -33,130 +22,25 @@ struct ReplayCommand {
   std::string output = "-";
 };
 
-// The built-in platform whose first device is what the trace names, or nothing.
-std::optional<Platform> recorded_on(const std::string& device_name) {
-  const std::string wanted = to_lower(device_name);
-  for (const std::string& name :
-       wanted.empty() ? std::vector<std::string>{} : builtin_platforms()) {
-    auto platform = load_platform(name);
-    if (platform.ok() && platform->devices.size() == 1 &&
-        to_lower(platform->devices.front().model) == wanted) {
-      return std::move(platform).value();
-    }
-  }
-  return std::nullopt;
+StatusOr<Replay> replay_with_progress(const ReplayCommand& command, bool quiet) {
+  ProgressLine line(quiet);
+  return replay(command, line.callbacks());
 }
 
-Status move_over(const ReplayCommand& command, const Trace& trace, ReplayGraph* graph,
-                 std::vector<PieceSource>* sources, ReplayReport* report) {
-  if (command.hardware.empty()) {
-    return ok_status();
-  }
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(command.hardware));
-  std::optional<Platform> from;
-  if (command.from.empty()) {
-    from = recorded_on(trace.device_name);
-  } else {
-    DFSIM_ASSIGN_OR_RETURN(from, load_platform(command.from));
-  }
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> costs,
-                         load_cost_model_for(platform, command.cost_model));
-  OtherHardware other{platform, *costs};
-  other.from = from.has_value() ? &*from : nullptr;
-  DFSIM_ASSIGN_OR_RETURN(*sources, move_to_hardware(trace, other, graph));
-  report->hardware = platform.name;
-  report->from = from.has_value() ? from->name : "";
-  int64_t moved = 0;
-  for (const PieceSource source : *sources) {
-    moved += source != PieceSource::kMeasured ? 1 : 0;
-  }
-  report->changes.push_back({fmt::format("on {}{}", platform.name,
-                                         report->from.empty() ? "" : " instead of " + report->from),
-                             moved});
-  return ok_status();
-}
-
-Status scale(const ReplayCommand& command, const Trace& trace, ReplayGraph* graph,
-             std::vector<PieceSource>* sources, ReplayReport* report) {
-  for (const std::string& text : command.scale) {
-    DFSIM_ASSIGN_OR_RETURN(const ScaleRule rule, parse_scale_rule(text));
-    std::vector<bool> scaled(graph->pieces.size(), false);
-    const int64_t count = apply_scale(trace, rule, graph, &scaled);
-    if (count == 0) {
-      return invalid_input(fmt::format(
-          "--scale: '{}' fits nothing in {}; expected host, device, compute, op, call, gap, "
-          "kernel, communication, copy, memset, queue-gap, or a pattern of names such as "
-          "'aten::*mm'",
-          printable(rule.what), trace.path));
-    }
-    for (size_t p = 0; p < scaled.size(); ++p) {
-      (*sources)[p] = scaled[p] ? PieceSource::kScaled : (*sources)[p];
-    }
-    report->changes.push_back({fmt::format("{} x {:g}", rule.what, rule.factor), count});
-  }
-  return ok_status();
-}
-
-StatusOr<ReplayRun> run_graph(const ReplayCommand& command, const ReplayGraph& graph,
-                              ReplayReport* report) {
-  if (command.policy.empty()) {
-    return run_replay(graph);
-  }
-  const PolicyRegistry registry;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(command.policy));
-  report->policy = policy->name;
-  report->changes.push_back({"policy " + policy->name, graph.launched + graph.unlaunched});
-  return run_replay_with(graph, *policy);
-}
-
-StatusOr<std::string> replay(const ReplayCommand& command, Progress& progress) {
-  progress.stage("reading " + command.trace);
-  DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(command.trace));
-  progress.stage(fmt::format("replaying {} spans", trace.spans.size()));
-  DFSIM_ASSIGN_OR_RETURN(const ReplayGraph recorded, make_replay_graph(trace));
-  ReplayReport report;
-  report.path = trace.path;
-  report.format = trace.format;
-  report.device_name = trace.device_name;
-  report.pieces = recorded.pieces.size();
-  report.dependencies = recorded.edges.size();
-  report.launched = recorded.launched;
-  report.unlaunched = recorded.unlaunched;
-  report.too_early = recorded.too_early;
-  report.measured_ns = recorded.span_ns;
-  DFSIM_ASSIGN_OR_RETURN(report.same, run_replay(recorded));
-  ReplayGraph graph = recorded;
-  std::vector<PieceSource> sources(graph.pieces.size(), PieceSource::kMeasured);
-  DFSIM_RETURN_IF_ERROR(move_over(command, trace, &graph, &sources, &report));
-  DFSIM_RETURN_IF_ERROR(scale(command, trace, &graph, &sources, &report));
-  DFSIM_ASSIGN_OR_RETURN(report.run, run_graph(command, graph, &report));
-  DFSIM_ASSIGN_OR_RETURN(report.interval, replay_interval(graph, command.seed));
-  add_replay_rows(trace, recorded, graph, sources, &report);
-  const Trace replayed = replayed_trace(trace, graph, report.run);
-  report.measured = analyze_trace(trace).breakdown;
-  report.replayed = analyze_trace(replayed).breakdown;
+Status run_replay_command(const ReplayCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const Replay result, replay_with_progress(command, quiet));
   if (!command.trace_out.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(command.trace_out, kineto_json(replayed)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.trace_out, kineto_json(result.replayed)));
   }
   if (!command.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(command.html, replay_json(report, &trace, &replayed)));
+    DFSIM_ASSIGN_OR_RETURN(
+        const std::string page,
+        html_page(command.html, replay_json(result.report, &result.measured, &result.replayed)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return command.json ? replay_json(report, nullptr, nullptr)
-                      : fit_lines(replay_text(report, command.top));
-}
-
-Status run_replay(const ReplayCommand& command, bool quiet) {
-  StatusOr<std::string> text = failed("nothing was replayed");
-  {
-    Progress progress(quiet);
-    text = replay(command, progress);
-  }
-  if (!text.ok()) {
-    return text.status();
-  }
-  return write_file(command.output, *text);
+  return write_file(command.output, command.json
+                                        ? replay_json(result.report, nullptr, nullptr)
+                                        : fit_lines(replay_text(result.report, command.top)));
 }
 
 OptionTable replay_options(ReplayCommand& o) {
@@ -224,7 +108,7 @@ CommandSpec replay_command() {
       .name = "replay",
       .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
       .options = replay_options(*options),
-      .run = [options](const GlobalOptions& global) { return run_replay(*options, global.quiet); }};
+      .run = [options](const GlobalOptions& global) { return run_replay_command(*options, global.quiet); }};
 }
 
 }  // namespace dfsim::cli

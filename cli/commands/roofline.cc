@@ -1,23 +1,20 @@
-#include <fmt/format.h>
 
-#include <iterator>
 #include <memory>
 
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
-#include "cli/roofline_source.h"
 #include "cli/shared_options.h"
 #include "report/html/html_page.h"
-#include "report/roofline.h"
+#include "report/predictions/roofline_views.h"
+#include "report/svg/roofline_svg.h"
+#include "study/roofline/study_roofline.h"
 
 namespace dfsim::cli {
 namespace {
 
-struct RooflineOptions {
-  RooflineSource source;
-  std::vector<std::string> sweep;
+struct RooflineCommand : RooflineOptions {
   bool json = false;
   size_t top = 10;
   std::string svg;
@@ -25,97 +22,34 @@ struct RooflineOptions {
   std::string output = "-";
 };
 
-// All rooflines of one line of trajectories, and the lines.
-struct Swept {
-  std::string name;
-  std::vector<RooflineReport> rooflines;
-  std::vector<Trajectory> lines;
-};
-
-// The first sweep is what trajectories run over; each value of a second one gives lines of its own.
-StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Progress& progress) {
-  std::vector<Sweep> sweeps;
-  for (const std::string& text : options.sweep) {
-    DFSIM_ASSIGN_OR_RETURN(Sweep sweep, parse_sweep(text));
-    sweeps.push_back(std::move(sweep));
-  }
-  if (kind == RooflineKind::kTrace) {
-    return invalid_input("--sweep: a trace has one size and one machine; give a model or runs");
-  }
-  if (sweeps.size() > 2 || (sweeps.size() == 2 && sweeps[0].name == sweeps[1].name)) {
-    return invalid_input("--sweep: expected at most two, of different things");
-  }
-  Swept swept;
-  swept.name = sweeps[0].name;
-  const std::vector<int64_t> none = {0};
-  for (const int64_t other : sweeps.size() > 1 ? sweeps[1].values : none) {
-    std::vector<RooflineReport> rooflines;
-    std::vector<double> values;
-    for (const int64_t value : sweeps[0].values) {
-      std::map<std::string, int64_t> at = {{sweeps[0].name, value}};
-      std::string where = fmt::format("{} {}", sweeps[0].name, value);
-      if (other > 0) {
-        at[sweeps[1].name] = other;
-        where += fmt::format(", {} {}", sweeps[1].name, other);
-      }
-      progress.stage(fmt::format("costing {} at {}", options.source.model.path, where));
-      DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
-      rooflines.push_back(std::move(one));
-      values.push_back(static_cast<double>(value));
-    }
-    const SweepKind over = swept.name == "threads" ? SweepKind::kThreads : SweepKind::kWork;
-    for (Trajectory& line : make_trajectories(rooflines, values, over)) {
-      line.name += other > 0 ? fmt::format(", {} {}", sweeps[1].name, other) : "";
-      swept.lines.push_back(std::move(line));
-    }
-    std::move(rooflines.begin(), rooflines.end(), std::back_inserter(swept.rooflines));
-  }
-  return swept;
+StatusOr<RooflineStudy> study_with_progress(const RooflineCommand& command, bool quiet) {
+  ProgressLine line(quiet);
+  return study_roofline(command, line.callbacks());
 }
 
-StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progress) {
-  DFSIM_ASSIGN_OR_RETURN(const RooflineKind kind, roofline_kind(options.source.model.path));
-  Swept swept;
-  if (options.sweep.empty()) {
-    progress.stage("costing " + options.source.model.path);
-    DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}));
-    swept.rooflines.push_back(std::move(one));
-  } else {
-    DFSIM_ASSIGN_OR_RETURN(swept, sweep_over(options, kind, progress));
+Status run_roofline(const RooflineCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const RooflineStudy found, study_with_progress(command, quiet));
+  const RooflineReport& last = found.rooflines.back();
+  if (!command.svg.empty()) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.svg, roofline_svg(last, found.lines)));
   }
-  const RooflineReport& last = swept.rooflines.back();
-  if (!options.svg.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.svg, roofline_svg(last, swept.lines)));
+  const auto json = [&found] { return roofline_json(found.rooflines, found.swept, found.lines); };
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, json()));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  const auto json = [&swept] { return roofline_json(swept.rooflines, swept.name, swept.lines); };
-  if (!options.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.html, json()));
-    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+  if (command.json) {
+    return write_file(command.output, json());
   }
-  if (options.json) {
-    return json();
-  }
-  std::string text = fit_lines(roofline_text(last, options.top));
-  if (!swept.lines.empty()) {
+  std::string text = fit_lines(roofline_text(last, command.top));
+  if (!found.lines.empty()) {
     text += '\n';
-    text += fit_lines(trajectories_text(swept.name, swept.lines));
+    text += fit_lines(trajectories_text(found.swept, found.lines));
   }
-  return text;
+  return write_file(command.output, text);
 }
 
-Status run_roofline(const RooflineOptions& options, bool quiet) {
-  StatusOr<std::string> text = failed("there is no roofline");
-  {
-    Progress progress(quiet);
-    text = roofline(options, progress);
-  }
-  if (!text.ok()) {
-    return text.status();
-  }
-  return write_file(options.output, *text);
-}
-
-OptionTable roofline_options(RooflineOptions& o) {
+OptionTable roofline_options(RooflineCommand& o) {
   return joined(
       {model_options(o.source.model),
        {
@@ -158,7 +92,7 @@ OptionTable roofline_options(RooflineOptions& o) {
 }  // namespace
 
 CommandSpec roofline_command() {
-  const auto options = std::make_shared<RooflineOptions>();
+  const auto options = std::make_shared<RooflineCommand>();
   return {.name = "roofline",
           .summary = "What rate each operator of a model or trace reaches, and what limits it",
           .options = roofline_options(*options),

@@ -6,8 +6,9 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
-#include "cli/validator.h"
-#include "report/interval_fit.h"
+#include "report/measurements/validation_views.h"
+#include "study/validation/interval_fit.h"
+#include "study/validation/validate.h"
 
 namespace dfsim::cli {
 namespace {
@@ -33,8 +34,8 @@ Status run_validate(const ValidateCommand& options, bool quiet) {
   }
   std::string text;
   {
-    Progress progress(quiet);
-    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options.validate, progress));
+    ProgressLine line(quiet);
+    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options.validate, line.callbacks()));
     std::vector<IntervalFit> fits;
     if (options.fit_intervals) {
       DFSIM_ASSIGN_OR_RETURN(fits, refit(options, validation));
