@@ -1,4 +1,4 @@
-// The factories of all importers; importer.cc lists them. One per *_reader.cc.
+// The factories of all importers; importer_list.cc lists them. One per *_reader.cc.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@
 #include "opmodel/model/measured_times.h"
 #include "opmodel/model/trained_model.h"
 #include "opmodel/train/drift.h"
-#include "opmodel/train/instances.h"
+#include "opmodel/train/instance_effects.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
 #include "opmodel/train/training_data.h"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "opmodel/train/instances.h"
+#include "opmodel/train/instance_key.h"
 #include "opmodel/train/profile_ops.h"
 #include "opmodel/train/row_bounds.h"
 

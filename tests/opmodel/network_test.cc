@@ -4,7 +4,8 @@
 
 #include "opmodel/model/trained_model.h"
 #include "opmodel/train/evaluation.h"
-#include "opmodel/train/instances.h"
+#include "opmodel/train/instance_effects.h"
+#include "opmodel/train/instance_key.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 
