@@ -1,5 +1,5 @@
-// Effects of instances: how an op's time in a network (instance_key.h) differs from other ops of its
-// shape.
+// Effects of instances: how an op's time in a network (instance_key.h) differs from other ops of
+// its shape.
 //
 // Two ops of equal type and shape need not take equally long: what lies in the cache depends on the
 // ops before. Where that lasts over batch sizes, it is worth knowing. How far it lasts is measured:
