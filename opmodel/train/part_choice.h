@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_trainer.h"
-#include "opmodel/train/training_data.h"
 
 namespace dfsim::inline opmodel {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "opmodel/train/training_data.h"
+#include "opmodel/samples/training_data.h"
 
 namespace dfsim::inline opmodel {
 

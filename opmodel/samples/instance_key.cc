@@ -1,4 +1,4 @@
-#include "opmodel/train/instance_key.h"
+#include "opmodel/samples/instance_key.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "opmodel/train/instance_effects.h"
+#include "opmodel/samples/instance_effects.h"
 
 #include <algorithm>
 #include <cmath>
