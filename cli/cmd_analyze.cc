@@ -4,9 +4,9 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "datasets/traces/trace_reader.h"
-#include "report/analysis/analysis_views.h"
 #include "report/html/html_page.h"
-#include "report/replay/advice.h"
+#include "report/recordings/analysis_views.h"
+#include "study/replay/advice.h"
 
 namespace dfsim::cli {
 namespace {
@@ -21,16 +21,17 @@ struct AnalyzeOptions {
   std::string output = "-";
 };
 
-StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress) {
+StatusOr<std::string> analyze(const AnalyzeOptions& options, const Progress& progress) {
   std::vector<Trace> traces;
   std::vector<TraceAnalysis> analyses;
   for (const std::string& path : options.traces) {
-    progress.stage("reading " + path);
+    DFSIM_RETURN_IF_ERROR(progress.stage("reading " + path));
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
-    progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans");
+    DFSIM_RETURN_IF_ERROR(
+        progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans"));
     analyses.push_back(analyze_trace(trace));
     if (!options.no_advice) {
-      progress.stage("simulating what changes would bring");
+      DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
       DFSIM_RETURN_IF_ERROR(advise(trace, &analyses.back()));
     }
     traces.push_back(std::move(trace));
@@ -55,8 +56,8 @@ StatusOr<std::string> analyze(const AnalyzeOptions& options, Progress& progress)
 Status run(const AnalyzeOptions& options, bool quiet) {
   StatusOr<std::string> text = failed("nothing was analyzed");
   {
-    Progress progress(quiet);
-    text = analyze(options, progress);
+    ProgressLine line(quiet);
+    text = analyze(options, line.callbacks());
   }
   if (!text.ok()) {
     return text.status();

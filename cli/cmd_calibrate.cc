@@ -12,15 +12,16 @@
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/child_process.h"
 #include "cli/commands.h"
-#include "cli/ort_environment.h"
-#include "cli/profile_inputs.h"
-#include "cli/validator.h"
+#include "cli/progress.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/train/error_stats.h"
 #include "opmodel/train/training.h"
-#include "report/interval_fit.h"
+#include "study/measuring/child_process.h"
+#include "study/measuring/ort_environment.h"
+#include "study/training/profile_inputs.h"
+#include "study/validation/interval_fit.h"
+#include "study/validation/validate.h"
 
 namespace dfsim::cli {
 namespace {
@@ -66,8 +67,9 @@ class Calibrator {
       return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
                                 error.message()));
     }
-    DFSIM_ASSIGN_OR_RETURN(python_, ort_environment({options_.directory, options_.python,
-                                                     options_.no_install, quiet_}));
+    DFSIM_ASSIGN_OR_RETURN(
+        python_,
+        ort_environment({options_.directory, options_.python, options_.no_install}, notes()));
     DFSIM_RETURN_IF_ERROR(collect());
     DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train());
     DFSIM_RETURN_IF_ERROR(judge(&calibration));
@@ -77,6 +79,12 @@ class Calibrator {
  private:
   std::string in(std::string_view name) const {
     return (fs::path(options_.directory) / name).string();
+  }
+
+  Progress notes() const {
+    Progress progress;
+    progress.on_note = [this](const std::string& line) { say(line); };
+    return progress;
   }
 
   void say(std::string_view text) const {
@@ -163,8 +171,8 @@ class Calibrator {
     ValidateOptions options;
     options.runs = in("runs.csv");
     options.hardware = calibration->hardware;
-    Progress progress(quiet_);
-    const auto validation = validate_runs(options, progress);
+    ProgressLine line(quiet_);
+    const auto validation = validate_runs(options, line.callbacks());
     if (!validation.ok()) {
       calibration->not_fitted = validation.status().message();
       return ok_status();

@@ -9,11 +9,13 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/instance_source.h"
-#include "report/comparison.h"
-#include "report/gantt.h"
+#include "cli/model_options.h"
 #include "report/html/html_page.h"
+#include "report/predictions/comparison_views.h"
+#include "report/svg/gantt.h"
+#include "report/trace/trace_file.h"
 #include "schedulers/plugin.h"
+#include "study/chain/problem_source.h"
 
 namespace dfsim::cli {
 namespace {
@@ -38,6 +40,7 @@ struct Options {
   bool csv = false;
   std::string output = "-";
   std::string html;
+  std::string trace_folder;  // a trace per policy; "" = none
   std::string trace_format = "json";
   CompareOptions compare;
 };
@@ -140,10 +143,11 @@ Status run(Options& options) {
                              load_instance(path, options.model, machine));
       DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
                              registry.select(options.policies, instance.graph.task_count()));
-      options.compare.perfetto_traces = options.trace_format == "perfetto";
-      if (machines.size() > 1) {
-        options.compare.trace_prefix = instance.graph_name + "." + instance.hardware_name;
-      }
+      options.compare.record = trace_folder_recorder(
+          options.trace_folder,
+          machines.size() > 1 ? instance.graph_name + "." + instance.hardware_name
+                              : instance.graph_name,
+          options.trace_format == "perfetto");
       auto compared = compare_policies(instance, policies, options.compare);
       if (!compared.ok()) {
         return compared.status().with_place(path);
@@ -206,7 +210,7 @@ void add_input_options(CLI::App* command, Options& options) {
                    "Bytes per second of links, for task graphs with bytes but no rate; default: "
                    "1.25e8")
       ->option_text("X");
-  options.model.add_dims_to(command);
+  add_dimension_options(command, options.model);
   command
       ->add_option("--runtime", options.runtime,
                    "How the framework executes: a runtime file or the name of a built-in one; "
@@ -281,7 +285,7 @@ void register_compare(Registrar& registrar) {
   command->add_option("--html", options->html, "Also write a report to look at, one offline file")
       ->option_text("OUT.html");
   command
-      ->add_option("--trace", options->compare.trace_folder,
+      ->add_option("--trace", options->trace_folder,
                    "Write each policy's timeline there, for Perfetto or chrome://tracing")
       ->option_text("DIR");
   command

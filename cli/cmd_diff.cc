@@ -2,8 +2,8 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "datasets/traces/trace_reader.h"
-#include "report/analysis/trace_diff.h"
 #include "report/html/html_page.h"
+#include "report/recordings/diff_views.h"
 
 namespace dfsim::cli {
 namespace {

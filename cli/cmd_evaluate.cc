@@ -9,11 +9,12 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/profile_inputs.h"
+#include "cli/profile_options.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
 #include "opmodel/train/evaluation.h"
-#include "report/collective_evaluation.h"
+#include "report/measurements/collective_evaluation_views.h"
+#include "study/training/profile_inputs.h"
 
 namespace dfsim::cli {
 namespace {
@@ -219,7 +220,7 @@ void register_evaluate(Registrar& registrar) {
       ->add_option("--model", options->model,
                    "Folder that dfsim train wrote, or the name of a model that ships")
       ->option_text("DIR|NAME");
-  options->inputs.add_to(command, /*positional=*/false);
+  add_profile_options(command, options->inputs, /*positional=*/false);
   command->get_option("--profiles")->required(false);
   command
       ->add_option("--group-by", options->group_by,

@@ -4,43 +4,67 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/instance_source.h"
-#include "cli/partitioner.h"
+#include "cli/model_options.h"
 #include "cli/progress.h"
-#include "opmodel/cached_model.h"
-#include "opmodel/model/model_loader.h"
-#include "partition/plans/cluster.h"
-#include "report/trace_file.h"
+#include "cli/training_options.h"
+#include "report/html/html_page.h"
+#include "report/predictions/partitioning_views.h"
+#include "report/svg/plan_svg.h"
+#include "report/trace/trace_file.h"
+#include "study/partitioning/partition.h"
 
 namespace dfsim::cli {
 namespace {
 
-Status run(const PartitionOptions& options, bool quiet) {
-  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(options.hardware, options.runtime));
-  if (options.nodes > 0) {
-    DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
+struct PartitionCommand : PartitionOptions {
+  bool json = false;
+  std::string output;
+  std::string trace;
+  std::string svg;
+  std::string html;
+};
+
+// The best plan again, for its trace, its drawing and its report.
+Status write_best(const PartitionCommand& command, const Partitioning& partitioning,
+                  Partitioner& partitioner) {
+  const PlanOutcome* best = partitioning.best();
+  const bool is_drawn = !command.svg.empty() || !command.html.empty();
+  std::string drawing;
+  if (best != nullptr && (is_drawn || !command.trace.empty())) {
+    DFSIM_ASSIGN_OR_RETURN(
+        const RunOfPlan again,
+        partitioner.run_again(partitioning, *best, trace_recorder(command.trace)));
+    drawing = is_drawn ? plan_svg(*best, again.run, again.graph) : "";
+    if (!command.svg.empty()) {
+      DFSIM_RETURN_IF_ERROR(write_file(command.svg, drawing));
+    }
   }
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> trained,
-                         load_cost_model_for(platform, options.cost_model));
-  const std::unique_ptr<CostModel> model = make_cached_model(*trained);
-  Partitioner partitioner(options, platform, *model);
-  StatusOr<Partitioning> partitioning = failed("nothing was partitioned");
-  {
-    Progress progress(quiet);
-    partitioning = partitioner.run(progress);
+  if (command.html.empty()) {
+    return ok_status();
   }
-  if (!partitioning.ok()) {
-    return partitioning.status();
-  }
-  if (const PlanOutcome* best = partitioning->best(); best != nullptr && !options.output.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(options.output, plan_yaml(best->plan)));
-  }
-  DFSIM_RETURN_IF_ERROR(partitioner.draw(*partitioning));
-  return write_file("-", options.json ? partitioning_json(*partitioning)
-                                      : fit_lines(partitioning_text(*partitioning)));
+  DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                         html_page(command.html, partitioning_json(partitioning, drawing)));
+  return write_file(command.html, page);
 }
 
-void add_machine_options(CLI::App* command, PartitionOptions& options) {
+StatusOr<Partitioning> run_with_progress(Partitioner& partitioner, bool quiet) {
+  ProgressLine line(quiet);
+  return partitioner.run(line.callbacks());
+}
+
+Status run(const PartitionCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<Partitioner> partitioner,
+                         Partitioner::create(command));
+  DFSIM_ASSIGN_OR_RETURN(const Partitioning partitioning, run_with_progress(*partitioner, quiet));
+  if (const PlanOutcome* best = partitioning.best(); best != nullptr && !command.output.empty()) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.output, plan_yaml(best->plan)));
+  }
+  DFSIM_RETURN_IF_ERROR(write_best(command, partitioning, *partitioner));
+  return write_file("-", command.json ? partitioning_json(partitioning)
+                                      : fit_lines(partitioning_text(partitioning)));
+}
+
+void add_machine_options(CLI::App* command, PartitionCommand& options) {
   command
       ->add_option("--hw", options.hardware,
                    "A hardware file, or the name of a built-in one with several devices")
@@ -64,8 +88,8 @@ void add_machine_options(CLI::App* command, PartitionOptions& options) {
       ->check(CLI::IsMember({"model", "flow"}));
 }
 
-void add_training_options(CLI::App* command, PartitionOptions& options) {
-  options.training.add_to(command);
+void add_training_options(CLI::App* command, PartitionCommand& options) {
+  add_training_options(command, options.training);
   command
       ->add_option("--bucket-mb", options.bucket_mb,
                    "MiB of gradients that are exchanged together beside the backward pass; 0: each "
@@ -87,8 +111,8 @@ void add_training_options(CLI::App* command, PartitionOptions& options) {
 void register_partition(Registrar& registrar) {
   CLI::App* command = registrar.app().add_subcommand(
       "partition", "A model over many devices: data, tensor and pipeline parallel, simulated");
-  auto options = std::make_shared<PartitionOptions>();
-  options->model.add_to(command);
+  auto options = std::make_shared<PartitionCommand>();
+  add_model_options(command, options->model);
   add_machine_options(command, *options);
   command
       ->add_option(

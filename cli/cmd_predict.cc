@@ -3,53 +3,55 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/predictor.h"
+#include "cli/model_options.h"
+#include "cli/progress.h"
+#include "cli/training_options.h"
 #include "report/html/html_page.h"
-#include "report/prediction_views.h"
-#include "report/trace_file.h"
+#include "report/predictions/prediction_views.h"
+#include "report/trace/trace_file.h"
+#include "study/prediction/predict.h"
 
 namespace dfsim::cli {
 namespace {
 
-std::string render(const PredictOptions& options, const Prediction& prediction) {
-  if (options.json) {
+struct PredictCommand : PredictOptions {
+  bool ops = false;
+  bool json = false;
+  bool csv = false;
+  size_t top = 10;
+  std::string trace;
+  std::string html;
+  std::string output = "-";
+};
+
+std::string render(const PredictCommand& command, const Prediction& prediction) {
+  if (command.json) {
     return prediction_json(prediction);
   }
-  if (options.csv) {
+  if (command.csv) {
     return ops_csv(prediction);
   }
-  return options.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, options.top));
+  return command.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, command.top));
 }
 
-// The text to print; writes the page when one is asked for.
-StatusOr<std::string> predict(const PredictOptions& options, Progress& progress) {
-  RepeatResult interval;
-  DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
-                         predict_model(options, progress, options.advice ? &interval : nullptr));
-  if (options.advice) {
-    DFSIM_RETURN_IF_ERROR(advise_settings(options, interval, progress, &prediction));
-  }
-  if (!options.html.empty()) {
+StatusOr<Prediction> predict_with_progress(const PredictCommand& command, bool quiet) {
+  PredictOptions options = command;
+  options.record = trace_recorder(command.trace);
+  ProgressLine line(quiet);
+  return predict(options, line.callbacks());
+}
+
+Status run(const PredictCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const Prediction prediction, predict_with_progress(command, quiet));
+  if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(options.html, prediction_json(prediction)));
-    DFSIM_RETURN_IF_ERROR(write_file(options.html, page));
+                           html_page(command.html, prediction_json(prediction)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return render(options, prediction);
+  return write_file(command.output, render(command, prediction));
 }
 
-Status run(const PredictOptions& options, bool quiet) {
-  StatusOr<std::string> text = failed("nothing was predicted");
-  {
-    Progress progress(quiet);
-    text = predict(options, progress);
-  }
-  if (!text.ok()) {
-    return text.status();
-  }
-  return write_file(options.output, *text);
-}
-
-void add_modes(CLI::App* command, PredictOptions& options) {
+void add_modes(CLI::App* command, PredictCommand& options) {
   CLI::Option* requests =
       command
           ->add_option("--requests", options.requests,
@@ -96,8 +98,8 @@ void add_modes(CLI::App* command, PredictOptions& options) {
 void register_predict(Registrar& registrar) {
   CLI::App* command =
       registrar.app().add_subcommand("predict", "How long a model takes on a machine, and why");
-  auto options = std::make_shared<PredictOptions>();
-  options->model.add_to(command);
+  auto options = std::make_shared<PredictCommand>();
+  add_model_options(command, options->model);
   command
       ->add_option("--hw", options->hardware,
                    "A hardware file, or the name of a built-in one (see dfsim hardware)")
@@ -129,7 +131,7 @@ void register_predict(Registrar& registrar) {
   command
       ->add_option("--trace", options->trace, fmt::format("Write the timeline {}", kTraceFileHelp))
       ->option_text("OUT.json");
-  options->training.add_to(command);
+  add_training_options(command, options->training);
   command->add_flag("--advice", options->advice,
                     "Also what other settings would bring: runtime, batch, threads, recomputation, "
                     "policy, each predicted");

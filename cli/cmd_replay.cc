@@ -4,13 +4,15 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/instance_source.h"
 #include "cli/progress.h"
 #include "datasets/traces/trace_reader.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
 #include "report/html/html_page.h"
-#include "report/replay/replay_report.h"
+#include "report/recordings/replay_views.h"
+#include "report/trace/kineto_json.h"
+#include "study/chain/problem_source.h"
+#include "study/replay/replay_report.h"
 
 namespace dfsim::cli {
 namespace {
@@ -106,10 +108,10 @@ StatusOr<ReplayRun> run_graph(const ReplayCommand& command, const ReplayGraph& g
   return run_replay_with(graph, *policy);
 }
 
-StatusOr<std::string> replay(const ReplayCommand& command, Progress& progress) {
-  progress.stage("reading " + command.trace);
+StatusOr<std::string> replay(const ReplayCommand& command, const Progress& progress) {
+  DFSIM_RETURN_IF_ERROR(progress.stage("reading " + command.trace));
   DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(command.trace));
-  progress.stage(fmt::format("replaying {} spans", trace.spans.size()));
+  DFSIM_RETURN_IF_ERROR(progress.stage(fmt::format("replaying {} spans", trace.spans.size())));
   DFSIM_ASSIGN_OR_RETURN(const ReplayGraph recorded, make_replay_graph(trace));
   ReplayReport report;
   report.path = trace.path;
@@ -147,8 +149,8 @@ StatusOr<std::string> replay(const ReplayCommand& command, Progress& progress) {
 Status run(const ReplayCommand& command, bool quiet) {
   StatusOr<std::string> text = failed("nothing was replayed");
   {
-    Progress progress(quiet);
-    text = replay(command, progress);
+    ProgressLine line(quiet);
+    text = replay(command, line.callbacks());
   }
   if (!text.ok()) {
     return text.status();

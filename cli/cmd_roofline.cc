@@ -5,10 +5,13 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/model_options.h"
 #include "cli/progress.h"
-#include "cli/roofline_source.h"
 #include "report/html/html_page.h"
-#include "report/roofline.h"
+#include "report/predictions/roofline_views.h"
+#include "report/svg/roofline_svg.h"
+#include "study/roofline/roofline.h"
+#include "study/roofline/roofline_source.h"
 
 namespace dfsim::cli {
 namespace {
@@ -31,7 +34,8 @@ struct Swept {
 };
 
 // The first sweep is what trajectories run over; each value of a second one gives lines of its own.
-StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Progress& progress) {
+StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind,
+                           const Progress& progress) {
   std::vector<Sweep> sweeps;
   for (const std::string& text : options.sweep) {
     DFSIM_ASSIGN_OR_RETURN(Sweep sweep, parse_sweep(text));
@@ -56,7 +60,8 @@ StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Pr
         at[sweeps[1].name] = other;
         where += fmt::format(", {} {}", sweeps[1].name, other);
       }
-      progress.stage(fmt::format("costing {} at {}", options.source.model.path, where));
+      DFSIM_RETURN_IF_ERROR(
+          progress.stage(fmt::format("costing {} at {}", options.source.model.path, where)));
       DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));
@@ -71,11 +76,11 @@ StatusOr<Swept> sweep_over(const RooflineOptions& options, RooflineKind kind, Pr
   return swept;
 }
 
-StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progress) {
+StatusOr<std::string> roofline(const RooflineOptions& options, const Progress& progress) {
   DFSIM_ASSIGN_OR_RETURN(const RooflineKind kind, roofline_kind(options.source.model.path));
   Swept swept;
   if (options.sweep.empty()) {
-    progress.stage("costing " + options.source.model.path);
+    DFSIM_RETURN_IF_ERROR(progress.stage("costing " + options.source.model.path));
     DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}));
     swept.rooflines.push_back(std::move(one));
   } else {
@@ -104,8 +109,8 @@ StatusOr<std::string> roofline(const RooflineOptions& options, Progress& progres
 Status run(const RooflineOptions& options, bool quiet) {
   StatusOr<std::string> text = failed("there is no roofline");
   {
-    Progress progress(quiet);
-    text = roofline(options, progress);
+    ProgressLine line(quiet);
+    text = roofline(options, line.callbacks());
   }
   if (!text.ok()) {
     return text.status();
@@ -119,7 +124,7 @@ void register_roofline(Registrar& registrar) {
   CLI::App* command = registrar.app().add_subcommand(
       "roofline", "What rate each operator of a model or trace reaches, and what limits it");
   auto options = std::make_shared<RooflineOptions>();
-  options->source.model.add_to(command);
+  add_model_options(command, options->source.model);
   command
       ->add_option("--hw", options->source.hardware,
                    "A hardware file, or the name of a built-in one (see dfsim hardware)")

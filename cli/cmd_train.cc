@@ -10,9 +10,10 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/profile_inputs.h"
+#include "cli/profile_options.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/train/training.h"
+#include "study/training/profile_inputs.h"
 
 namespace dfsim::cli {
 namespace {
@@ -218,7 +219,7 @@ void register_train(Registrar& registrar) {
   CLI::App* command =
       registrar.app().add_subcommand("train", "Train a cost model on measured operator times");
   auto options = std::make_shared<Options>();
-  options->inputs.add_to(command, /*positional=*/true);
+  add_profile_options(command, options->inputs, /*positional=*/true);
   command
       ->add_option("-o,--output", options->directory,
                    "Folder of the model; made when it is not there")

@@ -4,19 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/tuner.h"
+#include "cli/model_options.h"
+#include "report/predictions/roofline_views.h"
+#include "study/tuning/tune.h"
 
 namespace dfsim::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Timing = TuneTiming;
+
+struct TuneCommand : TuneOptions {
+  bool host = false;
+  bool json = false;
+  std::string output = "-";
+};
 
 std::string timing_text(const Timing& timing) {
   return fmt::format("{:.3g} ms (80 %: {:.3g} to {:.3g}, {} runs)", timing.median_ms, timing.low_ms,
@@ -52,6 +61,14 @@ std::string text_of(const TuneResult& result, const std::string& model) {
   }
   text += table.render(80, 2) + "  (time per sample over the default's)\n";
   return result.lines.empty() ? text : text + "\n" + trajectories_text("threads", result.lines);
+}
+
+Json tune_setting_json(const TuneSetting& setting) {
+  return {{"intra", setting.intra},
+          {"inter", setting.inter},
+          {"pinned", setting.pinned},
+          {"level", setting.level},
+          {"batch", setting.batch}};
 }
 
 Json timing_json(const Timing& timing) {
@@ -95,8 +112,16 @@ std::string json_of(const TuneResult& result, const std::string& model) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Status run(const TuneOptions& options, bool quiet) {
-  DFSIM_ASSIGN_OR_RETURN(const TuneResult result, tune_on_host(options, quiet));
+Status run(const TuneCommand& options, bool quiet) {
+  if (!options.host) {
+    return invalid_input("--host: not given; dfsim tune measures on this machine and on no other");
+  }
+  // No line of progress: what is run writes to the terminal itself.
+  Progress progress;
+  if (!quiet) {
+    progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  }
+  DFSIM_ASSIGN_OR_RETURN(const TuneResult result, tune_on_host(options, progress));
   const std::string model = model_name(options.model.path);
   return write_file(options.output,
                     options.json ? json_of(result, model) : fit_lines(text_of(result, model)));
@@ -107,8 +132,8 @@ Status run(const TuneOptions& options, bool quiet) {
 void register_tune(Registrar& registrar) {
   CLI::App* command = registrar.app().add_subcommand(
       "tune", "The fastest settings of ONNX Runtime for a model on this machine");
-  auto options = std::make_shared<TuneOptions>();
-  options->model.add_to(command);
+  auto options = std::make_shared<TuneCommand>();
+  add_model_options(command, options->model);
   command->add_flag("--host", options->host, "Measure on this machine; leave it alone meanwhile");
   command
       ->add_option("--hw", options->hardware,

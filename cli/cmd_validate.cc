@@ -3,8 +3,9 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "cli/validator.h"
-#include "report/interval_fit.h"
+#include "report/measurements/validation_views.h"
+#include "study/validation/interval_fit.h"
+#include "study/validation/validate.h"
 
 namespace dfsim::cli {
 namespace {
@@ -29,8 +30,9 @@ Status run(const Options& options, bool quiet) {
   }
   std::string text;
   {
-    Progress progress(quiet);
-    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options.validate, progress));
+    ProgressLine line(quiet);
+    DFSIM_ASSIGN_OR_RETURN(const Validation validation,
+                           validate_runs(options.validate, line.callbacks()));
     std::vector<IntervalFit> fits;
     if (options.fit_intervals) {
       DFSIM_ASSIGN_OR_RETURN(fits, refit(options, validation));
