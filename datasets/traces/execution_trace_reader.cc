@@ -23,7 +23,7 @@ constexpr int64_t kUserScope = 7;
 // Nodes of the observer's own: the process and its threads.
 constexpr std::string_view kFrame = "[pytorch|profiler|execution_";
 
-struct Node {
+struct TraceNode {
   int64_t id = -1;
   int64_t parent = -1;
   int64_t thread = 0;
@@ -77,7 +77,7 @@ class ExecutionTraceReader {
   }
 
   // Newer files have {"inputs": {"shapes", "types"}}, older ones "input_shapes", "input_types".
-  void read_operands(const dom::element& object, Node* node) {
+  void read_operands(const dom::element& object, TraceNode* node) {
     dom::element shapes;
     dom::element types;
     const bool found = (object["inputs"]["shapes"].get(shapes) == SUCCESS &&
@@ -93,7 +93,7 @@ class ExecutionTraceReader {
   void read_node(std::string_view json) {
     dom::element object;
     std::string_view name;
-    Node node;
+    TraceNode node;
     if (parser_.parse(json.data(), json.size(), /*realloc_if_needed=*/false).get(object) !=
             SUCCESS ||
         object["name"].get(name) != SUCCESS || (node.id = integer(object, "id", -1)) < 0) {
@@ -133,7 +133,7 @@ class ExecutionTraceReader {
     }
     const auto by_id = [this](uint32_t a, uint32_t b) { return nodes_[a].id < nodes_[b].id; };
     std::sort(roots_.begin(), roots_.end(), by_id);
-    for (Node& node : nodes_) {
+    for (TraceNode& node : nodes_) {
       std::sort(node.children.begin(), node.children.end(), by_id);
     }
   }
@@ -151,7 +151,7 @@ class ExecutionTraceReader {
       std::vector<Visit> stack = {{root, now_us, 0}};
       while (!stack.empty()) {
         Visit& visit = stack.back();
-        const Node& node = nodes_[visit.node];
+        const TraceNode& node = nodes_[visit.node];
         if (visit.next_child < node.children.size()) {
           const uint32_t child = node.children[visit.next_child++];
           stack.push_back({child, now_us, 0});
@@ -176,7 +176,7 @@ class ExecutionTraceReader {
     }
   }
 
-  void add_span(const Node& node, double start_us, double end_us) {
+  void add_span(const TraceNode& node, double start_us, double end_us) {
     if (node.frame) {
       return;
     }
@@ -193,7 +193,7 @@ class ExecutionTraceReader {
   JsonStream stream_;
   Trace trace_;
   dom::parser parser_;
-  std::vector<Node> nodes_;
+  std::vector<TraceNode> nodes_;
   std::vector<uint32_t> roots_;
   std::unordered_map<int64_t, uint32_t> index_;
   int64_t steps_ = 0;

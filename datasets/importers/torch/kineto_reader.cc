@@ -60,7 +60,7 @@ struct Launch {
   int64_t external_id = -1;
 };
 
-struct Trace {
+struct KinetoTrace {
   std::vector<Call> calls;
   std::vector<DeviceWork> work;
   std::unordered_map<int64_t, size_t> call_by_id;
@@ -82,7 +82,7 @@ int64_t id_of(std::string_view json) {
   return parse_number<int64_t>(unquote_json(json)).value_or(-1);
 }
 
-void read_event(const TraceEvent& event, Trace* trace) {
+void read_event(const TraceEvent& event, KinetoTrace* trace) {
   if (event.phase != "X" || event.duration_us < 0) {
     return;
   }
@@ -113,7 +113,7 @@ void read_event(const TraceEvent& event, Trace* trace) {
   }
 }
 
-void read_field(std::string_view key, std::string_view json, Trace* trace) {
+void read_field(std::string_view key, std::string_view json, KinetoTrace* trace) {
   if (key != "deviceProperties") {
     return;
   }
@@ -128,7 +128,7 @@ void read_field(std::string_view key, std::string_view json, Trace* trace) {
 // Calls of each thread in order of their start, parents before children.
 using ByThread = std::map<std::string_view, std::vector<size_t>>;
 
-ByThread nest_calls(Trace* trace) {
+ByThread nest_calls(KinetoTrace* trace) {
   ByThread threads;
   std::vector<Call>& calls = trace->calls;
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -159,7 +159,7 @@ ByThread nest_calls(Trace* trace) {
 }
 
 // The innermost call of the thread that runs at this time, or kNoCall.
-size_t call_at(const Trace& trace, const ByThread& threads, const Launch& launch) {
+size_t call_at(const KinetoTrace& trace, const ByThread& threads, const Launch& launch) {
   const auto thread = threads.find(launch.thread);
   if (thread == threads.end()) {
     return kNoCall;
@@ -175,7 +175,7 @@ size_t call_at(const Trace& trace, const ByThread& threads, const Launch& launch
   return i;
 }
 
-size_t call_of(const Trace& trace, const ByThread& threads, const DeviceWork& work) {
+size_t call_of(const KinetoTrace& trace, const ByThread& threads, const DeviceWork& work) {
   const auto by_id = [&trace](int64_t id) {
     const auto it = trace.call_by_id.find(id);
     return it == trace.call_by_id.end() ? kNoCall : it->second;
@@ -197,7 +197,7 @@ struct Group {
 
 class CallGroups {
  public:
-  CallGroups(const Trace& trace, RowSink& sink) : trace_(trace), sink_(sink) {}
+  CallGroups(const KinetoTrace& trace, RowSink& sink) : trace_(trace), sink_(sink) {}
 
   void add(size_t i, double time_us) {
     const Call& call = trace_.calls[i];
@@ -211,7 +211,7 @@ class CallGroups {
   void write(const ProfileRow& common);
 
  private:
-  const Trace& trace_;
+  const KinetoTrace& trace_;
   RowSink& sink_;
   std::map<std::array<std::string_view, 5>, Group> groups_;
 };
@@ -264,7 +264,7 @@ class KinetoImporter : public Importer {
 Status KinetoImporter::import(const std::string& path, const ProfileImportOptions& options,
                               Profile& profile, DropReport* drops) const {
   DFSIM_ASSIGN_OR_RETURN(TraceEvents events, TraceEvents::open(path));
-  Trace trace;
+  KinetoTrace trace;
   DFSIM_RETURN_IF_ERROR(events.for_each(
       [&trace](const TraceEvent& event) { read_event(event, &trace); },
       [&trace](std::string_view key, std::string_view json) { read_field(key, json, &trace); }));
