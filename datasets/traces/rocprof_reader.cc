@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -150,22 +150,39 @@ class RocprofReader {
   std::vector<dom::element> operations_;
 };
 
-}  // namespace
-
-StatusOr<Trace> read_rocprof_trace(const std::string& path, std::string json) {
+// The file is one value for each process, which is read as a whole.
+StatusOr<Trace> read_rocprof(TraceInput input) {
+  DFSIM_RETURN_IF_ERROR(input.load());
+  std::string json = input.take_content();
   json.reserve(json.size() + simdjson::SIMDJSON_PADDING);
   dom::parser parser;
   dom::element top;
   if (const auto error =
           parser.parse(json.data(), json.size(), /*realloc_if_needed=*/false).get(top)) {
-    return invalid_input(fmt::format("{}: {}; the file is cut off or not JSON", path,
+    return invalid_input(fmt::format("{}: {}; the file is cut off or not JSON", input.path(),
                                      simdjson::error_message(error)));
   }
   dom::element process;
   if (top.at_pointer("/rocprofiler-sdk-tool/0").get(process) != simdjson::SUCCESS) {
-    return invalid_input(fmt::format("{}: a rocprofv3 result of no process, expected one", path));
+    return invalid_input(
+        fmt::format("{}: a rocprofv3 result of no process, expected one", input.path()));
   }
-  return RocprofReader(path).read(process);
+  return RocprofReader(input.path()).read(process);
+}
+
+Sniff sniff_rocprof(const TraceInput& input) {
+  const bool found =
+      input.kind() == TraceInput::Kind::kJson && input.head_has("\"rocprofiler-sdk-tool\"");
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+}  // namespace
+
+TraceReader rocprofv3_trace_reader() {
+  return {.name = "rocprofv3",
+          .description = "rocprofv3 --output-format json",
+          .sniff = sniff_rocprof,
+          .read = read_rocprof};
 }
 
 }  // namespace dfsim::inline datasets
