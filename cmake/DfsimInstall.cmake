@@ -19,7 +19,7 @@ endif()
 
 # Headers keep their paths from the root of the sources: #include "schedulers/scheduler.h".
 # Those of cli/ and report/ are the program's own, and internal ones are their folder's own.
-foreach(folder base hardware graphs opmodel datasets partition schedulers sim)
+foreach(folder base hardware graphs opmodel datasets partition schedulers sim study)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dfsim
             FILES_MATCHING PATTERN "*.h" PATTERN "*_internal.h" EXCLUDE

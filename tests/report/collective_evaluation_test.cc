@@ -1,5 +1,6 @@
 // Tables of measured collectives: what is read, refused and judged.
-#include "report/collective_evaluation.h"
+#include "study/training/collective_evaluation.h"
+#include "report/measurements/collective_evaluation_views.h"
 
 #include <catch2/catch.hpp>
 
