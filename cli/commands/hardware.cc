@@ -12,7 +12,7 @@
 #include "cli/collectives_text.h"
 #include "cli/commands/commands.h"
 #include "graphs/passes/pipeline.h"
-#include "hardware/collectives.h"
+#include "hardware/collective_timing.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim::cli {
@@ -199,7 +199,7 @@ std::string platform_text(const Platform& platform) {
   if (!platform.links.empty()) {
     text += "links\n" + links_text(platform) + "\n";
   }
-  if (!collectives_of(platform).empty()) {
+  if (!platform.collectives.empty()) {
     text += "collectives, a call by the quickest protocol\n" + collectives_text(platform) + "\n";
   }
   text += fmt::format(
@@ -290,7 +290,7 @@ Json platform_json(const Platform& platform) {
                      {"source", link.source}});
   }
   Json collectives = Json::array();
-  for (const CollectiveFit& fit : collectives_of(platform)) {
+  for (const CollectiveTiming& fit : platform.collectives) {
     Json protocols = Json::array();
     for (const CollectiveProtocol& protocol : fit.protocols) {
       protocols.push_back({{"start_ns", protocol.start_ns},

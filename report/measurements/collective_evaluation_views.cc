@@ -19,9 +19,9 @@ std::string percent(size_t rows, double error) {
 double in_us(double time_ns) { return time_ns / static_cast<double>(kNsPerUs); }
 
 // As a hardware file has it.
-std::string fits_yaml(const std::vector<CollectiveFit>& fits) {
+std::string fits_yaml(const std::vector<CollectiveTiming>& fits) {
   std::string text = "collectives:\n";
-  for (const CollectiveFit& fit : fits) {
+  for (const CollectiveTiming& fit : fits) {
     text += fmt::format("  - over: \"{}\"\n    operation: {}\n    protocols:\n", fit.over,
                         fit.operation);
     for (const CollectiveProtocol& protocol : fit.protocols) {
@@ -33,9 +33,9 @@ std::string fits_yaml(const std::vector<CollectiveFit>& fits) {
   return text;
 }
 
-Json fits_json(const std::vector<CollectiveFit>& fits) {
+Json fits_json(const std::vector<CollectiveTiming>& fits) {
   Json json = Json::array();
-  for (const CollectiveFit& fit : fits) {
+  for (const CollectiveTiming& fit : fits) {
     Json protocols = Json::array();
     for (const CollectiveProtocol& protocol : fit.protocols) {
       protocols.push_back({{"start_ns", protocol.start_ns},

@@ -39,7 +39,7 @@ struct RowGroup {
 class Evaluator {
  public:
   explicit Evaluator(const Platform& platform)
-      : platform_(platform), routes_(platform_), fits_(collectives_of(platform)) {}
+      : platform_(platform), routes_(platform_), fits_(platform.collectives) {}
 
   Status read(const std::string& path) {
     DFSIM_ASSIGN_OR_RETURN(const std::vector<std::string> tables, find_collective_tables(path));
@@ -78,7 +78,7 @@ class Evaluator {
   // Fits every operation over every kind of link from the rows that `pick` takes, in place of the
   // platform's own fits.
   template <typename Pick>
-  std::vector<CollectiveFit> fit(const Pick& pick) const {
+  std::vector<CollectiveTiming> fit(const Pick& pick) const {
     std::map<std::pair<std::string, std::string>, std::vector<CollectiveSample>> sets;
     for (const RowGroup& group : groups_) {
       auto& set = sets[{links_of(group.devices), group.operation}];
@@ -88,7 +88,7 @@ class Evaluator {
         }
       }
     }
-    std::vector<CollectiveFit> fits;
+    std::vector<CollectiveTiming> fits;
     for (const auto& [key, samples] : sets) {
       if (!samples.empty()) {
         fits.push_back({key.first, key.second, fit_protocols(samples, kProtocols), ""});
@@ -97,7 +97,7 @@ class Evaluator {
     return fits;
   }
 
-  void use(std::vector<CollectiveFit> fits) { fits_ = std::move(fits); }
+  void use(std::vector<CollectiveTiming> fits) { fits_ = std::move(fits); }
 
   // Adds the errors of the rows that `pick` takes to `all`.
   template <typename Pick>
@@ -110,7 +110,7 @@ class Evaluator {
       std::vector<double> predicted;
       const std::vector<DeviceId> devices = first(group.devices);
       GroupCosts costs = group_costs(platform_, routes_, devices);
-      costs.fits = find_collective_fits(fits_, platform_, routes_, devices);
+      costs.timings = find_collective_timings(fits_, platform_, routes_, devices);
       for (size_t i = 0; i < group.samples.size(); ++i) {
         if (pick(i)) {
           samples.push_back(group.samples[i]);
@@ -118,7 +118,7 @@ class Evaluator {
         }
       }
       const auto kind = kind_of(group.operation);
-      const bool fitted = kind && costs.fits[static_cast<size_t>(*kind)] != nullptr;
+      const bool fitted = kind && costs.timings[static_cast<size_t>(*kind)] != nullptr;
       errors.push_back({group.operation, group.devices, fitted ? "fit" : "links",
                         collective_mape(samples, predicted)});
       if (kind) {
@@ -151,8 +151,8 @@ class Evaluator {
   // them, else what their names begin with.
   std::string links_of(int64_t devices) const {
     const std::vector<DeviceId> group = first(devices);
-    const CollectiveFits fits = find_collective_fits(fits_, platform_, routes_, group);
-    for (const CollectiveFit* fit : fits) {
+    const CollectiveTimings fits = find_collective_timings(fits_, platform_, routes_, group);
+    for (const CollectiveTiming* fit : fits) {
       if (fit != nullptr) {
         return fit->over;
       }
@@ -172,7 +172,7 @@ class Evaluator {
 
   const Platform& platform_;
   RouteTable routes_;
-  std::vector<CollectiveFit> fits_;
+  std::vector<CollectiveTiming> fits_;
   std::vector<RowGroup> groups_;
   size_t across_nodes_ = 0;
 };

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "hardware/collectives.h"
+#include "hardware/collective_timing.h"
 #include "hardware/platform.h"
-#include "partition/collectives/collective_training.h"
+#include "partition/collectives/protocol_fit.h"
 
 namespace dfsim::inline study {
 
@@ -26,7 +26,7 @@ struct CollectiveEvaluation {
   // By operation, then devices; the last one is all collectives, without send_recv.
   std::vector<CollectiveError> groups;
   size_t rows_across_nodes = 0;  // left out: the platform is one node
-  std::vector<CollectiveFit> fits;
+  std::vector<CollectiveTiming> fits;
   std::optional<CollectiveMape> held_out;  // of fits: each half of the rows by a fit to the other
 };
 

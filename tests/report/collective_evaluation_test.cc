@@ -101,7 +101,7 @@ TEST_CASE("a fit is found, judged, and printed as a hardware file takes it") {
                        text.substr(at)));
   INFO(again.status().message());
   REQUIRE(again.ok());
-  CHECK(collectives_of(*again)[0].protocols.size() == result->fits[0].protocols.size());
+  CHECK(again->collectives[0].protocols.size() == result->fits[0].protocols.size());
 }
 
 TEST_CASE("tables that are none, or do not fit the machine") {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "partition/collectives/measured_collectives.h"
+#include "partition/collectives/collective_timings.h"
 
 namespace dfsim::inline partition {
 

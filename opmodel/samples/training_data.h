@@ -23,7 +23,7 @@ struct Sample {
   double time_us = 0;
   uint32_t row = 0;       // of the profile
   uint32_t network = 0;   // index into networks; 0 = none
-  uint64_t instance = 0;  // identity in its network (instances.h); 0 = none
+  uint64_t instance = 0;  // identity in its network (instance_key.h); 0 = none
   int32_t batch = 0;
   int32_t count = 1;
 };

@@ -1,4 +1,4 @@
-#include "opmodel/train/overheads.h"
+#include "opmodel/samples/overheads.h"
 
 #include <fmt/format.h>
 

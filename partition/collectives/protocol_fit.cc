@@ -1,4 +1,4 @@
-#include "partition/collectives/collective_training.h"
+#include "partition/collectives/protocol_fit.h"
 
 #include <algorithm>
 #include <cmath>

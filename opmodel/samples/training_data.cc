@@ -1,11 +1,11 @@
-#include "opmodel/train/training_data.h"
+#include "opmodel/samples/training_data.h"
 
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "opmodel/train/instances.h"
+#include "opmodel/samples/instance_key.h"
 #include "opmodel/train/profile_ops.h"
 #include "opmodel/train/row_bounds.h"
 

@@ -1,4 +1,4 @@
-#include "opmodel/train/drift.h"
+#include "opmodel/samples/drift.h"
 
 #include <algorithm>
 #include <array>

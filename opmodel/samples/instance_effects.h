@@ -1,5 +1,5 @@
-// Instances: ops of a network told apart by name and order, so that the same one is found again in
-// a run with another batch size.
+// Effects of instances: how an op's time in a network (instance_key.h) differs from other ops of
+// its shape.
 //
 // Two ops of equal type and shape need not take equally long: what lies in the cache depends on the
 // ops before. Where that lasts over batch sizes, it is worth knowing. How far it lasts is measured:
@@ -9,22 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "opmodel/train/training_data.h"
+#include "opmodel/samples/training_data.h"
 
 namespace dfsim::inline opmodel {
-
-// A name without what the compiler numbers anew in each run: "-op123" at its end, and digits of its
-// last component. "Default/layer1/Conv2D-op17" -> "Default/layer1/ConvD".
-std::string lasting_name(std::string_view name);
-
-// Identity of the `occurrence`th op of that name in a network, never 0.
-uint64_t instance_key(std::string_view device_model, std::string_view network,
-                      std::string_view name, int64_t occurrence);
 
 // Identity and natural logarithm of the factor of each instance that has one. O(n log n).
 std::vector<std::pair<uint64_t, double>> instance_effects(const TrainingData& data);

@@ -1,4 +1,4 @@
-#include "partition/collectives/measured_collectives.h"
+#include "partition/collectives/collective_timings.h"
 
 #include <algorithm>
 #include <limits>
@@ -37,11 +37,12 @@ const Route* slowest_route(const RouteTable& routes, std::span<const DeviceId> g
   return slowest;
 }
 
-CollectiveFits find_collective_fits(std::span<const CollectiveFit> known, const Platform& platform,
-                                    const RouteTable& routes, std::span<const DeviceId> group) {
-  CollectiveFits fits{};
+CollectiveTimings find_collective_timings(std::span<const CollectiveTiming> known,
+                                          const Platform& platform, const RouteTable& routes,
+                                          std::span<const DeviceId> group) {
+  CollectiveTimings timings{};
   if (known.empty() || group.size() < 2) {
-    return fits;
+    return timings;
   }
   const std::string& model = platform.device(group[0]).model;
   const bool alike = std::all_of(group.begin(), group.end(), [&](DeviceId device) {
@@ -49,23 +50,23 @@ CollectiveFits find_collective_fits(std::span<const CollectiveFit> known, const 
   });
   const Route* slowest = alike ? slowest_route(routes, group) : nullptr;
   if (slowest == nullptr) {
-    return fits;
+    return timings;
   }
   const std::vector<std::string> operations = collective_operations();
-  for (const CollectiveFit& fit : known) {
-    if (!runs_over(platform, *slowest, fit.over)) {
+  for (const CollectiveTiming& timing : known) {
+    if (!runs_over(platform, *slowest, timing.over)) {
       continue;
     }
-    for (size_t kind = 0; kind < fits.size(); ++kind) {
-      const bool meant = fit.operation.empty() || fit.operation == operations[kind];
-      fits[kind] = fits[kind] == nullptr && meant ? &fit : fits[kind];
+    for (size_t kind = 0; kind < timings.size(); ++kind) {
+      const bool meant = timing.operation.empty() || timing.operation == operations[kind];
+      timings[kind] = timings[kind] == nullptr && meant ? &timing : timings[kind];
     }
   }
-  auto& broadcast = fits[static_cast<size_t>(CollectiveKind::kBroadcast)];
+  auto& broadcast = timings[static_cast<size_t>(CollectiveKind::kBroadcast)];
   if (broadcast == nullptr) {
-    broadcast = fits[static_cast<size_t>(CollectiveKind::kAllGather)];
+    broadcast = timings[static_cast<size_t>(CollectiveKind::kAllGather)];
   }
-  return fits;
+  return timings;
 }
 
 CollectiveShape collective_shape(CollectiveKind kind, Bytes bytes, int64_t ranks) {
@@ -74,14 +75,14 @@ CollectiveShape collective_shape(CollectiveKind kind, Bytes bytes, int64_t ranks
   return {passes * (p - 1), passes * (p - 1) / p * static_cast<double>(bytes)};
 }
 
-double fitted_collective_ns(const CollectiveFit& fit, CollectiveKind kind, Bytes bytes,
-                            int64_t ranks) {
+double timed_collective_ns(const CollectiveTiming& timing, CollectiveKind kind, Bytes bytes,
+                           int64_t ranks) {
   if (ranks < 2) {
     return 0;
   }
   const CollectiveShape shape = collective_shape(kind, bytes, ranks);
   double least = std::numeric_limits<double>::infinity();
-  for (const CollectiveProtocol& protocol : fit.protocols) {
+  for (const CollectiveProtocol& protocol : timing.protocols) {
     least =
         std::min(least, protocol.start_ns + shape.steps * protocol.step_ns +
                             shape.bytes / protocol.bytes_per_s * static_cast<double>(kNsPerSecond));

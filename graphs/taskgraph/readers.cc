@@ -1,4 +1,5 @@
-#include "graphs/taskgraph/task_graph.h"
+// Recognises the format of a task graph by its first bytes and calls its reader (task_graph.h).
+#include "graphs/taskgraph/readers.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "graphs/taskgraph/readers.h"
 
 namespace dfsim::inline graphs {
 namespace {

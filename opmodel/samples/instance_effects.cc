@@ -1,12 +1,10 @@
-#include "opmodel/train/instances.h"
+#include "opmodel/samples/instance_effects.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "base/hash.h"
 #include "datasets/profiles/statistics.h"
 
 namespace dfsim::inline opmodel {
@@ -16,8 +14,6 @@ namespace {
 constexpr double kMostDeviation = 0.5;  // of one time that is believed, in ln
 constexpr double kLeastEffect = 0.001;  // worth keeping
 constexpr size_t kLeastInstances = 30;  // to tell lasting effects from noise
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // ln(time / median of the shape) of one instance, by run.
 using Deviations = std::map<uint64_t, std::vector<double>>;
@@ -51,33 +47,6 @@ Deviations deviations_of(const TrainingData& data) {
 }
 
 }  // namespace
-
-std::string lasting_name(std::string_view name) {
-  size_t end = name.size();
-  while (end > 0 && is_digit(name[end - 1])) {
-    --end;
-  }
-  if (end < name.size() && name.substr(0, end).ends_with("-op")) {
-    name = name.substr(0, end - 3);
-  }
-  const size_t slash = name.rfind('/');
-  const size_t last = slash == std::string_view::npos ? 0 : slash + 1;
-  std::string lasting(name.substr(0, last));
-  std::copy_if(name.begin() + static_cast<std::ptrdiff_t>(last), name.end(),
-               std::back_inserter(lasting), [](char c) { return !is_digit(c); });
-  return lasting;
-}
-
-uint64_t instance_key(std::string_view device_model, std::string_view network,
-                      std::string_view name, int64_t occurrence) {
-  const uint64_t key = Hasher()
-                           .add(device_model)
-                           .add(network)
-                           .add(name)
-                           .add(static_cast<uint64_t>(occurrence))
-                           .digest();
-  return key == 0 ? 1 : key;
-}
 
 std::vector<std::pair<uint64_t, double>> instance_effects(const TrainingData& data) {
   const Deviations deviations = deviations_of(data);

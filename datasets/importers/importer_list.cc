@@ -1,4 +1,5 @@
-#include "datasets/importers/importer.h"
+// All importers, and reading files with one that is chosen by name (importer.h).
+#include "datasets/importers/importer_list.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +7,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "datasets/importers/importer_list.h"
 #include "datasets/profiles/profile_io.h"
 
 namespace dfsim::inline datasets {
