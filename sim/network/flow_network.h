@@ -14,9 +14,9 @@
 #include "base/units.h"
 #include "hardware/platform.h"
 #include "hardware/route.h"
-#include "sim/event_queue.h"
-#include "sim/fair_share.h"
-#include "sim/indexed_heap.h"
+#include "sim/network/fair_share.h"
+#include "sim/queues/event_queue.h"
+#include "sim/queues/indexed_heap.h"
 
 namespace dfsim::inline sim {
 

@@ -1,4 +1,4 @@
-#include "sim/flow_network.h"
+#include "sim/network/flow_network.h"
 
 #include <algorithm>
 #include <limits>

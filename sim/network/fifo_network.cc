@@ -1,4 +1,4 @@
-#include "sim/fifo_network.h"
+#include "sim/network/fifo_network.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/fair_share.h"
+#include "sim/network/fair_share.h"
 
 #include <algorithm>
 #include <cmath>
