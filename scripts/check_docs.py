@@ -106,16 +106,24 @@ def broken_links(root, trees=()):
 
 
 def dead_mentions(root, trees):
-    """Sources that name a page of docs/ which does not exist."""
+    """Sources that name a page of docs/, and pages that name a source in `code`, which do not exist.
+
+    Names in capitals stand for something (`tests/FOLDER/x.cc`), and so does `*`.
+    """
+    folders = "|".join(re.escape(p.name) for p in sorted(root.iterdir()) if p.is_dir() and p.name != "build")
+    in_pages = re.compile(r"`((?:" + (folders or "-") + r")/[\w./-]*\.[a-z]{1,5})`")
+    in_sources = re.compile(r"(?<![\w/.])(docs/[\w/-]+\.md)")
     problems = []
-    for path in files_below(root, SOURCE_SUFFIXES | {".yaml", ".txt"}, trees):
+    for path in files_below(root, SOURCE_SUFFIXES | {".md", ".yaml", ".txt"}, trees):
         if "malformed" in path.parts or path.relative_to(root).as_posix() in STYLE_EXEMPT:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
+        pattern = in_pages if path.suffix == ".md" else in_sources
         for number, line in enumerate(text.splitlines(), 1):
-            for page in re.findall(r"(?<![\w/.])docs/[\w/-]+\.md", line):
-                if not (root / page).exists():
-                    problems.append(f"{path.relative_to(root)}:{number}: names {page}: there is no such file")
+            for name in pattern.findall(line):
+                placeholder = re.search(r"(?:^|[/_.])[A-Z]{3,}(?:[/_.]|$)", name.replace("README", ""))
+                if not placeholder and not (root / name).exists():
+                    problems.append(f"{path.relative_to(root)}:{number}: names {name}: there is no such file")
     return problems
 
 
