@@ -48,7 +48,10 @@ set(DFSIM_PUBLIC_HEADERS
   schedulers/problem_instance.h
   schedulers/comm_model.h
   schedulers/planning/task_view.h
+  schedulers/planning/plan_builder.h
   # seen through them:
+  schedulers/planning/gap_list.h
+  schedulers/planning/task_inputs.h
   schedulers/policy_options.h
 
   # opmodel: times of operators.
