@@ -74,4 +74,12 @@ void ProgressLine::watch() {
   fmt::print(stderr, "\r\x1b[K");
 }
 
+Progress printed_notes(bool quiet) {
+  Progress progress;
+  if (!quiet) {
+    progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  }
+  return progress;
+}
+
 }  // namespace dfsim::cli

@@ -39,4 +39,8 @@ class ProgressLine {
   std::thread watcher_;  // not started when there is nothing to show
 };
 
+// Progress for commands that run programs which write to the terminal themselves: notes go to
+// stderr, a line each, unless `quiet`; stages are not shown.
+Progress printed_notes(bool quiet);
+
 }  // namespace dfsim::cli

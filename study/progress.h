@@ -8,8 +8,8 @@
 
 namespace dfsim::inline study {
 
-// Callbacks of the caller; the default is silent. Studies call them from the thread that they run
-// in.
+// Callbacks of the caller; the default is silent. Never called by two threads at once; training
+// notes its parts from its worker threads.
 struct Progress {
   // A step begins: "importing swin_t.onnx". An error ends the study, which then returns that error
   // unchanged: this is how a caller cancels. Studies call it before each operation that can take

@@ -30,9 +30,9 @@ std::unique_ptr<Importer> make_dfsim_importer() { return std::make_unique<DfsimI
 
 std::span<const std::unique_ptr<Importer>> importers() {
   static const std::array kImporters = {
-      make_aiconfigurator_importer(), make_dfsim_importer(),    make_kineto_importer(),
-      make_mindspore_importer(),      make_neusight_importer(), make_ort_importer(),
-      make_tinynas_importer(),        make_vidur_importer(),
+#define DFSIM_IMPORTER(name) make_##name##_importer(),
+#include "datasets/importers/importers.inc"
+#undef DFSIM_IMPORTER
   };
   return kImporters;
 }

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "base/io/proto_wire.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -319,8 +319,6 @@ void read_json_node(const dom::object& object, Trace* trace, Node* node) {
   }
 }
 
-}  // namespace
-
 bool is_chakra_trace(std::string_view content) {
   ProtoReader stream(content);
   std::string_view message;
@@ -378,6 +376,32 @@ StatusOr<Trace> read_chakra_json(const std::string& path, JsonStream stream) {
   }
   warn_of_repairs(stream, &result.trace());
   return result.finish();
+}
+
+// A protobuf file is told by its wire types alone, which other formats may have as well.
+Sniff sniff_chakra(const TraceInput& input) {
+  if (input.kind() == TraceInput::Kind::kJson) {
+    return input.head_has("\"workload_graph\"") ? Sniff::kYes : Sniff::kNo;
+  }
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_chakra_trace(input.content());
+  return found ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_chakra(TraceInput input) {
+  if (input.kind() != TraceInput::Kind::kJson) {
+    return read_chakra_trace(input.path(), input.content());
+  }
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("workload_graph"));
+  return read_chakra_json(input.path(), std::move(stream));
+}
+
+}  // namespace
+
+TraceReader chakra_trace_reader() {
+  return {.name = "chakra",
+          .description = "Chakra execution trace, protobuf or JSON",
+          .sniff = sniff_chakra,
+          .read = read_chakra};
 }
 
 }  // namespace dfsim::inline datasets

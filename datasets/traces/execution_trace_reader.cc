@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -199,10 +199,25 @@ class ExecutionTraceReader {
   int64_t steps_ = 0;
 };
 
+// Keys of the top object; objects in other formats may have such keys too.
+Sniff sniff_execution_trace(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kJson && input.head_has("\"nodes\"") &&
+                     input.head_has("\"schema\"") && !input.head_has("\"traceEvents\"");
+  return found ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_execution_trace(TraceInput input) {
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("nodes"));
+  return ExecutionTraceReader(input.path(), std::move(stream)).read();
+}
+
 }  // namespace
 
-StatusOr<Trace> read_execution_trace(const std::string& path, JsonStream stream) {
-  return ExecutionTraceReader(path, std::move(stream)).read();
+TraceReader pytorch_et_trace_reader() {
+  return {.name = "pytorch-et",
+          .description = "PyTorch execution trace (ExecutionTraceObserver); has no times",
+          .sniff = sniff_execution_trace,
+          .read = read_execution_trace};
 }
 
 }  // namespace dfsim::inline datasets

@@ -18,7 +18,7 @@
 #include "datasets/importers/mindspore/mindspore_folders.h"
 #include "datasets/importers/mindspore/mindspore_op_info.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -237,18 +237,29 @@ class MindsporeReader {
   int64_t device_ = 0;
 };
 
-}  // namespace
-
-bool is_mindspore_profile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) {
-    return fs::path(path).filename().string().starts_with(kFrameworkPrefix);
+Sniff sniff_mindspore(const TraceInput& input) {
+  bool found = false;
+  if (input.kind() == TraceInput::Kind::kText) {
+    found = fs::path(input.path()).filename().string().starts_with(kFrameworkPrefix);
+  } else if (input.kind() == TraceInput::Kind::kFolder) {
+    found = find_mindspore_runs(input.path()).ok();
   }
-  return find_mindspore_runs(path).ok();
+  return found ? Sniff::kYes : Sniff::kNo;
 }
 
-StatusOr<Trace> read_mindspore_profile(const std::string& path) {
-  return MindsporeReader(path).read();
+StatusOr<Trace> read_mindspore(TraceInput input) { return MindsporeReader(input.path()).read(); }
+
+}  // namespace
+
+TraceReader mindspore_trace_reader() {
+  return {.name = "mindspore",
+          .description = "MindSpore profiler on Ascend (a folder)",
+          .sniff = sniff_mindspore,
+          .read = read_mindspore,
+          .folder = "a MindSpore profile (one with framework_raw_N.csv)",
+          .folder_files =
+              "framework_raw_0.csv aicore_intermediate_0_detail.csv "
+              "output_timeline_data_0.txt"};
 }
 
 }  // namespace dfsim::inline datasets

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -411,12 +411,6 @@ StatusOr<Trace> read_database(const std::string& path, sqlite3* database) {
   return NsysReader(path, database).read();
 }
 
-}  // namespace
-
-bool is_sqlite(std::string_view head) {
-  return head.starts_with(std::string_view("SQLite format 3\0", 16));
-}
-
 StatusOr<Trace> read_nsys_file(const std::string& path) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
@@ -441,6 +435,25 @@ StatusOr<Trace> read_nsys_content(const std::string& path, std::string content) 
     return invalid_input(fmt::format("{}: the database cannot be read", path));
   }
   return read_database(path, database.get());
+}
+
+Sniff sniff_nsys(const TraceInput& input) {
+  constexpr std::string_view kSqlite("SQLite format 3\0", 16);
+  return input.head().starts_with(kSqlite) ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_nsys(TraceInput input) {
+  return input.is_plain_file() ? read_nsys_file(input.path())
+                               : read_nsys_content(input.path(), input.take_content());
+}
+
+}  // namespace
+
+TraceReader nsys_trace_reader() {
+  return {.name = "nsys",
+          .description = "Nsight Systems, nsys export --type sqlite",
+          .sniff = sniff_nsys,
+          .read = read_nsys};
 }
 
 }  // namespace dfsim::inline datasets

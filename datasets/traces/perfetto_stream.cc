@@ -6,7 +6,6 @@
 
 #include "base/io/proto_wire.h"
 #include "base/text.h"
-#include "datasets/traces/readers.h"
 
 namespace dfsim::inline datasets {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "datasets/tables/numbers.h"
 #include "datasets/traces/chrome/tensorflow_tracks.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -279,8 +279,6 @@ class StepStatsReader {
   std::unordered_set<uint64_t> freed_;
 };
 
-}  // namespace
-
 bool is_step_stats(std::string_view content) {
   ProtoReader reader(content);
   ProtoField field;
@@ -301,8 +299,22 @@ bool is_step_stats(std::string_view content) {
   return false;
 }
 
-StatusOr<Trace> read_step_stats(const std::string& path, std::string_view content) {
-  return StepStatsReader(path).read(content);
+Sniff sniff_step_stats(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_step_stats(input.content());
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_step_stats(TraceInput input) {
+  return StepStatsReader(input.path()).read(input.content());
+}
+
+}  // namespace
+
+TraceReader stepstats_trace_reader() {
+  return {.name = "stepstats",
+          .description = "TensorFlow RunMetadata or StepStats, protobuf",
+          .sniff = sniff_step_stats,
+          .read = read_step_stats};
 }
 
 }  // namespace dfsim::inline datasets

@@ -11,7 +11,7 @@
 #include "base/io/proto_wire.h"
 #include "base/text.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -374,8 +374,6 @@ class XplaneReader {
   Trace trace_;
 };
 
-}  // namespace
-
 bool is_xplane(std::string_view content) {
   ProtoReader reader(content);
   ProtoField field;
@@ -400,8 +398,22 @@ bool is_xplane(std::string_view content) {
   return named;
 }
 
-StatusOr<Trace> read_xplane(const std::string& path, std::string_view content) {
-  return XplaneReader(path).read(content);
+Sniff sniff_xplane(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_xplane(input.content());
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_xplane(TraceInput input) {
+  return XplaneReader(input.path()).read(input.content());
+}
+
+}  // namespace
+
+TraceReader xplane_trace_reader() {
+  return {.name = "xplane",
+          .description = "TensorFlow 2 and JAX profiler (*.xplane.pb)",
+          .sniff = sniff_xplane,
+          .read = read_xplane};
 }
 
 }  // namespace dfsim::inline datasets

@@ -85,8 +85,7 @@ MakeRecorder trace_recorder(const std::string& path) {
   return [path](const RunSubject& subject) { return open_trace_file(path, subject); };
 }
 
-MakeRecorder trace_folder_recorder(const std::string& folder, const std::string& prefix,
-                                   bool perfetto) {
+MakeRecorder trace_folder_recorder(const std::string& folder, bool names_machines, bool perfetto) {
   if (folder.empty()) {
     return {};
   }
@@ -96,6 +95,8 @@ MakeRecorder trace_folder_recorder(const std::string& folder, const std::string&
     if (error) {
       return failed(fmt::format("{}: cannot be made a folder: {}", folder, error.message()));
     }
+    const std::string prefix =
+        subject.graph_name + (names_machines ? "." + subject.machine_name : "");
     std::string name = fmt::format("{}.{}.{}", printable(prefix, 120), subject.policy,
                                    perfetto ? "pftrace" : "json");
     // Names come from files: none may lead out of the folder.

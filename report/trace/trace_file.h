@@ -24,9 +24,8 @@ StatusOr<std::unique_ptr<RunRecorder>> open_trace_file(const std::string& path,
 // Writes the study's run to `path`; an empty function for no path.
 MakeRecorder trace_recorder(const std::string& path);
 
-// Writes FOLDER/PREFIX.POLICY.json (or .pftrace) for each policy that is compared, and makes the
-// folder with the first. An empty function for no folder.
-MakeRecorder trace_folder_recorder(const std::string& folder, const std::string& prefix,
-                                   bool perfetto);
+// Writes FOLDER/GRAPH.POLICY.json (or .pftrace) for each policy that is compared, GRAPH.MACHINE.POLICY
+// with `names_machines`; makes the folder with the first. An empty function for no folder.
+MakeRecorder trace_folder_recorder(const std::string& folder, bool names_machines, bool perfetto);
 
 }  // namespace dfsim::inline report

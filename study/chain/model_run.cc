@@ -78,7 +78,7 @@ StatusOr<RepeatResult> ModelRun::simulate_repeatedly(size_t runs) const {
 }
 
 RunSubject ModelRun::subject() const {
-  return {node_.workload.graph, *platform_, &model_->executed, &node_.workload, &node_.costs, ""};
+  return {node_.workload.graph, *platform_, &model_->executed, &node_.workload, &node_.costs};
 }
 
 ProblemInstance ModelRun::into_problem(std::string cost_model) && {

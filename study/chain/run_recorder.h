@@ -22,7 +22,10 @@ struct RunSubject {
   const Graph* graph = nullptr;
   const Workload* workload = nullptr;
   const CostTable* costs = nullptr;
-  std::string policy = {};  // that is compared with others; "" = the study has one run
+  // Where policies are compared: names of the graph, the machine and the policy.
+  std::string graph_name = {};
+  std::string machine_name = {};
+  std::string policy = {};
 };
 
 // Records one run. One that is destroyed without close() belongs to a run that failed.

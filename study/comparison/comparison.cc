@@ -33,7 +33,8 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
   std::unique_ptr<RunRecorder> recorder;
   if (options.record) {
     DFSIM_ASSIGN_OR_RETURN(recorder, options.record({instance.graph, instance.platform, nullptr,
-                                                     nullptr, &instance.costs, policy.name}));
+                                                     nullptr, &instance.costs, instance.graph_name,
+                                                     instance.hardware_name, policy.name}));
   }
   auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
                         recorder == nullptr ? nullptr : recorder->listener());

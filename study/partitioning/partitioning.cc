@@ -118,7 +118,7 @@ StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platf
   std::unique_ptr<RunRecorder> recorder;
   if (record) {
     DFSIM_ASSIGN_OR_RETURN(recorder, record({program.graph, machine, &run.compiled.sharded.graph,
-                                             nullptr, &program.costs, ""}));
+                                             nullptr, &program.costs}));
   }
   DFSIM_ASSIGN_OR_RETURN(
       run.result, simulate({program.graph, program.costs, machine}, schedule_of(program), options,

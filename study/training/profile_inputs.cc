@@ -108,17 +108,4 @@ StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs) {
   return loaded;
 }
 
-std::string first_drops(const DropReport& drops) {
-  constexpr size_t kShown = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(drops.entries().size(), kShown); ++i) {
-    const DropReport::Entry& entry = drops.entries()[i];
-    text += fmt::format("  {}:{}: {}: {}\n", entry.file, entry.row, drop_reason_name(entry.reason),
-                        printable(entry.message, 200));
-  }
-  const auto shown = static_cast<int64_t>(std::min(drops.entries().size(), kShown));
-  return drops.total() > shown ? text + fmt::format("  and {} more\n", drops.total() - shown)
-                               : text;
-}
-
 }  // namespace dfsim::inline study

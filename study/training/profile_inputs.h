@@ -29,7 +29,4 @@ struct LoadedProfiles {
 // profile's.
 StatusOr<LoadedProfiles> load_profiles(const ProfileInputs& inputs);
 
-// The first few rows left out, a line each with file, row and reason; "" when there are none.
-std::string first_drops(const DropReport& drops);
-
 }  // namespace dfsim::inline study

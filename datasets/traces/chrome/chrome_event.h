@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/traces/trace.h"
-
 namespace dfsim::inline datasets {
 
 // Texts live until the parser's next event. Values of `args` are JSON text as it stands in the
@@ -73,30 +71,5 @@ class ChromeEventParser {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// What makes a dialect of the format out of its events. Called in the file's order.
-class ChromeDialect {
- public:
-  virtual ~ChromeDialect() = default;
-  // As Trace::format.
-  virtual std::string_view name() const = 0;
-  // Whether only this dialect has such an event, or such a field of the top object.
-  virtual bool claims(const ChromeEvent& event) const = 0;
-  virtual bool claims_field(std::string_view key) const = 0;
-  // What a complete event ("X", or a pair of "B" and "E") is. `span` comes with times, name, track
-  // and kind kOther; false leaves the span out.
-  virtual bool describe(const ChromeEvent& event, Trace* trace, Span* span) const = 0;
-  // Any other event that the dialect understands in a way of its own; true = done with it.
-  virtual bool read_other(const ChromeEvent& event, Trace* trace) const = 0;
-  virtual void read_field(std::string_view key, std::string_view json, Trace* trace) const = 0;
-  // After the last event, before spans are sorted.
-  virtual void finish(Trace* trace) const = 0;
-};
-
-std::unique_ptr<ChromeDialect> make_kineto_dialect();
-std::unique_ptr<ChromeDialect> make_ort_dialect();
-std::unique_ptr<ChromeDialect> make_tensorflow_dialect();
-std::unique_ptr<ChromeDialect> make_dfsim_dialect();
-std::unique_ptr<ChromeDialect> make_plain_dialect();
 
 }  // namespace dfsim::inline datasets

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "datasets/traces/chrome/chrome_event.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -29,10 +29,11 @@ class ChromeReader {
   ChromeReader(std::string path, JsonStream stream)
       : stream_(std::move(stream)), path_(std::move(path)) {
     trace_.path = path_;
-    dialects_.push_back(make_kineto_dialect());
-    dialects_.push_back(make_ort_dialect());
-    dialects_.push_back(make_tensorflow_dialect());
-    dialects_.push_back(make_dfsim_dialect());
+    for (const TraceReader& format : trace_readers()) {
+      if (format.dialect != nullptr) {
+        dialects_.push_back(format.dialect());
+      }
+    }
     plain_ = make_plain_dialect();
   }
 
@@ -345,10 +346,25 @@ class ChromeReader {
   TrackId last_track_;
 };
 
+// Any JSON may hold events. The reader also reports of other text that it is no JSON.
+Sniff sniff_chrome(const TraceInput& input) {
+  const bool text =
+      input.kind() == TraceInput::Kind::kJson || input.kind() == TraceInput::Kind::kText;
+  return text ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_chrome(TraceInput input) {
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("traceEvents"));
+  return ChromeReader(input.path(), std::move(stream)).read();
+}
+
 }  // namespace
 
-StatusOr<Trace> read_chrome_trace(const std::string& path, JsonStream stream) {
-  return ChromeReader(path, std::move(stream)).read();
+TraceReader chrome_trace_reader() {
+  return {.name = "chrome",
+          .description = "Trace Event Format of any other program",
+          .sniff = sniff_chrome,
+          .read = read_chrome};
 }
 
 }  // namespace dfsim::inline datasets

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -211,19 +211,23 @@ void work_grouped(WorkContext& context) {
   }
 }
 
-constexpr OpClass kA = OpClass::kAttention;
-
-constexpr OpDef kOps[] = {
-    {"Attention", kA, infer_fused, work_fused, nullptr, 0, 2, kMicrosoft},
-    {"QAttention", kA, infer_fused, work_fused, nullptr, 0, 4, kMicrosoft},
-    {"MultiHeadAttention", kA, infer_multi_head, work_multi_head, nullptr, 0, 1, kMicrosoft,
-     factors_multi_head_attention},
-    {"GroupQueryAttention", kA, infer_grouped, work_grouped, nullptr, 0, 1, kMicrosoft},
-    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 4,
-     kMicrosoft, factors_rotary},
+// clang-format off
+constexpr OpDef kContribAttentionOps[] = {
+    {.op_type = "Attention", .op_class = OpClass::kAttention, .infer = infer_fused,
+     .work = work_fused, .required_inputs = 2, .domain = kMicrosoft},
+    {.op_type = "QAttention", .op_class = OpClass::kAttention, .infer = infer_fused,
+     .work = work_fused, .required_inputs = 4, .domain = kMicrosoft},
+    {.op_type = "MultiHeadAttention", .op_class = OpClass::kAttention, .infer = infer_multi_head,
+     .work = work_multi_head, .domain = kMicrosoft, .factors = factors_multi_head_attention},
+    {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
+     .work = work_grouped, .domain = kMicrosoft},
+    {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
+     .factors = factors_rotary},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribAttentionNotes[] = {
     {work_fused, "MACs = projections + scores x (head + value head); 7 per score"},
     {work_multi_head, "MACs = scores x (head + value head); 7 per score"},
     {work_grouped, "MACs = scores x (head + value head); 7 per score"},
@@ -231,6 +235,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_attention_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_attention_op_defs() { return {kContribAttentionOps, kContribAttentionNotes}; }
 
 }  // namespace dfsim::inline graphs
