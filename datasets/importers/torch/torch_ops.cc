@@ -6,8 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/tensor_lists.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {
