@@ -420,7 +420,11 @@ Status JsonParser::walk(std::string_view json, std::string_view path, size_t dep
   // simdjson reads the root of a text by functions of its own; as the only element of an array the
   // value is one like any other.
   std::string& scratch = state_->scratch;
-  scratch.assign("[").append(json).append("]").append(kJsonPaddingBytes, ' ');
+  scratch.clear();
+  scratch += '[';
+  scratch += json;
+  scratch += ']';
+  scratch.append(kJsonPaddingBytes, ' ');
   const std::string_view wrapped(scratch.data(), scratch.size() - kJsonPaddingBytes);
   EventWalker walker(wrapped, path, depth, line, listener);
   od::document document;
