@@ -145,7 +145,8 @@ class Program(unittest.TestCase):
     def test_findings_make_the_exit_code_1(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "a.md").write_text("anew\n")
-            for arguments, code in [(["style"], 1), (["links"], 0), (["readme"], 2), (["other"], 2)]:
+            pathlib.Path(folder, "b").mkdir()
+            for arguments, code in [(["style"], 1), (["style", "--sources", "b"], 0), (["links"], 0), (["readme"], 2), (["other"], 2)]:
                 result = subprocess.run([sys.executable, check_docs.__file__, *arguments, "--root", folder],
                                         capture_output=True, text=True, check=False)
                 self.assertEqual(code, result.returncode, arguments)
