@@ -1,4 +1,5 @@
-# dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones...)
+# dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones... HEADERS hidden ones that are
+#   headers alone, which nobody links...)
 # dfsim_test(NAME DEPS libraries under test... EXCLUDE subfolders...)
 # Both take every *.cc of the current folder and its subfolders, except subfolders that have a
 # CMakeLists.txt of their own.
@@ -11,6 +12,12 @@
 option(DFSIM_UNITY "Compile the sources of a target in groups" ON)
 # Measured on 2 cores (docs/benchmarks.md): larger groups leave one core idle at the end.
 set(DFSIM_UNITY_FILES 16 CACHE STRING "Files in a group of DFSIM_UNITY")
+
+# What users of the installed libraries get instead (dfsim::headers): include folder and language.
+add_library(dfsim_headers INTERFACE)
+target_compile_features(dfsim_headers INTERFACE cxx_std_20)
+target_include_directories(dfsim_headers INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/dfsim>)
 
 add_library(dfsim_options INTERFACE)
 target_include_directories(dfsim_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -56,10 +63,15 @@ function(dfsim_unity target)
 endfunction()
 
 function(dfsim_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE;HEADERS" ${ARGN})
   dfsim_sources(sources)
   add_library(${name} STATIC ${sources})
-  target_link_libraries(${name} PUBLIC dfsim_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE})
+  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:dfsim_options> dfsim_headers ${ARG_DEPS}
+                                PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:${ARG_HEADERS}>")
+  # dfsim_graphs is dfsim::graphs to those who find_package(dfsim).
+  string(REGEX REPLACE "^dfsim_" "" short_name ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short_name})
+  set_property(GLOBAL APPEND PROPERTY DFSIM_LIBRARIES ${name})
   dfsim_unity(${name})
 endfunction()
 

@@ -1,12 +1,12 @@
 #include "study/training/train.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "hardware/platform_loader.h"
-#include "opmodel/train/overheads.h"
+#include "opmodel/samples/overheads.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -15,12 +15,13 @@ std::string hundredths(double fraction) { return fmt::format("{:.2f}", fraction 
 
 std::string progress_line(const PartProgress& progress) {
   const ModelPart& part = *progress.part;
-  std::string line = fmt::format("[{}/{}] {} {}: {} rows, {} rounds, {:.1f} s", progress.done, progress.total,
-             fmt::format("{} {}", op_class_name(part.op_class), part.kind), timing_kind_name(part.timing), part.rows, part.rounds,
-             progress.seconds);
+  std::string line =
+      fmt::format("[{}/{}] {} {}: {} rows, {} rounds, {:.1f} s", progress.done, progress.total,
+                  fmt::format("{} {}", op_class_name(part.op_class), part.kind),
+                  timing_kind_name(part.timing), part.rows, part.rounds, progress.seconds);
   if (part.held_out.n > 0) {
     line += fmt::format(", held-out error {} % (median {} %)", hundredths(part.held_out.mape),
-               hundredths(part.held_out.median));
+                        hundredths(part.held_out.median));
   }
   return line;
 }
