@@ -8,8 +8,6 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kUsPerSecond = 1e6;
-
 void write_features(const FeatureInput& input, FeatureWriter& writer) {
   const FeatureFamily& family = feature_family(input.geometry.family);
   family.features(input, writer);
