@@ -20,7 +20,7 @@ constexpr int64_t kUserScope = 7;
 // Nodes of the observer's own: the process and its threads.
 constexpr std::string_view kFrame = "[pytorch|profiler|execution_";
 
-struct Node {
+struct TraceNode {
   int64_t id = -1;
   int64_t parent = -1;
   int64_t thread = 0;
@@ -69,7 +69,7 @@ class ExecutionTraceReader {
   }
 
   // Newer files have {"inputs": {"shapes", "types"}}, older ones "input_shapes", "input_types".
-  void read_operands(const JsonValue& object, Node* node) {
+  void read_operands(const JsonValue& object, TraceNode* node) {
     JsonValue shapes = object["inputs"]["shapes"];
     JsonValue types = object["inputs"]["types"];
     if (shapes.is(JsonKind::kMissing) || types.is(JsonKind::kMissing)) {
@@ -85,7 +85,7 @@ class ExecutionTraceReader {
   void read_node(std::string_view json) {
     JsonValue object;
     std::string_view name;
-    Node node;
+    TraceNode node;
     if (!parser_.parse(json, &object) || !object["name"].get(&name) ||
         (node.id = integer(object, "id", -1)) < 0) {
       trace_.warn("nodes without id and name, left out", trace_.events);
@@ -121,7 +121,7 @@ class ExecutionTraceReader {
     }
     const auto by_id = [this](uint32_t a, uint32_t b) { return nodes_[a].id < nodes_[b].id; };
     std::sort(roots_.begin(), roots_.end(), by_id);
-    for (Node& node : nodes_) {
+    for (TraceNode& node : nodes_) {
       std::sort(node.children.begin(), node.children.end(), by_id);
     }
   }
@@ -139,7 +139,7 @@ class ExecutionTraceReader {
       std::vector<Visit> stack = {{root, now_us, 0}};
       while (!stack.empty()) {
         Visit& visit = stack.back();
-        const Node& node = nodes_[visit.node];
+        const TraceNode& node = nodes_[visit.node];
         if (visit.next_child < node.children.size()) {
           const uint32_t child = node.children[visit.next_child++];
           stack.push_back({child, now_us, 0});
@@ -164,7 +164,7 @@ class ExecutionTraceReader {
     }
   }
 
-  void add_span(const Node& node, double start_us, double end_us) {
+  void add_span(const TraceNode& node, double start_us, double end_us) {
     if (node.frame) {
       return;
     }
@@ -181,7 +181,7 @@ class ExecutionTraceReader {
   JsonStream stream_;
   Trace trace_;
   JsonParser parser_;
-  std::vector<Node> nodes_;
+  std::vector<TraceNode> nodes_;
   std::vector<uint32_t> roots_;
   std::unordered_map<int64_t, uint32_t> index_;
   int64_t steps_ = 0;

@@ -14,7 +14,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-constexpr double kNsPerUsF = 1000;
+constexpr double kRocprofNsPerUs = 1000;
 
 int64_t integer(const JsonValue& object, std::string_view pointer) {
   int64_t value = -1;
@@ -95,8 +95,8 @@ class RocprofReader {
       }
       Span span;
       span.kind = kind;
-      span.start_us = static_cast<double>(start_ns) / kNsPerUsF;
-      span.end_us = static_cast<double>(end_ns) / kNsPerUsF;
+      span.start_us = static_cast<double>(start_ns) / kRocprofNsPerUs;
+      span.end_us = static_cast<double>(end_ns) / kRocprofNsPerUs;
       span.correlation = integer(record, "/correlation_id/internal");
       place(record, kind, &span);
       trace_.spans.push_back(span);

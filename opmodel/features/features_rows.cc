@@ -7,7 +7,7 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kMostWaves = 100;
+constexpr double kMostRowWaves = 100;
 
 void add_waves(FeatureWriter& writer, std::string_view name, int size, double blocks,
                const DeviceFacts& facts) {
@@ -16,7 +16,7 @@ void add_waves(FeatureWriter& writer, std::string_view name, int size, double bl
   const std::string prefix(writer.naming() ? name : "");
   writer.add_tile(prefix + "_w", size, 1, log_of(waves));
   writer.add_tile(prefix + "_tail", size, 1, whole > 0 ? waves / whole : 0);
-  writer.add_tile(prefix + "_cw", size, 1, std::min(whole, kMostWaves));
+  writer.add_tile(prefix + "_cw", size, 1, std::min(whole, kMostRowWaves));
 }
 
 // The number of key splits FlashAttention's decoding heuristic picks: the fewest that come within
@@ -129,7 +129,7 @@ void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, Feature
   for (const auto& [per_block, resident] : {std::pair{1, 16}, std::pair{4, 8}}) {
     const double waves = std::ceil(rows / per_block) / (facts.units * resident);
     writer.add_tile("row_tail", per_block, resident, waves / std::max(std::ceil(waves), 1.0));
-    writer.add_tile("row_cw", per_block, resident, std::min(std::ceil(waves), kMostWaves));
+    writer.add_tile("row_cw", per_block, resident, std::min(std::ceil(waves), kMostRowWaves));
   }
   writer.add("next_pow2", std::exp2(std::ceil(std::log2(columns))) / columns);
   writer.add("warps", std::ceil(columns / 32));
