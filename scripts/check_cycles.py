@@ -6,7 +6,8 @@ a path without its suffix, so `ops/work.h` and `ops/work.cc` are one: when `work
 `registry.h` and `registry.cc` includes `work.h`, neither can be read, tested or moved without the
 other, although every header compiles. A header's own folder and others count alike.
 
-Runs as the CTest test `include_cycles`, prints one shortest circle for each group of files that
+EXCEPTIONS lists circles that are known, by their first module; one that is gone is a failure, too.
+Runs as the CTest test `cycles`, prints one shortest circle for each group of files that
 include each other, and exits with 1 when there is one.
 """
 
@@ -19,6 +20,8 @@ import sys
 FOLDERS = ("base", "hardware", "graphs", "opmodel", "datasets", "partition", "schedulers", "sim",
            "serving", "study", "report", "cli", "python", "tests", "bench", "examples")
 SUFFIXES = {".h", ".cc"}
+# The first name of a circle that may stay -> why.
+EXCEPTIONS = {}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)"', re.MULTILINE)
 
 
@@ -111,13 +114,17 @@ def circles(graph):
             if len(component) > 1 or min(component) in graph[min(component)]]
 
 
-def check_tree(root):
+def check_tree(root, exceptions):
     """(number of files, one line per circle)."""
     includes = includes_of(root)
-    lines = [f"{kind}s include each other in a circle: {' -> '.join(circle)}; move what both need "
-             f"into a {kind} below them"
-             for kind, graph in (("header", header_graph(includes)), ("module", module_graph(includes)))
+    found = [(kind, circle) for kind, graph in (("header", header_graph(includes)),
+                                                ("module", module_graph(includes)))
              for circle in circles(graph)]
+    lines = [f"{kind}s include each other in a circle: {' -> '.join(circle)}; move what both need "
+             f"into a {kind} below them" for kind, circle in found if circle[0] not in exceptions]
+    known = {circle[0] for _, circle in found}
+    lines += [f"{name}: is in no circle any more; remove it from EXCEPTIONS in scripts/check_cycles.py"
+              for name in exceptions if name not in known]
     return len(includes), lines
 
 
@@ -125,7 +132,7 @@ def main():
     parser = argparse.ArgumentParser(description="Check that no files include each other in a circle.")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parents[1])
     root = parser.parse_args().root
-    count, lines = check_tree(root)
+    count, lines = check_tree(root, EXCEPTIONS)
     for line in lines:
         print(line, file=sys.stderr)
     if count == 0:

@@ -2,7 +2,7 @@
 """Checks that nobody has to read much at a time: the sizes of files, functions and folders.
 
 - a source file (.h, .cc, .py) has at most 450 lines;
-- a function of C++ has at most 80 lines, from the line of its name to its closing brace;
+- a function (C++ or Python) has at most 80 lines, from its first line to its last;
 - a folder has at most 25 source files, those of its subfolders not counted.
 
 EXCEPTIONS lists by name what may be larger, and why. An exception that is no longer needed is a
@@ -10,6 +10,7 @@ failure, too. Runs as the CTest test `sizes`, prints one line per violation and 
 """
 
 import argparse
+import ast
 import collections
 import pathlib
 import re
@@ -78,6 +79,12 @@ def functions_of(text):
             begin = position + 1
 
 
+def python_functions_of(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno, node.name
+
+
 def large_parts(root):
     """(number of files, {name: (place, what is too large)})."""
     count, found = 0, {}
@@ -94,9 +101,8 @@ def large_parts(root):
             if lines > MAX_FILE_LINES:
                 found[path] = (f"{path}:1", f"{lines} lines, at most {MAX_FILE_LINES} are allowed; "
                                "divide the file")
-            if file.suffix == ".py":
-                continue
-            for first, last, name in functions_of(text):
+            functions = python_functions_of if file.suffix == ".py" else functions_of
+            for first, last, name in functions(text):
                 if last - first + 1 > MAX_FUNCTION_LINES:
                     found[f"{path}:{name}"] = (
                         f"{path}:{first}", f"{name}() has {last - first + 1} lines, at most "

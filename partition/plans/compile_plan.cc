@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/ops/factors/factors.h"
 #include "hardware/route.h"
 #include "opmodel/workload.h"
 #include "partition/collectives/group_cost_cache.h"

@@ -1,5 +1,6 @@
-// A policy in 40 lines: each task, the moment it is ready, joins the device with fewest unfinished
-// tasks. Build it with the CMakeLists.txt beside it.
+// A policy in 40 lines: each task, the moment it is ready, joins the device with the fewest
+// unfinished tasks. The CMakeLists.txt in this folder builds it twice: as a plugin of dfsim, and
+// into run_policy.cc.
 #include <memory>
 
 #include "schedulers/planning/task_view.h"
