@@ -34,7 +34,7 @@ struct ProfilesOptions {
 };
 
 // A file may hold bytes that are no UTF-8.
-std::string dump(const Json& json) {
+std::string dump_json(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -102,7 +102,7 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                      {"left_out", drops_json(drops)}};
   const std::string text =
       options.json
-          ? dump(json)
+          ? dump_json(json)
           : fit_lines(fmt::format("{} rows of {} written to {}\n{}{}", profile.size(),
                                   join(devices_of(profile), ", "), options.output,
                                   completed == 0 ? ""
@@ -178,7 +178,7 @@ Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
   }
   if (options.json || !global.quiet) {
     DFSIM_RETURN_IF_ERROR(
-        write_file("-", options.json ? dump(check_json(files)) : fit_lines(text)));
+        write_file("-", options.json ? dump_json(check_json(files)) : fit_lines(text)));
   }
   return problems.empty() ? ok_status() : invalid_input(join(problems, "; "));
 }
@@ -278,7 +278,7 @@ Status run_stats(const ProfilesOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const Profile profile,
                          import_profiles(options.format, options.files, options.origin, &drops));
   const ProfileStats stats = profile_stats(profile);
-  return write_file(options.output, options.json ? dump(stats_json(stats, drops))
+  return write_file(options.output, options.json ? dump_json(stats_json(stats, drops))
                                                  : fit_lines(stats_text(stats, drops)));
 }
 

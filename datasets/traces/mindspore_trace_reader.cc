@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxLineBytes = size_t{16} << 20;
 constexpr double kUsPerMs = 1000;
-constexpr double kMaxUs = 1e17;
+constexpr double kMaxMindSporeUs = 1e17;
 constexpr std::string_view kFrameworkPrefix = "framework_raw_";
 
 struct Operator {
@@ -171,7 +171,8 @@ class MindsporeReader {
 
   void add(const std::string& name, int64_t stream, double start_us, double duration_us) {
     ++trace_.events;
-    if (!(duration_us >= 0) || duration_us > kMaxUs || !(start_us >= 0) || start_us > kMaxUs) {
+    if (!(duration_us >= 0) || duration_us > kMaxMindSporeUs || !(start_us >= 0) ||
+        start_us > kMaxMindSporeUs) {
       trace_.warn("rows without a usable time or with a negative one, left out", trace_.events);
       return;
     }
@@ -219,7 +220,7 @@ class MindsporeReader {
       const double us = parse_number<double>(cells[1]).value_or(-1) * unit;
       const auto known = ops_.find(cells[0]);
       add(cells[0], known == ops_.end() ? 0 : known->second.stream, now_us, us);
-      now_us += us > 0 && us < kMaxUs ? us : 0;
+      now_us += us > 0 && us < kMaxMindSporeUs ? us : 0;
       ++placed;
     }
     if (placed > 0) {

@@ -18,8 +18,8 @@
 namespace dfsim::inline datasets {
 namespace {
 
-constexpr double kNsPerUsF = 1000;
-constexpr int64_t kMaxNs = int64_t{1} << 62;
+constexpr double kNsysNsPerUs = 1000;
+constexpr int64_t kMaxNsysNs = int64_t{1} << 62;
 // Numbers of ENUM_NSYS_EVENT_TYPE.
 constexpr int64_t kPushPopRange = 59;
 constexpr int64_t kStartEndRange = 60;
@@ -216,17 +216,17 @@ class NsysReader {
     ++trace_.events;
     const int64_t start_ns = query.integer(0, 0);
     const int64_t end_ns = query.integer(1, -1);
-    if (start_ns <= 0 || start_ns > kMaxNs) {
+    if (start_ns <= 0 || start_ns > kMaxNsysNs) {
       trace_.warn(fmt::format("{} without a start, left out", what), trace_.events);
       return false;
     }
-    if (end_ns < start_ns || end_ns > kMaxNs) {
+    if (end_ns < start_ns || end_ns > kMaxNsysNs) {
       trace_.warn(fmt::format("{} without an end or with a negative duration, left out", what),
                   trace_.events);
       return false;
     }
-    span->start_us = static_cast<double>(start_ns) / kNsPerUsF;
-    span->end_us = static_cast<double>(end_ns) / kNsPerUsF;
+    span->start_us = static_cast<double>(start_ns) / kNsysNsPerUs;
+    span->end_us = static_cast<double>(end_ns) / kNsysNsPerUs;
     return true;
   }
 
@@ -374,7 +374,7 @@ class NsysReader {
     while (query.next()) {
       ++trace_.events;
       MemoryRecord record;
-      record.time_us = static_cast<double>(query.integer(0, 0)) / kNsPerUsF;
+      record.time_us = static_cast<double>(query.integer(0, 0)) / kNsysNsPerUs;
       record.device = query.integer(1, 0);
       record.address = static_cast<uint64_t>(query.integer(2, 0));
       const int64_t bytes = std::max<int64_t>(query.integer(3, 0), 0);

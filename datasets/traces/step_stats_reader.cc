@@ -18,7 +18,7 @@ namespace dfsim::inline datasets {
 namespace {
 
 // Of step_stats.proto.
-enum NodeField : uint32_t {
+enum NodeStatsField : uint32_t {
   kNodeName = 1,
   kAllStart = 2,
   kOpStartRel = 3,
@@ -33,7 +33,7 @@ enum NodeField : uint32_t {
   kOpEndRelNs = 15,
   kAllEndRelNs = 16
 };
-constexpr double kMaxUs = 1e17;
+constexpr double kMaxStepUs = 1e17;
 
 struct NodeStats {
   std::string_view name;
@@ -184,11 +184,11 @@ class StepStatsReader {
         fine ? static_cast<double>(node.start_ns) / 1000 : static_cast<double>(node.start_us);
     span.end_us = span.start_us + (fine ? static_cast<double>(node.end_rel_ns) / 1000
                                         : static_cast<double>(node.end_rel_us));
-    if (!ok || span.start_us <= 0 || span.start_us > kMaxUs) {
+    if (!ok || span.start_us <= 0 || span.start_us > kMaxStepUs) {
       trace_.warn("nodes without a start, left out", trace_.events);
       return;
     }
-    if (span.end_us < span.start_us || span.end_us > kMaxUs) {
+    if (span.end_us < span.start_us || span.end_us > kMaxStepUs) {
       trace_.warn("nodes without a duration or with a negative one, left out", trace_.events);
       return;
     }
@@ -243,7 +243,7 @@ class StepStatsReader {
     record.track = span.track;
     record.tensor = span.detail;
     while (reader.next(&field)) {
-      if (field.is(1, ProtoField::kVarint) && static_cast<double>(field.integer()) <= kMaxUs) {
+      if (field.is(1, ProtoField::kVarint) && static_cast<double>(field.integer()) <= kMaxStepUs) {
         record.time_us = static_cast<double>(field.integer());
       } else if (field.is(2, ProtoField::kVarint)) {
         record.bytes = std::clamp(field.integer(), -kMaxBlock, kMaxBlock);

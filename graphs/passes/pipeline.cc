@@ -8,7 +8,7 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr int kMostRounds = 10;
+constexpr int kMostPassRounds = 10;
 
 constexpr Pass kPasses[] = {
 #define DFSIM_PASS(name, function, description) {name, description, function},
@@ -79,7 +79,7 @@ StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages
       result.effects.push_back({name, false, 0});
     }
     uint64_t edits = edited.edits() + 1;
-    for (int round = 0; round < kMostRounds && edits != edited.edits(); ++round) {
+    for (int round = 0; round < kMostPassRounds && edits != edited.edits(); ++round) {
       edits = edited.edits();
       for (size_t i = 0; i < passes.size(); ++i) {
         run_pass(*passes[i], edited, &result.effects[first + i]);

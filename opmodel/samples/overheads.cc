@@ -11,12 +11,12 @@
 namespace dfsim::inline opmodel {
 
 namespace {
-constexpr int64_t kMaxFileBytes = 1 << 20;
+constexpr int64_t kMaxOverheadsBytes = 1 << 20;
 constexpr double kMostUs = 1e6;
 }  // namespace
 
 StatusOr<Overheads> read_overheads(const std::string& path) {
-  DFSIM_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxFileBytes));
+  DFSIM_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxOverheadsBytes));
   const auto root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) {
     return invalid_input(fmt::format(

@@ -46,7 +46,7 @@ class Cell {
   int64_t covered_ = 0;
 };
 
-struct Group {
+struct ErrorGroup {
   Cell all;
   std::array<Cell, kSeenCount> by_seen;
 
@@ -189,9 +189,9 @@ class Evaluator {
   const TrainedModel& model_;
   const EvaluateOptions& options_;
   const TrainingData& data_;
-  std::map<std::pair<std::string, std::string>, Group> groups_;
+  std::map<std::pair<std::string, std::string>, ErrorGroup> groups_;
   std::map<std::tuple<std::string, std::string, int32_t>, NetworkTotal> networks_;
-  Group overall_;
+  ErrorGroup overall_;
   std::vector<EvaluatedRow> rows_;
 };
 

@@ -12,11 +12,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(size_t rows, double error) {
+std::string rows_percent(size_t rows, double error) {
   return rows == 0 ? "-" : fmt::format("{:.2f}", 100 * error);
 }
 
-double in_us(double time_ns) { return time_ns / static_cast<double>(kNsPerUs); }
+double collective_us(double time_ns) { return time_ns / static_cast<double>(kNsPerUs); }
 
 // As a hardware file has it.
 std::string fits_yaml(const std::vector<CollectiveTiming>& fits) {
@@ -25,9 +25,10 @@ std::string fits_yaml(const std::vector<CollectiveTiming>& fits) {
     text += fmt::format("  - over: \"{}\"\n    operation: {}\n    protocols:\n", fit.over,
                         fit.operation);
     for (const CollectiveProtocol& protocol : fit.protocols) {
-      text += fmt::format(
-          "      - {{start_us: {:.3f}, step_us: {:.3f}, bandwidth_gb_per_s: {:.3f}}}\n",
-          in_us(protocol.start_ns), in_us(protocol.step_ns), protocol.bytes_per_s / 1e9);
+      text +=
+          fmt::format("      - {{start_us: {:.3f}, step_us: {:.3f}, bandwidth_gb_per_s: {:.3f}}}\n",
+                      collective_us(protocol.start_ns), collective_us(protocol.step_ns),
+                      protocol.bytes_per_s / 1e9);
     }
   }
   return text;
@@ -62,8 +63,8 @@ std::string collective_evaluation_text(const CollectiveEvaluation& evaluation) {
     const CollectiveMape& mape = group.mape;
     table.add_row({group.operation, group.devices == 0 ? "all" : std::to_string(group.devices),
                    group.priced, std::to_string(mape.small_rows),
-                   percent(mape.small_rows, mape.small), std::to_string(mape.large_rows),
-                   percent(mape.large_rows, mape.large)});
+                   rows_percent(mape.small_rows, mape.small), std::to_string(mape.large_rows),
+                   rows_percent(mape.large_rows, mape.large)});
   }
   std::string text = fmt::format("{} against {}\n{}", printable(evaluation.hardware),
                                  printable(evaluation.file), table.render(100));
@@ -73,8 +74,8 @@ std::string collective_evaluation_text(const CollectiveEvaluation& evaluation) {
   if (evaluation.held_out) {
     const CollectiveMape& mape = *evaluation.held_out;
     text += fmt::format("each half of the rows by a fit to the other half: {} and {} %\n\n{}",
-                        percent(mape.small_rows, mape.small), percent(mape.large_rows, mape.large),
-                        fits_yaml(evaluation.fits));
+                        rows_percent(mape.small_rows, mape.small),
+                        rows_percent(mape.large_rows, mape.large), fits_yaml(evaluation.fits));
   }
   return text;
 }

@@ -10,20 +10,20 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "report/measurements/training_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(double fraction) { return fmt::format("{:.2f}", fraction * 100); }
-
 void add_row(TextTable& table, const std::string& op, std::string_view seen,
              const EvaluationCell& cell) {
   table.add_row({op, std::string(seen), std::to_string(cell.n),
-                 fmt::format("{:.0f}", cell.coverage * 100), percent(cell.model.mape),
-                 percent(cell.model.median), percent(cell.model.p90), percent(cell.model.bias),
-                 fmt::format("{:.0f}", cell.model.interval * 100), percent(cell.baseline.mape)});
+                 fmt::format("{:.0f}", cell.coverage * 100), percent_number(cell.model.mape),
+                 percent_number(cell.model.median), percent_number(cell.model.p90),
+                 percent_number(cell.model.bias), fmt::format("{:.0f}", cell.model.interval * 100),
+                 percent_number(cell.baseline.mape)});
 }
 
 void add_group(TextTable& table, const EvaluationGroup& group) {
@@ -50,7 +50,7 @@ std::string network_table(const Evaluation& evaluation) {
                    fmt::format("{:+.2f}", total.error() * 100)});
   }
   return fmt::format("{}Mean absolute error of the totals: {} %\n", table.render(100),
-                     percent(evaluation.mean_network_error));
+                     percent_number(evaluation.mean_network_error));
 }
 
 TextTable errors_table() {

@@ -7,13 +7,12 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string percent(double fraction) { return fmt::format("{:.2f}", fraction * 100); }
 
 std::string part_name(const ModelPart& part) {
   return fmt::format("{} {}", op_class_name(part.op_class), part.kind);
@@ -74,7 +73,9 @@ std::string training_text(const TrainResult& result) {
     const ModelPart& part = manifest.parts[i];
     const ErrorStats& e = part.held_out;
     const bool judged = e.n > 0;
-    const auto cell = [&](double value) { return judged ? percent(value) : std::string("-"); };
+    const auto cell = [&](double value) {
+      return judged ? percent_number(value) : std::string("-");
+    };
     errors.add_row(
         {part_name(part), short_timing(part.timing), std::to_string(part.rows),
          std::to_string(part.rounds), std::to_string(e.n), cell(e.mape), cell(e.median),

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string percent(double fraction) { return fmt::format("{:+.1f}", fraction * 100); }
+std::string error_percent(double fraction) { return fmt::format("{:+.1f}", fraction * 100); }
 
 Json types_json(const ValidatedRun& run) {
   std::set<std::string> names;
@@ -104,10 +104,10 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
     const ErrorShares shares = error_shares(run);
     table.add_row({run.dims.empty() ? run.network : run.network + " " + run.dims,
                    std::to_string(run.batch), format_time(run.measured_ns),
-                   format_time(run.predicted_ns), percent(run.error()),
-                   shares.known ? percent(shares.op_model) : "",
-                   shares.types_known ? percent(shares.fusion) : "",
-                   shares.known ? percent(shares.host) : "", run.inside() ? "yes" : "no",
+                   format_time(run.predicted_ns), error_percent(run.error()),
+                   shares.known ? error_percent(shares.op_model) : "",
+                   shares.types_known ? error_percent(shares.fusion) : "",
+                   shares.known ? error_percent(shares.host) : "", run.inside() ? "yes" : "no",
                    run.measured_ops >= 0 && run.measured_ops != run.predicted_ops
                        ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
                        : std::to_string(run.predicted_ops)});

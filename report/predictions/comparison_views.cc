@@ -6,13 +6,12 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/comparison_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double ms(TimeNs time_ns) { return static_cast<double>(time_ns) / static_cast<double>(kNsPerMs); }
 
 Bytes peak_memory(const PolicyOutcome& outcome) {
   Bytes peak = 0;
@@ -58,14 +57,14 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
     json["error"] = outcome.status.message();
     return json;
   }
-  json["makespan_ms"] = ms(outcome.makespan_ns);
+  json["makespan_ms"] = in_ms(outcome.makespan_ns);
   json["ratio_to_best"] = outcome.ratio_to_best;
   json["gap_to_bound"] = outcome.gap_to_bound;
   json["speedup"] = outcome.speedup;
   json["slr"] = outcome.slr;
   json["efficiency"] = outcome.efficiency;
   if (comparison.delays) {
-    json["delay_moved_ms"] = ms(outcome.result.bytes_moved);
+    json["delay_moved_ms"] = in_ms(outcome.result.bytes_moved);
     json["bytes_moved"] = nullptr;
     json["peak_memory_bytes"] = nullptr;
   } else {
@@ -99,9 +98,9 @@ Json comparison_object(const Comparison& comparison) {
     }
     json["bound_only_devices"] = comparison.bound_only_devices;
   }
-  json["lower_bound_ms"] = ms(comparison.lower_bound_ns);
-  json["critical_path_ms"] = ms(comparison.critical_path_ns);
-  json["single_device_ms"] = ms(comparison.single_device_ns);
+  json["lower_bound_ms"] = in_ms(comparison.lower_bound_ns);
+  json["critical_path_ms"] = in_ms(comparison.critical_path_ns);
+  json["single_device_ms"] = in_ms(comparison.single_device_ns);
   json["best"] = comparison.best() == nullptr ? Json(nullptr) : Json(comparison.best()->name);
   Json& policies = json["policies"] = Json::array();
   for (const PolicyOutcome& outcome : comparison.policies) {
@@ -235,7 +234,7 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
         out += fmt::format(",,,,,,,,,,,{}\n", csv_field(outcome.status.message()));
         continue;
       }
-      out += fmt::format("{},{},{},{},{},{},{},", ms(outcome.makespan_ns), outcome.ratio_to_best,
+      out += fmt::format("{},{},{},{},{},{},{},", in_ms(outcome.makespan_ns), outcome.ratio_to_best,
                          outcome.gap_to_bound, outcome.speedup, outcome.slr, outcome.efficiency,
                          mean_utilisation(outcome));
       out += comparison.delays ? fmt::format(",{},,", outcome.result.transfers)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/partitioning_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -14,9 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxListed = 5;
 
-double ms(TimeNs time_ns) { return static_cast<double>(time_ns) / static_cast<double>(kNsPerMs); }
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 Json outcome_json(const PlanOutcome& outcome) {
   Json json;
@@ -29,7 +28,7 @@ Json outcome_json(const PlanOutcome& outcome) {
   json["devices_per_simulated"] = outcome.stands_for;
   json["stages"] = outcome.stages;
   json["micro_batches"] = outcome.micro_batches;
-  json["time_ms"] = ms(outcome.makespan_ns);
+  json["time_ms"] = in_ms(outcome.makespan_ns);
   json["samples_per_s"] = outcome.samples_per_s;
   json["speedup"] = outcome.speedup;
   json["efficiency"] = outcome.efficiency;
@@ -64,8 +63,8 @@ void add_row(const PlanOutcome& outcome, TextTable* table) {
       {outcome.name, std::to_string(outcome.devices), std::to_string(outcome.micro_batches),
        format_time(outcome.makespan_ns), fmt::format("{:.4g}", outcome.samples_per_s),
        fmt::format("{:.2f}", outcome.speedup), fmt::format("{:.0f}%", 100 * outcome.efficiency),
-       format_bytes(outcome.memory_bytes), percent(outcome.shares.communication),
-       percent(outcome.shares.bubble),
+       format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),
+       whole_percent(outcome.shares.bubble),
        !outcome.fits()                    ? "MEMORY"
        : outcome.limit == "communication" ? "comm"
                                           : outcome.limit});
@@ -105,7 +104,7 @@ std::string notes_of(const PlanOutcome& best) {
   }
   if (best.replicated_flops >= 0.005) {
     out += fmt::format("{} of the arithmetic is done on several devices at once\n",
-                       percent(best.replicated_flops));
+                       whole_percent(best.replicated_flops));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -14,15 +15,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
-double ms(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerMs; }
-
 Json shares_json(const std::vector<Share>& shares) {
   Json list = Json::array();
   for (const Share& share : shares) {
     list.push_back({{"name", share.name},
                     {"ops", share.ops},
-                    {"time_us", us(share.time_ns)},
+                    {"time_us", in_us(share.time_ns)},
                     {"fraction", share.fraction}});
   }
   return list;
@@ -34,8 +32,8 @@ Json op_json(const PredictedOp& op) {
                {"class", op_class_name(op.op_class)},
                {"device", op.device},
                {"queue", op.queue},
-               {"start_us", us(op.start_ns)},
-               {"duration_us", us(op.duration_ns)},
+               {"start_us", in_us(op.start_ns)},
+               {"duration_us", in_us(op.duration_ns)},
                {"macs", op.macs},
                {"flops", op.flops},
                {"bytes", op.bytes},
@@ -47,7 +45,7 @@ Json op_json(const PredictedOp& op) {
   Json waits = Json::object();
   for (int reason = 0; reason < kWaitReasonCount; ++reason) {
     waits[std::string(wait_reason_name(static_cast<WaitReason>(reason)))] =
-        us(op.wait_ns[static_cast<size_t>(reason)]);
+        in_us(op.wait_ns[static_cast<size_t>(reason)]);
   }
   json["wait_us"] = std::move(waits);
   if (!op.origins.empty()) {
@@ -74,11 +72,11 @@ Json requests_json(const Prediction& prediction) {
           {"throughput_per_s", result.throughput_per_s},
           {"latency_ms",
            {{"mean", result.mean_latency_ns / kNsPerMs},
-            {"p50", ms(result.p50_ns)},
-            {"p90", ms(result.p90_ns)},
-            {"p95", ms(result.p95_ns)},
-            {"p99", ms(result.p99_ns)},
-            {"max", ms(result.max_ns)}}}};
+            {"p50", in_ms(result.p50_ns)},
+            {"p90", in_ms(result.p90_ns)},
+            {"p95", in_ms(result.p95_ns)},
+            {"p99", in_ms(result.p99_ns)},
+            {"max", in_ms(result.max_ns)}}}};
 }
 
 Json repetition_json(const Prediction& prediction) {
@@ -90,11 +88,11 @@ Json repetition_json(const Prediction& prediction) {
           {"latency_ms",
            {{"mean", result.mean_ns / kNsPerMs},
             {"standard_deviation", result.standard_deviation_ns / kNsPerMs},
-            {"min", ms(result.min_ns)},
-            {"p10", ms(result.p10_ns)},
-            {"p50", ms(result.p50_ns)},
-            {"p90", ms(result.p90_ns)},
-            {"max", ms(result.max_ns)}}}};
+            {"min", in_ms(result.min_ns)},
+            {"p10", in_ms(result.p10_ns)},
+            {"p50", in_ms(result.p50_ns)},
+            {"p90", in_ms(result.p90_ns)},
+            {"max", in_ms(result.max_ns)}}}};
 }
 
 Json copy_json(const PredictedCopy& copy) {
@@ -105,26 +103,26 @@ Json copy_json(const PredictedCopy& copy) {
           {"device", copy.device.empty() ? Json(nullptr) : Json(copy.device)},
           {"engine", copy.engine < 0 ? Json(nullptr) : Json(copy.engine)},
           {"bytes", copy.bytes},
-          {"start_us", us(copy.start_ns)},
-          {"duration_us", us(copy.duration_ns)},
-          {"wait_us", us(copy.wait_ns)}};
+          {"start_us", in_us(copy.start_ns)},
+          {"duration_us", in_us(copy.duration_ns)},
+          {"wait_us", in_us(copy.wait_ns)}};
 }
 
 Json memory_json(const PredictedMemory& memory) {
   Json timeline = Json::array();
   for (const auto& [time_ns, bytes] : memory.timeline) {
-    timeline.push_back({us(time_ns), bytes});
+    timeline.push_back({in_us(time_ns), bytes});
   }
   Json held = Json::array();
   for (const PredictedMemory::Held& tensor : memory.at_peak) {
     held.push_back({{"name", tensor.name},
                     {"use", tensor.use},
                     {"bytes", tensor.bytes},
-                    {"since_us", us(tensor.since_ns)}});
+                    {"since_us", in_us(tensor.since_ns)}});
   }
   return {{"device", memory.device},
           {"peak_bytes", memory.peak_bytes},
-          {"peak_us", us(memory.peak_ns)},
+          {"peak_us", in_us(memory.peak_ns)},
           {"timeline", std::move(timeline)},
           {"at_peak", std::move(held)}};
 }
@@ -145,9 +143,9 @@ std::string prediction_json(const Prediction& prediction) {
   for (const BoundDim& dim : prediction.dims) {
     json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
   }
-  json["latency_ms"] = ms(prediction.latency_ns);
-  json["latency_interval_ms"] = {{"low", ms(prediction.interval.low_ns)},
-                                 {"high", ms(prediction.interval.high_ns)}};
+  json["latency_ms"] = in_ms(prediction.latency_ns);
+  json["latency_interval_ms"] = {{"low", in_ms(prediction.interval.low_ns)},
+                                 {"high", in_ms(prediction.interval.high_ns)}};
   json["throughput_per_s"] = prediction.throughput_per_s;
   json["macs"] = prediction.macs;
   json["flops"] = prediction.flops;
@@ -160,9 +158,9 @@ std::string prediction_json(const Prediction& prediction) {
   json["achieved_flops_per_s"] = prediction.achieved_flops_per_s;
   json["peak_flops_per_s"] = prediction.peak_flops_per_s;
   json["main_dtype"] = dtype_name(prediction.main_dtype);
-  json["device_busy_ms"] = ms(prediction.device_busy_ns);
-  json["host_busy_ms"] = ms(prediction.host_busy_ns);
-  json["critical_path_ms"] = ms(prediction.critical_path_ns);
+  json["device_busy_ms"] = in_ms(prediction.device_busy_ns);
+  json["host_busy_ms"] = in_ms(prediction.host_busy_ns);
+  json["critical_path_ms"] = in_ms(prediction.critical_path_ns);
   json["nodes"] = {{"file", prediction.file_nodes},
                    {"executed", prediction.ops.size()},
                    {"views", prediction.view_ops},
@@ -207,16 +205,16 @@ std::string ops_csv(const Prediction& prediction) {
           fmt::format("{},Copy,copy,{},{},{},{},0,0,{},,link,hardware,\n",
                       csv_field(fmt::format("{} to {}", copy->name, copy->to)),
                       csv_field(copy->device), copy->engine < 0 ? "" : std::to_string(copy->engine),
-                      us(copy->start_ns), us(copy->duration_ns), copy->bytes);
+                      in_us(copy->start_ns), in_us(copy->duration_ns), copy->bytes);
     }
   };
   for (const PredictedOp& op : prediction.ops) {
     add_copies_until(op.start_ns);
     csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(op.name),
                        csv_field(op.op_type), op_class_name(op.op_class), csv_field(op.device),
-                       op.queue, us(op.start_ns), us(op.duration_ns), op.macs, op.flops, op.bytes,
-                       dtype_name(op.dtype), bound_name(op.bound), cost_source_name(op.source),
-                       op.shape);
+                       op.queue, in_us(op.start_ns), in_us(op.duration_ns), op.macs, op.flops,
+                       op.bytes, dtype_name(op.dtype), bound_name(op.bound),
+                       cost_source_name(op.source), op.shape);
   }
   add_copies_until(std::numeric_limits<TimeNs>::max());
   return csv;

@@ -8,19 +8,15 @@
 #include "base/text_table.h"
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kMaxListedUnresolved = 10;
 
-std::string percent(double fraction) {
-  const double value = fraction * 100;
-  return value > 0 && value < 0.05 ? "<0.1 %" : fmt::format("{:.1f} %", value);
-}
-
 // "Label        value" lines of one block.
-std::string field(std::string_view label, const std::string& value) {
+std::string prediction_field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<15}{}\n", label, value);
 }
 
@@ -39,8 +35,8 @@ std::string memory_text(const Prediction& prediction) {
     total += fmt::format(" (MORE than its {})", format_bytes(prediction.memory_bytes));
   } else if (prediction.memory_bytes > 0) {
     total += fmt::format(" ({} of {})",
-                         percent(static_cast<double>(prediction.peak_memory_bytes) /
-                                 static_cast<double>(prediction.memory_bytes)),
+                         percent_text(static_cast<double>(prediction.peak_memory_bytes) /
+                                      static_cast<double>(prediction.memory_bytes)),
                          format_bytes(prediction.memory_bytes));
   }
   return fmt::format("{} = {} weights + {} inputs + {} activations", total,
@@ -55,7 +51,7 @@ std::string shares_text(std::string_view title, const std::vector<Share>& shares
                    {"share", Align::kRight}});
   for (const Share& share : shares) {
     table.add_row({share.name, std::to_string(share.ops), format_time(share.time_ns),
-                   percent(share.fraction)});
+                   percent_text(share.fraction)});
   }
   return table.render(100, 2);
 }
@@ -110,7 +106,7 @@ std::string top_ops_text(const Prediction& prediction, size_t count, size_t widt
   for (const PredictedOp* op : slowest) {
     const double fraction =
         total > 0 ? static_cast<double>(op->duration_ns) / static_cast<double>(total) : 0;
-    add_op_row(*op, percent(fraction), &table);
+    add_op_row(*op, percent_text(fraction), &table);
   }
   return table.render(width, 2);
 }
@@ -139,7 +135,8 @@ std::string limit_text(const Prediction& prediction) {
   const auto latency = static_cast<double>(prediction.latency_ns);
   const double busy = static_cast<double>(prediction.device_busy_ns) / latency;
   const double host = static_cast<double>(prediction.host_busy_ns) / latency;
-  const std::string facts = fmt::format("(device busy {}, host {})", percent(busy), percent(host));
+  const std::string facts =
+      fmt::format("(device busy {}, host {})", percent_text(busy), percent_text(host));
   if (busy >= host) {
     return "the device " + facts;
   }
@@ -157,7 +154,7 @@ std::string critical_text(const Prediction& prediction) {
                            : 0;
   return fmt::format("{} in {} of {} operators, {} of the device time",
                      format_time(prediction.critical_path_ns), on_path, prediction.ops.size(),
-                     percent(share));
+                     percent_text(share));
 }
 
 // "2 host to device (606 kB), 1 device to host (4.00 kB); 90.0 us in all"
@@ -205,47 +202,51 @@ std::string fused_text(const Prediction& prediction) {
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
   std::string text = fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
                                  prediction.device_model);
-  text += field("latency",
-                fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
-                            format_count(prediction.throughput_per_s), prediction.batch));
-  text += field("80 % interval", fmt::format("{} to {}", format_time(prediction.interval.low_ns),
-                                             format_time(prediction.interval.high_ns)));
-  text += field("limited by", limit_text(prediction));
-  text += field("critical path", critical_text(prediction));
-  text += field("runtime",
-                fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
-  text += field("dimensions", dims_text(prediction));
-  text += field("work", fmt::format("{}, {}, {} parameters",
-                                    format_count(static_cast<double>(prediction.macs), "MACs"),
-                                    format_count(static_cast<double>(prediction.flops), "FLOPs"),
-                                    format_count(static_cast<double>(prediction.parameters))));
+  text += prediction_field(
+      "latency", fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
+                             format_count(prediction.throughput_per_s), prediction.batch));
+  text += prediction_field("80 % interval",
+                           fmt::format("{} to {}", format_time(prediction.interval.low_ns),
+                                       format_time(prediction.interval.high_ns)));
+  text += prediction_field("limited by", limit_text(prediction));
+  text += prediction_field("critical path", critical_text(prediction));
+  text += prediction_field(
+      "runtime", fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
+  text += prediction_field("dimensions", dims_text(prediction));
+  text += prediction_field("work",
+                           fmt::format("{}, {}, {} parameters",
+                                       format_count(static_cast<double>(prediction.macs), "MACs"),
+                                       format_count(static_cast<double>(prediction.flops), "FLOPs"),
+                                       format_count(static_cast<double>(prediction.parameters))));
   if (prediction.flops > 0 && prediction.peak_flops_per_s > 0) {
-    text += field(
-        "rate", fmt::format("{}, {} of the {} peak of {}",
-                            format_count(prediction.achieved_flops_per_s, "FLOP/s"),
-                            percent(prediction.achieved_flops_per_s / prediction.peak_flops_per_s),
-                            dtype_name(prediction.main_dtype),
-                            format_count(prediction.peak_flops_per_s, "FLOP/s")));
+    text += prediction_field(
+        "rate",
+        fmt::format("{}, {} of the {} peak of {}",
+                    format_count(prediction.achieved_flops_per_s, "FLOP/s"),
+                    percent_text(prediction.achieved_flops_per_s / prediction.peak_flops_per_s),
+                    dtype_name(prediction.main_dtype),
+                    format_count(prediction.peak_flops_per_s, "FLOP/s")));
   }
-  text += field("memory", memory_text(prediction));
+  text += prediction_field("memory", memory_text(prediction));
   if (prediction.request_options.has_value()) {
-    text += field("requests", requests_text(prediction));
+    text += prediction_field("requests", requests_text(prediction));
   }
   if (prediction.repetition.has_value()) {
     const RepeatResult& runs = *prediction.repetition;
-    text += field(
+    text += prediction_field(
         "with noise",
         fmt::format("{} runs: mean {}, p10 {}, p50 {}, p90 {}", runs.makespans_ns.size(),
                     format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)), format_time(runs.p10_ns),
                     format_time(runs.p50_ns), format_time(runs.p90_ns)));
   }
   if (!prediction.copies.empty()) {
-    text += field("copies", copies_text(prediction));
+    text += prediction_field("copies", copies_text(prediction));
   }
-  text += field("graph", fmt::format("{} nodes in the file; {} executed, {} views, {} folded ahead",
-                                     prediction.file_nodes, prediction.ops.size(),
-                                     prediction.view_ops, prediction.folded_ops) +
-                             fused_text(prediction));
+  text += prediction_field(
+      "graph", fmt::format("{} nodes in the file; {} executed, {} views, {} folded ahead",
+                           prediction.file_nodes, prediction.ops.size(), prediction.view_ops,
+                           prediction.folded_ops) +
+                   fused_text(prediction));
   text += '\n' + shares_text("class", prediction.classes);
   text += '\n' + shares_text("bound by", prediction.bounds);
   text += '\n' + shares_text("cost source", prediction.sources);

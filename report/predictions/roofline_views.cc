@@ -7,20 +7,14 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/roofline_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kWidth = 80;
-
-std::string percent(double fraction) {
-  const double value = fraction * 100;
-  return value > 0 && value < 0.05 ? "<0.1 %" : fmt::format("{:.1f} %", value);
-}
-
-std::string time(double seconds) { return format_time(ns_from_seconds(seconds)); }
+std::string roof_time(double seconds) { return format_time(ns_from_seconds(seconds)); }
 
 std::string intensity(const RoofPoint& point) {
   return point.flops > 0 ? fmt::format("{:.3g}", point.intensity()) : "0";
@@ -32,7 +26,7 @@ std::string rate(const RoofPoint& point) {
                          : format_count(point.bytes_per_s(), "B/s");
 }
 
-std::string field(std::string_view label, const std::string& value) {
+std::string roofline_field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<10}{}\n", label, value);
 }
 
@@ -54,10 +48,11 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
     const RoofPoint& point = points[i];
     table.add_row({printable(point.name, 40),
                    classes ? std::to_string(point.ops) : printable(point.op_type, 16),
-                   time(point.time_s), percent(point.share), intensity(point), rate(point),
-                   percent(point.efficiency()), std::string(bound_name(point.bound))});
+                   roof_time(point.time_s), percent_text(point.share), intensity(point),
+                   rate(point), percent_text(point.efficiency()),
+                   std::string(bound_name(point.bound))});
   }
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
 // The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): what each
@@ -71,15 +66,15 @@ std::string floors_table(const RooflineReport& roofline) {
                    {"over", Align::kRight}});
   const auto row = [&table](const RoofPoint& point) {
     const double least = std::max({point.compute_s, point.memory_s, point.launch_s});
-    table.add_row({printable(point.name, 30), time(point.compute_s), time(point.memory_s),
-                   time(point.launch_s), time(point.time_s),
+    table.add_row({printable(point.name, 30), roof_time(point.compute_s), roof_time(point.memory_s),
+                   roof_time(point.launch_s), roof_time(point.time_s),
                    least > 0 ? fmt::format("{:.2f}x", point.time_s / least) : "-"});
   };
   for (const RoofPoint& point : roofline.classes) {
     row(point);
   }
   row(roofline.network);
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
 Json point_json(const RoofPoint& point) {
@@ -188,37 +183,42 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
         fmt::format("{} {}", roof_name(roof), format_count(roof.flops_per_s, "FLOP/s")));
   }
   for (size_t i = 0; i < roofs.size(); ++i) {
-    text += field(i == 0 ? "roofs" : "", roofs[i]);
+    text += roofline_field(i == 0 ? "roofs" : "", roofs[i]);
   }
-  text += field("memory", fmt::format("{} ({})", format_count(roofline.bytes_per_s, "B/s"),
-                                      peak_origin_name(roofline.bandwidth)));
+  text += roofline_field("memory", fmt::format("{} ({})", format_count(roofline.bytes_per_s, "B/s"),
+                                               peak_origin_name(roofline.bandwidth)));
   for (const MemoryLevel& level : roofline.caches) {
-    text += field(level.name, fmt::format("{} ({}), {}", format_count(level.bytes_per_s, "B/s"),
-                                          peak_origin_name(peak_origin_of(level.source)),
-                                          format_bytes(level.bytes)));
+    text += roofline_field(
+        level.name,
+        fmt::format("{} ({}), {}", format_count(level.bytes_per_s, "B/s"),
+                    peak_origin_name(peak_origin_of(level.source)), format_bytes(level.bytes)));
   }
-  text += field("peaks", fmt::format("{}, of {}", peak_origin_name(roofline.peaks),
-                                     printable(roofline.hardware, 40)));
+  text += roofline_field("peaks", fmt::format("{}, of {}", peak_origin_name(roofline.peaks),
+                                              printable(roofline.hardware, 40)));
   const RoofPoint& network = roofline.network;
-  text += field("network",
-                fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
-                            rate(network), percent(network.efficiency()), time(network.time_s)));
-  text += field("times", roofline.measured ? "measured" : "cost model " + roofline.cost_model);
+  text += roofline_field(
+      "network",
+      fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
+                  rate(network), percent_text(network.efficiency()), roof_time(network.time_s)));
+  text +=
+      roofline_field("times", roofline.measured ? "measured" : "cost model " + roofline.cost_model);
   if (roofline.without_work > 0) {
-    text += field("left out", fmt::format("{} of the time: operators of unknown work",
-                                          percent(roofline.without_work)));
+    text += roofline_field("left out", fmt::format("{} of the time: operators of unknown work",
+                                                   percent_text(roofline.without_work)));
   }
   if (roofline.above.ops > 0) {
-    text += field("above", fmt::format("{} operators ({} of the time) are above the roof",
-                                       roofline.above.ops, percent(roofline.above.share)));
+    text += roofline_field(
+        "above", fmt::format("{} operators ({} of the time) are above the roof", roofline.above.ops,
+                             percent_text(roofline.above.share)));
     if (roofline.above.in_cache > 0) {
-      text += field("", fmt::format("{}: all their bytes fit into the last-level cache",
-                                    roofline.above.in_cache));
+      text += roofline_field("", fmt::format("{}: all their bytes fit into the last-level cache",
+                                             roofline.above.in_cache));
     }
     if (roofline.above.in_cache < roofline.above.ops) {
-      text += field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
-                                    roofline.above.ops - roofline.above.in_cache));
-      text += field("", "than the one that the peak was measured with");
+      text += roofline_field(
+          "", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
+                          roofline.above.ops - roofline.above.in_cache));
+      text += roofline_field("", "than the one that the peak was measured with");
     }
   }
   text += '\n';
@@ -252,7 +252,7 @@ std::string trajectories_text(std::string_view swept, const std::vector<Trajecto
       }
     }
   }
-  std::string text = table.render(kWidth, 2) + "\n";
+  std::string text = table.render(kTextColumns, 2) + "\n";
   for (const StepReading reading : seen) {
     text += fmt::format("  {}: {}\n", step_reading_name(reading), step_advice(reading));
   }

@@ -7,13 +7,10 @@
 
 #include "base/text_table.h"
 #include "base/units.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
-namespace {
-
-std::string time(double us) { return format_time(ns_from_seconds(std::max(us, 0.0) / 1e6)); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::string advice_text(const AdviceList& advice, size_t indent) {
   if (!advice.asked) {
@@ -24,8 +21,8 @@ std::string advice_text(const AdviceList& advice, size_t indent) {
   };
   std::string text(1, '\n');
   if (advice.list.empty()) {
-    return text + field("advice",
-                        fmt::format("none: no change brings more than {}", time(advice.width_us)));
+    return text + field("advice", fmt::format("none: no change brings more than {}",
+                                              duration_text(advice.width_us)));
   }
   for (size_t i = 0; i < advice.list.size(); ++i) {
     const Advice& one = advice.list[i];
@@ -33,7 +30,8 @@ std::string advice_text(const AdviceList& advice, size_t indent) {
     text += field("insight", one.insight);
     text += field("action", one.action);
     text += field("impact", fmt::format("{} instead of {}, {:.1f} % less (simulated)",
-                                        time(one.after_us), time(one.before_us), 100 * one.gain()));
+                                        duration_text(one.after_us), duration_text(one.before_us),
+                                        100 * one.gain()));
   }
   return text;
 }

@@ -6,13 +6,12 @@
 #include "base/check.h"
 #include "report/recordings/advice_views.h"
 #include "report/recordings/analysis_views.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double ms(double us) { return us / 1000; }
 
 Json spread_json(const Spread& spread) {
   return {{"count", spread.count},         {"total_us", spread.total_us},
@@ -22,14 +21,14 @@ Json spread_json(const Spread& spread) {
 }
 
 Json breakdown_json(const Breakdown& b) {
-  return {{"computation_ms", ms(b.computation_us)},
-          {"exposed_communication_ms", ms(b.exposed_communication_us)},
-          {"exposed_copies_ms", ms(b.exposed_copy_us)},
-          {"busy_ms", ms(b.busy_us())},
-          {"idle_ms", ms(b.idle_us)},
-          {"total_ms", ms(b.total_us)},
-          {"communication_ms", ms(b.communication_us)},
-          {"copies_ms", ms(b.copy_us)},
+  return {{"computation_ms", ms_from_us(b.computation_us)},
+          {"exposed_communication_ms", ms_from_us(b.exposed_communication_us)},
+          {"exposed_copies_ms", ms_from_us(b.exposed_copy_us)},
+          {"busy_ms", ms_from_us(b.busy_us())},
+          {"idle_ms", ms_from_us(b.idle_us)},
+          {"total_ms", ms_from_us(b.total_us)},
+          {"communication_ms", ms_from_us(b.communication_us)},
+          {"copies_ms", ms_from_us(b.copy_us)},
           {"overlap", b.overlap()}};
 }
 

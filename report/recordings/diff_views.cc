@@ -8,20 +8,19 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string time(double us) { return format_time(ns_from_seconds(std::max(us, 0.0) / 1e6)); }
-
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", fraction * 100); }
 
 // Of a part of the breakdown: from, to, and the change over A's total.
 void add_part(TextTable* table, std::string_view name, double a, double b, double total) {
-  table->add_row(
-      {std::string(name), time(a), time(b), total > 0 ? signed_percent((b - a) / total) : "-"});
+  table->add_row({std::string(name), duration_text(a), duration_text(b),
+                  total > 0 ? signed_percent((b - a) / total) : "-"});
 }
 
 std::vector<std::vector<std::string>> missing(const TraceDiff& diff, bool from_b, size_t top) {
@@ -36,7 +35,7 @@ std::vector<std::vector<std::string>> missing(const TraceDiff& diff, bool from_b
     const DiffRow& row = *rows[i];
     lines.push_back({printable(row.name + (row.detail.empty() ? "" : " ") + row.detail),
                      std::to_string(from_b ? row.calls_a : row.calls_b),
-                     time(from_b ? row.a_us : row.b_us)});
+                     duration_text(from_b ? row.a_us : row.b_us)});
   }
   if (rows.size() > top) {
     lines.push_back({fmt::format("and {} more", rows.size() - top), "", ""});
@@ -75,8 +74,8 @@ std::string diff_text(const TraceDiff& diff, size_t top) {
       continue;
     }
     table.add_row({printable(row.name + (row.detail.empty() ? "" : " ") + row.detail),
-                   std::to_string(row.calls_a), std::to_string(row.calls_b), time(row.a_us),
-                   time(row.b_us), signed_percent(row.change)});
+                   std::to_string(row.calls_a), std::to_string(row.calls_b),
+                   duration_text(row.a_us), duration_text(row.b_us), signed_percent(row.change)});
   }
   text += table.render(kWidth, 2);
   for (const bool from_b : {true, false}) {

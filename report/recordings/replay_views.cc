@@ -8,17 +8,14 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "report/text_parts.h"
 
 namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kWidth = 80;
 constexpr size_t kMostSpans = 50'000;  // of each of the two timelines
-
-double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
-double ms(double time_us) { return time_us / 1000; }
 
 std::string time_of(double time_us) {
   return format_time(ns_from_seconds(std::max(time_us, 0.0) / 1e6));
@@ -28,9 +25,9 @@ double ratio(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
+std::string replay_percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
-std::string field(std::string_view label, const std::string& value) {
+std::string replay_field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<14}{}\n", label, value);
 }
 
@@ -52,7 +49,7 @@ std::string breakdown_table(const ReplayReport& report) {
   row("exposed copies", a.exposed_copy_us, b.exposed_copy_us);
   row("idle", a.idle_us, b.idle_us);
   row("device total", a.total_us, b.total_us);
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
 // Of the chain that decides the span.
@@ -64,8 +61,9 @@ std::string path_table(const ReplayReport& report) {
                    {"share", Align::kRight}});
   const auto row = [&](std::string_view name, TimeNs a, TimeNs b) {
     if (a > 0 || b > 0) {
-      table.add_row({std::string(name), format_time(a), percent(ratio(a, report.same.span_ns)),
-                     format_time(b), percent(ratio(b, report.run.span_ns))});
+      table.add_row({std::string(name), format_time(a),
+                     replay_percent(ratio(a, report.same.span_ns)), format_time(b),
+                     replay_percent(ratio(b, report.run.span_ns))});
     }
   };
   constexpr std::array<std::string_view, kPieceKindCount> kNames = {"operators on the host",
@@ -80,7 +78,7 @@ std::string path_table(const ReplayReport& report) {
     row(kNames[k], report.same.path_ns[k], report.run.path_ns[k]);
   }
   row("launch delays", report.same.path_launch_ns, report.run.path_launch_ns);
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
 std::string sources_table(const ReplayReport& report) {
@@ -95,10 +93,10 @@ std::string sources_table(const ReplayReport& report) {
   }
   for (const ReplaySourceRow& row : report.sources) {
     table.add_row({std::string(piece_source_name(row.source)), std::to_string(row.pieces),
-                   format_time(row.measured_ns), percent(ratio(row.measured_ns, total_ns)),
+                   format_time(row.measured_ns), replay_percent(ratio(row.measured_ns, total_ns)),
                    format_time(row.replayed_ns)});
   }
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
 std::string ops_table(const ReplayReport& report, size_t top) {
@@ -114,24 +112,24 @@ std::string ops_table(const ReplayReport& report, size_t top) {
                    format_time(row.replayed_ns), factor_of(row.measured_ns, row.replayed_ns),
                    std::string(piece_source_name(row.source))});
   }
-  return table.render(kWidth, 2);
+  return table.render(kTextColumns, 2);
 }
 
-Json breakdown_json(const Breakdown& b) {
-  return {{"computation_ms", ms(b.computation_us)},
-          {"exposed_communication_ms", ms(b.exposed_communication_us)},
-          {"exposed_copies_ms", ms(b.exposed_copy_us)},
-          {"idle_ms", ms(b.idle_us)},
-          {"total_ms", ms(b.total_us)}};
+Json replay_breakdown_json(const Breakdown& b) {
+  return {{"computation_ms", ms_from_us(b.computation_us)},
+          {"exposed_communication_ms", ms_from_us(b.exposed_communication_us)},
+          {"exposed_copies_ms", ms_from_us(b.exposed_copy_us)},
+          {"idle_ms", ms_from_us(b.idle_us)},
+          {"total_ms", ms_from_us(b.total_us)}};
 }
 
 Json path_json(const ReplayRun& run) {
   Json json = Json::object();
   for (int k = 0; k < kPieceKindCount; ++k) {
     json[std::string(piece_kind_name(static_cast<PieceKind>(k)))] =
-        us(run.path_ns[static_cast<size_t>(k)]);
+        in_us(run.path_ns[static_cast<size_t>(k)]);
   }
-  json["launch"] = us(run.path_launch_ns);
+  json["launch"] = in_us(run.path_launch_ns);
   return json;
 }
 
@@ -185,28 +183,31 @@ std::string replay_text(const ReplayReport& report, size_t top) {
                   printable(std::filesystem::path(report.path).filename().string(), 30),
                   report.format, report.pieces, report.dependencies);
   if (!report.device_name.empty()) {
-    text += field("recorded on", printable(report.device_name, 60));
+    text += replay_field("recorded on", printable(report.device_name, 60));
   }
-  text += field("measured", format_time(report.measured_ns));
-  text += field("replayed", fmt::format("{} as recorded ({:+.2f} %)",
-                                        format_time(report.same.span_ns), report.error() * 100));
+  text += replay_field("measured", format_time(report.measured_ns));
+  text +=
+      replay_field("replayed", fmt::format("{} as recorded ({:+.2f} %)",
+                                           format_time(report.same.span_ns), report.error() * 100));
   for (const ReplayChange& change : report.changes) {
-    text +=
-        field("change", fmt::format("{} ({} pieces)", printable(change.text, 46), change.pieces));
+    text += replay_field("change",
+                         fmt::format("{} ({} pieces)", printable(change.text, 46), change.pieces));
   }
   if (!report.changes.empty()) {
-    text += field("changed", fmt::format("{}, {:.2f}x the speed", format_time(report.run.span_ns),
-                                         ratio(report.same.span_ns, report.run.span_ns)));
+    text += replay_field("changed",
+                         fmt::format("{}, {:.2f}x the speed", format_time(report.run.span_ns),
+                                     ratio(report.same.span_ns, report.run.span_ns)));
   }
-  text += field("80 % interval", fmt::format("{} to {}", format_time(report.interval.low_ns),
-                                             format_time(report.interval.high_ns)));
+  text += replay_field("80 % interval", fmt::format("{} to {}", format_time(report.interval.low_ns),
+                                                    format_time(report.interval.high_ns)));
   if (report.unlaunched > 0 && report.launched > 0) {
-    text += field("no launch", fmt::format("{} pieces of device work keep their measured gaps",
-                                           report.unlaunched));
+    text += replay_field(
+        "no launch",
+        fmt::format("{} pieces of device work keep their measured gaps", report.unlaunched));
   }
   if (report.too_early > 0) {
-    text += field("clocks",
-                  fmt::format("{} pieces of work began before their launch", report.too_early));
+    text += replay_field(
+        "clocks", fmt::format("{} pieces of work began before their launch", report.too_early));
   }
   for (const std::string& table :
        {breakdown_table(report), path_table(report), sources_table(report)}) {
@@ -229,16 +230,16 @@ std::string replay_json(const ReplayReport& report, const Trace* measured, const
   for (const ReplaySourceRow& row : report.sources) {
     sources.push_back({{"source", piece_source_name(row.source)},
                        {"pieces", row.pieces},
-                       {"measured_us", us(row.measured_ns)},
-                       {"replayed_us", us(row.replayed_ns)}});
+                       {"measured_us", in_us(row.measured_ns)},
+                       {"replayed_us", in_us(row.replayed_ns)}});
   }
   Json ops = Json::array();
   for (const ReplayOpRow& row : report.ops) {
     ops.push_back({{"name", row.name},
                    {"source", piece_source_name(row.source)},
                    {"pieces", row.pieces},
-                   {"measured_us", us(row.measured_ns)},
-                   {"replayed_us", us(row.replayed_ns)}});
+                   {"measured_us", in_us(row.measured_ns)},
+                   {"replayed_us", in_us(row.replayed_ns)}});
   }
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
@@ -255,15 +256,15 @@ std::string replay_json(const ReplayReport& report, const Trace* measured, const
                {"launched", report.launched},
                {"unlaunched", report.unlaunched},
                {"too_early", report.too_early},
-               {"measured_us", us(report.measured_ns)},
-               {"same_us", us(report.same.span_ns)},
+               {"measured_us", in_us(report.measured_ns)},
+               {"same_us", in_us(report.same.span_ns)},
                {"error", report.error()},
-               {"replayed_us", us(report.run.span_ns)},
-               {"low_us", us(report.interval.low_ns)},
-               {"high_us", us(report.interval.high_ns)},
+               {"replayed_us", in_us(report.run.span_ns)},
+               {"low_us", in_us(report.interval.low_ns)},
+               {"high_us", in_us(report.interval.high_ns)},
                {"changes", std::move(changes)},
-               {"measured", breakdown_json(report.measured)},
-               {"replayed", breakdown_json(report.replayed)},
+               {"measured", replay_breakdown_json(report.measured)},
+               {"replayed", replay_breakdown_json(report.replayed)},
                {"path_us", {{"same", path_json(report.same)}, {"replayed", path_json(report.run)}}},
                {"sources", std::move(sources)},
                {"operators", std::move(ops)}};

@@ -10,11 +10,11 @@
 namespace dfsim::inline report {
 namespace {
 
-constexpr double kWidth = 1000;
-constexpr double kLeft = 110;
+constexpr double kPlanWidth = 1000;
+constexpr double kPlanLeft = 110;
 constexpr double kRow = 22;
 constexpr double kCell = 56;  // of a tensor's picture
-constexpr size_t kMaxRows = 64;
+constexpr size_t kPlanMaxRows = 64;
 constexpr size_t kMaxTensors = 40;
 constexpr const char* kCompute[] = {"#4e79a7", "#76b7b2"};  // runs between gaps in turn
 constexpr const char* kCommunication = "#e15759";
@@ -28,10 +28,10 @@ std::string box(double x, double y, double width, double height, const char* fil
 
 // Runs of tasks of one kind without a visible gap become one box.
 std::string device_row(const PlanRun& run, const std::vector<TaskId>& order, double y) {
-  const double plot = kWidth - kLeft - 20;
+  const double plot = kPlanWidth - kPlanLeft - 20;
   const auto at = [&](TimeNs time_ns) {
-    return kLeft + plot * static_cast<double>(time_ns) /
-                       static_cast<double>(std::max<TimeNs>(1, run.result.makespan_ns));
+    return kPlanLeft + plot * static_cast<double>(time_ns) /
+                           static_cast<double>(std::max<TimeNs>(1, run.result.makespan_ns));
   };
   std::string out;
   double begin = 0;
@@ -130,7 +130,7 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
     tensors.push_back(std::move(rule));
   }
   std::vector<DeviceId> devices;
-  for (size_t d = 0; d < run.compiled.program.order.size() && devices.size() < kMaxRows; ++d) {
+  for (size_t d = 0; d < run.compiled.program.order.size() && devices.size() < kPlanMaxRows; ++d) {
     if (!run.compiled.program.order[d].empty()) {
       devices.emplace_back(d);
     }
@@ -143,7 +143,7 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
       "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
-      kWidth, height);
+      kPlanWidth, height);
   out += svg_text(10, 22, fmt::format("{} on {}: {}", plan.model, plan.hardware, outcome.name));
   out += svg_text(
       10, 42,
@@ -154,7 +154,7 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
                   outcome.micro_batches == 1 ? "" : "es"));
   double y = chart;
   for (const DeviceId device : devices) {
-    out += svg_text(kLeft - 8, y + 13, run.compiled.program.machine.device(device).name, "end");
+    out += svg_text(kPlanLeft - 8, y + 13, run.compiled.program.machine.device(device).name, "end");
     out += device_row(run, run.compiled.program.order[device.index()], y);
     y += kRow;
   }

@@ -19,7 +19,7 @@ constexpr uint32_t kFirstEngine = 1000;  // thread of a device's first copy engi
 using Json = nlohmann::ordered_json;
 
 // The trace's clock counts microseconds; three decimals keep every nanosecond.
-std::string us(TimeNs time_ns) {
+std::string trace_us(TimeNs time_ns) {
   return fmt::format("{}.{:03}", time_ns / kNsPerUs, time_ns % kNsPerUs);
 }
 
@@ -52,7 +52,7 @@ class ChromeTraceImpl : public ChromeTrace {
     add(fmt::format(R"({{"ph":"X","cat":"dispatch","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                     R"("args":{{"device":{}}}}})",
                     quoted("dispatch " + task_name(event.task)), host_pid(), event.thread,
-                    us(event.begin_ns), us(event.time_ns - event.begin_ns),
+                    trace_us(event.begin_ns), trace_us(event.time_ns - event.begin_ns),
                     quoted(node_name(event.device))));
   }
 
@@ -88,8 +88,8 @@ class ChromeTraceImpl : public ChromeTrace {
     for (const Hop& hop : event.hops) {
       add(fmt::format(R"({{"ph":"X","cat":"transfer","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                       R"("args":{{"bytes":{},"from":{},"to":{}}}}})",
-                      quoted(data_name(event.data)), links_pid(), hop.link.index(), us(start),
-                      us(event.time_ns - start), event.bytes, quoted(node_name(event.from)),
+                      quoted(data_name(event.data)), links_pid(), hop.link.index(), trace_us(start),
+                      trace_us(event.time_ns - start), event.bytes, quoted(node_name(event.from)),
                       quoted(node_name(event.to))));
     }
   }
@@ -161,8 +161,8 @@ class ChromeTraceImpl : public ChromeTrace {
     }
     add(fmt::format(
         R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
-        category, quoted(task_name(task)), span.device.index(), span.queue, us(span.start_ns),
-        us(span.end_ns - span.start_ns), args));
+        category, quoted(task_name(task)), span.device.index(), span.queue, trace_us(span.start_ns),
+        trace_us(span.end_ns - span.start_ns), args));
   }
 
   // On one of its ends' copy engines, for as long as it holds it.
@@ -177,9 +177,9 @@ class ChromeTraceImpl : public ChromeTrace {
     add(fmt::format(R"({{"ph":"X","cat":"copy","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                     R"("args":{{"kind":"{}","bytes":{},"from":{},"to":{},"waited_us":{}}}}})",
                     quoted("copy of " + data_name(copy.data)), device.index(), thread,
-                    us(copy.start_ns), us(copy.released_ns - copy.start_ns),
+                    trace_us(copy.start_ns), trace_us(copy.released_ns - copy.start_ns),
                     copy_kind_name(copy.kind), copy.bytes, quoted(node_name(copy.from)),
-                    quoted(node_name(copy.to)), us(copy.start_ns - copy.requested_ns)));
+                    quoted(node_name(copy.to)), trace_us(copy.start_ns - copy.requested_ns)));
   }
 
   // An arrow per edge, from the producer's end to this task's start.
@@ -191,17 +191,17 @@ class ChromeTraceImpl : public ChromeTrace {
       const TimeNs leave = std::max(from.start_ns, from.end_ns - 1);
       add(fmt::format(
           R"({{"ph":"s","cat":"data","name":"data","id":{},"pid":{},"tid":{},"ts":{}}})",
-          edge_index, from.device.index(), from.queue, us(leave)));
+          edge_index, from.device.index(), from.queue, trace_us(leave)));
       add(fmt::format(
           R"({{"ph":"f","bp":"e","cat":"data","name":"data","id":{},"pid":{},"tid":{},"ts":{}}})",
-          edge_index, span.device.index(), span.queue, us(span.start_ns)));
+          edge_index, span.device.index(), span.queue, trace_us(span.start_ns)));
     }
   }
 
   void add_memory(const MemoryEvent& event) {
     add(fmt::format(
         R"({{"ph":"C","name":"memory","pid":{},"tid":0,"ts":{},"args":{{"bytes":{}}}}})",
-        event.device.index(), us(event.time_ns), event.in_use_bytes));
+        event.device.index(), trace_us(event.time_ns), event.in_use_bytes));
   }
 
   Subject subject_;

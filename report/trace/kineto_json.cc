@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string quoted(const std::string& text) {
+std::string kineto_quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -27,16 +27,16 @@ std::string_view category_of(SpanKind kind) {
 
 std::string kineto_json(const Trace& trace) {
   std::string text = fmt::format("{{\"schemaVersion\":1,\"deviceProperties\":[{{\"name\":{}}}],",
-                                 quoted(trace.device_name));
+                                 kineto_quoted(trace.device_name));
   text += "\"traceEvents\":[\n";
   for (size_t t = 0; t < trace.tracks.size(); ++t) {
     // Processes are told apart by their track's number: their names need not be numbers.
-    text +=
-        fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}},)"
-                    "\n"
-                    R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}},)"
-                    "\n",
-                    t, quoted(trace.tracks[t].process), t, t, quoted(trace.tracks[t].name));
+    text += fmt::format(
+        R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}},)"
+        "\n"
+        R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}},)"
+        "\n",
+        t, kineto_quoted(trace.tracks[t].process), t, t, kineto_quoted(trace.tracks[t].name));
   }
   for (size_t i = 0; i < trace.spans.size(); ++i) {
     const Span& span = trace.spans[i];
@@ -56,8 +56,8 @@ std::string kineto_json(const Trace& trace) {
         fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
                     R"("args":{{{}}}}}{})"
                     "\n",
-                    category_of(span.kind), quoted(trace.text(span.name)), span.track.index(),
-                    span.track.index(), span.start_us, span.duration_us(), args,
+                    category_of(span.kind), kineto_quoted(trace.text(span.name)),
+                    span.track.index(), span.track.index(), span.start_us, span.duration_us(), args,
                     i + 1 < trace.spans.size() ? "," : "");
   }
   text += "]}\n";

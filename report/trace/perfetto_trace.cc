@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "report/text_parts.h"
 #include "report/trace/perfetto_packets.h"
 #include "study/prediction/copy_log.h"
 
@@ -15,8 +16,6 @@ namespace dfsim::inline report {
 namespace {
 
 using TrackUuid = PerfettoPackets::TrackUuid;
-
-double us(TimeNs time_ns) { return static_cast<double>(time_ns) / static_cast<double>(kNsPerUs); }
 
 class PerfettoTraceImpl : public PerfettoTrace {
  public:
@@ -225,7 +224,7 @@ class PerfettoTraceImpl : public PerfettoTrace {
         .number("bytes", copy.bytes)
         .text("from", node_name(copy.from))
         .text("to", node_name(copy.to))
-        .real("waited_us", us(copy.start_ns - copy.requested_ns));
+        .real("waited_us", in_us(copy.start_ns - copy.requested_ns));
     packets_.begin({copy.start_ns, track, "copy", data_name(copy.data), &args});
     packets_.end(track, copy.released_ns);
   }

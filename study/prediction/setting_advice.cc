@@ -11,9 +11,9 @@
 namespace dfsim::inline study {
 namespace {
 
-constexpr double kUsableMemory = 0.9;  // of the device's
+constexpr double kUsableShare = 0.9;   // of the device's
 constexpr double kWorthFusing = 0.02;  // of the device's time
-constexpr int64_t kMostBatches = 64;
+constexpr int64_t kMostPredictedBatches = 64;
 constexpr std::string_view kRecomputations[] = {"none", "selective", "full"};
 
 // Settings to try, and what is said about them when they bring something.
@@ -31,7 +31,7 @@ struct AdviceContext {
   const Prediction& prediction;
 };
 
-double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
+double in_us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
 
 std::string percent_of(TimeNs part_ns, TimeNs whole_ns) {
   return fmt::format(
@@ -92,11 +92,11 @@ void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) 
 // As many times the batch as the device's memory holds, were all but the weights to grow with it.
 int64_t batches_that_fit(const Prediction& prediction) {
   const Bytes grows = prediction.peak_memory_bytes - prediction.weight_bytes;
-  const double room = kUsableMemory * static_cast<double>(prediction.memory_bytes) -
+  const double room = kUsableShare * static_cast<double>(prediction.memory_bytes) -
                       static_cast<double>(prediction.weight_bytes);
   const double most = grows > 0 ? room / static_cast<double>(grows) : 0;
   int64_t batches = 1;
-  while (batches < kMostBatches && static_cast<double>(2 * batches) <= most) {
+  while (batches < kMostPredictedBatches && static_cast<double>(2 * batches) <= most) {
     batches *= 2;
   }
   return batches;
@@ -206,8 +206,8 @@ Status advise_settings(const PredictOptions& options, const RepeatResult& interv
   DFSIM_RETURN_IF_ERROR(add_placement(context, &variants));
   AdviceList advice;
   advice.asked = true;
-  const double before_us = us(prediction->latency_ns);
-  advice.width_us = std::max(us(interval.p90_ns - interval.p10_ns), kLeastGain * before_us);
+  const double before_us = in_us(prediction->latency_ns);
+  advice.width_us = std::max(in_us(interval.p90_ns - interval.p10_ns), kLeastGain * before_us);
   for (const Variant& variant : variants) {
     DFSIM_RETURN_IF_ERROR(progress.stage("predicting: " + variant.action));
     const StatusOr<Prediction> changed = predict(variant.options);
@@ -216,7 +216,7 @@ Status advise_settings(const PredictOptions& options, const RepeatResult& interv
          changed->peak_memory_bytes > changed->memory_bytes)) {
       continue;  // this model or machine does not allow it
     }
-    const double after_us = us(changed->latency_ns) / static_cast<double>(variant.batches);
+    const double after_us = in_us(changed->latency_ns) / static_cast<double>(variant.batches);
     if (before_us - after_us > advice.width_us) {
       advice.list.push_back({variant.kind, variant.insight, variant.action, before_us, after_us});
     }

@@ -17,7 +17,7 @@ namespace {
 constexpr double kUsableMemory = 0.9;  // of the device's
 constexpr int64_t kMostBatches = 64;
 
-void set_time(Piece* piece, TimeNs time_ns) {
+void set_device_time(Piece* piece, TimeNs time_ns) {
   piece->time_ns = piece->low_ns = piece->high_ns = time_ns;
 }
 
@@ -42,7 +42,7 @@ std::string_view first_shape(const Trace& trace, const Piece& piece) {
 void drop_host_pieces(const std::set<SpanId>& spans, ReplayGraph* graph) {
   for (Piece& piece : graph->pieces) {
     if (!is_device_piece(piece.kind) && piece.span.valid() && spans.count(piece.span) > 0) {
-      set_time(&piece, 0);
+      set_device_time(&piece, 0);
     }
   }
 }
@@ -64,9 +64,9 @@ Finding find_fusion(const AdviceInput& input) {
         TimeNs longest_ns = 0;
         for (const uint32_t p : chain) {
           longest_ns = std::max(longest_ns, input.graph.pieces[p].time_ns);
-          set_time(&finding.changed.pieces[p], 0);
+          set_device_time(&finding.changed.pieces[p], 0);
         }
-        set_time(&finding.changed.pieces[chain.front()], longest_ns);
+        set_device_time(&finding.changed.pieces[chain.front()], longest_ns);
         for (size_t i = 1; i < chain.size(); ++i) {
           const Span& span = input.trace.span(input.graph.pieces[chain[i]].span);
           for (const SpanId id : {span.launch, span.op}) {
@@ -140,7 +140,7 @@ Finding find_pageable_copies(const AdviceInput& input) {
     return edge.kind == PieceEdgeKind::kSync && freed.count(edge.to) > 0;
   });
   for (const uint32_t p : freed) {
-    set_time(&finding.changed.pieces[p], least_ns);
+    set_device_time(&finding.changed.pieces[p], least_ns);
   }
   finding.insight = fmt::format("{} copies of {} from pageable memory hold the host for {}",
                                 freed.size(), format_bytes(bytes.value()), format_time(held_ns));
@@ -173,7 +173,7 @@ Finding find_layout_copies(const AdviceInput& input) {
       path.push_back(at);
     }
     if (is_layout) {
-      set_time(&finding.changed.pieces[p], 0);
+      set_device_time(&finding.changed.pieces[p], 0);
       dropped.insert(path.begin(), path.end());
       spent_ns += piece.time_ns;
       ++count;
@@ -271,7 +271,8 @@ Finding find_serial_section(const AdviceInput& input) {
   finding.changed = input.graph;
   for (const uint32_t p : lonely) {
     if (input.trace.span(pieces[p].span).name == most->first) {
-      set_time(&finding.changed.pieces[p], pieces[p].time_ns / static_cast<TimeNs>(lanes.size()));
+      set_device_time(&finding.changed.pieces[p],
+                      pieces[p].time_ns / static_cast<TimeNs>(lanes.size()));
     }
   }
   const std::string name = printable(input.trace.text(most->first), 40);
@@ -307,7 +308,7 @@ Finding find_batch_that_fits(const AdviceInput& input) {
   finding.per_run = static_cast<double>(batches);
   for (Piece& piece : finding.changed.pieces) {
     if (is_device_piece(piece.kind) && piece.span.valid()) {
-      set_time(&piece, piece.time_ns * batches);
+      set_device_time(&piece, piece.time_ns * batches);
     }
   }
   finding.insight = fmt::format("the run holds at most {} of the device's {}", format_bytes(peak),

@@ -13,9 +13,9 @@
 namespace dfsim::inline study {
 namespace {
 
-constexpr double kUsableMemory = 0.9;  // of the device's
+constexpr double kUsableDeviceMemory = 0.9;  // of the device's
 
-void set_time(Piece* piece, TimeNs time_ns) {
+void set_piece_time(Piece* piece, TimeNs time_ns) {
   piece->time_ns = piece->low_ns = piece->high_ns = time_ns;
 }
 
@@ -116,13 +116,13 @@ void run_on_one_thread(ReplayGraph* graph) {
     Piece& piece = graph->pieces[p];
     piece.lane = graph->pieces[all.front()].lane;
     if (piece.kind == PieceKind::kGap) {
-      set_time(&piece, 0);
+      set_piece_time(&piece, 0);
       gap = p;
       continue;
     }
     if (piece.start_ns > busy_until_ns && gap != UINT32_MAX) {
       Piece& idle = graph->pieces[gap];
-      set_time(&idle, idle.time_ns + piece.start_ns - busy_until_ns);
+      set_piece_time(&idle, idle.time_ns + piece.start_ns - busy_until_ns);
     }
     busy_until_ns = std::max(busy_until_ns, piece.end_ns);
   }
@@ -141,8 +141,8 @@ Finding find_recomputation(const AdviceInput& input) {
     return finding;
   }
   const RoomUse memory = memory_use(input);
-  if (memory.capacity > 0 &&
-      static_cast<double>(memory.peak) > kUsableMemory * static_cast<double>(memory.capacity)) {
+  if (memory.capacity > 0 && static_cast<double>(memory.peak) >
+                                 kUsableDeviceMemory * static_cast<double>(memory.capacity)) {
     return finding;  // there is no room for what would be kept
   }
   finding.changed = input.graph;
@@ -156,7 +156,7 @@ Finding find_recomputation(const AdviceInput& input) {
                           : span.launch.valid()        ? span.launch
                                                        : span.op;
     if (caller.valid() && again[caller.index()]) {
-      set_time(&piece, 0);
+      set_piece_time(&piece, 0);
     }
   }
   const Breakdown& b = input.analysis.recompute.again;
@@ -189,7 +189,7 @@ Finding find_thread_settings(const AdviceInput& input) {
       ++slowed;
       taken_ns += piece.time_ns;
       alone_ns += shared.alone[i];
-      set_time(&piece, shared.alone[i]);
+      set_piece_time(&piece, shared.alone[i]);
     }
   }
   if (slowed == 0) {

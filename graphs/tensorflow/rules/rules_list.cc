@@ -160,7 +160,7 @@ void length_of(NodeContext& node, std::string_view /*target*/) {
   node.set(0, node.emitter().add_constant({DType::kInt32, {}, {length}, {}}, node.name()));
 }
 
-void nothing(NodeContext& /*node*/, std::string_view /*target*/) {}
+void close_array(NodeContext& /*node*/, std::string_view /*target*/) {}
 
 // clang-format off
 constexpr TfRule kListRules[] = {
@@ -184,7 +184,7 @@ constexpr TfRule kListRules[] = {
     {.type = "TensorArrayConcatV3", .translate = array_concat, .required_inputs = 3,
      .tolerant = true},
     {.type = "TensorArraySizeV3", .translate = length_of, .required_inputs = 2, .tolerant = true},
-    {.type = "TensorArrayCloseV3", .translate = nothing, .required_inputs = 0, .tolerant = true},
+    {.type = "TensorArrayCloseV3", .translate = close_array, .required_inputs = 0, .tolerant = true},
 };
 // clang-format on
 

@@ -53,7 +53,7 @@ Status infer_scaled(InferContext& context, bool divide) {
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();
 }
-Status infer_gather(InferContext& context) { return infer_scaled(context, false); }
+Status infer_all_gather(InferContext& context) { return infer_scaled(context, false); }
 Status infer_scatter(InferContext& context) { return infer_scaled(context, true); }
 
 Status infer_all_to_all(InferContext& context) {
@@ -100,7 +100,7 @@ constexpr OpDef kCollectiveOps[] = {
      .work = work_reduction, .domain = kOurs},
     {.op_type = "ReduceScatter", .op_class = OpClass::kCollective, .infer = infer_scatter,
      .work = work_reduction, .domain = kOurs},
-    {.op_type = "AllGather", .op_class = OpClass::kCollective, .infer = infer_gather,
+    {.op_type = "AllGather", .op_class = OpClass::kCollective, .infer = infer_all_gather,
      .domain = kOurs},
     {.op_type = "AllToAll", .op_class = OpClass::kCollective, .infer = infer_all_to_all,
      .domain = kOurs},

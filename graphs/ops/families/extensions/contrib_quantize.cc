@@ -150,34 +150,34 @@ Status infer_q_global_pool(InferContext& context) {
 
 void work_q_input(WorkContext& context) { context.add_flops(context.input(0).shape.elements()); }
 
-constexpr std::string_view kMs = kMicrosoft;
+constexpr std::string_view kMsDomain = kMicrosoft;
 
 // clang-format off
 constexpr OpDef kContribQuantizeOps[] = {
     {.op_type = "QLinearAdd", .op_class = OpClass::kElementwise, .infer = infer_q_binary,
-     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMsDomain},
     {.op_type = "QLinearMul", .op_class = OpClass::kElementwise, .infer = infer_q_binary,
-     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMsDomain},
     {.op_type = "QLinearWhere", .op_class = OpClass::kElementwise, .infer = infer_q_where,
-     .work = work_per_element, .flops_per_element = 4, .required_inputs = 8, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 8, .domain = kMsDomain},
     {.op_type = "QLinearSigmoid", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 8, .required_inputs = 2, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 8, .required_inputs = 2, .domain = kMsDomain},
     {.op_type = "QLinearLeakyRelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 6, .required_inputs = 2, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 2, .domain = kMsDomain},
     {.op_type = "QLinearSoftmax", .op_class = OpClass::kSoftmax, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 9, .required_inputs = 2, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 9, .required_inputs = 2, .domain = kMsDomain},
     {.op_type = "QLinearConcat", .op_class = OpClass::kDataMovement, .infer = infer_q_concat,
-     .work = work_per_element, .flops_per_element = 4, .required_inputs = 3, .domain = kMs},
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 3, .domain = kMsDomain},
     {.op_type = "QLinearGlobalAveragePool", .op_class = OpClass::kPool,
-     .infer = infer_q_global_pool, .work = work_q_input, .required_inputs = 5, .domain = kMs},
+     .infer = infer_q_global_pool, .work = work_q_input, .required_inputs = 5, .domain = kMsDomain},
     {.op_type = "QLinearConv", .op_class = OpClass::kConv, .infer = infer_q_conv,
-     .work = work_q_conv, .required_inputs = 8, .domain = kMs},
+     .work = work_q_conv, .required_inputs = 8, .domain = kMsDomain},
     {.op_type = "QLinearAveragePool", .op_class = OpClass::kPool, .infer = infer_q_pool,
-     .work = work_pool_taps, .required_inputs = 5, .domain = kMs},
+     .work = work_pool_taps, .required_inputs = 5, .domain = kMsDomain},
     {.op_type = "QLinearReduceMean", .op_class = OpClass::kReduce, .infer = infer_q_reduce,
-     .work = work_q_input, .required_inputs = 4, .domain = kMs},
+     .work = work_q_input, .required_inputs = 4, .domain = kMsDomain},
     {.op_type = "DynamicQuantizeLSTM", .op_class = OpClass::kRnn, .infer = infer_q_lstm,
-     .work = work_q_lstm, .required_inputs = 3, .domain = kMs},
+     .work = work_q_lstm, .required_inputs = 3, .domain = kMsDomain},
 };
 // clang-format on
 

@@ -17,7 +17,7 @@ Status infer_linear(InferContext& context) {
   return ok_status();
 }
 
-void work_linear(WorkContext& context) {
+void work_runtime_linear(WorkContext& context) {
   const Shape& x = context.input(0).shape;
   context.add_macs(context.output(0).shape.elements() * Count(x[x.rank() - 1].extent()));
   add_bias(context, 2);
@@ -53,7 +53,7 @@ void work_compiled(WorkContext& context) {
 
 // clang-format off
 constexpr OpDef kRuntimeOps[] = {
-    {.op_type = "linear", .op_class = OpClass::kMatMul, .infer = infer_linear, .work = work_linear,
+    {.op_type = "linear", .op_class = OpClass::kMatMul, .infer = infer_linear, .work = work_runtime_linear,
      .required_inputs = 2, .domain = kAten, .factors = factors_linear},
     {.op_type = "rsqrt", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .domain = kAten},
@@ -69,7 +69,8 @@ constexpr OpDef kRuntimeOps[] = {
 // clang-format on
 
 constexpr WorkNote kRuntimeNotes[] = {
-    {work_linear, "MACs = output elements x contracted length; 1 per output element for a bias"},
+    {work_runtime_linear,
+     "MACs = output elements x contracted length; 1 per output element for a bias"},
     {work_compiled, "what the operators in it count; reads and writes what none of them makes"},
 };
 

@@ -32,7 +32,7 @@ Status infer_from_attribute(InferContext& context) {
   return ok_status();
 }
 
-Status infer_predicate(InferContext& context) {
+Status infer_tf_predicate(InferContext& context) {
   context.set_output(0, DType::kBool, context.shape(0));
   return ok_status();
 }
@@ -96,7 +96,7 @@ Status infer_in_top_k(InferContext& context) {
 }
 
 // Parameter, gradient, states: the new parameter and states.
-Status infer_update(InferContext& context) {
+Status infer_tf_update(InferContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) {
     const size_t input = i == 0 ? 0 : i + 1;
     context.set_output(i, context.dtype(input), context.shape(input));
@@ -104,7 +104,7 @@ Status infer_update(InferContext& context) {
   return ok_status();
 }
 
-void work_update(WorkContext& context) {
+void work_tf_update(WorkContext& context) {
   for (size_t i = 0; i < context.op().outputs.size(); ++i) {
     if (context.op().outputs[i].valid()) {
       context.add_flops(context.output(i).shape.elements(), context.flops_per_element());
@@ -316,7 +316,7 @@ constexpr OpDef kTensorflowOps[] = {
      .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
     {.op_type = "Digamma", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
-    {.op_type = "IsFinite", .op_class = OpClass::kElementwise, .infer = infer_predicate,
+    {.op_type = "IsFinite", .op_class = OpClass::kElementwise, .infer = infer_tf_predicate,
      .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
     {.op_type = "DivNoNan", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
      .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
@@ -346,17 +346,17 @@ constexpr OpDef kTensorflowOps[] = {
      .domain = kTensorFlow},
     {.op_type = "BatchedGather", .op_class = OpClass::kGather, .infer = infer_batched_gather,
      .work = work_copy, .required_inputs = 2, .domain = kTensorFlow},
-    {.op_type = "GradientDescent", .op_class = OpClass::kOptimizer, .infer = infer_update,
-     .work = work_update, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
-    {.op_type = "AdaMax", .op_class = OpClass::kOptimizer, .infer = infer_update,
-     .work = work_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
-    {.op_type = "Adadelta", .op_class = OpClass::kOptimizer, .infer = infer_update,
-     .work = work_update, .flops_per_element = 4, .required_inputs = 4, .domain = kTensorFlow},
-    {.op_type = "RMSProp", .op_class = OpClass::kOptimizer, .infer = infer_update,
-     .work = work_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
-    {.op_type = "CenteredRMSProp", .op_class = OpClass::kOptimizer, .infer = infer_update,
-     .work = work_update, .flops_per_element = 3, .required_inputs = 5, .domain = kTensorFlow},
-    {.op_type = "Ftrl", .op_class = OpClass::kOptimizer, .infer = infer_update, .work = work_update,
+    {.op_type = "GradientDescent", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "AdaMax", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "Adadelta", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 4, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "RMSProp", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "CenteredRMSProp", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 5, .domain = kTensorFlow},
+    {.op_type = "Ftrl", .op_class = OpClass::kOptimizer, .infer = infer_tf_update, .work = work_tf_update,
      .flops_per_element = 4, .required_inputs = 4, .domain = kTensorFlow},
     {.op_type = "RowUpdate", .op_class = OpClass::kOptimizer, .infer = infer_same_as_first,
      .work = work_row_update, .required_inputs = 3, .domain = kTensorFlow},
@@ -392,7 +392,7 @@ constexpr WorkNote kTensorflowNotes[] = {
     {work_filter_gradient, "MACs = elements of the gradient x C_in/group x kernel"},
     {work_pool_gradient, "1 per tap of each window"},
     {work_per_input_element, "{} per input element"},
-    {work_update, "{} per element of each new value"},
+    {work_tf_update, "{} per element of each new value"},
     {work_row_update, "1 per element of the rows that change; nothing else is touched"},
     {work_suppression, "20 per pair of a box and one that stays"},
     {work_block_lstm, "MACs = steps x batch x weights; 10 per gate and unit"},
