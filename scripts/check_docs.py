@@ -305,7 +305,7 @@ def main():
     parser.add_argument("--sources", action="store_true", help="style: comments and strings as well")
     parser.add_argument("--count", action="store_true", help="numbers by folder instead of findings")
     parser.add_argument("--program", help="readme: the dfsim whose commands must be listed")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     root = options.root.resolve()
     if options.check == "links":
         problems = broken_links(root, options.trees)

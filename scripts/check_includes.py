@@ -69,7 +69,7 @@ THIRD_PARTY = [
     (r"graphdef\.pb\.h$", ["graphs/tensorflow/*.cc"]),  # generated from graphdef.proto
     (r"xgboost/", ["opmodel/*.cc"]),
     (r"yaml-cpp/", ["hardware/*.cc"]),
-    (r"simdjson\.h$", ["datasets/*.cc"]),
+    (r"simdjson\.h$", ["base/json/json_value.cc"]),
     (r"sqlite3\.h$|babeltrace2/", ["datasets/traces/*.cc"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
     (r"boost/", ["graphs/algorithms/*.cc", "schedulers/planning/ranks.cc"]),

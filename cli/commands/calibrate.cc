@@ -19,8 +19,8 @@ Status run_calibrate(const CalibrateCommand& command, bool quiet) {
   CalibrateOptions options = command;
   options.dfsim_version = DFSIM_VERSION;
   DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrate(options, printed_notes(quiet)));
-  return write_file("-", command.json ? calibration_json(calibration)
-                                      : fit_lines(calibration_text(calibration)));
+  return write_file(
+      "-", command.json ? calibration_json(calibration) : fit_lines(calibration_text(calibration)));
 }
 
 OptionTable calibrate_options(CalibrateCommand& o) {

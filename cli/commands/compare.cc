@@ -112,7 +112,6 @@ StatusOr<std::string> text_of(const CompareCommand& options, const Comparison& c
   return text;
 }
 
-
 // Compares on each graph and machine; their texts and the last drawing go where `output` says.
 struct ComparisonOutput {
   std::vector<Comparison> comparisons;

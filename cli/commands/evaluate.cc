@@ -34,7 +34,6 @@ Status run_collectives(const EvaluateCommand& options) {
                                         : fit_lines(collective_evaluation_text(evaluation)));
 }
 
-
 Status run_evaluate(const EvaluateCommand& command) {
   if (!command.collectives.empty()) {
     return run_collectives(command);
@@ -51,10 +50,10 @@ Status run_evaluate(const EvaluateCommand& command) {
   if (!command.rows.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(command.rows, evaluated_rows_csv(result.evaluation)));
   }
-  return write_file(command.output,
-                    command.json ? evaluation_json(result.evaluation, result.model)
-                                 : fit_lines(evaluation_text(result.evaluation,
-                                                             command.group_by == "network")));
+  return write_file(
+      command.output,
+      command.json ? evaluation_json(result.evaluation, result.model)
+                   : fit_lines(evaluation_text(result.evaluation, command.group_by == "network")));
 }
 
 OptionTable evaluate_options(EvaluateCommand& o) {

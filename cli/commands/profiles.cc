@@ -11,12 +11,12 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands/commands.h"
-#include "study/chain/model_source.h"
 #include "datasets/importers/importer.h"
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/profile_stats.h"
 #include "opmodel/train/profile_model.h"
 #include "opmodel/train/row_bounds.h"
+#include "study/chain/model_source.h"
 
 namespace dfsim::cli {
 namespace {

@@ -104,11 +104,12 @@ OptionTable replay_options(ReplayCommand& o) {
 
 CommandSpec replay_command() {
   const auto options = std::make_shared<ReplayCommand>();
-  return {
-      .name = "replay",
-      .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
-      .options = replay_options(*options),
-      .run = [options](const GlobalOptions& global) { return run_replay_command(*options, global.quiet); }};
+  return {.name = "replay",
+          .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
+          .options = replay_options(*options),
+          .run = [options](const GlobalOptions& global) {
+            return run_replay_command(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

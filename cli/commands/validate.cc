@@ -35,7 +35,8 @@ Status run_validate(const ValidateCommand& options, bool quiet) {
   std::string text;
   {
     ProgressLine line(quiet);
-    DFSIM_ASSIGN_OR_RETURN(const Validation validation, validate_runs(options.validate, line.callbacks()));
+    DFSIM_ASSIGN_OR_RETURN(const Validation validation,
+                           validate_runs(options.validate, line.callbacks()));
     std::vector<IntervalFit> fits;
     if (options.fit_intervals) {
       DFSIM_ASSIGN_OR_RETURN(fits, refit(options, validation));

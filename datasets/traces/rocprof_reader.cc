@@ -3,29 +3,29 @@
 //
 // Kernels lie on queues of agents; HIP calls on host threads; both carry correlation_id.internal.
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <limits>
 #include <unordered_map>
 
+#include "base/json/json_value.h"
 #include "base/text.h"
 #include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
 
-namespace dom = simdjson::dom;
-
 constexpr double kNsPerUsF = 1000;
 
-int64_t integer(const dom::element& object, std::string_view pointer) {
+int64_t integer(const JsonValue& object, std::string_view pointer) {
   int64_t value = -1;
-  return object.at_pointer(pointer).get(value) == simdjson::SUCCESS ? value : -1;
+  object.at(pointer).get(&value);
+  return value;
 }
 
-std::string text(const dom::element& object, std::string_view pointer) {
+std::string text(const JsonValue& object, std::string_view pointer) {
   std::string_view value;
-  return object.at_pointer(pointer).get(value) == simdjson::SUCCESS ? std::string(value) : "";
+  object.at(pointer).get(&value);
+  return std::string(value);
 }
 
 class RocprofReader {
@@ -35,7 +35,7 @@ class RocprofReader {
     trace_.format = "rocprofv3";
   }
 
-  StatusOr<Trace> read(const dom::element& process) {
+  StatusOr<Trace> read(const JsonValue& process) {
     read_agents(process);
     read_symbols(process);
     read_records(process, "/buffer_records/kernel_dispatch", SpanKind::kKernel);
@@ -51,12 +51,8 @@ class RocprofReader {
   }
 
  private:
-  void read_agents(const dom::element& process) {
-    dom::array agents;
-    if (process.at_pointer("/agents").get(agents) != simdjson::SUCCESS) {
-      return;
-    }
-    for (const dom::element agent : agents) {
+  void read_agents(const JsonValue& process) {
+    process.at("/agents").each_element([this](const JsonValue& agent) {
       const int64_t handle = integer(agent, "/id/handle");
       const std::string product = text(agent, "/product_name");
       const std::string name = product.empty() ? text(agent, "/name") : product;
@@ -64,29 +60,22 @@ class RocprofReader {
       if (integer(agent, "/simd_count") > 0 && trace_.device_name.empty()) {
         trace_.device_name = name;
       }
-    }
+    });
   }
 
-  void read_symbols(const dom::element& process) {
-    dom::array symbols;
-    if (process.at_pointer("/kernel_symbols").get(symbols) != simdjson::SUCCESS) {
-      return;
-    }
-    for (const dom::element symbol : symbols) {
+  void read_symbols(const JsonValue& process) {
+    process.at("/kernel_symbols").each_element([this](const JsonValue& symbol) {
       std::string name = text(symbol, "/formatted_kernel_name");
       name = name.empty() ? text(symbol, "/kernel_name") : name;
       kernels_[integer(symbol, "/kernel_id")] = trace_.intern(name);
-    }
-    dom::array kinds;
-    if (process.at_pointer("/strings/buffer_records").get(kinds) == simdjson::SUCCESS) {
-      for (const dom::element kind : kinds) {
-        operations_.push_back(kind);
-      }
-    }
+    });
+    process.at("/strings/buffer_records").each_element([this](const JsonValue& kind) {
+      operations_.push_back(kind);
+    });
   }
 
   // The name of an operation of a kind, from the table of strings.
-  std::string operation(const dom::element& record) const {
+  std::string operation(const JsonValue& record) const {
     const int64_t kind = integer(record, "/kind");
     const int64_t index = integer(record, "/operation");
     if (kind < 0 || kind >= static_cast<int64_t>(operations_.size()) || index < 0) {
@@ -95,18 +84,14 @@ class RocprofReader {
     return text(operations_[static_cast<size_t>(kind)], fmt::format("/operations/{}", index));
   }
 
-  void read_records(const dom::element& process, std::string_view pointer, SpanKind kind) {
-    dom::array records;
-    if (process.at_pointer(pointer).get(records) != simdjson::SUCCESS) {
-      return;
-    }
-    for (const dom::element record : records) {
+  void read_records(const JsonValue& process, std::string_view pointer, SpanKind kind) {
+    process.at(pointer).each_element([this, kind](const JsonValue& record) {
       ++trace_.events;
       const int64_t start_ns = integer(record, "/start_timestamp");
       const int64_t end_ns = integer(record, "/end_timestamp");
       if (start_ns <= 0 || end_ns < start_ns) {
         trace_.warn("records without a time or with a negative duration, left out", trace_.events);
-        continue;
+        return;
       }
       Span span;
       span.kind = kind;
@@ -115,10 +100,10 @@ class RocprofReader {
       span.correlation = integer(record, "/correlation_id/internal");
       place(record, kind, &span);
       trace_.spans.push_back(span);
-    }
+    });
   }
 
-  void place(const dom::element& record, SpanKind kind, Span* span) {
+  void place(const JsonValue& record, SpanKind kind, Span* span) {
     if (kind == SpanKind::kRuntime) {
       span->name = trace_.intern(operation(record));
       span->track = trace_.track_of("host", fmt::format("{}", integer(record, "/thread_id")));
@@ -147,23 +132,21 @@ class RocprofReader {
   Trace trace_;
   std::unordered_map<int64_t, std::pair<std::string, int64_t>> agents_;  // name and number
   std::unordered_map<int64_t, NameId> kernels_;
-  std::vector<dom::element> operations_;
+  std::vector<JsonValue> operations_;
 };
 
 // The file is one value for each process, which is read as a whole.
 StatusOr<Trace> read_rocprof(TraceInput input) {
   DFSIM_RETURN_IF_ERROR(input.load());
-  std::string json = input.take_content();
-  json.reserve(json.size() + simdjson::SIMDJSON_PADDING);
-  dom::parser parser;
-  dom::element top;
-  if (const auto error =
-          parser.parse(json.data(), json.size(), /*realloc_if_needed=*/false).get(top)) {
-    return invalid_input(fmt::format("{}: {}; the file is cut off or not JSON", input.path(),
-                                     simdjson::error_message(error)));
+  const PaddedJson json(input.take_content());
+  JsonParser parser;
+  JsonValue top;
+  if (!parser.parse(json.view(), &top)) {
+    return invalid_input(
+        fmt::format("{}: {}; the file is cut off or not JSON", input.path(), parser.error()));
   }
-  dom::element process;
-  if (top.at_pointer("/rocprofiler-sdk-tool/0").get(process) != simdjson::SUCCESS) {
+  const JsonValue process = top.at("/rocprofiler-sdk-tool/0");
+  if (process.is(JsonKind::kMissing)) {
     return invalid_input(
         fmt::format("{}: a rocprofv3 result of no process, expected one", input.path()));
   }

@@ -94,9 +94,9 @@ std::string TraceInput::take_content() {
 
 StatusOr<JsonStream> TraceInput::json(std::string_view list) {
   if (in_memory_ || mapped_) {
-    return JsonStream::from_text(path_, take_content(), list);
+    return JsonStream::from_text(path_, take_content(), {std::string(list)});
   }
-  return JsonStream::open(path_, list);
+  return JsonStream::open(path_, {std::string(list)});
 }
 
 }  // namespace dfsim::inline datasets

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/io/mapped_file.h"
+#include "base/json/json_stream.h"
 #include "base/status.h"
-#include "datasets/traces/json_stream.h"
 
 namespace dfsim::inline datasets {
 

@@ -82,6 +82,12 @@ StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
 
 }  // namespace
 
+JsonStream taskgraph::json_stream(CharSource& source, std::vector<std::string> lists) {
+  return JsonStream::from_source(
+      source.path(), [&source](char* out, size_t size) { return source.read(out, size); },
+      std::move(lists), JsonStream::Mode::kStrict);
+}
+
 StatusOr<TaskGraph> read_task_graph(const std::string& path) {
   DFSIM_ASSIGN_OR_RETURN(CharSource source, CharSource::open(path));
   return read_source(std::move(source), path);

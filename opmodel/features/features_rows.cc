@@ -1,7 +1,7 @@
 // Features of attention, of row-wise ops, and of ops nothing more is known of than their tensors.
 #include <array>
 
-#include "opmodel/features/feature_writer.h"
+#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
@@ -217,6 +217,53 @@ void generic_features(const OpDescriptor& op, const OpGeometry& geometry, Featur
   const DType out = op.output_dtypes.empty() ? DType::kUnknown : op.output_dtypes[0];
   writer.add("in_bits", dtype_bits(in));
   writer.add("out_bits", dtype_bits(out));
+}
+
+FeatureFamily attention_family() {
+  return {.name = "attention",
+          .geometry = attention_geometry,
+          .features =
+              [](const FeatureInput& input, FeatureWriter& writer) {
+                attention_features(input.geometry, input.facts, input.roofline, writer);
+              },
+          .recipe = {.depth = 7,
+                     .eta = 0.1,
+                     .columns = 0.6,
+                     .least_weight = 3,
+                     .rounds = 600,
+                     .floor_quantile = 0.002}};
+}
+
+FeatureFamily rows_family() {
+  return {
+      .name = "rows",
+      .geometry = rows_geometry,
+      .features = [](const FeatureInput& input,
+                     FeatureWriter& writer) { rows_features(input.geometry, input.facts, writer); },
+      .walk_features = walk_features,
+      .recipe = {.depth = 5,
+                 .eta = 0.08,
+                 .columns = 0.6,
+                 .least_weight = 2,
+                 .rounds = 400,
+                 .floor_quantile = 0.02}};
+}
+
+FeatureFamily generic_family() {
+  return {
+      .name = "generic",
+      .geometry = generic_geometry,
+      .features = [](const FeatureInput& input,
+                     FeatureWriter& writer) { generic_features(input.op, input.geometry, writer); },
+      .walk_features = walk_features,
+      .cpu_features = [](const FeatureInput& input,
+                         FeatureWriter& writer) { cpu_generic_features(input.op, writer); },
+      .recipe = {.depth = 6,
+                 .eta = 0.06,
+                 .columns = 0.5,
+                 .least_weight = 2,
+                 .rounds = 400,
+                 .floor_quantile = 0.01}};
 }
 
 }  // namespace dfsim::inline opmodel

@@ -8,13 +8,11 @@
 
 #include "base/hash.h"
 #include "datasets/profiles/profile.h"
+#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
-
-constexpr std::array<std::string_view, kFamilyCount> kFamilyNames = {"gemm", "conv", "attention",
-                                                                     "rows", "generic"};
 
 using Extents = std::vector<int64_t>;
 
@@ -92,7 +90,12 @@ Extents with_batch_in_front(const OpDescriptor& op, size_t input, std::string_vi
   return extents;
 }
 
+}  // namespace
+
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
+  if (op.op_class != OpClass::kMatMul) {
+    return false;
+  }
   const size_t right = right_operand(op);
   if (!all_known(op.input_extents, right + 1)) {
     return false;
@@ -141,6 +144,9 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
 }
 
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
+  if (op.op_class != OpClass::kConv) {
+    return false;
+  }
   const size_t right = right_operand(op);
   if (!all_known(op.input_extents, right + 1) || !all_known(op.output_extents, 1)) {
     return false;
@@ -185,6 +191,9 @@ bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
 }
 
 bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
+  if (op.op_class != OpClass::kAttention) {
+    return false;
+  }
   if (!all_known(op.input_extents, 2) || op.input_extents[0].size() != 4 ||
       op.input_extents[1].size() != 4) {
     return false;
@@ -224,6 +233,8 @@ bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
   return out->flops > 0;
 }
 
+namespace {
+
 // Columns of a row-wise op: the normalised part, or the last axis.
 double column_count(const OpDescriptor& op, const Extents& x) {
   if (x.empty()) {
@@ -238,7 +249,13 @@ double column_count(const OpDescriptor& op, const Extents& x) {
       x[static_cast<size_t>(op.op_class == OpClass::kSoftmax ? axis : rank - 1)]);
 }
 
+}  // namespace
+
 bool rows_geometry(const OpDescriptor& op, OpGeometry* out) {
+  if (op.op_class != OpClass::kElementwise && op.op_class != OpClass::kSoftmax &&
+      op.op_class != OpClass::kNorm) {
+    return false;
+  }
   if (op.input_extents.empty() || !all_known(op.output_extents, 1)) {
     return false;
   }
@@ -264,6 +281,8 @@ bool rows_geometry(const OpDescriptor& op, OpGeometry* out) {
   return true;
 }
 
+namespace {
+
 // FLOPs of a product whose layout is not known: (MK * KN * MN)^0.5 = MNK in any order of axes; for
 // a convolution it falls short by one extent of the kernel.
 double product_flops(const OpDescriptor& op) {
@@ -274,8 +293,11 @@ double product_flops(const OpDescriptor& op) {
                        elements(op.output_extents[0]));
 }
 
-OpGeometry generic_geometry(const OpDescriptor& op) {
-  OpGeometry geometry = start(op, Family::kGeneric, op.op_type);
+}  // namespace
+
+bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
+  OpGeometry& geometry = *out_geometry;
+  geometry = start(op, Family::kGeneric, op.op_type);
   double in = 0;
   for (const Extents& extents : op.input_extents) {
     in += elements(extents);
@@ -295,29 +317,14 @@ OpGeometry generic_geometry(const OpDescriptor& op) {
   }
   geometry.matrix = op.op_class == OpClass::kMatMul || op.op_class == OpClass::kConv;
   geometry.flops = geometry.matrix ? product_flops(op) : out;
-  return geometry;
+  return true;
 }
+
+namespace {
 
 // Shapes in a device's own tensor formats (NC1HWC0...) do not read as ONNX's do.
 bool plain_formats(const OpDescriptor& op) {
   return attribute_value(op.attributes, "formats").empty();
-}
-
-bool specific_geometry(const OpDescriptor& op, OpGeometry* out) {
-  switch (op.op_class) {
-    case OpClass::kMatMul:
-      return gemm_geometry(op, out);
-    case OpClass::kConv:
-      return conv_geometry(op, out);
-    case OpClass::kAttention:
-      return attention_geometry(op, out);
-    case OpClass::kElementwise:
-    case OpClass::kSoftmax:
-    case OpClass::kNorm:
-      return rows_geometry(op, out);
-    default:
-      return false;
-  }
 }
 
 uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
@@ -339,21 +346,25 @@ uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
 
 }  // namespace
 
-std::string_view family_name(Family family) { return kFamilyNames[static_cast<size_t>(family)]; }
+std::string_view family_name(Family family) { return feature_family(family).name; }
 
 bool family_from_name(std::string_view name, Family* family) {
-  const auto* const it = std::find(kFamilyNames.begin(), kFamilyNames.end(), name);
-  if (it == kFamilyNames.end()) {
-    return false;
+  for (int i = 0; i < kFamilyCount; ++i) {
+    if (family_name(static_cast<Family>(i)) == name) {
+      *family = static_cast<Family>(i);
+      return true;
+    }
   }
-  *family = static_cast<Family>(it - kFamilyNames.begin());
-  return true;
+  return false;
 }
 
 OpGeometry geometry_of(const OpDescriptor& op) {
   OpGeometry geometry;
-  if (!plain_formats(op) || !specific_geometry(op, &geometry)) {
-    geometry = generic_geometry(op);
+  bool found = false;
+  // In formats of a device's own only the last family, which looks at no dimension, is right.
+  for (int i = plain_formats(op) ? 0 : kFamilyCount - 1; i < kFamilyCount && !found; ++i) {
+    geometry = OpGeometry();
+    found = feature_family(static_cast<Family>(i)).geometry(op, &geometry);
   }
   geometry.key = key_of(op, geometry);
   return geometry;

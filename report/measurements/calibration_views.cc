@@ -1,9 +1,8 @@
 #include "report/measurements/calibration_views.h"
 
-#include <filesystem>
 #include <fmt/format.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
-
 
 namespace dfsim::inline report {
 namespace {

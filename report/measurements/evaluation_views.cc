@@ -1,7 +1,7 @@
 #include "report/measurements/evaluation_views.h"
 
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "report/measurements/training_views.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"

@@ -1,8 +1,8 @@
 #include "report/measurements/tuning_views.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <vector>
 

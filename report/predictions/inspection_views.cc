@@ -184,6 +184,61 @@ Json tensor_json(const Tensor& tensor) {
   return {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", std::move(shape)}};
 }
 
+Json symbols_json(const Inspection& inspection) {
+  Json dims = Json::array();
+  for (const BoundDim& dim : inspection.model.report.dims) {
+    const StudiedSymbol* symbol = find_symbol(inspection.symbols, dim.name);
+    const bool studied = symbol != nullptr && symbol->varied != 0;
+    dims.push_back({{"name", dim.name},
+                    {"value", dim.extent},
+                    {"origin", dim.origin},
+                    {"dependent_ops", studied ? Json(symbol->op_count()) : Json(nullptr)}});
+  }
+  return dims;
+}
+
+// Operators of a control-flow operator's bodies.
+Json inner_op_json(const InnerOp& inner) {
+  return {{"part", inner.part},
+          {"depth", inner.depth},
+          {"trips", inner.trips},
+          {"name", inner.op->name},
+          {"op_type", full_type(*inner.op)},
+          {"class", op_class_name(inner.op->op_class)},
+          {"macs", inner.work.macs},
+          {"flops", inner.work.flops},
+          {"bytes_read", inner.work.bytes_read},
+          {"bytes_written", inner.work.bytes_written},
+          {"output_shape", first_output_shape(*inner.graph, *inner.op)}};
+}
+
+Json inspected_op_json(const Inspection& inspection, size_t index) {
+  const Graph& graph = inspection.model.graph;
+  const Op& op = graph.op(OpId(index));
+  const OpWork& work = inspection.totals.work[index];
+  Json json = {{"name", op.name},
+               {"op_type", full_type(op)},
+               {"class", op_class_name(op.op_class)},
+               {"macs", work.macs},
+               {"flops", work.flops},
+               {"bytes_read", work.bytes_read},
+               {"bytes_written", work.bytes_written},
+               {"weight_bytes", work.weight_bytes},
+               {"dtype", dtype_name(work.dtype)},
+               {"output_shape", first_output_shape(graph, op)},
+               {"depends_on", symbols_of(inspection.symbols, index)},
+               {"data_dependent", depends_on_data(graph, op)}};
+  for (const InnerOp& inner : inner_ops(op)) {
+    json["inside"].push_back(inner_op_json(inner));
+  }
+  if (has_origins(op)) {
+    for (const OpOrigin& origin : origins_of(op)) {
+      json["origins"].push_back({{"op_type", origin.op_type}, {"name", origin.name}});
+    }
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string inspection_text(const Inspection& inspection, const InspectionView& view,
@@ -236,15 +291,7 @@ std::string inspection_json(const Inspection& inspection) {
   for (const TensorId output : graph.outputs()) {
     json["outputs"].push_back(tensor_json(graph.tensor(output)));
   }
-  json["dims"] = Json::array();
-  for (const BoundDim& dim : model.report.dims) {
-    const StudiedSymbol* symbol = find_symbol(symbols, dim.name);
-    const bool studied = symbol != nullptr && symbol->varied != 0;
-    json["dims"].push_back({{"name", dim.name},
-                            {"value", dim.extent},
-                            {"origin", dim.origin},
-                            {"dependent_ops", studied ? Json(symbol->op_count()) : Json(nullptr)}});
-  }
+  json["dims"] = symbols_json(inspection);
   json["macs"] = totals.macs;
   json["flops"] = totals.flops;
   json["parameters"] = totals.parameters;
@@ -268,40 +315,7 @@ std::string inspection_json(const Inspection& inspection) {
   json["notes"] = model.report.notes;
   json["ops"] = Json::array();
   for (size_t i = 0; i < graph.op_count(); ++i) {
-    const Op& op = graph.op(OpId(i));
-    const OpWork& work = totals.work[i];
-    json["ops"].push_back({{"name", op.name},
-                           {"op_type", full_type(op)},
-                           {"class", op_class_name(op.op_class)},
-                           {"macs", work.macs},
-                           {"flops", work.flops},
-                           {"bytes_read", work.bytes_read},
-                           {"bytes_written", work.bytes_written},
-                           {"weight_bytes", work.weight_bytes},
-                           {"dtype", dtype_name(work.dtype)},
-                           {"output_shape", first_output_shape(graph, op)},
-                           {"depends_on", symbols_of(symbols, i)},
-                           {"data_dependent", depends_on_data(graph, op)}});
-    for (const InnerOp& inner : inner_ops(op)) {
-      json["ops"].back()["inside"].push_back(
-          {{"part", inner.part},
-           {"depth", inner.depth},
-           {"trips", inner.trips},
-           {"name", inner.op->name},
-           {"op_type", full_type(*inner.op)},
-           {"class", op_class_name(inner.op->op_class)},
-           {"macs", inner.work.macs},
-           {"flops", inner.work.flops},
-           {"bytes_read", inner.work.bytes_read},
-           {"bytes_written", inner.work.bytes_written},
-           {"output_shape", first_output_shape(*inner.graph, *inner.op)}});
-    }
-    if (has_origins(op)) {
-      for (const OpOrigin& origin : origins_of(op)) {
-        json["ops"].back()["origins"].push_back(
-            {{"op_type", origin.op_type}, {"name", origin.name}});
-      }
-    }
+    json["ops"].push_back(inspected_op_json(inspection, i));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

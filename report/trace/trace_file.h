@@ -24,8 +24,9 @@ StatusOr<std::unique_ptr<RunRecorder>> open_trace_file(const std::string& path,
 // Writes the study's run to `path`; an empty function for no path.
 MakeRecorder trace_recorder(const std::string& path);
 
-// Writes FOLDER/GRAPH.POLICY.json (or .pftrace) for each policy that is compared, GRAPH.MACHINE.POLICY
-// with `names_machines`; makes the folder with the first. An empty function for no folder.
+// Writes FOLDER/GRAPH.POLICY.json (or .pftrace) for each policy that is compared,
+// GRAPH.MACHINE.POLICY with `names_machines`; makes the folder with the first. An empty function
+// for no folder.
 MakeRecorder trace_folder_recorder(const std::string& folder, bool names_machines, bool perfetto);
 
 }  // namespace dfsim::inline report

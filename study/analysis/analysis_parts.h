@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "study/analysis/trace_analysis.h"
+#include "study/analysis/trace_figures.h"
 
 namespace dfsim::inline study {
 

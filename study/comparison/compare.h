@@ -26,8 +26,9 @@ struct ComparedProblem {
   Comparison comparison;
 };
 
-// `registry` has the policies to choose from and outlives the call. Errors: those of load_instance()
-// and compare_policies(), unknown policies, and the first policy's where no policy gave a schedule.
+// `registry` has the policies to choose from and outlives the call. Errors: those of
+// load_instance() and compare_policies(), unknown policies, and the first policy's where no policy
+// gave a schedule.
 StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyRegistry& registry,
                                   const Progress& progress = {});
 

@@ -1,9 +1,9 @@
 #include "study/measuring/calibrate.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fmt/format.h>
 #include <string_view>
 #include <thread>
 
@@ -43,9 +43,9 @@ class Calibrator {
       return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
                                 error.message()));
     }
-    DFSIM_ASSIGN_OR_RETURN(python_, ort_environment({options_.directory, options_.python,
-                                                     options_.no_install},
-                                                    progress_));
+    DFSIM_ASSIGN_OR_RETURN(
+        python_,
+        ort_environment({options_.directory, options_.python, options_.no_install}, progress_));
     DFSIM_RETURN_IF_ERROR(collect());
     DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train());
     DFSIM_RETURN_IF_ERROR(judge(&calibration));
@@ -96,7 +96,8 @@ class Calibrator {
                              find_data_file(fmt::format("graphs/zoo/{}.onnx", name)));
       campaign.push_back(std::move(path));
     }
-    DFSIM_RETURN_IF_ERROR(begin(fmt::format("measuring operators and networks for {} minutes; leave the machine alone",
+    DFSIM_RETURN_IF_ERROR(begin(
+        fmt::format("measuring operators and networks for {} minutes; leave the machine alone",
                     options_.minutes)));
     DFSIM_RETURN_IF_ERROR(
         run_program(campaign, "measuring (what was measured is kept: the same command goes on)"));

@@ -16,8 +16,8 @@ struct CalibrateOptions {
   double minutes = 10;    // of measuring
   std::string directory;  // of the results; a calibration that was stopped goes on there
   std::string python = "python3";
-  int threads = 0;          // at most; 0 = as many as the machine has
-  bool no_install = false;  // `python` has what the collector needs
+  int threads = 0;            // at most; 0 = as many as the machine has
+  bool no_install = false;    // `python` has what the collector needs
   std::string dfsim_version;  // for the model's manifest
 };
 

@@ -89,7 +89,9 @@ StatusOr<Prediction> predict(const PredictOptions& options, const Progress& prog
   }
   if (options.advice) {
     DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
-    DFSIM_RETURN_IF_ERROR(advise_settings(options, interval, progress, &prediction));
+    const auto predict_quietly = [](const PredictOptions& changed) { return predict(changed); };
+    DFSIM_RETURN_IF_ERROR(
+        advise_settings(options, interval, predict_quietly, progress, &prediction));
   }
   return prediction;
 }

@@ -195,7 +195,8 @@ Status add_placement(const AdviceContext& context, std::vector<Variant>* variant
 }  // namespace
 
 Status advise_settings(const PredictOptions& options, const RepeatResult& interval,
-                       const Progress& progress, Prediction* prediction) {
+                       const PredictFunction& predict, const Progress& progress,
+                       Prediction* prediction) {
   const AdviceContext context{options, *prediction};
   std::vector<Variant> variants;
   add_runtimes(context, &variants);

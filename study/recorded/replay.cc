@@ -59,7 +59,7 @@ Status move_over(const ReplayOptions& options, const Trace& trace, ReplayGraph* 
 }
 
 Status apply_scales(const ReplayOptions& options, const Trace& trace, ReplayGraph* graph,
-             std::vector<PieceSource>* sources, ReplayReport* report) {
+                    std::vector<PieceSource>* sources, ReplayReport* report) {
   for (const std::string& text : options.scale) {
     DFSIM_ASSIGN_OR_RETURN(const ScaleRule rule, parse_scale_rule(text));
     std::vector<bool> scaled(graph->pieces.size(), false);

@@ -28,8 +28,8 @@ struct Replay {
   Trace replayed;
 };
 
-// Errors: those of the trace, the hardware, the cost model and the policy; a rule that fits nothing;
-// Progress's.
+// Errors: those of the trace, the hardware, the cost model and the policy; a rule that fits
+// nothing; Progress's.
 StatusOr<Replay> replay(const ReplayOptions& options, const Progress& progress = {});
 
 }  // namespace dfsim::inline study

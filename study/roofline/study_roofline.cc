@@ -5,13 +5,12 @@
 #include <map>
 #include <utility>
 
-
 namespace dfsim::inline study {
 namespace {
 
 // The first sweep is what trajectories run over; each value of a second one gives lines of its own.
 StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind kind,
-                                  const Progress& progress) {
+                                   const Progress& progress) {
   std::vector<Sweep> sweeps;
   for (const std::string& text : options.sweep) {
     DFSIM_ASSIGN_OR_RETURN(Sweep sweep, parse_sweep(text));
@@ -36,7 +35,8 @@ StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind 
         at[sweeps[1].name] = other;
         where += fmt::format(", {} {}", sweeps[1].name, other);
       }
-      DFSIM_RETURN_IF_ERROR(progress.stage(fmt::format("costing {} at {}", options.source.model.path, where)));
+      DFSIM_RETURN_IF_ERROR(
+          progress.stage(fmt::format("costing {} at {}", options.source.model.path, where)));
       DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));

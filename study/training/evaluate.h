@@ -12,9 +12,9 @@ namespace dfsim::inline study {
 
 struct EvaluateRequest {
   ProfileInputs inputs;
-  std::string model;        // folder that train() wrote, or the name of a model that ships
-  bool use_lookup = true;   // measured shapes answer with their times
-  bool keep_rows = false;   // Evaluation::rows
+  std::string model;       // folder that train() wrote, or the name of a model that ships
+  bool use_lookup = true;  // measured shapes answer with their times
+  bool keep_rows = false;  // Evaluation::rows
 };
 
 struct EvaluateResult {

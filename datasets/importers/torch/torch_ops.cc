@@ -6,9 +6,9 @@
 #include <array>
 #include <cctype>
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/tensor_lists.h"
 #include "datasets/importers/torch/torch_op_table.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/events/chrome_event.h"
 #include "datasets/traces/trace.h"
 
 namespace dfsim::inline datasets {

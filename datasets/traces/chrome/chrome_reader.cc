@@ -43,7 +43,9 @@ class ChromeReader {
       if (item.kind == JsonItem::Kind::kEnd) {
         break;
       }
-      take(item);
+      if (item.kind == JsonItem::Kind::kField || item.kind == JsonItem::Kind::kElement) {
+        take(item);
+      }
     }
     decide(plain_.get());
     match_halves(&halves_, "spans");
@@ -94,8 +96,7 @@ class ChromeReader {
     }
     dialect_ = dialect;
     for (const auto& [field, key, json] : kept_) {
-      process(field, key,
-              std::string_view(json).substr(0, json.size() - JsonStream::kPaddingBytes));
+      process(field, key, std::string_view(json).substr(0, json.size() - kJsonPaddingBytes));
     }
     kept_.clear();
     kept_.shrink_to_fit();
@@ -103,9 +104,9 @@ class ChromeReader {
 
   static std::string padded(std::string_view json) {
     std::string text;
-    text.reserve(json.size() + JsonStream::kPaddingBytes);
+    text.reserve(json.size() + kJsonPaddingBytes);
     text += json;
-    text.append(JsonStream::kPaddingBytes, ' ');
+    text.append(kJsonPaddingBytes, ' ');
     return text;
   }
 
@@ -354,7 +355,7 @@ Sniff sniff_chrome(const TraceInput& input) {
 }
 
 StatusOr<Trace> read_chrome(TraceInput input) {
-  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("traceEvents"));
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json(kTraceEventList));
   return ChromeReader(input.path(), std::move(stream)).read();
 }
 

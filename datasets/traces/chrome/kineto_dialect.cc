@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "datasets/importers/trace_events.h"
+#include "datasets/events/json_text.h"
 #include "datasets/tables/numbers.h"
 #include "datasets/traces/chrome/chrome_dialect.h"
 #include "datasets/traces/span_ops.h"

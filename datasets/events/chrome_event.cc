@@ -1,50 +1,14 @@
-#include "datasets/traces/chrome/chrome_event.h"
-
-#include <simdjson.h>
+// Takes the fields of an event that every dialect has out of its text; arguments only when asked
+// for.
+#include "datasets/events/chrome_event.h"
 
 #include <algorithm>
 
-#include "datasets/importers/trace_events.h"
+#include "datasets/events/json_text.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/json_stream.h"
 
 namespace dfsim::inline datasets {
 namespace {
-
-namespace od = simdjson::ondemand;
-using simdjson::SUCCESS;
-
-static_assert(JsonStream::kPaddingBytes >= simdjson::SIMDJSON_PADDING);
-
-// The value as text of the file; false on an error.
-bool raw_text(od::value value, std::string_view* text) {
-  od::json_type type{};
-  if (value.type().get(type) != SUCCESS) {
-    return false;
-  }
-  if (type == od::json_type::array) {
-    od::array array;
-    return value.get_array().get(array) == SUCCESS && array.raw_json().get(*text) == SUCCESS;
-  }
-  if (type == od::json_type::object) {
-    od::object object;
-    return value.get_object().get(object) == SUCCESS && object.raw_json().get(*text) == SUCCESS;
-  }
-  *text = trim(value.raw_json_token());
-  return true;
-}
-
-// A string without escapes, or the text of any other value.
-bool plain_text(od::value value, std::string_view* text) {
-  od::json_type type{};
-  if (value.type().get(type) != SUCCESS) {
-    return false;
-  }
-  if (type == od::json_type::string) {
-    return value.get_string().get(*text) == SUCCESS;
-  }
-  return raw_text(value, text);
-}
 
 // A time that can be calculated with; 1e17 us are three thousand years.
 double usable_time(double us) {
@@ -52,26 +16,12 @@ double usable_time(double us) {
   return std::abs(us) <= kMaxUs ? us : ChromeEvent::kMissing;
 }
 
-// Numbers, also those between quotes.
-bool number(od::value value, double* result) {
-  od::json_type type{};
-  if (value.type().get(type) != SUCCESS) {
+bool read_time(JsonField& field, double* us) {
+  double number = ChromeEvent::kMissing;
+  if (!field.number(&number)) {
     return false;
   }
-  if (type == od::json_type::number) {
-    double parsed = 0;
-    if (value.get_double().get(parsed) != SUCCESS) {
-      return false;
-    }
-    *result = usable_time(parsed);
-    return true;
-  }
-  std::string_view text;
-  if (!plain_text(value, &text)) {
-    return false;
-  }
-  const double parsed = parse_number<double>(text).value_or(ChromeEvent::kMissing);
-  *result = usable_time(parsed);
+  *us = usable_time(number);
   return true;
 }
 
@@ -117,36 +67,37 @@ size_t end_of_value(std::string_view json, size_t at) {
   return at;
 }
 
-bool read_field(std::string_view key, od::value value, ChromeEvent* event) {
+bool read_event_field(JsonField& field, ChromeEvent* event) {
+  const std::string_view key = field.key();
   if (key == "args") {
-    return raw_text(value, &event->raw_args);
+    return field.raw(&event->raw_args);
   }
   if (key == "ph") {
-    return plain_text(value, &event->phase);
+    return field.text(&event->phase);
   }
   if (key == "cat") {
-    return plain_text(value, &event->category);
+    return field.text(&event->category);
   }
   if (key == "name") {
-    return plain_text(value, &event->name);
+    return field.text(&event->name);
   }
   if (key == "pid") {
-    return plain_text(value, &event->process);
+    return field.text(&event->process);
   }
   if (key == "tid") {
-    return plain_text(value, &event->thread);
+    return field.text(&event->thread);
   }
   if (key == "id" || key == "bind_id") {
-    return plain_text(value, &event->id);
+    return field.text(&event->id);
   }
   if (key == "ts") {
-    return number(value, &event->start_us);
+    return read_time(field, &event->start_us);
   }
   if (key == "dur") {
-    return number(value, &event->duration_us);
+    return read_time(field, &event->duration_us);
   }
   std::string_view ignored;
-  return raw_text(value, &ignored);
+  return field.raw(&ignored);
 }
 
 }  // namespace
@@ -193,34 +144,12 @@ double ChromeEvent::number_arg(std::string_view key, double otherwise) const {
   return parse_number<double>(text_arg(key)).value_or(otherwise);
 }
 
-struct ChromeEventParser::State {
-  od::parser parser;
-};
-
-ChromeEventParser::ChromeEventParser() : state_(std::make_unique<State>()) {}
-ChromeEventParser::~ChromeEventParser() = default;
-
 bool ChromeEventParser::parse(std::string_view json, ChromeEvent* event) {
   event->phase = event->category = event->name = event->process = event->thread = event->id = "";
   event->start_us = event->duration_us = ChromeEvent::kMissing;
   event->clear_args();
-  od::document document;
-  od::object object;
-  if (state_->parser.iterate(json.data(), json.size(), json.size() + JsonStream::kPaddingBytes)
-              .get(document) != SUCCESS ||
-      document.get_object().get(object) != SUCCESS) {
-    return false;
-  }
-  for (auto item : object) {
-    od::field field;
-    std::string_view key;
-    // NOLINTNEXTLINE(performance-move-const-arg)
-    if (std::move(item).get(field) != SUCCESS || field.unescaped_key().get(key) != SUCCESS ||
-        !read_field(key, field.value(), event)) {
-      return false;
-    }
-  }
-  return true;
+  return parser_.each_field(json,
+                            [event](JsonField& field) { return read_event_field(field, event); });
 }
 
 }  // namespace dfsim::inline datasets

@@ -1,17 +1,21 @@
 // One event of the Trace Event Format, which most profilers write in a dialect of their own.
-// simdjson stays inside chrome_event.cc. Format: "Trace Event Format", Google, 2016.
+// Format: "Trace Event Format", Google, 2016.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json/json_value.h"
+
 namespace dfsim::inline datasets {
+
+// The field of a top object that holds the events; the top may also be their array itself.
+inline constexpr std::string_view kTraceEventList = "traceEvents";
 
 // Texts live until the parser's next event. Values of `args` are JSON text as it stands in the
 // file.
@@ -58,18 +62,11 @@ struct ChromeEvent {
 
 class ChromeEventParser {
  public:
-  ChromeEventParser();
-  ~ChromeEventParser();
-  ChromeEventParser(const ChromeEventParser&) = delete;
-  ChromeEventParser& operator=(const ChromeEventParser&) = delete;
-
-  // Reads one object; JsonStream::kPaddingBytes behind `json` must be readable. False when it is
-  // no JSON.
+  // Reads one object with kJsonPaddingBytes readable bytes behind it. False when it is no JSON.
   bool parse(std::string_view json, ChromeEvent* event);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  JsonParser parser_;
 };
 
 }  // namespace dfsim::inline datasets
