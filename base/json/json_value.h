@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json/json_events.h"
+#include "base/json/json_event.h"
 
 namespace dfsim::inline base {
 
