@@ -1,8 +1,15 @@
-# dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones...)
+# dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones... HEADERS hidden ones that are
+#   headers alone, which nobody links...)
 # dfsim_test(NAME DEPS libraries under test... EXCLUDE subfolders...)
 # Both take every *.cc of the current folder and its subfolders, except subfolders that have a
 # CMakeLists.txt of their own.
 # Every target gets the same warnings, sanitizers and include root.
+
+# What users of the installed libraries get instead (dfsim::headers): include folder and language.
+add_library(dfsim_headers INTERFACE)
+target_compile_features(dfsim_headers INTERFACE cxx_std_20)
+target_include_directories(dfsim_headers INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/dfsim>)
 
 add_library(dfsim_options INTERFACE)
 target_include_directories(dfsim_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -38,10 +45,15 @@ function(dfsim_sources out)
 endfunction()
 
 function(dfsim_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE;HEADERS" ${ARGN})
   dfsim_sources(sources)
   add_library(${name} STATIC ${sources})
-  target_link_libraries(${name} PUBLIC dfsim_options ${ARG_DEPS} PRIVATE ${ARG_PRIVATE})
+  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:dfsim_options> dfsim_headers ${ARG_DEPS}
+                                PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:${ARG_HEADERS}>")
+  # dfsim_graphs is dfsim::graphs to those who find_package(dfsim).
+  string(REGEX REPLACE "^dfsim_" "" short_name ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short_name})
+  set_property(GLOBAL APPEND PROPERTY DFSIM_LIBRARIES ${name})
 endfunction()
 
 function(dfsim_test name)

@@ -45,7 +45,7 @@ cmake -S "$tmp/consumer" -B "$tmp/consumer/build" -DCMAKE_PREFIX_PATH="$tmp/pref
 echo "$(find "$tmp/consumer" -maxdepth 1 -name '*.cc' | wc -l) headers compile"
 
 echo "-- a scheduling policy of one's own, out of the tree, for --plugin"
-cmake -S "$root/examples/plugin" -B "$tmp/plugin" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/p.log" 2>&1 &&
+cmake -S "$root/examples/scheduler" -B "$tmp/plugin" -DCMAKE_PREFIX_PATH="$tmp/prefix" >"$tmp/p.log" 2>&1 &&
   cmake --build "$tmp/plugin" >>"$tmp/p.log" 2>&1 || { cat "$tmp/p.log"; exit 1; }
 try "$tmp/prefix/bin/dfsim" generate --tasks 200 --devices 3 -o "$tmp/graph.json"
 try "$tmp/prefix/bin/dfsim" compare "$tmp/graph.json" --plugin "$tmp/plugin/libshortest_queue.so" \

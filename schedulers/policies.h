@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "schedulers/registry.h"
+#include "schedulers/policy_options.h"
 #include "schedulers/scheduler.h"
 
 namespace dfsim::inline schedulers::policies {

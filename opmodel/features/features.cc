@@ -8,8 +8,6 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kUsPerSecond = 1e6;
-
 void write_features(const FeatureInput& input, FeatureWriter& writer) {
   const FeatureFamily& family = feature_family(input.geometry.family);
   family.features(input, writer);
@@ -61,16 +59,6 @@ DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device) {
           .peak_per_us = peak > 0 ? peak / kUsPerSecond : 1,
           .bandwidth_per_us =
               device.memory_bytes_per_s > 0 ? device.memory_bytes_per_s / kUsPerSecond : 1};
-}
-
-Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us) {
-  Roofline roofline;
-  const double peak = device.peak_flops_per_s(geometry.dtype, geometry.matrix);
-  roofline.compute_us = peak > 0 ? geometry.flops / peak * kUsPerSecond : 0;
-  roofline.memory_us =
-      device.memory_bytes_per_s > 0 ? geometry.bytes / device.memory_bytes_per_s * kUsPerSecond : 0;
-  roofline.floor_us = std::max(floor_us, 1e-3);
-  return roofline;
 }
 
 void add_roofline_features(const OpGeometry& geometry, const DeviceFacts& facts,

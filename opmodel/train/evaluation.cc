@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "opmodel/features/features.h"
+#include "opmodel/samples/training_data.h"
 #include "opmodel/train/error_stats.h"
-#include "opmodel/train/training_data.h"
 
 namespace dfsim::inline opmodel {
 

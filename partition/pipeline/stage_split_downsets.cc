@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "partition/pipeline/stage_load.h"
+#include "partition/pipeline/stage_split.h"
 
 namespace dfsim::inline partition {
 namespace {

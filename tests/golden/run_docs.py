@@ -6,8 +6,8 @@ A fenced block marked `console` holds commands and their output. A line that beg
 block are its output. A line that is only `...` stands for any lines that are left out.
 
 usage: run_docs.py DFSIM             check all blocks
-       run_docs.py --update DFSIM    write the outputs anew (what `...` left out stays left out by
-                                     keeping as many first lines as before)
+       run_docs.py --update DFSIM    write the outputs again; as many lines before the first `...` and
+                                     behind the last one stay as there were
 """
 
 import difflib
@@ -57,7 +57,8 @@ def matches(shown, actual):
 def updated(shown, actual):
     if "..." not in shown:
         return actual
-    return actual[: shown.index("...")] + ["..."]
+    first, last = shown.index("..."), shown[::-1].index("...")
+    return actual[:first] + ["..."] + actual[len(actual) - last:]
 
 
 def process(path, program, update):

@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "datasets/traces/trace_readers.h"
-#include "report/analysis/analysis_views.h"
-#include "report/analysis/intervals.h"
-#include "report/analysis/trace_diff.h"
+#include "report/recordings/analysis_views.h"
+#include "report/recordings/diff_views.h"
+#include "study/analysis/intervals.h"
+#include "study/analysis/trace_diff.h"
 
 namespace dfsim {
 namespace {

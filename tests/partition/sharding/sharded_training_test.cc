@@ -10,7 +10,7 @@
 #include "partition/plans/cluster.h"
 #include "partition/plans/parallel_degrees.h"
 #include "partition/plans/plan_spec.h"
-#include "report/partitioning.h"
+#include "study/partitioning/partitioning.h"
 #include "tests/partition/mesh_platform.h"
 #include "tests/partition/test_graphs.h"
 

@@ -20,7 +20,7 @@ Platform dgx() {
   INFO(platform.status().message());
   REQUIRE(platform.ok());
   platform->runtime = RuntimeSpec();  // device time only: no host cost
-  platform->source_file.clear();      // collectives by the links' figures
+  platform->collectives.clear();      // by the links' figures instead
   return std::move(platform).value();
 }
 

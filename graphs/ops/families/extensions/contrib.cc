@@ -88,7 +88,7 @@ void work_fused_matmul(WorkContext& context) {
   const bool transposed = context.op().attributes.int_or("transA", 0) != 0 && a.rank() >= 2;
   const Dim contracted = a[a.rank() - (transposed ? 2 : 1)];
   context.add_macs(context.output(0).shape.elements() * Count(contracted.extent()));
-  context.add_flops(context.output(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.output(0).shape.elements(), context.flops_per_element());
   context.set_matrix();
 }
 

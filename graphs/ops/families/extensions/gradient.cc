@@ -56,7 +56,7 @@ void work_elementwise_gradient(WorkContext& context) {
 
 // Per element of the gradient that comes in.
 void work_per_gradient_element(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Twice the forward operator's arithmetic: one product for each of two operands.

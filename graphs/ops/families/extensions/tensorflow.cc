@@ -75,7 +75,7 @@ Status infer_batch_norm_gradient(InferContext& context) {
 }
 
 void work_per_input_element(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Loss per row, gradient of the logits.
@@ -107,7 +107,7 @@ Status infer_update(InferContext& context) {
 void work_update(WorkContext& context) {
   for (size_t i = 0; i < context.op().outputs.size(); ++i) {
     if (context.op().outputs[i].valid()) {
-      context.add_flops(context.output(i).shape.elements(), context.def().flops_per_element);
+      context.add_flops(context.output(i).shape.elements(), context.flops_per_element());
     }
   }
 }

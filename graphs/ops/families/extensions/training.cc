@@ -38,14 +38,14 @@ Status infer_update(InferContext& context) {
 
 // Counted per element that is read: one loss may stand for many.
 void work_loss(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Per element of every new parameter and state.
 void work_update(WorkContext& context) {
   for (size_t i = 0; i < context.op().outputs.size(); ++i) {
     if (context.op().outputs[i].valid()) {
-      context.add_flops(context.output(i).shape.elements(), context.def().flops_per_element);
+      context.add_flops(context.output(i).shape.elements(), context.flops_per_element());
     }
   }
 }

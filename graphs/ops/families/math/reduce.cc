@@ -64,7 +64,7 @@ Status infer_arg_reduce(InferContext& context) {
 
 // Counted per element that is read, not per element that comes out.
 void work_reduce(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Reduces a known integer value over all of its elements or along one axis of a vector: what shape
