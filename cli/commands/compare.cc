@@ -96,8 +96,12 @@ StatusOr<std::string> gantt_of(const CompareCommand& options, const Comparison& 
     }
     shown = named->status.ok() ? &*named : nullptr;
   }
-  return shown == nullptr ? std::string()
-                          : "\n" + gantt_text(comparison, *shown, graph, format, text_width());
+  std::string text;
+  if (shown != nullptr) {
+    text += '\n';
+    text += gantt_text(comparison, *shown, graph, format, text_width());
+  }
+  return text;
 }
 
 // The table and chart of one problem.
