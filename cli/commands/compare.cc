@@ -307,6 +307,10 @@ CommandSpec compare_command() {
   return {.name = "compare",
           .summary = "Scheduling policies side by side, each plan simulated",
           .options = compare_options(*options),
+          .examples = {{"dfsim compare graph.json --procs 4",
+                        "every policy that takes the graph, on four identical processors"},
+                       {"dfsim compare model.onnx --hw dgx-a100 --policies heft,peft",
+                        "two policies for a model"}},
           .run = [options](const GlobalOptions&) { return run_compare(*options); }};
 }
 
