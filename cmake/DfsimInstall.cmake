@@ -3,7 +3,17 @@
 # the package that find_package(dfsim) reads. cpack -G DEB puts the same into a Debian package.
 include(CMakePackageConfigHelpers)
 
+# The tarball of packaging/make_packages.sh brings the shared libraries that Debian packages depend
+# on. The old kind of entry also serves the libraries of libraries.
+set_target_properties(dfsim PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/dfsim")
+target_link_options(dfsim PRIVATE LINKER:--disable-new-dtags)
 install(TARGETS dfsim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# Man pages, completions of shells and the reference of options, written by the program itself.
+install(CODE "
+  set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\")
+  execute_process(COMMAND \"${PROJECT_BINARY_DIR}/dfsim\" help --share \"\${share}\"
+                  COMMAND_ERROR_IS_FATAL ANY)")
 
 set(DFSIM_DATA_DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsim)
 install(DIRECTORY hardware DESTINATION ${DFSIM_DATA_DESTINATION}
@@ -45,7 +55,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/dfsimConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/dfsimConfigVersion.cmake
         DESTINATION ${DFSIM_PACKAGE_DESTINATION})
 
-install(FILES NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES NOTICE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES report/html/LICENSE.echarts report/html/NOTICE.echarts
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 set(CPACK_PACKAGE_CONTACT "The dfsim authors <dfsim@localhost>")
