@@ -65,6 +65,8 @@ CommandSpec generate_command() {
       .name = "generate",
       .summary = "Make a synthetic task graph for `dfsim compare` (docs/reference/task-graphs.md)",
       .options = generate_options(*options),
+      .examples = {{"dfsim generate --shape cholesky --tasks 500 --devices 3 -o graph.json",
+                    "a task graph with different costs on three devices"}},
       .run = [options](const GlobalOptions&) { return run_generate(*options); }};
 }
 

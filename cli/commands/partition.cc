@@ -161,6 +161,8 @@ CommandSpec partition_command() {
   return {.name = "partition",
           .summary = "A model over many devices: data, tensor and pipeline parallel, simulated",
           .options = partition_options(*options),
+          .examples = {{"dfsim partition model.onnx --hw dgx-a100 --devices 8 --mode train",
+                        "the fastest way to train on eight GPUs"}},
           .run = [options](const GlobalOptions& global) {
             return run_partition(*options, global.quiet);
           }};

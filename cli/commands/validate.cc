@@ -118,6 +118,8 @@ CommandSpec validate_command() {
   return {.name = "validate",
           .summary = "Predicted latencies of whole networks against measured ones",
           .options = validate_options(*options),
+          .examples = {{"dfsim validate --runs runs.csv --hw my-cpu/host.yaml",
+                        "predicted against measured latencies"}},
           .run = [options](const GlobalOptions& global) {
             return run_validate(*options, global.quiet);
           }};
