@@ -234,7 +234,7 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "all|A,B,C"},
       {.names = "--plugin",
        .target = &o.plugins,
-       .help = "A shared library with more policies (docs/schedulers.md); repeatable",
+       .help = "A shared library with more policies (docs/reference/schedulers.md); repeatable",
        .value = "FILE.so"},
       {.names = "--seed",
        .target = &o.compare.seed,

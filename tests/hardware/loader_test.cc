@@ -182,7 +182,7 @@ TEST_CASE("runtime files are as strict") {
   };
   CHECK(message("name: r\ndispatch_us: 1\n") ==
         "r.yaml:1:1: found a runtime without 'asynchronous', expected that key; add it, see "
-        "docs/hardware.md");
+        "docs/reference/hardware.md");
   CHECK(
       message("name: r\ndispatch_ms: 1\nasynchronous: true\n")
           .rfind("r.yaml:2:1: unknown key of a runtime 'dispatch_ms'; did you mean 'dispatch_us'?",
