@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/io/file.h"
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -18,7 +18,7 @@
 namespace dfsim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
@@ -210,11 +210,6 @@ std::string platform_text(const Platform& platform) {
   return text + runtime_text(platform.runtime);
 }
 
-// A path may hold bytes that are no UTF-8.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 Json citations_json(const std::vector<Citation>& citations) {
   Json json = Json::object();
   for (const Citation& citation : citations) {
@@ -369,12 +364,12 @@ Status run_hardware(const HardwareOptions& options) {
   std::string text;
   if (options.name.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::vector<Platform> platforms, load_all());
-    text = options.json ? dump(list_json(platforms)) : fit_lines(list_text(platforms));
+    text = options.json ? list_json(platforms).text() : fit_lines(list_text(platforms));
   } else {
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.name));
     Json json = {{"schema", "dfsim.hardware/1"}};
     json.update(platform_json(platform));
-    text = options.json ? dump(json) : fit_lines(platform_text(platform));
+    text = options.json ? json.text() : fit_lines(platform_text(platform));
   }
   return write_file(options.output, text);
 }

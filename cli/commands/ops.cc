@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/io/file.h"
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
@@ -17,7 +17,7 @@
 namespace dfsim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 struct OpsOptions {
   std::vector<std::string> names;
@@ -118,7 +118,7 @@ Json ops_json(const std::vector<const OpDef*>& ops) {
 
 Status run_ops(const OpsOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<const OpDef*> ops, wanted_ops(options.names));
-  return write_file(options.output, options.json ? ops_json(ops).dump(2) + "\n" : ops_text(ops));
+  return write_file(options.output, options.json ? ops_json(ops).text() : ops_text(ops));
 }
 
 OptionTable ops_options(OpsOptions& o) {

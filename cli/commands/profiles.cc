@@ -3,10 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/io/file.h"
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -21,7 +21,7 @@
 namespace dfsim::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 struct ProfilesOptions {
   std::vector<std::string> files;
@@ -32,11 +32,6 @@ struct ProfilesOptions {
   ProfileImportOptions origin;
   bool json = false;
 };
-
-// A file may hold bytes that are no UTF-8.
-std::string dump_json(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 Json drops_json(const DropReport& drops) {
   Json reasons = Json::object();
@@ -102,7 +97,7 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                      {"left_out", drops_json(drops)}};
   const std::string text =
       options.json
-          ? dump_json(json)
+          ? json.text()
           : fit_lines(fmt::format("{} rows of {} written to {}\n{}{}", profile.size(),
                                   join(devices_of(profile), ", "), options.output,
                                   completed == 0 ? ""
@@ -178,7 +173,7 @@ Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
   }
   if (options.json || !global.quiet) {
     DFSIM_RETURN_IF_ERROR(
-        write_file("-", options.json ? dump_json(check_json(files)) : fit_lines(text)));
+        write_file("-", options.json ? check_json(files).text() : fit_lines(text)));
   }
   return problems.empty() ? ok_status() : invalid_input(join(problems, "; "));
 }
@@ -278,7 +273,7 @@ Status run_stats(const ProfilesOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const Profile profile,
                          import_profiles(options.format, options.files, options.origin, &drops));
   const ProfileStats stats = profile_stats(profile);
-  return write_file(options.output, options.json ? dump_json(stats_json(stats, drops))
+  return write_file(options.output, options.json ? stats_json(stats, drops).text()
                                                  : fit_lines(stats_text(stats, drops)));
 }
 

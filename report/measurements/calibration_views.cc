@@ -1,13 +1,13 @@
 #include "report/measurements/calibration_views.h"
+#include "base/json/json_tree.h"
 
 #include <fmt/format.h>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string expectation(const ErrorStats& held_out) {
   if (held_out.n == 0) {
@@ -63,7 +63,7 @@ std::string calibration_json(const Calibration& calibration) {
                        {"mean_error", calibration.networks.mean},
                        {"worst_error", calibration.networks.worst},
                        {"intervals_fitted", calibration.not_fitted.empty()}}}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

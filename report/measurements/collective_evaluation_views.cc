@@ -1,8 +1,7 @@
 // How far collectives are off, as text and JSON.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/measurements/collective_evaluation_views.h"
@@ -10,7 +9,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string rows_percent(size_t rows, double error) {
   return rows == 0 ? "-" : fmt::format("{:.2f}", 100 * error);
@@ -101,7 +100,7 @@ std::string collective_evaluation_json(const CollectiveEvaluation& evaluation) {
     json["held_out"] = {{"mape_to_64_kib", evaluation.held_out->small},
                         {"mape_above_64_kib", evaluation.held_out->large}};
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

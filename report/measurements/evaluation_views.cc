@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -15,7 +15,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 void add_row(TextTable& table, const std::string& op, std::string_view seen,
              const EvaluationCell& cell) {
@@ -148,7 +148,7 @@ std::string evaluation_json(const Evaluation& evaluation, std::string_view model
                      {"networks", networks},
                      {"mean_network_error", evaluation.mean_network_error},
                      {"rows_impossible", evaluation.drops.total()}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 std::string evaluated_rows_csv(const Evaluation& evaluation) {

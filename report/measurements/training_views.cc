@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -12,7 +12,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string part_name(const ModelPart& part) {
   return fmt::format("{} {}", op_class_name(part.op_class), part.kind);
@@ -133,7 +133,7 @@ std::string training_json(const TrainResult& result) {
                      {"xgboost", manifest.xgboost_version},
                      {"seconds", report.seconds},
                      {"parts", parts}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 std::string first_drops(const DropReport& drops) {

@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "report/predictions/roofline_views.h"
 
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string timing_text(const TuneTiming& timing) {
   return fmt::format("{:.3g} ms (80 %: {:.3g} to {:.3g}, {} runs)", timing.median_ms, timing.low_ms,
@@ -98,7 +98,7 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
                      {"ratio", result.ratio},
                      {"settings", std::move(points)},
                      {"threads", std::move(steps)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json/json_tree.h"
 #include "base/text_table.h"
 
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string error_percent(double fraction) { return fmt::format("{:+.1f}", fraction * 100); }
 
@@ -171,7 +171,7 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
                                      {"scale", fit.scale},
                                      {"inside_left_out", fit.inside}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

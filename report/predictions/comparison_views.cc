@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/comparison_views.h"
@@ -11,7 +11,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 Bytes peak_memory(const PolicyOutcome& outcome) {
   Bytes peak = 0;
@@ -202,7 +202,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
   if (comparisons.size() == 1) {
     Json json = {{"schema", "dfsim.compare/1"}};
     json.update(comparison_object(comparisons.front()));
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json.text();
   }
   Json json = {{"schema", "dfsim.compare-many/1"}};
   Json& instances = json["instances"] = Json::array();
@@ -219,7 +219,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
     entry["runs"] = summary.runs;
     policies.push_back(std::move(entry));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 std::string comparison_csv(const std::vector<Comparison>& comparisons) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "graphs/passes/origins.h"
@@ -13,7 +13,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string full_type(const Op& op) {
   return op.domain.empty() ? op.op_type : op.domain + "." + op.op_type;
@@ -317,7 +317,7 @@ std::string inspection_json(const Inspection& inspection) {
   for (size_t i = 0; i < graph.op_count(); ++i) {
     json["ops"].push_back(inspected_op_json(inspection, i));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/partitioning_views.h"
@@ -11,7 +11,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 constexpr size_t kMaxListed = 5;
 
@@ -246,7 +246,7 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
   if (!drawing.empty()) {
     json["drawing"] = drawing;
   }
-  return json.dump(2) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"
@@ -11,7 +11,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 constexpr int kSchemaVersion = 1;
 
@@ -191,7 +191,7 @@ std::string prediction_json(const Prediction& prediction) {
   }
   json["advice"] = advice_json(prediction.advice);
   // Names come from files and may not be UTF-8: replaced, not thrown at the user.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 std::string ops_csv(const Prediction& prediction) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/predictions/roofline_views.h"
@@ -12,7 +12,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string roof_time(double seconds) { return format_time(ns_from_seconds(seconds)); }
 
@@ -269,7 +269,7 @@ std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::str
                      {"rooflines", std::move(list)},
                      {"swept", swept.empty() ? Json(nullptr) : Json(swept)},
                      {"trajectories", lines_json(lines)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

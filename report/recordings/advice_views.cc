@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "report/text_parts.h"
@@ -36,11 +36,11 @@ std::string advice_text(const AdviceList& advice, size_t indent) {
   return text;
 }
 
-nlohmann::ordered_json advice_json(const AdviceList& advice) {
+JsonTree advice_json(const AdviceList& advice) {
   if (!advice.asked) {
     return nullptr;
   }
-  auto list = nlohmann::ordered_json::array();
+  auto list = JsonTree::array();
   for (const Advice& one : advice.list) {
     list.push_back({{"kind", one.kind},
                     {"insight", one.insight},

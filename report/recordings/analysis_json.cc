@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/check.h"
+#include "base/json/json_tree.h"
 #include "report/recordings/advice_views.h"
 #include "report/recordings/analysis_views.h"
 #include "report/text_parts.h"
@@ -11,7 +11,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 Json spread_json(const Spread& spread) {
   return {{"count", spread.count},         {"total_us", spread.total_us},
@@ -266,7 +266,7 @@ std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
   }
   const Json json = {
       {"schema", kAnalysisSchema}, {"traces", std::move(list)}, {"ranks", std::move(ranks)}};
-  return json.dump(timeline ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return timeline ? json.compact_text() + "\n" : json.text();
 }
 
 }  // namespace dfsim::inline report

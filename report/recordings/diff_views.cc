@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/text_parts.h"
@@ -13,7 +13,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", fraction * 100); }
 
@@ -116,7 +116,7 @@ std::string diff_json(const TraceDiff& diff) {
                      {"total", part_json(diff.a.total_us, diff.b.total_us)},
                      {"operators", part_json(diff.ops_a_us, diff.ops_b_us)},
                      {"rows", std::move(rows)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.text();
 }
 
 }  // namespace dfsim::inline report

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/text_parts.h"
@@ -13,7 +13,7 @@
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 constexpr size_t kMostSpans = 50'000;  // of each of the two timelines
 
@@ -273,7 +273,7 @@ std::string replay_json(const ReplayReport& report, const Trace* measured, const
     json["timelines"] = {{"measured", timeline_json(*measured, origin_us)},
                          {"replayed", timeline_json(*replayed, 0)}};
   }
-  return json.dump(measured == nullptr ? 2 : -1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return measured == nullptr ? json.text() : json.compact_text() + "\n";
 }
 
 }  // namespace dfsim::inline report

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "base/json/json_tree.h"
 #include "study/prediction/copy_log.h"
 
 namespace dfsim::inline report {
@@ -16,16 +16,14 @@ namespace {
 
 constexpr uint32_t kFirstEngine = 1000;  // thread of a device's first copy engine, after its queues
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
 // The trace's clock counts microseconds; three decimals keep every nanosecond.
 std::string trace_us(TimeNs time_ns) {
   return fmt::format("{}.{:03}", time_ns / kNsPerUs, time_ns % kNsPerUs);
 }
 
-std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return Json(text).compact_text(); }
 
 class ChromeTraceImpl : public ChromeTrace {
  public:

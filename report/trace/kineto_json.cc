@@ -1,19 +1,17 @@
 #include "report/trace/kineto_json.h"
+#include "base/json/json_tree.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 namespace dfsim::inline report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = JsonTree;
 
-std::string kineto_quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string kineto_quoted(const std::string& text) { return Json(text).compact_text(); }
 
 // Categories of PyTorch's profiler.
 std::string_view category_of(SpanKind kind) {
