@@ -39,7 +39,7 @@ int exit_code_for(const Status& status) {
 }
 
 CommandSpec dfsim_program(GlobalOptions& global) {
-  return {
+  CommandSpec program = {
       .name = "dfsim",
       .summary = "dfsim: how long will this model take on that machine, why, and what would help?",
       .options = {{.names = "-q,--quiet",
@@ -50,12 +50,11 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                    .help = "What is logged to stderr",
                    .show_default = true,
                    .choices = "trace,debug,info,warning,error,off"}},
-      .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input.",
-      .commands = {analyze_command(),  calibrate_command(), compare_command(),  diff_command(),
-                   evaluate_command(), generate_command(),  hardware_command(), inspect_command(),
-                   ops_command(),      partition_command(), predict_command(),  profiles_command(),
-                   replay_command(),   report_command(),    roofline_command(), train_command(),
-                   tune_command(),     validate_command(),  version_command(),  help_command()}};
+      .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input."};
+#define DFSIM_COMMAND(name) program.commands.push_back(name##_command());
+#include "cli/commands/commands.inc"
+#undef DFSIM_COMMAND
+  return program;
 }
 
 int run_dfsim(int argc, const char* const* argv) {

@@ -92,6 +92,10 @@ CommandSpec analyze_command() {
   return {.name = "analyze",
           .summary = "Where the time and memory of a recorded run went",
           .options = analyze_options(*options),
+          .examples = {{"dfsim analyze trace.json.gz",
+                        "where the time and memory of a PyTorch profiler's trace went"},
+                       {"dfsim analyze rank*.json.gz --html report.html",
+                        "several ranks of one run, with a report to look at"}},
           .run = [options](const GlobalOptions& global) {
             return run_analyze(*options, global.quiet);
           }};

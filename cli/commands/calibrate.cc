@@ -61,6 +61,8 @@ CommandSpec calibrate_command() {
   return {.name = "calibrate",
           .summary = "Measure this machine's CPU: a hardware file and a cost model for it",
           .options = calibrate_options(*options),
+          .examples = {{"dfsim calibrate --minutes 10 -o my-cpu",
+                        "measures this machine for ten minutes and trains a cost model"}},
           .run = [options](const GlobalOptions& global) {
             return run_calibrate(*options, global.quiet);
           }};

@@ -61,6 +61,8 @@ CommandSpec diff_command() {
   return {.name = "diff",
           .summary = "Two traces: what got slower, and what only one of them has",
           .options = diff_options(*options),
+          .examples = {{"dfsim diff before.json.gz after.json.gz",
+                        "which operators got slower between two recordings"}},
           .run = [options](const GlobalOptions&) { return run_diff(*options); }};
 }
 

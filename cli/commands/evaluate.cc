@@ -110,6 +110,8 @@ CommandSpec evaluate_command() {
   return {.name = "evaluate",
           .summary = "How far a cost model is from measured operator times",
           .options = evaluate_options(*options),
+          .examples = {{"dfsim evaluate --model a100 --profiles ops.csv.gz",
+                        "how far a built-in cost model is from a profile"}},
           .run = [options](const GlobalOptions&) { return run_evaluate(*options); }};
 }
 

@@ -399,6 +399,8 @@ CommandSpec hardware_command() {
   return {.name = "hardware",
           .summary = "List the known hardware, or show one: peaks, memory, links, sources",
           .options = hardware_options(*options),
+          .examples = {{"dfsim hardware", "the list of built-in hardware"},
+                       {"dfsim hardware a100", "peaks, memory and sources of one of them"}},
           .run = [options](const GlobalOptions&) { return run_hardware(*options); }};
 }
 

@@ -59,6 +59,8 @@ CommandSpec inspect_command() {
       .name = "inspect",
       .summary = "Facts about a model that need no hardware: inputs, operators, MACs, parameters",
       .options = inspect_options(*options),
+      .examples = {{"dfsim inspect model.onnx --batch 8",
+                    "inputs, operators and work at batch size 8"}},
       .run = [options](const GlobalOptions&) { return run_inspect(*options); }};
 }
 

@@ -142,6 +142,7 @@ CommandSpec ops_command() {
   return {.name = "ops",
           .summary = "List the operators that dfsim knows, with their opsets, class and work",
           .options = ops_options(*options),
+          .examples = {{"dfsim ops Conv Gemm", "how the work of two operators is counted"}},
           .run = [options](const GlobalOptions&) { return run_ops(*options); }};
 }
 

@@ -115,7 +115,7 @@ OptionTable partition_options(PartitionCommand& o) {
             .target = &o.strategy,
             .help = "auto (the default: all of the others), dp, tp, pp, hybrid, search; uneven; or "
                     "a plan "
-                    "file as -o writes it (docs/partitioning.md)",
+                    "file as -o writes it (docs/reference/partitioning.md)",
             .value = "NAME|FILE"},
            {.names = "--devices",
             .target = &o.devices,
@@ -161,6 +161,8 @@ CommandSpec partition_command() {
   return {.name = "partition",
           .summary = "A model over many devices: data, tensor and pipeline parallel, simulated",
           .options = partition_options(*options),
+          .examples = {{"dfsim partition model.onnx --hw dgx-a100 --devices 8 --mode train",
+                        "the fastest way to train on eight GPUs"}},
           .run = [options](const GlobalOptions& global) {
             return run_partition(*options, global.quiet);
           }};

@@ -153,6 +153,12 @@ CommandSpec predict_command() {
   return {.name = "predict",
           .summary = "How long a model takes on a machine, and why",
           .options = predict_options(*options),
+          .examples = {{"dfsim predict model.onnx --hw a100",
+                        "latency, bottlenecks and the slowest operators"},
+                       {"dfsim predict model.onnx --hw a100 --requests 1000 --rate 200",
+                        "latency percentiles under load"},
+                       {"dfsim predict model.onnx --hw v100 --mode train --batch 32 --json",
+                        "a training step, as JSON"}},
           .run = [options](const GlobalOptions& global) {
             return run_predict(*options, global.quiet);
           }};

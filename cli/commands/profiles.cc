@@ -340,6 +340,8 @@ CommandSpec import_command() {
              .help = "Profile to write: .csv, .jsonl, each also with .gz; - is stdout",
              .show_default = true}}}),
       .footer = formats_help(),
+      .examples = {{"dfsim profiles import --format kineto trace.json.gz -o ops.csv.gz",
+                    "a profile of the operators in a PyTorch trace"}},
       .run = [options](const GlobalOptions& global) { return run_import(*options, global); }};
 }
 
@@ -375,6 +377,8 @@ CommandSpec stats_command() {
 CommandSpec profiles_command() {
   return {.name = "profiles",
           .summary = "Import, check and describe measured operator times",
+          .examples = {{"dfsim profiles check ops.csv.gz",
+                        "whether every row of a profile can be used"}},
           .commands = {import_command(), check_command(), stats_command()}};
 }
 

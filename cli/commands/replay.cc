@@ -107,6 +107,9 @@ CommandSpec replay_command() {
   return {.name = "replay",
           .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
           .options = replay_options(*options),
+          .examples = {{"dfsim replay trace.json.gz --scale kernel=0.5",
+                        "the recorded run with kernels twice as fast"},
+                       {"dfsim replay trace.json.gz --hw h100", "the recorded run on another GPU"}},
           .run = [options](const GlobalOptions& global) {
             return run_replay_command(*options, global.quiet);
           }};

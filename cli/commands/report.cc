@@ -45,6 +45,8 @@ CommandSpec report_command() {
   return {.name = "report",
           .summary = "One offline HTML page from a saved --json result",
           .options = report_options(*options),
+          .examples = {{"dfsim report result.json -o report.html",
+                        "a page from the saved output of another command"}},
           .run = [options](const GlobalOptions&) { return run_report(*options); }};
 }
 

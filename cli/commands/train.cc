@@ -96,6 +96,8 @@ CommandSpec train_command() {
       .name = "train",
       .summary = "Train a cost model on measured operator times",
       .options = train_options(*options),
+      .examples = {{"dfsim train ops.csv.gz -o my-model",
+                    "a cost model from measured operator times"}},
       .run = [options](const GlobalOptions& global) { return run_train(*options, global.quiet); }};
 }
 

@@ -92,6 +92,8 @@ CommandSpec tune_command() {
       .name = "tune",
       .summary = "The fastest settings of ONNX Runtime for a model on this machine",
       .options = tune_options(*options),
+      .examples = {{"dfsim tune model.onnx --host --dir my-cpu",
+                    "the fastest threads and batch size on this machine"}},
       .run = [options](const GlobalOptions& global) { return run_tune(*options, global.quiet); }};
 }
 

@@ -80,7 +80,8 @@ OptionTable validate_options(ValidateCommand& o) {
       {{
            {.names = "--runs",
             .target = &o.validate.runs,
-            .help = "Measured runs: CSV as docs/validation.md describes it, plain or gzip",
+            .help =
+                "Measured runs: CSV as docs/reference/validation.md describes it, plain or gzip",
             .value = "FILE",
             .required = true},
            {.names = "--model",
@@ -117,6 +118,8 @@ CommandSpec validate_command() {
   return {.name = "validate",
           .summary = "Predicted latencies of whole networks against measured ones",
           .options = validate_options(*options),
+          .examples = {{"dfsim validate --runs runs.csv --hw my-cpu/host.yaml",
+                        "predicted against measured latencies"}},
           .run = [options](const GlobalOptions& global) {
             return run_validate(*options, global.quiet);
           }};

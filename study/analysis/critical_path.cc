@@ -16,7 +16,7 @@ uint32_t end_of(SpanId span) { return 2 * span.value() + 1; }
 SpanId span_of(uint32_t node) { return SpanId(node / 2); }
 bool is_begin(uint32_t node) { return node % 2 == 0; }
 
-struct Edge {
+struct PathEdge {
   uint32_t from = 0;
   uint32_t to = 0;
   double weight_us = 0;
@@ -293,7 +293,7 @@ class PathFinder {
     last_of_[span.track] = id;
   }
 
-  PathClass class_of(const Edge& edge) const {
+  PathClass class_of(const PathEdge& edge) const {
     if (edge.type == EdgeType::kLaunch) {
       return PathClass::kLaunch;
     }
@@ -316,7 +316,7 @@ class PathFinder {
     const size_t nodes = 2 * trace_.spans.size();
     std::vector<uint32_t> first(nodes + 1, 0);
     std::vector<uint32_t> indegree(nodes, 0);
-    for (const Edge& edge : edges_) {
+    for (const PathEdge& edge : edges_) {
       ++first[edge.from + 1];
       ++indegree[edge.to];
     }
@@ -330,7 +330,7 @@ class PathFinder {
     }
     std::vector<bool> queued(nodes, false);
     std::deque<uint32_t> ready;
-    for (const Edge& edge : edges_) {
+    for (const PathEdge& edge : edges_) {
       if (indegree[edge.from] == 0 && !queued[edge.from]) {
         queued[edge.from] = true;
         ready.push_back(edge.from);
@@ -346,7 +346,7 @@ class PathFinder {
         last = node;
       }
       for (uint32_t i = first[node]; i < first[node + 1]; ++i) {
-        const Edge& edge = edges_[out[i]];
+        const PathEdge& edge = edges_[out[i]];
         const double reached = length[node] + edge.weight_us;
         if (via[edge.to] == UINT32_MAX || reached > length[edge.to] ||
             (reached == length[edge.to] && out[i] < via[edge.to])) {
@@ -379,7 +379,7 @@ class PathFinder {
     path.weight_us.assign(path.spans.size(), 0);
     path.edges = static_cast<int64_t>(steps.size());
     for (const uint32_t step : steps) {
-      const Edge& edge = edges_[step];
+      const PathEdge& edge = edges_[step];
       if (!edge.owner.valid()) {
         continue;
       }
@@ -393,7 +393,7 @@ class PathFinder {
   }
 
   const Trace& trace_;
-  std::vector<Edge> edges_;
+  std::vector<PathEdge> edges_;
   std::vector<int> at_launch_;  // by span: what is outstanding in its queue once it is launched
   std::vector<int> at_begin_;   // and once it has begun
   std::map<TrackId, std::vector<std::pair<double, SpanId>>> launches_;

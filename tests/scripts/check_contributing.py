@@ -13,7 +13,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXTENSIONS = ["operator", "policy", "pass", "reader", "strategy", "feature family", "hardware file"]
+EXTENSIONS = ["operator", "policy", "pass", "reader", "strategy", "feature family", "hardware file",
+              "command"]
 BLOCK = re.compile(r"^```(cpp|diff)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CPP_PLACE = re.compile(r"// ([a-z_/0-9]+\.(?:cc|h|inc))$")
 DIFF_PLACE = re.compile(r"\+\+\+ ([\w/.-]+)( \(new file\))?$")
