@@ -20,8 +20,8 @@ namespace {
 std::string runs_file(const TemporaryFolder& folder, const std::string& network, int64_t batch,
                       const std::string& device) {
   return folder.file("runs.csv", fmt::format("network,batch,dims,dtype,device,runtime,"
-                                             "runtime_version,time_ns,samples,provenance\n"
-                                             "{},{},,float32,\"{}\",ort-cpu,1,1000000,5,test\n",
+                                             "runtime_version,time_ms,samples,provenance\n"
+                                             "{},{},,float32,\"{}\",ort-cpu,1,10,5,test\n",
                                              network, batch, device));
 }
 
