@@ -19,7 +19,7 @@
 #include "sim/listener.h"
 #include "sim/network/fifo_network.h"
 #include "sim/network/flow_network.h"
-#include "sim/simulator.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 

@@ -14,7 +14,7 @@
 #include "schedulers/scheduler.h"
 #include "sim/engine/request_slots.h"
 #include "sim/engine/timeline.h"
-#include "sim/simulator.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 

@@ -8,8 +8,8 @@
 #include "schedulers/scheduler.h"
 #include "sim/engine/run_mode.h"
 #include "sim/listener.h"
-#include "sim/requests.h"
-#include "sim/simulator.h"
+#include "sim/request_types.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 

@@ -37,7 +37,7 @@
 #include "sim/engine/task_table.h"
 #include "sim/engine/task_times.h"
 #include "sim/engine/timeline.h"
-#include "sim/simulator.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 

@@ -15,7 +15,7 @@
 #include "sim/engine/task_table.h"
 #include "sim/engine/timeline.h"
 #include "sim/listener.h"
-#include "sim/simulator.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 

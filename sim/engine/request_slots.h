@@ -12,7 +12,7 @@
 #include "sim/engine/run_mode.h"
 #include "sim/engine/timeline.h"
 #include "sim/listener.h"
-#include "sim/requests.h"
+#include "sim/request_types.h"
 
 namespace dfsim::inline sim {
 

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "graphs/ir/exec_graph.h"
 #include "schedulers/scheduler.h"
-#include "sim/simulator.h"
+#include "sim/simulation.h"
 
 namespace dfsim::inline sim {
 
