@@ -6,7 +6,7 @@ using namespace dfsim;
 
 namespace {
 
-Event next_of(Timeline& timeline) {
+Event next_arrival(Timeline& timeline) {
   REQUIRE_FALSE(timeline.empty());
   const Event event = timeline.pop();
   timeline.move_to(event);
@@ -20,7 +20,7 @@ TEST_CASE("RequestSlots: a single run has one slot, and instances are tasks", "[
   const RequestPlan plan;
   RequestSlots slots(plan, 3, timeline, nullptr);
   slots.schedule_arrivals();
-  const Event arrival = next_of(timeline);
+  const Event arrival = next_arrival(timeline);
   CHECK(arrival.kind == kRequestArrived);
   CHECK(arrival.time_ns == 0);
   CHECK(timeline.empty());
@@ -42,8 +42,8 @@ TEST_CASE("RequestSlots: a closed loop brings the next request when one is done"
   plan.in_flight = 2;
   RequestSlots slots(plan, 10, timeline, nullptr);
   slots.schedule_arrivals();
-  CHECK(slots.arrive(next_of(timeline).payload) == 0);
-  CHECK(slots.arrive(next_of(timeline).payload) == 1);
+  CHECK(slots.arrive(next_arrival(timeline).payload) == 0);
+  CHECK(slots.arrive(next_arrival(timeline).payload) == 1);
   CHECK(timeline.empty());
   CHECK(slots.instance(1, 3) == 13);
   CHECK(slots.task_of(13) == 3);
@@ -55,7 +55,7 @@ TEST_CASE("RequestSlots: a closed loop brings the next request when one is done"
   CHECK(slots.slot_of_request(1) == kNoIndex);
   slots.vacate(1);
   CHECK(slots.request_of(1) == kNoIndex);
-  const Event third = next_of(timeline);
+  const Event third = next_arrival(timeline);
   CHECK(third.payload == 2);
   CHECK(third.time_ns == 50);
   CHECK(slots.arrive(2) == 1);  // the slot that became vacant
@@ -73,14 +73,14 @@ TEST_CASE("RequestSlots: an open workload schedules one arrival at a time", "[si
   RequestSlots slots(plan, 1, timeline, nullptr);
   slots.schedule_arrivals();
   CHECK(timeline.next_ns() == 5);
-  slots.arrive(next_of(timeline).payload);
+  slots.arrive(next_arrival(timeline).payload);
   CHECK(timeline.next_ns() == 7);
-  slots.arrive(next_of(timeline).payload);
+  slots.arrive(next_arrival(timeline).payload);
   CHECK(slots.size() == 2);  // the first one is not done
   slots.finish(0);
   slots.vacate(0);
   CHECK(timeline.next_ns() == 20);
-  CHECK(slots.arrive(next_of(timeline).payload) == 0);
+  CHECK(slots.arrive(next_arrival(timeline).payload) == 0);
   CHECK(timeline.empty());
 }
 

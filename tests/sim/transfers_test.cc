@@ -18,7 +18,7 @@ PartCase two_items() {
   return sim;
 }
 
-Shipment of(uint32_t data) {
+Shipment shipment_of(uint32_t data) {
   Shipment shipment;
   shipment.data = data;
   shipment.from = 0;
@@ -42,8 +42,8 @@ TEST_CASE("Transfers: a booked transfer needs no event, and counts as one", "[si
   sim.arrive();
   Transfers transfers(sim.graph, sim.platform, *sim.slots, sim.timeline, nullptr);
   REQUIRE(transfers.arrivals_known());
-  CHECK(transfers.book(of(0)).time_ns == 100);
-  const Transfers::Arrival second = transfers.book(of(1));
+  CHECK(transfers.book(shipment_of(0)).time_ns == 100);
+  const Transfers::Arrival second = transfers.book(shipment_of(1));
   CHECK(second.time_ns == 150);  // one transfer at a time
   CHECK(sim.timeline.empty());
   CHECK(sim.timeline.events() == 2);
@@ -53,8 +53,8 @@ TEST_CASE("Transfers: transfers of a route arrive in the order of request", "[si
   PartCase sim = two_items();
   sim.arrive();
   Transfers transfers(sim.graph, sim.platform, *sim.slots, sim.timeline, nullptr);
-  transfers.start(of(0));
-  transfers.start(of(1));
+  transfers.start(shipment_of(0));
+  transfers.start(shipment_of(1));
   const Event first = sim.next_event();
   CHECK(first.kind == kRouteArrived);
   CHECK(first.time_ns == 100);
@@ -71,8 +71,8 @@ TEST_CASE("Transfers: a fair link shares its bandwidth, instant by instant", "[s
   sim.arrive();
   Transfers transfers(sim.graph, sim.platform, *sim.slots, sim.timeline, nullptr);
   CHECK_FALSE(transfers.arrivals_known());
-  transfers.start(of(0));
-  transfers.start(of(1));
+  transfers.start(shipment_of(0));
+  transfers.start(shipment_of(1));
   REQUIRE(transfers.steps().size() == 2);
   CHECK(transfers.steps()[0].step == FlowStep::kStarted);
   transfers.steps().clear();
@@ -93,8 +93,8 @@ TEST_CASE("Transfers: the listener hears of starts and finishes, also of booked 
   sim.arrive();
   Heard heard;
   Transfers transfers(sim.graph, sim.platform, *sim.slots, sim.timeline, &heard);
-  transfers.book(of(0));
-  transfers.book(of(1));
+  transfers.book(shipment_of(0));
+  transfers.book(shipment_of(1));
   while (!sim.timeline.empty()) {
     const Event event = sim.next_event();
     if (event.kind == kTransferStarted) {
@@ -116,8 +116,8 @@ TEST_CASE("Transfers: totals keep inputs and spilled tensors apart", "[sim]") {
   PartCase sim = two_items();
   sim.arrive();
   Transfers transfers(sim.graph, sim.platform, *sim.slots, sim.timeline, nullptr);
-  transfers.book(of(0));
-  Shipment spill = of(1);
+  transfers.book(shipment_of(0));
+  Shipment spill = shipment_of(1);
   spill.purpose = TransferPurpose::kSpill;
   transfers.start(spill);
   SimResult result;
