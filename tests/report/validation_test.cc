@@ -19,8 +19,8 @@ ValidatedRun validated_run(const std::string& network, TimeNs measured, TimeNs p
 }
 
 TEST_CASE("validation: mean, median, worst and bias by hand") {
-  const std::vector<ValidatedRun> runs = {validated_run("a", 100, 110), validated_run("a", 200, 190),
-                                          validated_run("b", 100, 130)};
+  const std::vector<ValidatedRun> runs = {
+      validated_run("a", 100, 110), validated_run("a", 200, 190), validated_run("b", 100, 130)};
   const ValidationSummary summary = summarize(runs);
   CHECK(summary.runs == 3);
   CHECK(summary.networks == 2);
