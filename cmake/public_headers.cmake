@@ -17,6 +17,7 @@ set(DFSIM_PUBLIC_HEADERS
   # seen through them:
   study/analysis/advice_list.h
   study/analysis/critical_path.h
+  study/analysis/trace_figures.h
   study/chain/latency_interval.h
   study/chain/model_run.h
   study/chain/model_source.h
@@ -26,6 +27,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/partitioning/partitioning.h
   study/prediction/copy_log.h
   study/prediction/memory_log.h
+  study/prediction/predict_options.h
   study/prediction/prediction.h
   study/replay/replay.h
   study/replay/replay_graph.h
@@ -40,6 +42,8 @@ set(DFSIM_PUBLIC_HEADERS
   sim/repeat.h
   # seen through them:
   sim/forwarding_listener.h
+  sim/request_types.h
+  sim/simulation.h
 
   # schedulers: policies that place tasks, one's own among them.
   schedulers/scheduler.h

@@ -121,7 +121,7 @@ void read_devices(YamlFields& fields, const SourceTable& sources, Includes inclu
   }
   if (devices->items.empty()) {
     fields.error("devices",
-                 "found no device, expected at least one; add one, see docs/hardware.md");
+                 "found no device, expected at least one; add one, see docs/reference/hardware.md");
   }
   DevicesReader reader(fields, sources, includes, &platform->devices);
   for (const YamlNode& device : devices->items) {

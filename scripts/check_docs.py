@@ -29,6 +29,8 @@ SKIPPED_FOLDERS = {"build", ".git", "node_modules", "venv", "__pycache__", "thir
 SOURCE_SUFFIXES = {".cc", ".h", ".py", ".sh", ".cmake"}
 # The list of forbidden phrases contains them, and so does the text that explains the rules.
 STYLE_EXEMPT = {"scripts/docs_style.py", "tests/scripts/check_docs_test.py"}
+# Written from the help texts: their style is checked where they are, in the sources.
+GENERATED = {"docs/reference/options.md"}
 FENCE = re.compile(r"^\s*(```|~~~)")
 EXAMPLE = re.compile(r"^> Before: ")
 LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
@@ -212,6 +214,8 @@ def bad_style(root, trees=(), sources=False):
     problems = []
     for page in files_below(root, {".md"}, trees):
         place = page.relative_to(root).as_posix()
+        if place in GENERATED and not sources:
+            continue
         problems += style_of_lines(place, prose_lines(page.read_text(encoding="utf-8")))
     if sources:
         for path in files_below(root, SOURCE_SUFFIXES, trees):
@@ -242,6 +246,8 @@ def misspelled(root, trees=()):
     known = {w.lower() for w in (root / "scripts/docs_words.txt").read_text(encoding="utf-8").split()}
     places = collections.defaultdict(list)
     for page in files_below(root, {".md"}, trees):
+        if page.relative_to(root).as_posix() in GENERATED:
+            continue
         for number, word in words_of(page.read_text(encoding="utf-8")):
             if word.lower() not in known and word.removesuffix("'s").lower() not in known:
                 places[word].append(f"{page.relative_to(root)}:{number}")

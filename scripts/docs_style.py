@@ -21,7 +21,6 @@ PHRASES = [
      "'check ... against'"),
     (r"\b(is|are|was|were|be) told\b|\bnobody tells\b", "'report', or name who detects it"),
     (r"\b(is|are) said\b|\bsaid so\b", "'the summary reports ...'"),
-    (r"\bsays (so|which|what|whether|how)\b.*\bsays\b", "one verb per fact"),
     (r"\b(lies?|lying) (in|on|at|beside|below|behind)\b|\bmay lie\b", "'is in'"),
     (r"\bstands? (in|at|behind|before|below|above|after|alone|by)\b", "'is in', 'is listed in'"),
     (r"\b(hangs?|hanging) (on|at|off)\b", "'depends on', 'is attached to'"),

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
-"""Writes the generated pages of docs/reference: json.md from docs/schemas, options.md from dfsim.
+"""Writes docs/reference/json.md, the fields of every --json output, from docs/schemas.
 
-usage: make_reference.py --program DFSIM            write both pages
-       make_reference.py --program DFSIM --check    exit 1 when a page differs from what would be written
-Without --program, only json.md.
+usage: make_reference.py            write the page
+       make_reference.py --check    exit 1 when the page differs from what would be written
 """
 
 import argparse
 import difflib
 import json
 import pathlib
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-REFERENCE = ROOT / "docs/reference"
+PAGE = ROOT / "docs/reference/json.md"
 HEAD = """# JSON fields
 
 `scripts/make_reference.py` writes this page from the [schemas](../schemas/README.md). `a.b` is the field `b`
@@ -73,35 +71,22 @@ def json_page(schemas):
     return text
 
 
-def pages(program):
-    found = {"json.md": json_page(sorted((ROOT / "docs/schemas").glob("*.schema.json")))}
-    if program:
-        result = subprocess.run([program, "help", "--format", "markdown"], capture_output=True, text=True,
-                                cwd=ROOT, check=True)
-        found["options.md"] = result.stdout
-    return found
-
-
 def main():
-    parser = argparse.ArgumentParser(description="Writes the generated pages of docs/reference.")
-    parser.add_argument("--program", help="the dfsim whose options are listed")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is not up to date")
+    parser = argparse.ArgumentParser(description="Writes docs/reference/json.md from docs/schemas.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when it is not up to date")
     options = parser.parse_args()
-    outdated = 0
-    for name, text in pages(options.program).items():
-        page = REFERENCE / name
-        old = page.read_text(encoding="utf-8") if page.exists() else ""
-        if old == text:
-            continue
-        outdated += 1
-        if options.check:
-            print(f"docs/reference/{name}: not up to date; run scripts/make_reference.py --program DFSIM")
-            print("\n".join(list(difflib.unified_diff(old.splitlines(), text.splitlines(), "page", "generated",
-                                                      lineterm=""))[:40]))
-        else:
-            page.write_text(text, encoding="utf-8")
-            print(f"docs/reference/{name}: written")
-    return 1 if outdated and options.check else 0
+    text = json_page(sorted((ROOT / "docs/schemas").glob("*.schema.json")))
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    if old == text:
+        return 0
+    if not options.check:
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"{PAGE.relative_to(ROOT)}: written")
+        return 0
+    print(f"{PAGE.relative_to(ROOT)}: not up to date; run scripts/make_reference.py")
+    print("\n".join(list(difflib.unified_diff(old.splitlines(), text.splitlines(), "page", "generated",
+                                              lineterm=""))[:40]))
+    return 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 // The simulator: executes a task graph on a platform, on a clock of integer nanoseconds.
 //
-// The model is described in docs/simulator.md. A run owns all of its state: many runs may go on in
-// one process and in parallel threads as long as each has its own policy and listener. The same
+// docs/reference/simulator.md describes the model. A run owns all of its state: many runs may go on
+// in one process and in parallel threads as long as each has its own policy and listener. The same
 // input gives the same result, bit by bit.
+//
 // Cost: O((tasks + edges) log(queues + routes)) with FIFO links; at most 200 bytes per task.
 #pragma once
 

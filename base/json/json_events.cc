@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/json/json_stream.h"
@@ -12,30 +11,6 @@
 #include "base/text.h"
 
 namespace dfsim::inline base {
-
-size_t JsonEvent::line() const {
-  return first_line + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-}
-
-std::string_view json_kind_name(JsonEvent::Kind kind) {
-  switch (kind) {
-    case JsonEvent::Kind::kNull:
-      return "null";
-    case JsonEvent::Kind::kBool:
-      return "true or false";
-    case JsonEvent::Kind::kNumber:
-      return "a number";
-    case JsonEvent::Kind::kString:
-      return "a text";
-    case JsonEvent::Kind::kBeginObject:
-    case JsonEvent::Kind::kEndObject:
-      return "an object";
-    case JsonEvent::Kind::kBeginArray:
-    case JsonEvent::Kind::kEndArray:
-      return "an array";
-  }
-  return "?";
-}
 
 Status read_json_events(JsonStream& stream, JsonListener& listener) {
   using Kind = JsonItem::Kind;

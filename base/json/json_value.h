@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json/json_events.h"
+#include "base/json/json_event.h"
 
 namespace dfsim::inline base {
 
@@ -29,6 +29,8 @@ class PaddedJson {
   explicit PaddedJson(std::string_view json) { assign(json); }
   void assign(std::string_view json) {
     size_ = json.size();
+    text_.clear();
+    text_.reserve(size_ + kJsonPaddingBytes);
     text_.assign(json);
     text_.append(kJsonPaddingBytes, ' ');
   }

@@ -94,7 +94,9 @@ Status JsonWindow::fill() {
   if (count_lines) {
     line_here();
   }
-  std::memmove(buffer.data(), buffer.data() + begin, end - begin);
+  if (end > begin) {
+    std::memmove(buffer.data(), buffer.data() + begin, end - begin);
+  }
   consumed += static_cast<int64_t>(begin);
   end -= begin;
   begin = counted = 0;

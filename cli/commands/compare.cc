@@ -96,8 +96,12 @@ StatusOr<std::string> gantt_of(const CompareCommand& options, const Comparison& 
     }
     shown = named->status.ok() ? &*named : nullptr;
   }
-  return shown == nullptr ? std::string()
-                          : "\n" + gantt_text(comparison, *shown, graph, format, text_width());
+  std::string text;
+  if (shown != nullptr) {
+    text += '\n';
+    text += gantt_text(comparison, *shown, graph, format, text_width());
+  }
+  return text;
 }
 
 // The table and chart of one problem.
@@ -230,7 +234,7 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "all|A,B,C"},
       {.names = "--plugin",
        .target = &o.plugins,
-       .help = "A shared library with more policies (docs/schedulers.md); repeatable",
+       .help = "A shared library with more policies (docs/reference/schedulers.md); repeatable",
        .value = "FILE.so"},
       {.names = "--seed",
        .target = &o.compare.seed,

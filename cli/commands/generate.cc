@@ -61,12 +61,13 @@ Status run_generate(const GenerateCommand& options) {
 
 CommandSpec generate_command() {
   const auto options = std::make_shared<GenerateCommand>();
-  return {.name = "generate",
-          .summary = "Make a synthetic task graph for `dfsim compare` (docs/task-graphs.md)",
-          .options = generate_options(*options),
-          .examples = {{"dfsim generate --shape cholesky --tasks 500 --devices 3 -o graph.json",
-                        "a task graph with different costs on three devices"}},
-          .run = [options](const GlobalOptions&) { return run_generate(*options); }};
+  return {
+      .name = "generate",
+      .summary = "Make a synthetic task graph for `dfsim compare` (docs/reference/task-graphs.md)",
+      .options = generate_options(*options),
+      .examples = {{"dfsim generate --shape cholesky --tasks 500 --devices 3 -o graph.json",
+                    "a task graph with different costs on three devices"}},
+      .run = [options](const GlobalOptions&) { return run_generate(*options); }};
 }
 
 }  // namespace dfsim::cli

@@ -115,7 +115,7 @@ OptionTable partition_options(PartitionCommand& o) {
             .target = &o.strategy,
             .help = "auto (the default: all of the others), dp, tp, pp, hybrid, search; uneven; or "
                     "a plan "
-                    "file as -o writes it (docs/partitioning.md)",
+                    "file as -o writes it (docs/reference/partitioning.md)",
             .value = "NAME|FILE"},
            {.names = "--devices",
             .target = &o.devices,

@@ -80,7 +80,8 @@ OptionTable validate_options(ValidateCommand& o) {
       {{
            {.names = "--runs",
             .target = &o.validate.runs,
-            .help = "Measured runs: CSV as docs/validation.md describes it, plain or gzip",
+            .help =
+                "Measured runs: CSV as docs/reference/validation.md describes it, plain or gzip",
             .value = "FILE",
             .required = true},
            {.names = "--model",

@@ -241,7 +241,9 @@ class MindsporeReader {
 Sniff sniff_mindspore(const TraceInput& input) {
   bool found = false;
   if (input.kind() == TraceInput::Kind::kText) {
-    found = fs::path(input.path()).filename().string().starts_with(kFrameworkPrefix);
+    std::error_code error;
+    found = fs::path(input.path()).filename().string().starts_with(kFrameworkPrefix) &&
+            fs::is_regular_file(input.path(), error);
   } else if (input.kind() == TraceInput::Kind::kFolder) {
     found = find_mindspore_runs(input.path()).ok();
   }

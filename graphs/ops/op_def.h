@@ -33,7 +33,8 @@ struct OpDef {
   InferRule infer = nullptr;
   WorkRule work = nullptr;
   FoldRule fold = nullptr;
-  // Scalar operations per output element, for rules that count that way (see docs/ops-work.md).
+  // Scalar operations per output element, for rules that count that way (see
+  // docs/reference/ops-work.md).
   double flops_per_element = 0;
   // The first so many inputs must be there in every version; rules may rely on it.
   size_t required_inputs = 1;
@@ -54,7 +55,7 @@ struct WorkNote {
   std::string_view text;
 };
 
-// FLOPs and MACs of an operator in words, for tables and docs/ops.md.
+// FLOPs and MACs of an operator in words, for tables and docs/reference/ops.md.
 std::string describe_work(const OpDef& def);
 
 }  // namespace dfsim::inline graphs

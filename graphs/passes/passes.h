@@ -1,7 +1,8 @@
 // The functions of the rewriting passes; passes.inc has a line for each.
 //
 // Each leaves a graph that computes the same. Rules that mirror ONNX Runtime's say so in
-// docs/runtimes.md and are held to its optimised graphs by tests/passes/ort_oracle_test.cc.
+// docs/reference/runtimes.md and are held to its optimised graphs by
+// tests/passes/ort_oracle_test.cc.
 #pragma once
 
 #include "graphs/passes/editable_graph.h"

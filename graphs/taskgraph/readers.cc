@@ -70,7 +70,8 @@ StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
   if (reader == nullptr) {
     return invalid_input(fmt::format(
         "{}: starts with '{}', which is no task graph; expected STG (a number), DOT (digraph), "
-        "WfFormat or dfsim-taskgraph (JSON), or DAX (XML with <adag>); see docs/task-graphs.md",
+        "WfFormat or dfsim-taskgraph (JSON), or DAX (XML with <adag>); see "
+        "docs/reference/task-graphs.md",
         path, printable(source.prefix().substr(0, 24), 24)));
   }
   DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, reader(std::move(source)));

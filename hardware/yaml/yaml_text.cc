@@ -129,7 +129,8 @@ Status check_yaml_text(std::string_view text, const std::string& file) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (!checker.has_content()) {
-    return yaml_error(file, YamlPlace{}, "found nothing, expected settings; see docs/hardware.md");
+    return yaml_error(file, YamlPlace{},
+                      "found nothing, expected settings; see docs/reference/hardware.md");
   }
   return ok_status();
 }

@@ -47,7 +47,7 @@ struct FeatureFamily {
 // In the order of Family.
 const FeatureFamily& feature_family(Family family);
 
-// Geometries of op_geometry.cc, one per family.
+// Geometries of family_geometries.cc, one per family.
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out);
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out);
 bool attention_geometry(const OpDescriptor& op, OpGeometry* out);

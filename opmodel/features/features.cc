@@ -43,15 +43,6 @@ std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
 
 }  // namespace
 
-const FeatureFamily& feature_family(Family family) {
-  static const std::array<FeatureFamily, kFamilyCount> kFamilies = {
-#define DFSIM_FEATURE_FAMILY(value, name) name##_family(),
-#include "opmodel/features/feature_families.inc"
-#undef DFSIM_FEATURE_FAMILY
-  };
-  return kFamilies[static_cast<size_t>(family)];
-}
-
 DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device) {
   const double peak = device.peak_flops_per_s(geometry.dtype, geometry.matrix);
   return {.units = static_cast<double>(std::max(device.compute_units, 1)),

@@ -3,7 +3,7 @@
 // All are physics of the roofline and of tiled kernels: logarithms of sizes, FLOPs, bytes and both
 // roofline arms, how work divides into tiles and tiles into waves over the compute units, padding,
 // alignment, what fits into the cache, dtype, and facts of the hardware so that one model can serve
-// several devices. The table of names and formulas is docs/cost-models.md.
+// several devices. The table of names and formulas is docs/reference/cost-models.md.
 // The target is ln(time / base): `base_us` (roofline.h) is the bound with the floor of this kind
 // of measurement.
 #pragma once

@@ -1,5 +1,5 @@
-// StageGraph: what the splitters of stage_split.h cut into the stages of a pipeline, and within what
-// limits.
+// StageGraph: what the splitters of stage_split.h cut into the stages of a pipeline, and within
+// what limits.
 #pragma once
 
 #include <cstdint>

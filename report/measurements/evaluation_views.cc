@@ -120,7 +120,8 @@ std::string evaluation_text(const Evaluation& evaluation, bool always_networks) 
                         evaluation.drops.total(), first_drops(evaluation.drops));
   }
   if (!evaluation.networks.empty() || always_networks) {
-    text += "\n" + network_table(evaluation);
+    text += '\n';
+    text += network_table(evaluation);
   }
   return text;
 }

@@ -6,11 +6,11 @@
 namespace dfsim::inline sim {
 
 void DataCopies::grow(uint32_t slot) {
-  const size_t data = (slot + size_t{1}) * graph_.data_count();
+  const size_t data = (slot + size_t{1}) * data_count_;
   if (heads_.size() < data) {
     heads_.resize(data, kNoIndex);
   }
-  const size_t edges = (slot + size_t{1}) * graph_.edge_count();
+  const size_t edges = (slot + size_t{1}) * edge_count_;
   if (shared_ && next_reader_.size() < edges) {
     next_reader_.resize(edges);
   }
@@ -36,7 +36,7 @@ bool DataCopies::add_reader(uint32_t id, uint32_t edge) {
     return true;
   }
   if (!next_reader_.empty()) {
-    next_reader_[copy.slot * graph_.edge_count() + edge] = copy.first_reader;
+    next_reader_[copy.slot * edge_count_ + edge] = copy.first_reader;
   }
   copy.first_reader = edge;
   return false;
@@ -62,7 +62,7 @@ void DataCopies::drop(uint32_t id) {
 }
 
 void DataCopies::drop_all(uint32_t slot) {
-  for (uint32_t data = 0; data < graph_.data_count(); ++data) {
+  for (uint32_t data = 0; data < data_count_; ++data) {
     uint32_t& head = heads_[index(slot, data)];
     for (uint32_t copy = head; copy != kNoIndex; copy = copies_[copy].next) {
       free_.push_back(copy);

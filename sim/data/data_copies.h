@@ -30,9 +30,12 @@ class DataCopies {
   // all readers are known as soon as the data exists.
   enum class Keeping : uint8_t { kUntilArrival, kUntilDropped };
 
-  // References must outlive it. `shared`: some data item has two readers.
+  // `shared`: some data item has two readers.
   DataCopies(const ExecGraph& graph, Keeping keeping, bool shared)
-      : graph_(graph), kept_(keeping == Keeping::kUntilDropped), shared_(shared) {}
+      : data_count_(graph.data_count()),
+        edge_count_(graph.edge_count()),
+        kept_(keeping == Keeping::kUntilDropped),
+        shared_(shared) {}
 
   // Room for the data of this slot and all before it.
   void grow(uint32_t slot);
@@ -56,7 +59,7 @@ class DataCopies {
   uint32_t arrive(uint32_t copy);
   // The edge of the reader that waits for the same copy as that of `edge`.
   uint32_t next_reader(uint32_t slot, uint32_t edge) const {
-    return next_reader_.empty() ? kNoIndex : next_reader_[slot * graph_.edge_count() + edge];
+    return next_reader_.empty() ? kNoIndex : next_reader_[slot * edge_count_ + edge];
   }
   // A reader has finished; returns whether it was the last known one.
   bool reader_finished(uint32_t copy) { return --copies_[copy].readers_left == 0; }
@@ -68,9 +71,10 @@ class DataCopies {
   void drop_all(uint32_t slot);
 
  private:
-  size_t index(uint32_t slot, uint32_t data) const { return slot * graph_.data_count() + data; }
+  size_t index(uint32_t slot, uint32_t data) const { return slot * data_count_ + data; }
 
-  const ExecGraph& graph_;
+  size_t data_count_;
+  size_t edge_count_;
   bool kept_;
   bool shared_;
   std::vector<DataCopy> copies_;

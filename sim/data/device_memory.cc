@@ -25,20 +25,6 @@ Bytes DeviceMemory::free_bytes(uint32_t device) const {
                                : std::max<Bytes>(0, capacity(device) - in_use(device));
 }
 
-void DeviceMemory::allocate(uint32_t d, Bytes bytes, const MemoryItem& item) {
-  if (bytes == 0) {
-    return;
-  }
-  Device& device = devices_[d];
-  if ((fails_ && !fits(d, bytes)) || __builtin_add_overflow(device.in_use, bytes, &device.in_use)) {
-    return fail_full(d, bytes);
-  }
-  device.peak = std::max(device.peak, device.in_use);
-  if (listener_ != nullptr) {
-    listener_->on_memory_allocated(event_of(d, bytes, item));
-  }
-}
-
 void DeviceMemory::fail_full(uint32_t d, Bytes bytes) {
   timeline_.fail(failed(
       fmt::format("'{}' is out of memory at {}: {} more do not fit into {}; it holds {} in all: {}",
@@ -47,17 +33,12 @@ void DeviceMemory::fail_full(uint32_t d, Bytes bytes) {
                   inventory_ == nullptr ? "" : inventory_->holdings(d))));
 }
 
-void DeviceMemory::release(uint32_t d, Bytes bytes, const MemoryItem& item) {
-  if (bytes == 0) {
-    return;
-  }
-  devices_[d].in_use -= bytes;
-  if (waits_) {
-    freed_.push_back(d);
-  }
-  if (listener_ != nullptr) {
-    listener_->on_memory_freed(event_of(d, bytes, item));
-  }
+void DeviceMemory::tell_allocated(uint32_t device, Bytes bytes, const MemoryItem& item) const {
+  listener_->on_memory_allocated(event_of(device, bytes, item));
+}
+
+void DeviceMemory::tell_freed(uint32_t device, Bytes bytes, const MemoryItem& item) const {
+  listener_->on_memory_freed(event_of(device, bytes, item));
 }
 
 MemoryEvent DeviceMemory::event_of(uint32_t device, Bytes bytes, const MemoryItem& item) const {

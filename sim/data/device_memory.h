@@ -4,6 +4,7 @@
 // is the concern of TensorLifetimes, and what moves out of a full memory that of Spill.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,8 +50,26 @@ class DeviceMemory {
     return capacity(device) == 0 || bytes <= capacity(device) - devices_[device].in_use;
   }
   // 0 bytes are no allocation. Fails the timeline where the policy is kFail and they do not fit.
-  void allocate(uint32_t device, Bytes bytes, const MemoryItem& item);
-  void release(uint32_t device, Bytes bytes, const MemoryItem& item);
+  void allocate(uint32_t d, Bytes bytes, const MemoryItem& item) {
+    Device& device = devices_[d];
+    if ((fails_ && bytes > 0 && !fits(d, bytes)) ||
+        __builtin_add_overflow(device.in_use, bytes, &device.in_use)) {
+      return fail_full(d, bytes);
+    }
+    device.peak = std::max(device.peak, device.in_use);
+    if (listener_ != nullptr && bytes > 0) {
+      tell_allocated(d, bytes, item);
+    }
+  }
+  void release(uint32_t d, Bytes bytes, const MemoryItem& item) {
+    devices_[d].in_use -= bytes;
+    if (waits_ && bytes > 0) {
+      freed_.push_back(d);
+    }
+    if (listener_ != nullptr && bytes > 0) {
+      tell_freed(d, bytes, item);
+    }
+  }
   Bytes peak(uint32_t device) const { return devices_[device].peak; }
 
   // Weights, which stay to the end. Counted apart, because every task must fit next to them.
@@ -87,6 +106,8 @@ class DeviceMemory {
 
   MemoryEvent event_of(uint32_t device, Bytes bytes, const MemoryItem& item) const;
   void fail_full(uint32_t device, Bytes bytes);
+  void tell_allocated(uint32_t device, Bytes bytes, const MemoryItem& item) const;
+  void tell_freed(uint32_t device, Bytes bytes, const MemoryItem& item) const;
 
   const Platform& platform_;
   const RequestSlots& slots_;

@@ -23,7 +23,7 @@ bool has_shared_data(const ExecGraph& graph) {
 InputSender::InputSender(const ExecGraph& graph, const Platform& platform,
                          const RequestSlots& slots, TaskTable& tasks, DataCopies& copies,
                          Transfers& transfers, const MemoryParts& parts, Timeline& timeline,
-                         bool keep_copies)
+                         bool shared, bool keep_copies)
     : graph_(graph),
       platform_(platform),
       slots_(slots),
@@ -32,7 +32,7 @@ InputSender::InputSender(const ExecGraph& graph, const Platform& platform,
       transfers_(transfers),
       parts_(parts),
       timeline_(timeline),
-      shared_(has_shared_data(graph)),
+      shared_(shared),
       forgets_(!keep_copies && shared_),
       way_(!keep_copies && transfers.arrivals_known() ? Way::kBooked
            : keep_copies || shared_                   ? Way::kCopies
@@ -46,25 +46,6 @@ void InputSender::grow(uint32_t slot) {
   }
 }
 
-bool InputSender::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
-  const uint32_t data = graph_.edges()[edge].data.value();
-  if (graph_.data_bytes(DataId(data)) == 0) {
-    if (parts_.lifetimes != nullptr) {
-      parts_.lifetimes->reader_served(slot, data);
-    }
-    return true;
-  }
-  switch (way_) {
-    case Way::kBooked:
-      return send_booked(slot, edge, from, to);
-    case Way::kUnshared:
-      return send_unshared(slot, edge, from, to);
-    case Way::kCopies:
-      return send_by_copy(slot, edge, from, to);
-  }
-  return false;
-}
-
 bool InputSender::fail_no_route(uint32_t data, uint32_t from, uint32_t to) {
   timeline_.fail(invalid_input(fmt::format(
       "task '{}' on '{}' has data for '{}', but no links lead there; add a link between them",
@@ -73,7 +54,7 @@ bool InputSender::fail_no_route(uint32_t data, uint32_t from, uint32_t to) {
   return false;
 }
 
-bool InputSender::send_booked(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+inline bool InputSender::send_booked(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   const uint32_t data = graph_.edges()[edge].data.value();
   if (!check_route(data, from, to)) {
     return false;
@@ -96,7 +77,7 @@ bool InputSender::send_booked(uint32_t slot, uint32_t edge, uint32_t from, uint3
   return true;
 }
 
-bool InputSender::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+inline bool InputSender::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   const uint32_t data = graph_.edges()[edge].data.value();
   if (check_route(data, from, to)) {
     transfers_.start({data, slot, kNoIndex, edge, from, to, TransferPurpose::kInput});
@@ -104,7 +85,25 @@ bool InputSender::send_unshared(uint32_t slot, uint32_t edge, uint32_t from, uin
   return false;
 }
 
-bool InputSender::send_by_copy(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+inline uint32_t InputSender::make_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to) {
+  if (!check_route(data, from, to)) {
+    return kNoIndex;
+  }
+  const uint32_t copy = copies_.add(slot, data, to);
+  if (parts_.spill != nullptr) {
+    parts_.spill->add_copy(copy);
+  }
+  DeviceMemory* memory = parts_.memory;
+  if (memory != nullptr && memory->copy_must_wait(to, graph_.data_bytes(DataId(data)))) {
+    memory->waiting_copies(to).push_back(copy);
+    memory->look_again(to);  // the task that runs next may need it at once
+  } else {
+    send_copy(copy);
+  }
+  return copy;
+}
+
+inline bool InputSender::send_by_copy(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
   const uint32_t data = graph_.edges()[edge].data.value();
   uint32_t copy = copies_.find(slot, data, to);
   if (copy == kNoIndex) {
@@ -121,22 +120,23 @@ bool InputSender::send_by_copy(uint32_t slot, uint32_t edge, uint32_t from, uint
   return on_device;
 }
 
-uint32_t InputSender::make_copy(uint32_t slot, uint32_t data, uint32_t from, uint32_t to) {
-  if (!check_route(data, from, to)) {
-    return kNoIndex;
+bool InputSender::send(uint32_t slot, uint32_t edge, uint32_t from, uint32_t to) {
+  const uint32_t data = graph_.edges()[edge].data.value();
+  if (graph_.data_bytes(DataId(data)) == 0) {
+    if (parts_.lifetimes != nullptr) {
+      parts_.lifetimes->reader_served(slot, data);
+    }
+    return true;
   }
-  const uint32_t copy = copies_.add(slot, data, to);
-  if (parts_.spill != nullptr) {
-    parts_.spill->add_copy(copy);
+  switch (way_) {
+    case Way::kBooked:
+      return send_booked(slot, edge, from, to);
+    case Way::kUnshared:
+      return send_unshared(slot, edge, from, to);
+    case Way::kCopies:
+      return send_by_copy(slot, edge, from, to);
   }
-  DeviceMemory* memory = parts_.memory;
-  if (memory != nullptr && memory->copy_must_wait(to, graph_.data_bytes(DataId(data)))) {
-    memory->waiting_copies(to).push_back(copy);
-    memory->look_again(to);  // the task that runs next may need it at once
-  } else {
-    send_copy(copy);
-  }
-  return copy;
+  return false;
 }
 
 void InputSender::send_copy(uint32_t id) {

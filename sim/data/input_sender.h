@@ -35,11 +35,11 @@ bool has_shared_data(const ExecGraph& graph);
 
 class InputSender {
  public:
-  // References and pointers must outlive it. `keep_copies`: copies are looked for after their
-  // arrival, too (memory is simulated, or policies ask for them).
+  // References and pointers must outlive it. `shared`: has_shared_data(graph). `keep_copies`:
+  // copies are looked for after their arrival, too (memory is simulated, or policies ask for them).
   InputSender(const ExecGraph& graph, const Platform& platform, const RequestSlots& slots,
               TaskTable& tasks, DataCopies& copies, Transfers& transfers, const MemoryParts& parts,
-              Timeline& timeline, bool keep_copies);
+              Timeline& timeline, bool shared, bool keep_copies);
 
   // Room for the data of this slot and all before it.
   void grow(uint32_t slot);

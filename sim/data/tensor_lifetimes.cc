@@ -214,8 +214,8 @@ void TensorLifetimes::drop_copy(uint32_t id) {
   if (spill_ != nullptr && spill_->copy_dies_on_the_way(id)) {
     return;
   }
-  const DataCopy copy = copies_.at(id);
   copies_.drop(id);
+  const DataCopy& copy = copies_.at(id);  // as it was: nobody has taken the id yet
   if (spill_ == nullptr || spill_->drop_copy(id, copy.data, copy.device)) {
     memory_.release(copy.device, graph_.data_bytes(DataId(copy.data)),
                     {MemoryUse::kCopy, copy.slot, copy.data});

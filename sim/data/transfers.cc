@@ -41,33 +41,24 @@ Transfers::Transfers(const ExecGraph& graph, const Platform& platform, const Req
   }
 }
 
-Transfers::Arrival Transfers::book(const Shipment& shipment) {
-  const uint32_t route = route_of(shipment);
-  const Bytes bytes = bytes_of(shipment);
-  RouteUse& use = use_[route];
-  ++use.transfers;
-  use.input_bytes += bytes;
-  timeline_.count_event();  // its arrival
-  const FifoNetwork::Timing timing = fifo_.book(route, bytes, timeline_.now_ns());
-  if (listener_ != nullptr) {
-    const uint32_t id = take_id(shipment);
-    timeline_.push(timing.begin_ns, kTransferStarted, id);
-    transfers_[id].sequence = timeline_.take_sequence();
-    timeline_.push_at(timing.arrive_ns, transfers_[id].sequence, kTransferFinished, id);
+inline uint32_t Transfers::take_id(const Shipment& shipment) {
+  const Transfer transfer{shipment, kNoIndex, timeline_.now_ns(), 0, 0};
+  const uint32_t id = free_;
+  if (id == kNoIndex) {
+    transfers_.push_back(transfer);
+    return static_cast<uint32_t>(transfers_.size() - 1);
   }
-  return {timing.arrive_ns, timeline_.take_sequence()};
+  free_ = transfers_[id].next;
+  transfers_[id] = transfer;
+  return id;
 }
 
-uint32_t Transfers::take_id(const Shipment& shipment) {
-  uint32_t id = free_;
-  if (id == kNoIndex) {
-    id = static_cast<uint32_t>(transfers_.size());
-    transfers_.emplace_back();
-  } else {
-    free_ = transfers_[id].next;
-  }
-  transfers_[id] = Transfer{shipment, kNoIndex, timeline_.now_ns(), 0, 0};
-  return id;
+// Of a booked transfer: two events that the listener hears of.
+void Transfers::schedule_reports(const Shipment& shipment, const FifoNetwork::Timing& timing) {
+  const uint32_t id = take_id(shipment);
+  timeline_.push(timing.begin_ns, kTransferStarted, id);
+  transfers_[id].sequence = timeline_.take_sequence();
+  timeline_.push_at(timing.arrive_ns, transfers_[id].sequence, kTransferFinished, id);
 }
 
 void Transfers::start(const Shipment& shipment) {

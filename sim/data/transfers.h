@@ -55,15 +55,28 @@ class Transfers {
 
   // Only where arrivals are known: sends without an event for the arrival. With a listener there
   // are two events that only serve the listener.
-  Arrival book(const Shipment& shipment);
+  Arrival book(const Shipment& shipment) {
+    const uint32_t route = route_of(shipment);
+    const Bytes bytes = bytes_of(shipment);
+    RouteUse& use = use_[route];
+    ++use.transfers;
+    use.input_bytes += bytes;
+    timeline_.count_event();  // its arrival
+    const FifoNetwork::Timing timing = fifo_.book(route, bytes, timeline_.now_ns());
+    if (listener_ != nullptr) {
+      schedule_reports(shipment, timing);
+    }
+    return {timing.arrive_ns, timeline_.take_sequence()};
+  }
   // Sends; an event of the timeline or a step of the network will say that it has arrived.
   void start(const Shipment& shipment);
   // The first transfer of the route is there: the id, which is to be passed to finish().
   uint32_t take_first(uint32_t route);
   // The transfer is over: says so to the listener. Its id may be used for another one.
   Shipment finish(uint32_t transfer);
-  // For the listener, at the event of that name.
+  // For the listener, at the events of these names.
   void tell_started(uint32_t transfer);
+  void tell_finished(uint32_t transfer) { static_cast<void>(finish(transfer)); }
 
   // The network of fair links. kNever where arrivals are known.
   TimeNs next_ns() { return flows_.has_value() ? flows_->next_ns(timeline_.now_ns()) : kNever; }
@@ -101,6 +114,7 @@ class Transfers {
     return graph_.data_bytes(DataId(shipment.data));
   }
   uint32_t take_id(const Shipment& shipment);
+  void schedule_reports(const Shipment& shipment, const FifoNetwork::Timing& timing);
   TransferEvent event_of(uint32_t transfer) const;
 
   const ExecGraph& graph_;

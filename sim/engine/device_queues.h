@@ -5,8 +5,9 @@
 // know neither inputs nor memory nor the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "hardware/platform.h"
@@ -138,5 +139,83 @@ class DeviceQueues {
   std::vector<uint32_t> position_;
   uint32_t decided_ = 0;
 };
+
+// What every task passes through is inline.
+
+inline uint32_t DeviceQueues::next(const Device& device) const {
+  uint64_t request = device.request;
+  uint64_t position = device.position;
+  if (device.ready_first) {
+    if (device.ready.empty()) {
+      return kNoIndex;
+    }
+    request = device.ready.front() >> 32;
+    position = device.ready.front() & UINT32_MAX;
+    if (line_ == LineKind::kDecided) {
+      return static_cast<uint32_t>(position);
+    }
+  }
+  if (position >= device.order.size()) {
+    return kNoIndex;
+  }
+  if (slots_.single_run() || line_ == LineKind::kDecided) {
+    return device.order[position];
+  }
+  const uint32_t slot = slots_.slot_of_request(request);
+  return slot == kNoIndex ? kNoIndex : slots_.instance(slot, device.order[position]);
+}
+
+inline void DeviceQueues::remove_next(Device& device) {
+  if (device.ready_first) {
+    std::pop_heap(device.ready.begin(), device.ready.end(), std::greater<>());
+    device.ready.pop_back();
+  } else if (++device.position == device.order.size() && !slots_.single_run() &&
+             line_ == LineKind::kPlanned) {
+    device.position = 0;  // the plan again, for the next request
+    ++device.request;
+  }
+}
+
+inline uint32_t DeviceQueues::take(uint32_t d, uint32_t instance) {
+  Device& device = devices_[d];
+  uint32_t queue = device.first_queue;
+  while (queues_[queue].instance != kNoIndex) {
+    ++queue;
+  }
+  queues_[queue].instance = instance;
+  queues_[queue].picked_ns = timeline_.now_ns();
+  remove_next(device);
+  --device.free_queues;
+  return queue;
+}
+
+inline void DeviceQueues::start(uint32_t q, TimeNs duration_ns) {
+  Queue& queue = queues_[q];
+  Device& device = devices_[queue.device];
+  queue.running = true;
+  queue.start_ns = timeline_.now_ns();
+  queue.end_ns = timeline_.now_ns() + duration_ns;
+  device.queued_ns -= duration_ns;
+  if (device.slows_down) {
+    queue.work_left_ns = static_cast<double>(duration_ns);
+    queue.updated_ns = timeline_.now_ns();
+    if (device.active_transfers > 0) {
+      queue.end_ns = slowed_end(queue, device);
+    }
+  }
+  queue.end_sequence = timeline_.take_sequence();
+  timeline_.push_at(queue.end_ns, queue.end_sequence, kTaskFinished, q);
+}
+
+inline void DeviceQueues::finish(uint32_t q) {
+  Queue& queue = queues_[q];
+  Device& device = devices_[queue.device];
+  queue.instance = kNoIndex;
+  queue.running = false;
+  ++device.free_queues;
+  --device.unfinished;
+  device.busy_ns += timeline_.now_ns() - queue.start_ns;
+  ++device.finished;
+}
 
 }  // namespace dfsim::inline sim

@@ -27,7 +27,7 @@ QueueOrder order_of(const SimOptions& options) {
 }  // namespace
 
 EventLoop::EventLoop(const SimInput& input, const SimOptions& options, const RunMode& mode,
-                     SimListener* listener, LineKind line)
+                     SimListener* listener, LineKind line, bool shared_data)
     : graph_(input.graph),
       platform_(input.platform),
       listener_(listener),
@@ -40,7 +40,7 @@ EventLoop::EventLoop(const SimInput& input, const SimOptions& options, const Run
       copies_(graph_,
               keeps_copies(options, line) ? DataCopies::Keeping::kUntilDropped
                                           : DataCopies::Keeping::kUntilArrival,
-              has_shared_data(graph_)),
+              shared_data),
       memory_(options.memory == MemoryPolicy::kOff
                   ? nullptr
                   : std::make_unique<DeviceMemory>(platform_, options.memory, slots_, timeline_,
@@ -54,7 +54,7 @@ EventLoop::EventLoop(const SimInput& input, const SimOptions& options, const Run
                                           graph_, platform_, slots_, tasks_, copies_, *memory_,
                                           spill_.get(), timeline_, line == LineKind::kPlanned)),
       sender_(graph_, platform_, slots_, tasks_, copies_, transfers_,
-              MemoryParts{memory_.get(), lifetimes_.get(), spill_.get()}, timeline_,
+              MemoryParts{memory_.get(), lifetimes_.get(), spill_.get()}, timeline_, shared_data,
               keeps_copies(options, line)),
       view_(graph_, slots_, tasks_, queues_, copies_, memory_.get(), spill_.get(), timeline_) {
   if (memory_ != nullptr) {
@@ -131,7 +131,7 @@ void EventLoop::handle(const Event& event) {
     case kTaskFinished:
       return finish(event.payload);
     case kRouteArrived:
-      return transfer_arrived(transfers_.take_first(event.payload));
+      return route_arrived(event.payload);
     case kTransferArrived:
       return transfer_arrived(event.payload);
     case kRequestArrived:
@@ -139,7 +139,7 @@ void EventLoop::handle(const Event& event) {
     case kHostOpened:
       return slot_opened(event.payload);
     case kHostDispatched:
-      return task_ready(host_.dispatched(event.payload));
+      return host_dispatched(event.payload);
     case kWorkerReady:
       return start(event.payload);
     case kInputsArrived:
@@ -147,9 +147,17 @@ void EventLoop::handle(const Event& event) {
     case kTransferStarted:
       return transfers_.tell_started(event.payload);
     case kTransferFinished:
-      transfers_.finish(event.payload);
-      return;
+      return transfers_.tell_finished(event.payload);
   }
+}
+
+// Not inlined: handle() then needs no stack frame, and leaves to each handler by a jump.
+[[gnu::noinline]] void EventLoop::route_arrived(uint32_t route) {
+  transfer_arrived(transfers_.take_first(route));
+}
+
+[[gnu::noinline]] void EventLoop::host_dispatched(uint32_t thread) {
+  task_ready(host_.dispatched(thread));
 }
 
 void EventLoop::handle_network() {

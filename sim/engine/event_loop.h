@@ -45,7 +45,8 @@ class EventLoop final : private DecisionTaker {
  public:
   // References must outlive the loop; `listener` may be null. The input has been checked.
   EventLoop(const SimInput& input, const SimOptions& options, const RunMode& mode,
-            SimListener* listener, LineKind line);
+            SimListener* listener, LineKind line)
+      : EventLoop(input, options, mode, listener, line, has_shared_data(input.graph)) {}
   ~EventLoop() override = default;
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -63,12 +64,17 @@ class EventLoop final : private DecisionTaker {
   std::vector<RequestRecord> take_requests() { return slots_.take_records(); }
 
  private:
+  EventLoop(const SimInput& input, const SimOptions& options, const RunMode& mode,
+            SimListener* listener, LineKind line, bool shared_data);
+
   // event_loop.cc: time, requests and devices.
   void run_plan_in_order();
   void run_instant_by_instant();
   void handle(const Event& event);
   void handle_network();
   void use_freed_memory();
+  void route_arrived(uint32_t route);
+  void host_dispatched(uint32_t thread);
   void request_arrived(uint32_t request);
   void request_finished(uint32_t slot);
   void slot_opened(uint32_t slot);
@@ -76,7 +82,11 @@ class EventLoop final : private DecisionTaker {
   Status stuck() const;
 
   // task_flow.cc: a task from its inputs to its finish.
-  void place(uint32_t instance, uint32_t device);
+  void place(uint32_t instance, uint32_t device) {
+    const TimeNs duration_ns = times_.of(slots_.task_of(instance), device);
+    tasks_.place(instance, device, duration_ns);
+    queues_.expect(device, duration_ns);
+  }
   Status decided(uint32_t slot, const Decision& decision) override;
   void input_arrived(uint32_t instance);
   void task_ready(uint32_t instance);

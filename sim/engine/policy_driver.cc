@@ -14,6 +14,7 @@ PolicyDriver::PolicyDriver(const SchedulingProblem& problem, OnlineScheduler& po
                            const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
                            Timeline& timeline)
     : problem_(problem),
+      device_count_(static_cast<uint32_t>(problem.platform.devices.size())),
       slots_(slots),
       tasks_(tasks),
       view_(view),
@@ -24,6 +25,7 @@ PolicyDriver::PolicyDriver(const SchedulingProblem& problem, const MakePolicy& m
                            const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
                            Timeline& timeline)
     : problem_(problem),
+      device_count_(static_cast<uint32_t>(problem.platform.devices.size())),
       slots_(slots),
       tasks_(tasks),
       view_(view),
@@ -65,27 +67,12 @@ void PolicyDriver::ask(DecisionTaker& taker) {
   }
 }
 
-Status PolicyDriver::ask_one(uint32_t slot, DecisionTaker& taker) {
-  view_.look_at(slot);
-  std::vector<TaskId>& newly_ready = newly_ready_[slot];
-  std::ranges::sort(newly_ready);
-  decisions_.clear();
-  policies_[slot]->decide(view_, newly_ready, decisions_);
-  newly_ready.clear();
-  for (const Decision& decision : decisions_) {
-    DFSIM_RETURN_IF_ERROR(check(slot, decision));
-    DFSIM_RETURN_IF_ERROR(taker.decided(slot, decision));
-  }
-  return ok_status();
-}
-
-Status PolicyDriver::check(uint32_t slot, const Decision& decision) const {
+inline Status PolicyDriver::check(uint32_t slot, const Decision& decision) const {
   const ExecGraph& graph = problem_.graph;
-  const size_t devices = problem_.platform.devices.size();
-  if (decision.task.value() >= graph.task_count() || decision.device.value() >= devices) {
-    return failed(
-        fmt::format("decided task {} for device {}, but there are {} tasks and {} devices",
-                    decision.task.value(), decision.device.value(), graph.task_count(), devices));
+  if (decision.task.value() >= slots_.task_count() || decision.device.value() >= device_count_) {
+    return failed(fmt::format(
+        "decided task {} for device {}, but there are {} tasks and {} devices",
+        decision.task.value(), decision.device.value(), slots_.task_count(), device_count_));
   }
   const TaskState& state = tasks_.state(slots_.instance(slot, decision.task.value()));
   if (state.device != kNoIndex || state.preds_left > 0) {
@@ -97,6 +84,20 @@ Status PolicyDriver::check(uint32_t slot, const Decision& decision) const {
     return failed(fmt::format("decided task '{}' for '{}', which cannot run it",
                               printable(graph.name(decision.task)),
                               printable(problem_.platform.device(decision.device).name)));
+  }
+  return ok_status();
+}
+
+Status PolicyDriver::ask_one(uint32_t slot, DecisionTaker& taker) {
+  view_.look_at(slot);
+  std::vector<TaskId>& newly_ready = newly_ready_[slot];
+  std::ranges::sort(newly_ready);
+  decisions_.clear();
+  policies_[slot]->decide(view_, newly_ready, decisions_);
+  newly_ready.clear();
+  for (const Decision& decision : decisions_) {
+    DFSIM_RETURN_IF_ERROR(check(slot, decision));
+    DFSIM_RETURN_IF_ERROR(taker.decided(slot, decision));
   }
   return ok_status();
 }

@@ -53,6 +53,7 @@ class PolicyDriver {
   Status check(uint32_t slot, const Decision& decision) const;
 
   const SchedulingProblem& problem_;
+  uint32_t device_count_;
   const RequestSlots& slots_;
   const TaskTable& tasks_;
   PolicyView& view_;

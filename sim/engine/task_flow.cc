@@ -9,12 +9,6 @@
 
 namespace dfsim::inline sim {
 
-void EventLoop::place(uint32_t instance, uint32_t device) {
-  const TimeNs duration_ns = times_.of(slots_.task_of(instance), device);
-  tasks_.place(instance, device, duration_ns);
-  queues_.expect(device, duration_ns);
-}
-
 Status EventLoop::decided(uint32_t slot, const Decision& decision) {
   const uint32_t task = decision.task.value();
   const uint32_t d = decision.device.value();
@@ -151,14 +145,15 @@ void EventLoop::finish(uint32_t queue) {
 void EventLoop::release_successors(uint32_t instance, uint32_t device) {
   const uint32_t task = slots_.task_of(instance);
   const uint32_t slot = slots_.slot_of(instance);
+  const uint32_t base = instance - task;
   const std::span<const Edge> out = graph_.out_edges(TaskId(task));
   const auto first_edge = static_cast<uint32_t>(out.data() - graph_.edges().data());
   for (uint32_t i = 0; i < out.size(); ++i) {
-    const uint32_t reader = instance - task + out[i].to.value();
+    const uint32_t reader = base + out[i].to.value();
+    const uint32_t to = tasks_.device_of(reader);
     if (tasks_.predecessor_finished(reader) && policies_ != nullptr) {
       policies_->now_ready(reader);
     }
-    const uint32_t to = tasks_.device_of(reader);
     // A reader that is not decided yet gets its inputs at the decision.
     if (to == device || (to != kNoIndex && sender_.send(slot, first_edge + i, device, to))) {
       input_arrived(reader);

@@ -1,4 +1,4 @@
-// The arrival of inputs and the account of waits.
+// The arrival of inputs, and the report of waits.
 #include "sim/engine/task_table.h"
 
 #include <algorithm>
@@ -42,43 +42,17 @@ void TaskTable::decided(uint32_t instance, TimeNs arrival_ns) {
       timeline_.now_ns() - std::max(arrival_ns, wait(instance, WaitReason::kDependency));
 }
 
-void TaskTable::start(uint32_t instance, uint32_t queue, TimeNs picked_ns, TimeNs end_ns) {
-  account_waits(instance, picked_ns);
-  TaskRecord& record = records_[instance];
-  mark(instance, kStarted);
-  record.start_ns = timeline_.now_ns();
-  record.end_ns = end_ns;
-  record.queue = queue;
-}
-
-// Turns the instants noted in the record into waits that follow each other without gaps, in the
-// order of WaitReason. The wait for memory is a length of time already, and so is the time for
-// which a policy held the task back: it is noted as a wait for the device, and lies between the
-// dependency and the link.
-void TaskTable::account_waits(uint32_t instance, TimeNs picked_ns) {
-  TaskRecord& record = records_[instance];
+void TaskTable::tell_waits(uint32_t instance) const {
+  const TaskRecord& record = records_[instance];
   const uint32_t slot = slots_.slot_of(instance);
-  wait(instance, WaitReason::kLink) = states_[instance].arrival_ns;
-  const TimeNs held_ns = wait(instance, WaitReason::kDevice);
-  TimeNs cursor = slots_.arrival_ns(slot);
-  for (const WaitReason reason : {WaitReason::kDependency, WaitReason::kLink, WaitReason::kHost}) {
-    const TimeNs until = wait(instance, reason);
-    wait(instance, reason) = std::max<TimeNs>(0, until - cursor);
-    cursor = std::max(cursor, until) + (reason == WaitReason::kDependency ? held_ns : 0);
-  }
-  wait(instance, WaitReason::kDevice) =
-      held_ns + picked_ns - wait(instance, WaitReason::kMemory) - cursor;
-  wait(instance, WaitReason::kHost) += timeline_.now_ns() - picked_ns;
-  TimeNs begin = slots_.arrival_ns(slot);
+  TimeNs begin_ns = slots_.arrival_ns(slot);
   for (int r = 0; r < kWaitReasonCount; ++r) {
-    const TimeNs wait_ns = record.wait_ns[r];
-    total_waits_[r] += wait_ns;
-    if (listener_ != nullptr && wait_ns > 0) {
+    const TimeNs end_ns = begin_ns + record.wait_ns[r];
+    if (end_ns > begin_ns) {
       listener_->on_task_waited({TaskId(slots_.task_of(instance)), slots_.request_of(slot),
-                                 record.device, static_cast<WaitReason>(r), begin,
-                                 begin + wait_ns});
+                                 record.device, static_cast<WaitReason>(r), begin_ns, end_ns});
     }
-    begin += wait_ns;
+    begin_ns = end_ns;
   }
 }
 

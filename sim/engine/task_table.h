@@ -4,6 +4,7 @@
 // most of its time fetching them from memory, so they hold what readiness needs and nothing else.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -111,7 +112,14 @@ class TaskTable {
     wait(instance, WaitReason::kMemory) = memory_ns;
   }
   // It runs from now to `end_ns`; a queue picked it at `picked_ns`.
-  void start(uint32_t instance, uint32_t queue, TimeNs picked_ns, TimeNs end_ns);
+  void start(uint32_t instance, uint32_t queue, TimeNs picked_ns, TimeNs end_ns) {
+    account_waits(instance, picked_ns);
+    mark(instance, kStarted);
+    TaskRecord& record = records_[instance];
+    record.start_ns = timeline_.now_ns();
+    record.end_ns = end_ns;
+    record.queue = queue;
+  }
   void finish(uint32_t instance) {
     records_[instance].end_ns = timeline_.now_ns();
     mark(instance, kFinished);
@@ -137,6 +145,7 @@ class TaskTable {
     return records_[instance].wait_ns[static_cast<int>(reason)];
   }
   void account_waits(uint32_t instance, TimeNs picked_ns);
+  void tell_waits(uint32_t instance) const;
 
   const ExecGraph& graph_;
   const RequestSlots& slots_;
@@ -146,5 +155,31 @@ class TaskTable {
   std::vector<TaskRecord> records_;
   WaitTimes total_waits_{};
 };
+
+// Turns the instants noted in the record into waits that follow each other without gaps, in the
+// order of WaitReason. The wait for memory is a length of time already, and so is the time for
+// which a policy held the task back: it is noted as a wait for the device, and lies between the
+// dependency and the link. Every task passes here, so it is written out instead of a loop.
+inline void TaskTable::account_waits(uint32_t instance, TimeNs picked_ns) {
+  WaitTimes& waits = records_[instance].wait_ns;
+  auto& [dependency, link, host, device, memory] = waits;
+  const TimeNs begin_ns = slots_.arrival_ns(slots_.slot_of(instance));
+  const TimeNs held_ns = device;
+  const TimeNs link_until = states_[instance].arrival_ns;
+  const TimeNs ready_ns = std::max(begin_ns, dependency);
+  dependency = ready_ns - begin_ns;
+  const TimeNs decided_ns = ready_ns + held_ns;
+  const TimeNs there_ns = std::max(decided_ns, link_until);
+  link = there_ns - decided_ns;
+  const TimeNs dispatched_ns = std::max(there_ns, host);
+  host = dispatched_ns - there_ns + timeline_.now_ns() - picked_ns;
+  device = held_ns + picked_ns - memory - dispatched_ns;
+  for (int r = 0; r < kWaitReasonCount; ++r) {
+    total_waits_[r] += waits[r];
+  }
+  if (listener_ != nullptr) {
+    tell_waits(instance);
+  }
+}
 
 }  // namespace dfsim::inline sim

@@ -57,7 +57,7 @@ FifoNetwork::Timing FifoNetwork::book(uint32_t route, Bytes bytes, TimeNs now_ns
   const Path& path = paths_[route];
   TimeNs& out = first_free_engine(path.out_begin, path.out_end);
   TimeNs& in = first_free_engine(path.in_begin, path.in_end);
-  TimeNs begin = std::max({now_ns, out, in});
+  TimeNs begin = std::max(now_ns, std::max(out, in));  // a list of three would go through memory
   for (uint32_t c = path.channels_begin; c < path.channels_end; ++c) {
     begin = std::max(begin, channel_free_[channels_[c]]);
   }

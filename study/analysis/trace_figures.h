@@ -150,7 +150,7 @@ struct TraceAnalysis {
   std::vector<WaitRow> waits;
   Spread steps;  // training steps or inferences
   TracePath critical_path;
-  AdviceList advice;  // by advise() (report/replay/advice.h)
+  AdviceList advice;  // by advise() (study/replay/advice.h)
   std::vector<TraceWarning> warnings;
 };
 

@@ -26,10 +26,11 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
 StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path,
                                      const MachineChoice& machine) {
   if (machine.hardware.empty()) {
-    return invalid_input(fmt::format(
-        "{}: no task graph (docs/task-graphs.md), and a model needs hardware to run on; say "
-        "which with --hw FILE|NAME",
-        path));
+    return invalid_input(
+        fmt::format("{}: no task graph (docs/reference/task-graphs.md), and a model needs hardware "
+                    "to run on; say "
+                    "which with --hw FILE|NAME",
+                    path));
   }
   model.path = path;
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(machine.hardware, machine.runtime));

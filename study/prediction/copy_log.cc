@@ -17,7 +17,7 @@ CopyKind kind_of(const Platform& platform, DeviceId from, DeviceId to) {
 }
 
 // When the last byte has left: on a way without fair links the latencies come after that
-// (docs/simulator.md).
+// (docs/reference/simulator.md).
 TimeNs released_ns(const Platform& platform, const TransferEvent& event, TimeNs start_ns) {
   TimeNs latency_ns = 0;
   for (const Hop& hop : event.hops) {

@@ -1,4 +1,5 @@
-// The factor map of an operator of a graph, by its definition's rule. What a map says: factor_map.h.
+// The factor map of an operator of a graph, by its definition's rule. What a map says:
+// factor_map.h.
 #pragma once
 
 #include "graphs/ops/factors/factor_map.h"

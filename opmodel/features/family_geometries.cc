@@ -1,4 +1,5 @@
-#include "opmodel/features/op_geometry.h"
+// The geometry of the operators of each family, which the families' entries name.
+#include "opmodel/features/feature_family.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,9 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/hash.h"
 #include "datasets/profiles/profile.h"
-#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
@@ -318,56 +317,6 @@ bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   geometry.matrix = op.op_class == OpClass::kMatMul || op.op_class == OpClass::kConv;
   geometry.flops = geometry.matrix ? product_flops(op) : out;
   return true;
-}
-
-namespace {
-
-// Shapes in a device's own tensor formats (NC1HWC0...) do not read as ONNX's do.
-bool plain_formats(const OpDescriptor& op) {
-  return attribute_value(op.attributes, "formats").empty();
-}
-
-uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
-  Hasher hasher;
-  hasher.add(static_cast<uint64_t>(geometry.family)).add(geometry.kind);
-  if (geometry.family == Family::kGeneric) {
-    return hasher.add(op.hash()).digest();
-  }
-  hasher.add(static_cast<uint64_t>(geometry.dtype));
-  hasher.add(static_cast<uint64_t>(geometry.weight_dtype));
-  for (const double value : geometry.dims) {
-    hasher.add(static_cast<uint64_t>(std::llround(value)));
-  }
-  hasher.add(static_cast<uint64_t>(std::llround(geometry.bytes)));
-  hasher.add(attribute_value(op.attributes, "quant"));
-  hasher.add(attribute_value(op.attributes, "fused"));
-  return hasher.digest();
-}
-
-}  // namespace
-
-std::string_view family_name(Family family) { return feature_family(family).name; }
-
-bool family_from_name(std::string_view name, Family* family) {
-  for (int i = 0; i < kFamilyCount; ++i) {
-    if (family_name(static_cast<Family>(i)) == name) {
-      *family = static_cast<Family>(i);
-      return true;
-    }
-  }
-  return false;
-}
-
-OpGeometry geometry_of(const OpDescriptor& op) {
-  OpGeometry geometry;
-  bool found = false;
-  // In formats of a device's own only the last family, which looks at no dimension, is right.
-  for (int i = plain_formats(op) ? 0 : kFamilyCount - 1; i < kFamilyCount && !found; ++i) {
-    geometry = OpGeometry();
-    found = feature_family(static_cast<Family>(i)).geometry(op, &geometry);
-  }
-  geometry.key = key_of(op, geometry);
-  return geometry;
 }
 
 }  // namespace dfsim::inline opmodel
