@@ -6,8 +6,11 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
+#include "base/io/file.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
 
@@ -15,6 +18,14 @@ namespace dfsim::cli {
 namespace {
 
 void print_error(std::string_view message) { fmt::print(stderr, "dfsim: error: {}\n", message); }
+
+// The exit code for a status, whose message goes to stderr.
+int reported(const Status& status) {
+  if (!status.ok()) {
+    print_error(status.message());
+  }
+  return exit_code_for(status);
+}
 
 void set_up_logging(const GlobalOptions& global) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
@@ -67,15 +78,15 @@ int run_dfsim(int argc, const char* const* argv) {
     return kExitBadInput;
   }
   if (parsed.command == nullptr) {
-    fmt::print("{}", parsed.text);
-    return kExitOk;
+    return reported(write_file("-", parsed.text));
   }
   set_up_logging(global);
   const Status status = parsed.command->run(global);
-  if (!status.ok()) {
-    print_error(status.message());
+  // A command may have printed through stdio; a full disk shows only when that is flushed.
+  if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    return reported(failed(fmt::format("stdout: cannot be written: {}", std::strerror(errno))));
   }
-  return exit_code_for(status);
+  return reported(status);
 }
 
 }  // namespace dfsim::cli

@@ -322,6 +322,9 @@ StatusOr<JsonStream> JsonStream::open(const std::string& path, std::vector<std::
   if (fs::is_directory(status)) {
     return invalid_input(fmt::format("{}: is a folder, expected a trace file", path));
   }
+  if (!fs::is_regular_file(status)) {
+    return invalid_input(fmt::format("{}: is not a regular file; write the JSON to a file", path));
+  }
   auto state = std::make_unique<State>(path, std::move(lists), mode);
   state->file.reset(gzopen(path.c_str(), "rb"));
   if (state->file == nullptr) {

@@ -2,6 +2,7 @@
 // binary files, which readers need as a whole.
 #include "datasets/traces/trace_input.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -56,9 +57,14 @@ StatusOr<TraceInput> TraceInput::open(const std::string& path) {
   TraceInput input;
   input.path_ = path;
   std::error_code error;
-  if (fs::is_directory(path, error)) {
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) {
     input.kind_ = Kind::kFolder;
     return input;
+  }
+  // The readers open a file several times, and opening a pipe may wait for ever.
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return invalid_input(fmt::format("{}: is not a regular file; write the trace to a file", path));
   }
   bool packed = false;
   input.recognise(read_head(path, &packed));

@@ -1,13 +1,10 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
-#include <memory>
 #include <string>
 
+#include "base/io/output_file.h"
 #include "base/json/json_tree.h"
 #include "graphs/taskgraph/task_graph.h"
 
@@ -15,14 +12,6 @@ namespace dfsim::inline graphs {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 18;
-
-struct Closer {
-  void operator()(std::FILE* file) const {
-    if (file != stdout) {
-      std::fclose(file);
-    }
-  }
-};
 
 // Nanoseconds in file units: at most six digits after the point, none that say nothing.
 void append_time(std::string& out, TimeNs ns, TimeNs ns_per_unit) {
@@ -36,24 +25,26 @@ void append_time(std::string& out, TimeNs ns, TimeNs ns_per_unit) {
 
 class Writer {
  public:
-  Writer(const TaskGraph& task_graph, std::FILE* file)
+  Writer(const TaskGraph& task_graph, OutputFile& file)
       : task_graph_(task_graph),
         file_(file),
         ns_per_unit_(task_graph.has_unit ? 1 : kNsPerFileUnit) {}
 
-  bool write() {
+  Status write() {
     write_header();
     write_tasks();
     write_edges();
     out_ += "}\n";
     flush();
-    return good_;
+    return status_of_writes_;
   }
 
  private:
   static std::string quoted(const std::string& text) { return JsonTree(text).compact_text(); }
   void flush() {
-    good_ = good_ && std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size();
+    if (status_of_writes_.ok()) {
+      status_of_writes_ = file_.write(out_);
+    }
     out_.clear();
   }
   void flush_when_full() {
@@ -66,10 +57,10 @@ class Writer {
   void write_edges();
 
   const TaskGraph& task_graph_;
-  std::FILE* file_;
+  OutputFile& file_;
   TimeNs ns_per_unit_;
   std::string out_;
-  bool good_ = true;
+  Status status_of_writes_ = ok_status();  // the first error stays
 };
 
 void Writer::write_header() {
@@ -144,14 +135,9 @@ void Writer::write_edges() {
 }  // namespace
 
 Status write_task_graph(const TaskGraph& task_graph, const std::string& path) {
-  const std::unique_ptr<std::FILE, Closer> file(path == "-" ? stdout
-                                                            : std::fopen(path.c_str(), "wb"));
-  if (file == nullptr) {
-    return failed(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  }
-  const bool good = Writer(task_graph, file.get()).write() && std::fflush(file.get()) == 0;
-  return good ? ok_status()
-              : failed(fmt::format("{}: writing failed: {}", path, std::strerror(errno)));
+  DFSIM_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  DFSIM_RETURN_IF_ERROR(Writer(task_graph, file).write());
+  return file.commit();
 }
 
 }  // namespace dfsim::inline graphs

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "base/text.h"
@@ -14,6 +16,12 @@
 extern char** environ;
 
 namespace dfsim::inline study {
+namespace {
+
+// The program that run_program() waits for; 0 = none. Read by a signal handler.
+std::atomic<pid_t> running_child = 0;
+
+}  // namespace
 
 Status run_program(const std::vector<std::string>& arguments, const std::string& what) {
   std::vector<char*> argv;
@@ -37,12 +45,15 @@ Status run_program(const std::vector<std::string>& arguments, const std::string&
     return failed(
         fmt::format("{}: '{}' cannot be started: {}", what, program, std::strerror(error)));
   }
+  running_child = child;
   int state = 0;
   while (::waitpid(child, &state, 0) < 0) {
     if (errno != EINTR) {
+      running_child = 0;
       return failed(fmt::format("{}: lost sight of '{}': {}", what, program, std::strerror(errno)));
     }
   }
+  running_child = 0;
   if (WIFSIGNALED(state)) {
     return failed(fmt::format("{}: '{}' was ended by signal {}", what, program, WTERMSIG(state)));
   }
@@ -51,6 +62,12 @@ Status run_program(const std::vector<std::string>& arguments, const std::string&
                               program, WEXITSTATUS(state)));
   }
   return ok_status();
+}
+
+void pass_signal_to_child(int signal) noexcept {
+  if (const pid_t child = running_child; child > 0) {
+    ::kill(child, signal);
+  }
 }
 
 }  // namespace dfsim::inline study

@@ -14,4 +14,8 @@ namespace dfsim::inline study {
 // signal.
 Status run_program(const std::vector<std::string>& arguments, const std::string& what);
 
+// Sends the signal to the program that run_program() is waiting for, if there is one. Safe to call
+// from a signal handler.
+void pass_signal_to_child(int signal) noexcept;
+
 }  // namespace dfsim::inline study

@@ -157,6 +157,9 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   if (fs::is_directory(path, error)) {
     return RooflineKind::kModel;
   }
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    return invalid_input(fmt::format("{}: is not a regular file; write it to a file", path));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return not_found(fmt::format("{}: no such file", path));
