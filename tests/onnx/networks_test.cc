@@ -37,7 +37,7 @@ GraphTotals totals_of(const std::string& path) {
   return *totals;
 }
 
-TEST_CASE("every graph of the zoo resolves; MACs and parameters are the expected ones") {
+TEST_CASE("Zoo: every graph resolves and has the expected MACs and parameters") {
   const std::string folder = DFSIM_SOURCE_DIR "/graphs/zoo/";
   const auto expected = nlohmann::json::parse(std::ifstream(folder + "expected_macs.json"));
   size_t graphs = 0;

@@ -36,7 +36,7 @@ const std::vector<Unresolved>& causes() {
 // Contradicts itself: ONNX Runtime refuses to run it, too. With this input it does not.
 constexpr const char* kContradicts = "ort/transform__fusion__attention_distilbert.onnx";
 
-TEST_CASE("every file of ort, burn, tract and wonnx loads; what stays unresolved is known") {
+TEST_CASE("Shared models: every file of ort, burn, tract and wonnx loads with the known unresolved ops") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");
