@@ -44,7 +44,7 @@ TEST_CASE("a product in registers: rows, columns, passes over what is summed") {
   CHECK(found.at("trans_b") == 1);
 }
 
-TEST_CASE("a permutation that moves one axis, axes of one element counted") {
+TEST_CASE("Permutation features: recognise one moved axis and count axes of one element") {
   const auto moves = [](const std::vector<int64_t>& x, const std::string& perm) {
     return op_features("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm)
         .at("moves_one_axis");
@@ -57,7 +57,7 @@ TEST_CASE("a permutation that moves one axis, axes of one element counted") {
             .at("moves_one_axis") == -1);
 }
 
-TEST_CASE("models of GPUs are trained without them, and those that know fewer features work on") {
+TEST_CASE("CPU features: models of GPUs lack them, and models with fewer features still work") {
   for (const Family family : {Family::kGemm, Family::kConv, Family::kGeneric}) {
     const std::vector<std::string>& all = feature_names(family);
     const std::vector<std::string> fewer = features_to_train(family, false);

@@ -48,7 +48,7 @@ void add_named(Profile& profile, const std::string& name, const std::string& typ
   profile.add(row);
 }
 
-TEST_CASE("the optimised model gives attributes, gaps and shapes to the rows it names") {
+TEST_CASE("Profile model: the optimised model gives attributes, gaps and shapes to the rows it names") {
   const Graph graph = model();
   Profile profile;
   const TensorSpec bytes = {DType::kUInt8, {16384}, "BYTES"};
