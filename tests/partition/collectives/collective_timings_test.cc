@@ -61,7 +61,7 @@ TEST_CASE("CollectiveTiming: a call takes the quickest protocol") {
   CHECK(timed_collective_ns(timing, CollectiveKind::kAllReduce, 8000, 1) == 0);
 }
 
-TEST_CASE("two protocols are found again from times with noise") {
+TEST_CASE("Protocol fit: finds two protocols again from noisy times") {
   const CollectiveTiming truth{"", "", {{4000, 700, 30e9}, {15000, 200, 200e9}}, ""};
   Rng rng(7);
   std::vector<CollectiveSample> samples;

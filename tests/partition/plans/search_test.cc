@@ -109,7 +109,7 @@ TEST_CASE("small graphs: the search equals brute force over all splits and cuts"
   }
 }
 
-TEST_CASE("Megatron's split of a transformer layer, without being told") {
+TEST_CASE("Search: finds Megatron's split of a transformer layer without a hint") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());
@@ -130,7 +130,7 @@ TEST_CASE("Megatron's split of a transformer layer, without being told") {
   CHECK(found.sharded.report.all_macs.value() == found.sharded.report.source_macs);
 }
 
-TEST_CASE("memory that does not hold the weights makes the search cut them") {
+TEST_CASE("Search: cuts weights that do not fit into memory") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());

@@ -134,7 +134,7 @@ TEST_CASE("backward: a given output reaches the weights through what lies betwee
   CHECK(sharded.report.all_flops.value() == sharded.report.source_flops);
 }
 
-TEST_CASE("operators that cannot be split run whole on every device and are reported") {
+TEST_CASE("Graph split: operators that cannot be split run whole on every device and are reported") {
   GraphMaker make;
   make.input("a", {4, 8, 8});
   make.op("Relu", {"a"}, "b");
@@ -152,7 +152,7 @@ TEST_CASE("operators that cannot be split run whole on every device and are repo
   CHECK(communication(*sharded) == std::map<std::string, int>{{"AllGather", 1}});
 }
 
-TEST_CASE("seeds that cannot be kept are refused") {
+TEST_CASE("Graph split: refuses seeds that it cannot keep") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"x", 4}});
   const auto message = [&](const std::vector<ShardingSeed>& seeds) {
@@ -190,7 +190,7 @@ std::vector<ShardingSeed> random_seeds(const Graph& graph, const DeviceMesh& mes
   return seeds;
 }
 
-TEST_CASE("whatever is asked for, the result stays the same") {
+TEST_CASE("Graph split: random seeds never change the result") {
   const std::vector<Graph> graphs = {transformer_layer(4, 4, 8, 4), small_conv_net(4)};
   const std::vector<DeviceMesh> meshes = {make_mesh({{"x", 2}}), make_mesh({{"x", 4}}),
                                           make_mesh({{"x", 2}, {"y", 2}}),
