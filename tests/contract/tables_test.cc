@@ -90,7 +90,7 @@ TEST_CASE("Importers: every *_reader.cc of datasets/importers is in the table") 
 }
 
 TEST_CASE(
-    "Passes: every function of graphs/passes that rewrites a graph by itself is in the table") {
+    "Passes: the table has every function of graphs/passes that rewrites a graph on its own") {
   const Names table =
       names_in(table_text("graphs/passes/passes.inc"), R"(^DFSIM_PASS\("[a-z0-9-]+", (\w+),)");
   Names defined;

@@ -31,7 +31,7 @@ Platform parse(const std::string& text) {
 }
 
 TEST_CASE(
-    "parse_platform: the platform has the timings of collectives, whatever becomes of the file") {
+    "parse_platform: the platform keeps the timings of collectives after its file is gone") {
   const std::string two = std::string(kBox) + R"(    count: 2
 links:
   - {name: pcie, from: "gpu*", to: host, bandwidth_gb_per_s: 20, latency_us: 1}

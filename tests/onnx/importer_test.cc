@@ -152,7 +152,7 @@ TEST_CASE("ONNX import: the error about a derived dimension below 0 names it") {
 }
 
 TEST_CASE(
-    "--batch without a symbol changes the first axis; declared shapes are then not believed") {
+    "Option --batch: changes the first axis without a symbol and then ignores declared shapes") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.node("Frobnicate", {"x"}, {"y"});

@@ -53,7 +53,7 @@ TEST_CASE("Geometry: a matrix product has the same geometry in every spelling") 
 }
 
 TEST_CASE(
-    "quantised operators: the operands stand behind scales and zero points, channels may be last") {
+    "Quantised operators: operands follow scales and zero points, and channels may be last") {
   const auto quantised = [](OpDescriptor op) {
     op.dtype = DType::kUInt8;
     op.input_dtypes = {DType::kUInt8, DType::kFloat32, DType::kUInt8, DType::kInt8};

@@ -258,7 +258,7 @@ TEST_CASE("common-subexpressions: equal operators run once, unless attributes di
 }
 
 TEST_CASE(
-    "a product over batch and heads copies a transposed operand, over heads alone it doesn't") {
+    "torch-views: a product over batch and heads copies a transposed operand, over heads does not") {
   for (const int64_t batch : {1, 2}) {
     PassCase graph;
     graph.input("x", {batch, 3, 2, 4});

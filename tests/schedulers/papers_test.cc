@@ -94,7 +94,7 @@ TEST_CASE("PEFT paper: PEFT 122 and HEFT 133, with its ranks, table and schedule
                 42, 39, 44, 13, 16, 22, 13, 16, 33, 13, 16, 20, 0,  0,  0});
 }
 
-TEST_CASE("the shared copy of the papers' examples agrees") {
+TEST_CASE("Papers' examples: the shared copy agrees") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

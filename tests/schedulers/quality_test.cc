@@ -225,7 +225,7 @@ TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing come
   CHECK(gaps["heft"] <= 25.0);
 }
 
-TEST_CASE("optimal equals exhaustive search on tiny graphs") {
+TEST_CASE("optimal: equals exhaustive search on tiny graphs") {
   // Every assignment of devices and every topological order, appended.
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const ProblemInstance workload = generated({"random", 5}, 2, 2.0, 0.3, seed);

@@ -227,7 +227,7 @@ TEST_CASE("own JSON: malformed input names the line") {
   CHECK(error("{\"format\": \"dfsim-taskgraph\"}") == ": 'version' is 0, expected 1");
 }
 
-TEST_CASE("files that are no task graph are refused by what they start with") {
+TEST_CASE("Task graphs: files in another format are refused") {
   CHECK(error("\x08\x07\x12\x04onnx").find("is no task graph") != std::string::npos);
   CHECK(error("").find("is no task graph") != std::string::npos);
   CHECK(error("{\"hello\": 1}").find("is no task graph") != std::string::npos);

@@ -90,7 +90,7 @@ TEST_CASE("a traced function's graph: captured variables are weights of the shap
   CHECK(executed_macs(*declared) == 3 * kProductMacs);
 }
 
-TEST_CASE("resources that are no variables ask for no shape") {
+TEST_CASE("Resources: those that are not variables need no shape") {
   const std::string iterator =
       node("iterator", "Placeholder", {},
            attr("dtype", "type: DT_RESOURCE") + attr("shape", "shape { }"));
@@ -107,7 +107,7 @@ TEST_CASE("resources that are no variables ask for no shape") {
   CHECK(output_shape(model->graph) == "2x8");
 }
 
-TEST_CASE("assignments are results when they hang on inputs, not when they initialise") {
+TEST_CASE("Assignments: are outputs when they depend on inputs, not when they initialise") {
   const std::string start = kData + node("v", "VarHandleOp", {}, kVariable);
   const std::string trained =
       node("dw", "MatMul", {"x", "dy"}, attr("transpose_a", "b: true")) +
@@ -126,7 +126,7 @@ TEST_CASE("assignments are results when they hang on inputs, not when they initi
   CHECK(op_types(initial->graph).find("Random") == std::string::npos);
 }
 
-TEST_CASE("what is computed from weights alone runs every time when weights are trained") {
+TEST_CASE("Weight arithmetic: runs every time when the weights are trained") {
   const std::string decay =
       kData + node("v", "VarHandleOp", {}, kVariable) +
       node("w", "ReadVariableOp", {"v"}, attr("dtype", "type: DT_FLOAT")) +
@@ -142,7 +142,7 @@ TEST_CASE("what is computed from weights alone runs every time when weights are 
   CHECK(op_types(prune(inference->graph)->graph) == "MatMul");
 }
 
-TEST_CASE("a loop over training steps has the work of its updates") {
+TEST_CASE("Training loop: has the work of its updates") {
   const std::string library =
       "library { " + kStep +
       function("more", {"i", "x", "dy", "v"}, {"go"},

@@ -78,7 +78,7 @@ TEST_CASE("Chakra: starts count where they are, circles are left out") {
   CHECK(warnings_of(*circle, "depend on themselves") == 2);
 }
 
-TEST_CASE("Chakra as JSON, with the keys of either spelling") {
+TEST_CASE("Chakra: the JSON reader accepts both spellings of keys") {
   const auto trace = read_trace_content("t", R"({"workload_graph":[
         {"Id":1,"Name":"op","NodeType":4,"ctrlDeps":[0],"data_deps":[],"runtime":9,"is_cpu_op":true},
         {"id":2,"name":"kernel","type":4,"ctrl_deps":[1],"runtime":3,"is_cpu_op":false},

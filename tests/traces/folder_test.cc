@@ -172,7 +172,7 @@ TEST_CASE("CTF: what kills the library that reads it is refused with one line") 
   CHECK(folder.read().ok());
 }
 
-TEST_CASE("a folder without a trace is refused with one line") {
+TEST_CASE("Trace directories: one without a trace is refused with one line") {
   const Folder folder("dfsim_no_trace_test");
   folder.write("notes.txt", "nothing");
   const auto trace = folder.read();
@@ -210,7 +210,7 @@ TEST_CASE("MindSpore: operators on their streams, with starts where they are rec
   CHECK(timed->warnings.empty());
 }
 
-TEST_CASE("a folder of nothing that is known is refused with one line") {
+TEST_CASE("Trace directories: one with only unknown files is refused with one line") {
   const Folder folder("dfsim_no_trace_test");
   folder.write("notes.txt", "hello");
   const auto trace = folder.read();
