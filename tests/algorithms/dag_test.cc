@@ -30,7 +30,9 @@ TEST_CASE("topological_order: puts the start of every edge before its end") {
   CHECK(topological_order({})->empty());
 }
 
-TEST_CASE("levels: gives the longest distance from a source") { CHECK(*levels(kDiamond) == Nodes{0, 1, 1, 2, 0, 3}); }
+TEST_CASE("levels: gives the longest distance from a source") {
+  CHECK(*levels(kDiamond) == Nodes{0, 1, 1, 2, 0, 3});
+}
 
 TEST_CASE("critical_path: finds the longest path with and without edge weights") {
   const Weights nodes = {1, 5, 2, 3, 11, 4};

@@ -33,7 +33,9 @@ class TempFolder {
   fs::path path_;
 };
 
-TEST_CASE("data_dirs: an installed program finds share/dfsim next to its bin directory, and nothing else") {
+TEST_CASE(
+    "data_dirs: an installed program finds share/dfsim next to its bin directory, and nothing "
+    "else") {
   const TempFolder prefix;
   fs::create_directories(prefix.path() / "bin");
   fs::create_directories(prefix.path() / "share" / "dfsim");

@@ -73,7 +73,7 @@ TEST_CASE("JsonStream: gives elements of lists one by one and other fields as a 
         "field w/b/c={}@1; close w/b=}@1; field w/d=2@1; close w=}@1; ");
 }
 
-TEST_CASE("JsonStream: a strict stream refuses what is no JSON, with the line") {
+TEST_CASE("JsonStream: a strict stream refuses malformed JSON and gives its line") {
   CHECK(strict("{\"a\": [1,\n, 2]}").find("! f.json:2: malformed JSON at ','") !=
         std::string::npos);
   CHECK(strict("{\"a\": [1,\n]}").find("! f.json:2: malformed JSON at ']'") != std::string::npos);

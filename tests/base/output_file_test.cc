@@ -105,7 +105,7 @@ TEST_CASE("OutputFile: a full device is an error with the system's reason") {
   CHECK(writer->close().message() == "/dev/full: cannot be written: No space left on device");
 }
 
-TEST_CASE("OutputFile: a named pipe gets the bytes, or an error when nobody reads it") {
+TEST_CASE("OutputFile: a named pipe gets the bytes, or an error when no program reads it") {
   const OutputFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

@@ -7,7 +7,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("format_time, format_bytes, format_count: print three significant digits and a fitting unit") {
+TEST_CASE(
+    "format_time, format_bytes, format_count: print three significant digits and a fitting unit") {
   CHECK(format_time(0) == "0 ns");
   CHECK(format_time(999) == "999 ns");
   CHECK(format_time(1'234) == "1.23 us");

@@ -145,7 +145,7 @@ TEST_CASE("Option tables: an option that takes one value at a time leaves the ne
   CHECK(parsed.values.files == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("Option tables: options of the program stand before and behind a command") {
+TEST_CASE("Option tables: options of the program may come before or after a command") {
   CHECK(parse({"-q", "work", "a"}).values.quiet);
   CHECK(parse({"work", "a", "--quiet"}).values.quiet);
 }

@@ -14,7 +14,7 @@ constexpr std::string_view kInfo =
     R"({"input_0":{"format":"NCHW","data_type":"NUMBER_TYPE_FLOAT16","shape":"2,3"},)"
     R"("output_0":{"format":"DefaultFormat","data_type":"NUMBER_TYPE_INT32","shape":""}})";
 
-// A run of one op, whose op_info cell is `info` as it stands in the file.
+// A run of one op, whose op_info cell contains `info` verbatim.
 Profile one_op(std::string_view header, std::string_view info,
                const ProfileImportOptions& options = {}, std::string_view folder = "net_bs4") {
   const ScratchFolder scratch;

@@ -1,4 +1,4 @@
-// What the keys of a hardware file mean, on small files written here.
+// Tests the meaning of the keys of a hardware file on small files.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -30,8 +30,7 @@ Platform parse(const std::string& text) {
   return *std::move(platform);
 }
 
-TEST_CASE(
-    "parse_platform: the platform keeps the timings of collectives after its file is gone") {
+TEST_CASE("parse_platform: the platform keeps the timings of collectives after its file is gone") {
   const std::string two = std::string(kBox) + R"(    count: 2
 links:
   - {name: pcie, from: "gpu*", to: host, bandwidth_gb_per_s: 20, latency_us: 1}

@@ -61,7 +61,8 @@ TEST_CASE("Hardware files: every malformed file gives its message") {
   CHECK(expected.empty());
 }
 
-TEST_CASE("Hardware files: a file over the size limit, a directory and a missing file are refused") {
+TEST_CASE(
+    "Hardware files: a file over the size limit, a directory and a missing file are refused") {
   const fs::path path = fs::temp_directory_path() / "dfsim_large_hardware.yaml";
   std::ofstream(path) << std::string(kMaxYamlBytes + 1, '#');
   const Status large = load_platform(path.string()).status();

@@ -69,7 +69,8 @@ TEST_CASE("Shipped hardware: every file loads, has the name of its file and cite
   }
 }
 
-TEST_CASE("Shipped hardware: names and aliases are unique and lower case, and each finds its file") {
+TEST_CASE(
+    "Shipped hardware: names and aliases are unique and lower case, and each finds its file") {
   std::map<std::string, std::string> owner;
   for (const std::string& name : builtin_platforms()) {
     const Platform platform = load(name);

@@ -23,7 +23,8 @@ ModelMaker product() {
   return model;
 }
 
-TEST_CASE("ONNX import: weights may be initializers, graph inputs, Constant nodes or ConstantOfShape") {
+TEST_CASE(
+    "ONNX import: weights may be initializers, graph inputs, Constant nodes or ConstantOfShape") {
   const auto parameters_of = [](ModelMaker& model) {
     const auto imported = model.import();
     INFO(imported.status().message());

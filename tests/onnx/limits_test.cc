@@ -1,5 +1,5 @@
-// Files at the edge: over 2 GB, names of a million characters or of bytes that are no UTF-8 where
-// the model is sound, tensors that claim more elements than there can be.
+// Valid models at the limits: over 2 GB, names of a million characters or of bytes that are not
+// UTF-8, and tensors that claim an impossible number of elements.
 #include <catch2/catch.hpp>
 #include <chrono>
 

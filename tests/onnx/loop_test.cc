@@ -60,7 +60,7 @@ TEST_CASE("Loop: a list that the body fills has as many elements as there are tr
   CHECK(shape_of(result.graph, "all") == "6x4");
 }
 
-// Of 9 rows those up to the trip: 1 to 5, in the middle 3.
+// Each trip slices the first rows of 9, as many as its number: 1 to 5, and 3 in the middle trip.
 TEST_CASE("Loop: shapes that depend on the trip are those of the middle trip") {
   ModelMaker model;
   model.input("x", {9, 4});

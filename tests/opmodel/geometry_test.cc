@@ -52,8 +52,7 @@ TEST_CASE("Geometry: a matrix product has the same geometry in every spelling") 
             .key != gemm.key);
 }
 
-TEST_CASE(
-    "Quantised operators: operands follow scales and zero points, and channels may be last") {
+TEST_CASE("Quantised operators: operands follow scales and zero points, and channels may be last") {
   const auto quantised = [](OpDescriptor op) {
     op.dtype = DType::kUInt8;
     op.input_dtypes = {DType::kUInt8, DType::kFloat32, DType::kUInt8, DType::kInt8};

@@ -1,4 +1,4 @@
-// What the lookup table says of shapes whose measurements scatter.
+// Tests the answers of the lookup table for shapes whose measurements scatter.
 #include "opmodel/model/measured_times.h"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("weight_of_measurements: rises with the number of measurements and falls with their scatter") {
+TEST_CASE(
+    "weight_of_measurements: rises with the number of measurements and falls with their scatter") {
   CHECK(weight_of_measurements(0, 0.1, 1) == 1);
   // Own error 0.3^2 - 0.1^2 = 0.08; against 0.01 / n.
   CHECK(weight_of_measurements(0.1, 0.3, 1) == Approx(0.08 / 0.09));

@@ -21,8 +21,8 @@ TEST_CASE("lasting_name: removes numbers that change from run to run") {
   CHECK(lasting_name("42").empty());
 }
 
-// Training steps of made-up networks on a made-up NPU: times affine in the batch, each network and
-// op type with its own slope, launch and 3 % of noise.
+// Training steps of synthetic networks on a synthetic NPU: times affine in the batch, each network
+// and op type with its own slope, launch and 3 % of noise.
 Profile npu_steps(const std::vector<int>& batches) {
   Profile profile;
   const std::vector<std::string> types = {"Conv2D", "BNTrainingUpdate", "TransData", "ReluGrad",
@@ -75,8 +75,8 @@ TEST_CASE("Trained model: predicts a third batch size of networks from two, per 
 
 constexpr int kInstances = 200;
 
-// One network of equal ops, each with a factor of its own in [0.8, 1.2], under names that are
-// numbered anew at each batch size; 1 % of noise.
+// One network of equal ops, each with a factor of its own in [0.8, 1.2], under names with
+// different numbers at each batch size; 1 % of noise.
 Profile uneven_steps(int batch, bool lasting) {
   Profile profile;
   Rng noise(static_cast<uint64_t>(batch));
@@ -108,12 +108,13 @@ double error_at_another_batch(bool lasting) {
   return evaluation->overall.all.model.mape;
 }
 
-TEST_CASE("Instance effects: an op slower than others of its shape stays slower at another batch size") {
+TEST_CASE(
+    "Instance effects: an op slower than others of its shape stays slower at another batch size") {
   CHECK(error_at_another_batch(/*lasting=*/true) < 0.02);
 }
 
 TEST_CASE("Instance effects: deviations that do not last count as noise") {
-  // Factors drawn anew: the median is the best guess, 10 % off on average.
+  // Each batch size draws its own factors: the median is the best guess, 10 % off on average.
   const double error = error_at_another_batch(/*lasting=*/false);
   CHECK(error > 0.08);
   CHECK(error < 0.13);

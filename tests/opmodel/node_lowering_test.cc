@@ -65,7 +65,8 @@ std::vector<std::string> runs_on(const NodeWorkload& node, TaskId task, const Pl
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("Node lowering: inputs come from the host's memory and outputs return, also through views") {
+TEST_CASE(
+    "Node lowering: inputs come from the host's memory and outputs return, also through views") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
   const TensorId y = tensor(builder, "y", TensorRole::kActivation, {2, 3});
@@ -137,7 +138,9 @@ TEST_CASE("Node lowering: keeps ops off devices that cannot run them") {
         std::string::npos);
 }
 
-TEST_CASE("Node lowering: places the readers of a large parameter together on the fastest device with room") {
+TEST_CASE(
+    "Node lowering: places the readers of a large parameter together on the fastest device with "
+    "room") {
   for (const bool small_gpu : {false, true}) {
     GraphBuilder builder;
     const TensorId ids = tensor(builder, "ids", TensorRole::kActivation, {4}, DType::kInt64);

@@ -1,4 +1,4 @@
-// What measuring added: learned with the times, off the predictions.
+// Overheads of measuring: training learns them with the times, predictions exclude them.
 #include "opmodel/samples/overheads.h"
 
 #include <catch2/catch.hpp>
@@ -49,7 +49,7 @@ TEST_CASE("Overheads: are subtracted from predictions, not from the times that e
   REQUIRE(net.ok());
   CHECK(cost_of(**net, 512).time_ns == cost_of(**plain, 512).time_ns - 2500);
   CHECK(cost_of(**net, 300).time_ns == cost_of(**plain, 300).time_ns - 2500);
-  // Of 3 us at least a tenth is left.
+  // At least a tenth of the 3 us is left.
   options.overheads = {{kToyDevice, 100}};
   train(profile, folder / "net", options);
   const auto all = TrainedModel::load(folder / "net");

@@ -8,7 +8,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("Row bounds: drop rows faster than half of their bound, with the row number, and keep others") {
+TEST_CASE(
+    "Row bounds: drop rows faster than half of their bound, with the row number, and keep others") {
   Profile profile;
   // 2 * 2000^3 FLOPs at 19.5 TFLOP/s are 820 us.
   add_gemm(profile, 2000, 2000, 2000);

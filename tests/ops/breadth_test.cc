@@ -123,7 +123,7 @@ TEST_CASE("ONNX Runtime's operators: products and norms have shapes and work") {
                kMs});
   CHECK(bits.shape() == "1x7x128");
   CHECK(bits.work().macs == 7 * 64 * 128);
-  CHECK(bits.work().weight_bytes == 128 * 2 * 16 + 256 * 4);  // packed, as it lies in memory
+  CHECK(bits.work().weight_bytes == 128 * 2 * 16 + 256 * 4);  // packed, as in memory
   const OpOutcome fused = checked({"FusedMatMul",
                                    {operand({2, 4, 3}), operand({2, 4, 5})},
                                    {{"transA", int64_t{1}}},

@@ -211,7 +211,7 @@ TEST_CASE("Mixture of experts: runs and reads only the chosen experts") {
   CHECK(few.shape() == "3x8");
   CHECK(few.work().macs == 3 * 2 * 2 * 24 * 8);
   CHECK(few.work().weight_bytes == 6 * 2 * 24 * 8 * 4);
-  // 100 rows: all experts are needed; two weights of 4 bits lie in a byte.
+  // 100 rows: all experts are needed; a byte stores two weights of 4 bits.
   const OpOutcome many = checked_contrib(
       {"QMoE",
        {operand({100, 8}), operand({100, 16}), weight({16, 24, 4}, DType::kUInt8), weight({16, 24}),

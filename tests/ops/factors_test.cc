@@ -35,7 +35,8 @@ std::string text(const FactorMap& map, const std::vector<FactorDim>& dims) {
   return line;
 }
 
-TEST_CASE("Factors: a matrix product has m, n, k and batch axes; a broadcast operand has no batch") {
+TEST_CASE(
+    "Factors: a matrix product has m, n, k and batch axes; a broadcast operand has no batch") {
   const FactorMap map = factors_of({"MatMul", {operand({2, 3, 4, 8}), weight({8, 6})}});
   CHECK(text(map, map.inputs[0]) == "batch0(2) batch1(3) m(4) k(8)");
   CHECK(text(map, map.inputs[1]) == "k(8) n(6)");

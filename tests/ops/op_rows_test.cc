@@ -1,7 +1,7 @@
 // One line for every operator: what its rules make of plain operands. A new operator needs a line,
 // and a changed rule shows as a changed line.
 //
-// DFSIM_UPDATE_OP_ROWS=1 build/release/tests/ops/test_ops "Operators: *" writes op_rows.txt anew.
+// DFSIM_UPDATE_OP_ROWS=1 build/release/tests/ops/test_ops "Operators: *" regenerates op_rows.txt.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>

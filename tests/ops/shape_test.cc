@@ -247,7 +247,8 @@ TEST_CASE("Attention of opset 23: infers its output shapes") {
   });
 }
 
-TEST_CASE("Shape inference: an operand of unknown shape leaves the op unresolved, with the reason") {
+TEST_CASE(
+    "Shape inference: an operand of unknown shape leaves the op unresolved, with the reason") {
   const OpOutcome outcome = infer({"Relu", {unknown_operand()}});
   REQUIRE(outcome.status.ok());
   REQUIRE(outcome.unresolved.size() == 1);

@@ -27,7 +27,8 @@ TEST_CASE("Work: ResNet's first convolution has the known count") {
   CHECK(work.matrix);
 }
 
-TEST_CASE("Work: a depthwise convolution does not multiply by its groups; a bias adds one per element") {
+TEST_CASE(
+    "Work: a depthwise convolution does not multiply by its groups; a bias adds one per element") {
   const OpWork work = infer({"Conv",
                              {operand({2, 32, 10, 10}), weight({32, 1, 3, 3}), weight({32})},
                              {{"group", int64_t{32}}, {"pads", Ints{1, 1, 1, 1}}}})
@@ -212,7 +213,7 @@ TEST_CASE("Operator definitions: every operator of the standard domains has one"
 }
 
 TEST_CASE("Operator rules: never crash on operands of any rank, on none, or on invalid values") {
-  // Whatever the outcome, it is a Status or a graph whose work can be asked for.
+  // Every outcome is a Status or a graph whose work can be counted.
   const std::vector<Operand> operands = {operand({}),
                                          operand({0}),
                                          operand({1}),

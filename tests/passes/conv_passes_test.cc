@@ -162,7 +162,7 @@ TEST_CASE("pad-fold: zeros before a mean become counted padding, zeros before a 
       CHECK(*result.op(OpId(0)).attributes.get_ints("pads") == std::vector<int64_t>{1, 1, 1, 1});
     }
   }
-  // Its own padding is not counted: both together are no padding of one kind.
+  // The pool's own padding is not counted, so the two cannot merge into one padding.
   PassCase both;
   both.input("x", {1, 16, 6, 6});
   both.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
@@ -241,7 +241,7 @@ TEST_CASE("nchwc: reorders replace a Transpose that moves channels to or from th
   CHECK(moved.op(OpId(0)).attributes.int_or("channels", 0) == 16);
   CHECK(moved.op(OpId(2)).op_type == "ReorderOutput");
   CHECK(moved.op(OpId(2)).attributes.int_or("channels_last", 0) == 1);
-  // Who else reads the transposed input keeps it; the output is reordered once for either layout.
+  // Other readers keep the transposed input; the output is reordered once for either layout.
   PassCase shared;
   add_moved_conv(shared, true);
   const Types types = shared.types_after({"nchwc-8"});

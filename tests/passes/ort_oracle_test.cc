@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The project's goal is 95 %; all of them agree in every operator, and shall go on doing so.
+// The project's goal is 95 %; all of them agree in every operator and must continue to do so.
 constexpr double kLeastAgreement = 1;
 
 using Counts = std::map<std::string, int64_t>;

@@ -43,7 +43,8 @@ void add_layer_norm(PassCase& graph, int64_t axis) {
   graph.output("y");
 }
 
-TEST_CASE("gelu: fuses GELU by erf only in ONNX Runtime's order; PyTorch's pass fuses every order") {
+TEST_CASE(
+    "gelu: fuses GELU by erf only in ONNX Runtime's order; PyTorch's pass fuses every order") {
   PassCase known;
   add_gelu(known, true);
   CHECK(known.types_after({"gelu"}) == Types{"com.microsoft.Gelu"});
@@ -258,7 +259,8 @@ TEST_CASE("common-subexpressions: equal operators run once, unless attributes di
 }
 
 TEST_CASE(
-    "torch-views: a product over batch and heads copies a transposed operand, over heads does not") {
+    "torch-views: a product over batch and heads copies a transposed operand, over heads does "
+    "not") {
   for (const int64_t batch : {1, 2}) {
     PassCase graph;
     graph.input("x", {batch, 3, 2, 4});
@@ -291,7 +293,8 @@ TEST_CASE("aten-attention: attention written out becomes one call and drops the 
   CHECK(result.tensor(result.op(OpId(0)).inputs[1]).name == "k");
 }
 
-TEST_CASE("pointwise: a chain of elementwise operators, also around a normalisation, is one kernel") {
+TEST_CASE(
+    "pointwise: a chain of elementwise operators, also around a normalisation, is one kernel") {
   PassCase graph;
   graph.input("x", {2, 8});
   graph.weight("b", {8});
@@ -374,7 +377,8 @@ void add_attention(PassCase& graph, bool normalised, bool mask_is_given) {
   graph.output("y");
 }
 
-TEST_CASE("attention: self attention of BERT's older exports becomes one operator with the given mask") {
+TEST_CASE(
+    "attention: self attention of BERT's older exports becomes one operator with the given mask") {
   PassCase known;
   add_attention(known, true, true);
   const Graph& result = known.after({"attention"});

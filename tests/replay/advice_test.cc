@@ -157,8 +157,8 @@ TEST_CASE("Advice: recomputed activations are reported") {
 }
 
 TEST_CASE("Advice: threads that slow each other down are reported") {
-  // Alone the operator takes 100 us, beside another one 300 us: 10 alone and 20 pairs take 7000 us,
-  // 50 one after the other 5000.
+  // The operator takes 100 us alone and 300 us next to another one: 10 alone and 20 pairs take
+  // 7000 us, 50 one after the other 5000 us.
   KinetoEvents events;
   int id = 0;
   for (int i = 0; i < 10; ++i) {

@@ -86,7 +86,7 @@ TEST_CASE("Replay: a queue waits for another queue") {
                           .kernel("gemm", 5, 508, 100, 1)
                           .trace();
   CHECK(span_us(graph_of(trace)) == 608);
-  // What lies between them stays: 1 us before and 2 us after the communication.
+  // The gaps stay: 1 us before and 2 us after the communication.
   CHECK(scaled_us(trace, "communication=0.5") == 408);
   // The communication now waits for its launch, 3 + 4 us.
   CHECK(scaled_us(trace, "gemm=0") == 409);
@@ -200,7 +200,7 @@ TEST_CASE("Replay: writes the replayed run as a trace") {
   REQUIRE(run.ok());
   const Trace replayed = replayed_trace(trace, graph, *run);
   CHECK(analyze_trace(replayed).breakdown.computation_us == 18);
-  // What is written is read back.
+  // The reader reads back the written trace.
   const auto again = read_trace_content("r", kineto_json(replayed));
   REQUIRE(again.ok());
   CHECK(again->format == "kineto");

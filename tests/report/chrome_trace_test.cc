@@ -21,7 +21,8 @@ std::vector<Json> events_of(const Json& trace, const std::string& phase) {
   return events;
 }
 
-TEST_CASE("Chrome trace: has a slice per op, named tracks, arrows along data and a memory counter") {
+TEST_CASE(
+    "Chrome trace: has a slice per op, named tracks, arrows along data and a memory counter") {
   const Json trace = Json::parse(small_prediction().trace);
   const auto slices = events_of(trace, "X");
   REQUIRE(slices.size() == 2);

@@ -1,4 +1,4 @@
-// Tables of measured collectives: what is read, refused and judged.
+// Tests how tables of measured collectives are read, refused and evaluated.
 #include "study/training/collective_evaluation.h"
 #include "report/measurements/collective_evaluation_views.h"
 
@@ -43,7 +43,8 @@ std::string error_of(const std::string& table) {
   return result.status().message().substr(folder.file("").size());
 }
 
-TEST_CASE("Collective evaluation: both kinds of table in a directory give the errors computed by hand") {
+TEST_CASE(
+    "Collective evaluation: both kinds of table in a directory give the errors computed by hand") {
   const ScratchFolder folder;
   // 20,000 and 200,000 bytes: 10 us + 1 us and 10 us + 10 us.
   folder.write("nccl/a.csv", std::string(kNccl) + "all_gather,half,2,10000,0.010\n" +
@@ -75,7 +76,8 @@ TEST_CASE("Collective evaluation: both kinds of table in a directory give the er
   CHECK(result->groups[4].mape.large == Approx(0.225));
 }
 
-TEST_CASE("Collective fit: finds the protocols, reports their errors and prints a hardware file's text") {
+TEST_CASE(
+    "Collective fit: finds the protocols, reports their errors and prints a hardware file's text") {
   const ScratchFolder folder;
   std::string table = kNccl;
   for (int64_t bytes = 1024; bytes <= int64_t{1} << 28; bytes *= 2) {
@@ -121,7 +123,9 @@ TEST_CASE("Collective evaluation: refuses malformed tables and tables of another
   CHECK_FALSE(evaluate_collectives(folder.file("missing.csv"), two_gpus(), false).ok());
 }
 
-TEST_CASE("Collective evaluation: shipped fits are within 20 % up to 64 KiB and 10 % above on public data") {
+TEST_CASE(
+    "Collective evaluation: shipped fits are within 20 % up to 64 KiB and 10 % above on public "
+    "data") {
   struct Node {
     const char* hardware;
     const char* table;

@@ -22,8 +22,8 @@ using Row = std::tuple<TimeNs, TimeNs, std::string, std::string, SpanKind, Bytes
 
 TimeNs ns(double us) { return static_cast<TimeNs>(std::llround(us * 1000)); }
 
-// What is the same in both: spans with their kinds and devices. Shared links have lanes in one of
-// them.
+// The rows that both formats share: spans with their kinds and devices. Only one format has lanes
+// for shared links.
 std::vector<Row> rows_of(const Trace& trace) {
   std::vector<Row> rows;
   for (const Span& span : trace.spans) {
@@ -85,7 +85,7 @@ TEST_CASE("Perfetto trace: has the same spans, arrows and memory as the Chrome t
   CHECK(perfetto.text(perfetto.spans[0].name) == "MatMul");
   CHECK(perfetto.text(perfetto.spans[0].detail) == "MatMul_op");
   CHECK(rows_of(json) == rows_of(perfetto));
-  // Of changes at one time only the last is written, and the greatest before it.
+  // Only the last of simultaneous changes is written, and the greatest before it.
   const auto peak = [](const Trace& trace) {
     const TraceAnalysis analysis = analyze_trace(trace);
     REQUIRE(analysis.memory.size() == 1);
@@ -98,7 +98,8 @@ TEST_CASE("Perfetto trace: has the same spans, arrows and memory as the Chrome t
   CHECK(perfetto.flows.size() == json.flows.size());
 }
 
-TEST_CASE("Perfetto trace: agrees with the Chrome trace on random runs with copies and stays small") {
+TEST_CASE(
+    "Perfetto trace: agrees with the Chrome trace on random runs with copies and stays small") {
   size_t json_bytes = 0;
   size_t perfetto_bytes = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {

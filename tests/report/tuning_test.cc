@@ -1,4 +1,4 @@
-// The search for settings on made-up machines, where every time is known.
+// Tests the search for settings on synthetic machines, where every time is known.
 #include "study/tuning/tune_search.h"
 
 #include <catch2/catch.hpp>

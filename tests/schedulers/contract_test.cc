@@ -1,4 +1,4 @@
-// What every policy must do, on every shape of graph and number of devices.
+// Tests requirements of every policy on every shape of graph and number of devices.
 #include <catch2/catch.hpp>
 
 #include "schedulers/registry.h"
@@ -114,7 +114,7 @@ TEST_CASE("Policies: each refuses an unsolvable problem by name") {
 }
 
 TEST_CASE("Memory-aware policies: respect memories and report tasks that never fit") {
-  // Four tasks of 60 bytes; each device holds one of them, beside 10 bytes of data.
+  // Four tasks of 60 bytes; each device has room for one of them and 10 bytes of data.
   for (const char* name : {"m-etf", "m-sct", "m-topo"}) {
     for (const Bytes capacity : {Bytes{150}, Bytes{70}, Bytes{69}}) {
       TaskGraph graph;

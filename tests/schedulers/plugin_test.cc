@@ -19,7 +19,7 @@ TEST_CASE("Plugins: the example plugin adds a policy that works") {
   const auto schedule = plan_with(**policy, instance.problem());
   REQUIRE(schedule.ok());
   CHECK(check_schedule(instance.problem(), *schedule) == "");
-  // Its name is taken the second time.
+  // The second time, the registry already has the name.
   CHECK(load_plugin(SHORTEST_QUEUE, registry).message().find("already a policy") !=
         std::string::npos);
 }

@@ -189,7 +189,7 @@ TEST_CASE("the Auckland examples: optimal schedules of 7 to 11 nodes") {
   }
 }
 
-TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing comes close") {
+TEST_CASE("Small graphs: no policy beats the proven optimum, and annealing comes close") {
   std::map<std::string, double> gaps;
   size_t count = 0;
   const PolicyRegistry registry;

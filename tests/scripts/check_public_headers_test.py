@@ -18,7 +18,7 @@ CLEAN = {
     "examples/one/main.cc": '#include "sim/b.h"\n#include "own.h"\n',
     "examples/one/own.h": "",
 }
-# What is planted -> the beginning of the one line that must say so.
+# The planted error -> the beginning of the one line that must report it.
 PLANTED = [
     ({"sim/b.h": '// B\n#include "sim/c.h"\n'}, 'sim/b.h:2: "sim/c.h" is not public'),
     ({"base/a.h": "// A\n#include <fmt/format.h>\n"}, "base/a.h:2: <fmt/format.h>"),

@@ -70,8 +70,9 @@ TEST_CASE("Invariants: static plans keep them", "[sim]") {
   }
 }
 
-// Without memory nobody asks what is under way, and arrivals on FIFO links are known when they are
-// requested; with memory each is an event. Also where many events share an instant.
+// Without limited memory no part asks for data in flight, and arrivals on FIFO links are known when
+// they are requested; with limited memory each is an event. The test includes events at one
+// instant.
 TEST_CASE("Invariants: arrivals known ahead give the same run as arrivals one by one", "[sim]") {
   RandomFeatures features;
   features.fair = false;

@@ -64,7 +64,8 @@ TEST_CASE("Open loop: requests keep their latency below capacity and queue above
   CHECK_FALSE(simulate_requests(sim.input(), sim.schedule, requests).ok());
 }
 
-TEST_CASE("Requests: a policy decides on every request separately, earlier requests first", "[sim]") {
+TEST_CASE("Requests: a policy decides on every request separately, earlier requests first",
+          "[sim]") {
   // One task of 10 per request, on either of two devices.
   SimCase sim(2);
   sim.task(10, 0);

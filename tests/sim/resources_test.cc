@@ -176,7 +176,8 @@ TEST_CASE("Dispatch: two threads halve its cost", "[sim]") {
   CHECK(sim.run().makespan_ns == 22);
 }
 
-TEST_CASE("Memory: a full device is tracked, fails the run or delays tasks, as the policy demands", "[sim]") {
+TEST_CASE("Memory: a full device is tracked, fails the run or delays tasks, as the policy demands",
+          "[sim]") {
   // a -> b, c -> d: one device, 100 bytes each; a and c both alive need 200.
   SimCase sim(2);
   const TaskId a = sim.task(10, 0);
@@ -189,7 +190,7 @@ TEST_CASE("Memory: a full device is tracked, fails the run or delays tasks, as t
   sim.platform.host.node = "d1";
   SimOptions options;
   sim.build();
-  SECTION("tracked: only the peak is told") {
+  SECTION("tracked: only the peak is reported") {
     const SimResult result = sim.run(options);
     CHECK(result.devices[0].peak_memory_bytes == 200);
     CHECK(result.tasks[2].start_ns == 10);

@@ -31,7 +31,7 @@ TEST_CASE("TensorLifetimes: outputs of the graph stay until the request is done"
   MemoryCase sim(1);
   const TaskId a = sim.task(1);
   sim.builder.add_data(a, 30, true);
-  sim.builder.add_data(a, 5, false);  // nobody reads it
+  sim.builder.add_data(a, 5, false);  // no task reads it
   sim.arrive_with(MemoryPolicy::kTrack);
   sim.run_task(0);
   CHECK(sim.memory->peak(0) == 35);

@@ -26,7 +26,7 @@ Shipment shipment_of(uint32_t data) {
   return shipment;
 }
 
-// What a listener hears of transfers.
+// Records the transfers that a listener receives.
 class Heard final : public SimListener {
  public:
   void on_transfer_started(const TransferEvent& event) override { starts.push_back(event); }

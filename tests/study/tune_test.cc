@@ -73,7 +73,7 @@ TEST_CASE("tune: what was measured once is not measured again") {
   CHECK(again->candidates[again->best].setting.pinned);
 }
 
-TEST_CASE("tune: a cancelled search goes on where it stopped") {
+TEST_CASE("tune: a cancelled search resumes where it stopped") {
   const Host host("cancelled");
   Listener listener("measuring ");
   const auto cancelled = tune_on_host(host.options, listener.progress());

@@ -100,7 +100,7 @@ TEST_CASE("partition: a plan that is run again takes as long as before") {
   CHECK(again->run.result.makespan_ns == partitioning->best()->makespan_ns);
 }
 
-TEST_CASE("validate: cancellation, and networks that nobody has") {
+TEST_CASE("validate: can be cancelled, and refuses unknown networks") {
   const auto runs = find_data_file("datasets/measured/epyc-milan/int8_runs.csv");
   REQUIRE(runs.ok());
   ValidateOptions options;

@@ -1,5 +1,5 @@
-// Files at the edge: over 2 GB, names of a million characters or of bytes that are no UTF-8, deep
-// nesting, constants that claim more elements than there can be.
+// Files at the limits: over 2 GB, names of a million characters or of bytes that are not UTF-8,
+// deep nesting, and constants that claim an impossible number of elements.
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -74,7 +74,7 @@ TEST_CASE("TensorFlow import: accepts names of a million characters and names th
       REQUIRE_FALSE(refused.ok());
       check_line(refused.status().message());
     }
-    // What nobody knows is listed under its name; the program cuts it where it prints.
+    // An unknown operator is listed under its name; the program shortens the name in its output.
     const auto unknown = import_text(placeholder("x", {2}) + node("y", name, {"x"}));
     REQUIRE(unknown.ok());
     REQUIRE(unknown->report.unresolved.size() == 1);
@@ -96,7 +96,7 @@ std::string nested_calls(int levels) {
          library + "}\n";
 }
 
-// The same with Ifs whose condition nobody knows.
+// The same with Ifs whose condition is unknown.
 std::string nested_branches(int levels) {
   std::string library = "library { ";
   for (int i = 0; i < levels; ++i) {

@@ -1,4 +1,4 @@
-// Files that are no graphs, or contradict themselves: one clear line, no crash, no hang.
+// Files of another format or with contradictions: one clear line, no crash, no hang.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>

@@ -146,7 +146,7 @@ TEST_CASE("BERT: has the MACs of its export by PyTorch") {
             .epsilon(kMostMacDifference));
 }
 
-// What the program prints, parsed.
+// Runs the program and parses its output.
 nlohmann::json json_of(const std::string& arguments) {
   const std::string command = std::string(DFSIM_PROGRAM) + " " + arguments + " --json";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -168,7 +168,7 @@ double latency_ms(const std::string& file, const std::string& options, const std
       .get<double>();
 }
 
-// Whatever runtime ships, each on the machine that it is for.
+// Every shipped runtime on its own machine.
 TEST_CASE("Zoo: TensorFlow and ONNX give the same predicted latency") {
   std::vector<std::string> runtimes;
   for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/hardware/runtimes")) {
@@ -224,7 +224,8 @@ struct ForeignFile {
 constexpr int64_t kGateMacs = 28 * 128 * (28 + 128);
 constexpr int64_t kClassifierMacs = 128 * 10;
 
-TEST_CASE("Other projects' files: import, and only inputs without a shape leave operators unresolved") {
+TEST_CASE(
+    "Other projects' files: import, and only inputs without a shape leave operators unresolved") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

@@ -163,7 +163,7 @@ TEST_CASE("Training loop: has the work of its updates") {
   INFO(model.status().message());
   REQUIRE(model.ok());
   CHECK(model->report.unresolved.empty());
-  // The loss is nobody's: the product of the weight's gradient remains.
+  // Nothing reads the loss: the product of the weight's gradient remains.
   CHECK(graph_totals(model->graph)->macs == 3 * kProductMacs);
 }
 

@@ -277,7 +277,7 @@ TEST_CASE("ranks: who comes last to a collective is in it for the shortest time"
   CHECK(rows[0].waited_us == 7 + 3);
   CHECK(rows[1].came_last == 2);
   CHECK(rows[1].waited_us == 5);
-  // Of different runs: nothing to compare.
+  // Traces of different runs cannot be compared.
   traces[1].collectives_us.pop_back();
   CHECK(compare_ranks(traces)[0].collectives == 0);
 }

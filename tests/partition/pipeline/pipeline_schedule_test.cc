@@ -26,7 +26,8 @@ TEST_CASE("Pipeline schedules: inference runs micro-batches in order") {
   CHECK(text({PipelineSchedule::k1f1b, 2, 1, 3, false}, 0) == "F0 F1 F2");
 }
 
-TEST_CASE("Pipeline schedules: GPipe runs all forward passes first, 1F1B as few as fill the pipeline") {
+TEST_CASE(
+    "Pipeline schedules: GPipe runs all forward passes first, 1F1B as few as fill the pipeline") {
   CHECK(text({PipelineSchedule::kGpipe, 2, 1, 3, true}, 0) == "F0 F1 F2 B0 B1 B2");
   const PipelineShape shape{PipelineSchedule::k1f1b, 3, 1, 4, true};
   CHECK(text(shape, 0) == "F0 F1 F2 B0 F3 B1 B2 B3");

@@ -104,7 +104,8 @@ TEST_CASE("random networks: exact where it says so, never below the optimum") {
   CHECK(fixed > 10);
 }
 
-TEST_CASE("Cost network: a network too large for an exact search is improved and not called exact") {
+TEST_CASE(
+    "Cost network: a network too large for an exact search is improved and not called exact") {
   Rng rng(5);
   for (int round = 0; round < 20; ++round) {
     CostNetwork network;

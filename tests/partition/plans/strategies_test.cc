@@ -1,4 +1,4 @@
-// Strategies find the known partitionings by themselves.
+// Strategies find the known partitionings without hints.
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>

@@ -94,7 +94,7 @@ TEST_CASE("spatial split of convolutions: halos of what the windows reach, then 
       check_sharding_of(graph, mesh, {seed(graph, "x", {0, 0, 1, 0})}, &plan);
   const auto counts = communication(sharded);
   CHECK(counts.at("HaloExchange") == 2);  // the pooling windows do not overlap
-  CHECK(counts.at("AllGather") == 1);     // rows of a flattened picture are no run of it
+  CHECK(counts.at("AllGather") == 1);     // rows of a flattened image are not contiguous
   // conv1 receives a row of 16 from either side, 4 channels; conv2 (stride 2) one row of 8.
   CHECK(sharded.report.communications[0].bytes == 2 * 4 * 16 * 4);
   CHECK(sharded.report.communications[1].bytes == 1 * 8 * 8 * 4);
@@ -134,7 +134,8 @@ TEST_CASE("backward: a given output reaches the weights through what lies betwee
   CHECK(sharded.report.all_flops.value() == sharded.report.source_flops);
 }
 
-TEST_CASE("Graph split: operators that cannot be split run whole on every device and are reported") {
+TEST_CASE(
+    "Graph split: operators that cannot be split run whole on every device and are reported") {
   GraphMaker make;
   make.input("a", {4, 8, 8});
   make.op("Relu", {"a"}, "b");

@@ -271,8 +271,8 @@ TEST_CASE("Training step: the first of two stages that read a weight updates it,
   const PlanRun tied = run_training(spec, graph, platform);
   CHECK(tied.compiled.program.memory[0].optimizer == 2 * (64 + 16) * 16 * 4 + 12);
   CHECK(tied.compiled.program.memory[2].optimizer == 0);
-  // The second stage's part of the gradient goes there once per step and rank, not once per
-  // micro-batch; beside it, the activation goes there and its gradient back.
+  // The second stage sends its part of the gradient once per step and rank, not once per
+  // micro-batch. In addition, the activation goes to the second stage and its gradient back.
   CHECK(tied.result.bytes_moved == 2 * (64 * 16 * 4) + 2 * 2 * (8 * 4 * 16 * 4));
 }
 

@@ -280,7 +280,8 @@ TEST_CASE("Sharded training: a vocabulary cut by rows and read twice gives the s
   check_step(graph, mesh, *seeds, Recompute::kFull);
 }
 
-TEST_CASE("Sharded training: the backward pass of Megatron's split has two all-reduces after sums") {
+TEST_CASE(
+    "Sharded training: the backward pass of Megatron's split has two all-reduces after sums") {
   const Graph graph = transformer_layer(2, 4, 16, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
