@@ -50,7 +50,8 @@ TEST_CASE("critical_path: finds the longest path with and without edge weights")
   CHECK(critical_path({}, {})->length == 0);
 }
 
-TEST_CASE("equally long paths: the one through smaller numbers; zero weights still give a path") {
+TEST_CASE(
+    "critical_path: prefers smaller numbers among equally long paths, also with zero weights") {
   CHECK(critical_path(kDiamond, Weights(6, 1))->nodes == Nodes{0, 1, 3, 5});
   const auto zero = critical_path({2, {{0, 1}}}, Weights{0, 0});
   CHECK(zero->length == 0);

@@ -139,7 +139,7 @@ TEST_CASE("OutputFile: without a commit the old file stays and no temporary file
   CHECK(content_of(folder.file("old")) == "before");
 }
 
-TEST_CASE("OutputFile: a signal handler can remove what is unfinished") {
+TEST_CASE("OutputFile: a signal handler can remove unfinished files") {
   const OutputFolder folder;
   StatusOr<OutputFile> file = OutputFile::open(folder.file("new"));
   REQUIRE(file.ok());

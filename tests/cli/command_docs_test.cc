@@ -109,7 +109,7 @@ TEST_CASE("Reference of options: every command has a section and every option a 
   CHECK_THAT(page, !Catch::Contains("FILE|NAME"));  // a bar would end the cell
 }
 
-TEST_CASE("Commands: a path of names finds a command, and a wrong one is answered") {
+TEST_CASE("Commands: a path of names finds a command, and a wrong path gives the nearest name") {
   GlobalOptions global;
   const CommandSpec program = dfsim_program(global);
   const auto found = find_command(program, {"profiles", "import"});

@@ -176,7 +176,7 @@ TEST_CASE("Option tables: missing, needed and excluded options are refused") {
   CHECK(parse({"work", "a", "--alone"}).command == "work");
 }
 
-TEST_CASE("Option tables: unknown names are answered with the nearest valid one") {
+TEST_CASE("Option tables: an unknown name gives the nearest valid one") {
   CHECK_THAT(parse({"work", "a", "--nmber", "2"}).text,
              Catch::StartsWith("unknown option '--nmber'; did you mean '--number'?"));
   CHECK_THAT(parse({"wrok"}).text,

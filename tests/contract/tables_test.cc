@@ -177,7 +177,7 @@ TEST_CASE("Feature families: each has a name, features of its own and a recipe")
   CHECK(all_different(names));
 }
 
-TEST_CASE("Hardware files: every one loads by its name and says where its figures are from") {
+TEST_CASE("Hardware files: every file loads by its name and cites its figures") {
   const auto check = [](const std::string& folder, Names builtin, const auto& load) {
     const auto files = source_files(folder, ".*\\.yaml");
     Names names;

@@ -70,7 +70,7 @@ TEST_CASE("NeuSight: rows become ONNX operands") {
   CHECK(drops.count(DropReason::kNotANumber) == 1);
 }
 
-TEST_CASE("aiconfigurator tables: GEMM, attention, collectives") {
+TEST_CASE("aiconfigurator: tables of GEMM, attention and collectives become rows") {
   DropReport drops;
   const Profile gemm =
       import_text("aiconfigurator", "gemm.csv",

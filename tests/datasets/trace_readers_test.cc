@@ -22,7 +22,7 @@ std::string trace_inputs(const Profile& profile, size_t i) {
   return format_tensors(profile.tensors(profile.row(i).inputs));
 }
 
-TEST_CASE("ONNX Runtime: warm runs, shapes, guessed attributes, device kernels") {
+TEST_CASE("ONNX Runtime: a profile has warm runs, shapes, guessed attributes and device kernels") {
   DropReport drops;
   const Profile p = import_file("ort", fixture("ort/conv.json"), &drops);
   REQUIRE(p.size() == 3);

@@ -59,7 +59,7 @@ collectives:
   CHECK(failure.status().message().find("'nvl*', the name of no link") != std::string::npos);
 }
 
-TEST_CASE("only the required keys: the rest has its documented default") {
+TEST_CASE("parse_platform: missing keys have their documented default") {
   const Platform box = parse(kBox);
   CHECK(box.runtime.name == "torch-eager");
   CHECK(box.host.node == "host");

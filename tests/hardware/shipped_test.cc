@@ -149,7 +149,7 @@ TEST_CASE("Shipped hardware: other devices have the figures of their data sheets
   CHECK(xeon.devices[0].peak_flops_per_s(DType::kFloat32, true) == Approx(5.888e12).epsilon(1e-3));
 }
 
-TEST_CASE("the nodes: eight GPUs over NVLink and two sockets; two GPUs below one switch") {
+TEST_CASE("Shipped hardware: the nodes have their published links and sockets") {
   const Platform dgx = load("dgx-a100");
   REQUIRE(dgx.devices.size() == 10);
   CHECK(dgx.devices[0].name == "gpu0");

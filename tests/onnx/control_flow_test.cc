@@ -116,7 +116,7 @@ TEST_CASE("Loop: counts its body once per trip and stacks its scan outputs") {
   CHECK(totals.flops == 5 * (2 * 32 + 8));
 }
 
-TEST_CASE("trip counts: assumed, given, of no loop, negative") {
+TEST_CASE("Trip counts: are assumed or given, and an unknown loop is refused") {
   ModelMaker model;
   counted_loop(&model, false);
   const ImportedModel assumed = imported(model);
@@ -176,7 +176,7 @@ TEST_CASE("Scan: refuses a node without an input to split") {
   CHECK_FALSE(model.import().ok());
 }
 
-TEST_CASE("lists of tensors: made, measured, taken apart and joined") {
+TEST_CASE("Lists of tensors: can be made, measured, split and joined") {
   ModelMaker model;
   model.input("a", {2, 4});
   model.input("b", {2, 4});

@@ -97,7 +97,7 @@ TEST_CASE("ONNX import: missing external weights of 2 GB cost nothing") {
   CHECK(totals->macs == int64_t{16384} * 32768);
 }
 
-TEST_CASE("dimensions: given, the model's default, assumed, derived") {
+TEST_CASE("Dimensions: are given, the model's default, assumed or derived") {
   ModelMaker model;
   model.input("ids", {"batch", "seq"}, onnx::TensorProto::INT64);
   model.input("past", {"batch", 8, "past_len", 64});
@@ -401,7 +401,7 @@ TEST_CASE("ONNX import: accepts names that are not text, very long or repeated")
   CHECK(refused.status().message().size() < 500);
 }
 
-TEST_CASE("import is linear: ten times the nodes take about ten times as long") {
+TEST_CASE("ONNX import: ten times the nodes take about ten times as long") {
   const auto seconds_for = [](int nodes) {
     ModelMaker model;
     model.input("t0", {"N", 4});

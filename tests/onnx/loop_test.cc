@@ -21,7 +21,8 @@ int64_t macs_of(const ImportedModel& model) {
   return totals->macs;
 }
 
-TEST_CASE("a state that grows by a row a trip: its last shape, and the work of all trips") {
+TEST_CASE(
+    "Loop: a state that grows by a row per trip has its last shape and the work of all trips") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.input("cache", {1, 4});
@@ -128,7 +129,7 @@ TEST_CASE("FlexAttention: counts the work of its subgraphs") {
   CHECK(graph_totals(result.graph)->flops == 2 * macs_of(result) + 7 * scores + scores);
 }
 
-TEST_CASE("SequenceMap: its body once for each element") {
+TEST_CASE("SequenceMap: runs its body once for each element") {
   ModelMaker model;
   model.input("a", {2, 4});
   model.weight("w", {4, 3});

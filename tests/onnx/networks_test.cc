@@ -62,7 +62,7 @@ TEST_CASE("Zoo: every graph resolves and has the expected MACs and parameters") 
   CHECK(graphs >= 20);
 }
 
-TEST_CASE("torchvision's networks, weights as inputs: published MACs") {
+TEST_CASE("torchvision's networks: weights as inputs give the published MACs") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

@@ -96,7 +96,7 @@ std::string compare_outputs(const Graph& graph, const onnx::GraphProto& declared
   return "";
 }
 
-TEST_CASE("libonnx-testdata: all load, most resolve, all that resolve are right") {
+TEST_CASE("libonnx-testdata: every model loads, and every resolved shape is right") {
   if (!fs::exists(kTestdataFolder)) {
     WARN("skipped: Debian's libonnx-testdata is not installed");
     return;

@@ -95,7 +95,7 @@ TEST_CASE("Geometry: a batched product keeps its batch, even when one side is br
   CHECK(bmm.flops == 2.0 * 24 * 128 * 128 * 64);
 }
 
-TEST_CASE("convolutions: dense, depthwise, grouped, transposed") {
+TEST_CASE("Geometry: convolutions may be dense, depthwise, grouped or transposed") {
   const auto conv = [](int64_t group, int64_t per_group) {
     return geometry_of(op_of("Conv", OpClass::kConv, {{2, 32, 56, 56}, {64, per_group, 3, 3}},
                              {{2, 64, 28, 28}},

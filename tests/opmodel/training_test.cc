@@ -391,7 +391,7 @@ TEST_CASE("Training: an empty profile and an unknown device or model are errors"
   CHECK(model.status().message().find("dfsim train") != std::string::npos);
 }
 
-TEST_CASE("any op type trains: unknown ones share a part that knows their level") {
+TEST_CASE("Training: unknown op types share a part that knows their level") {
   const TempFolder folder;
   Profile profile;
   Rng rng(51);

@@ -17,7 +17,7 @@ OpOutcome checked(const OpCase& example) {
   return outcome;
 }
 
-TEST_CASE("fused attention: projection, scores, cache") {
+TEST_CASE("Fused attention: counts projection, scores and cache") {
   // 2 x 10 positions of 64, 4 heads of 16, 6 earlier positions.
   const OpOutcome fused = checked({"Attention",
                                    {operand({2, 10, 64}), weight({64, 192}), weight({192}),

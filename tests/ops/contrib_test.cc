@@ -81,7 +81,7 @@ TEST_CASE("ONNX Runtime's operators: every operator of its optimiser and exporte
   }
 }
 
-TEST_CASE("channels last: convolutions and pools") {
+TEST_CASE("Channels last: convolutions and pools have shapes and work") {
   // 9 x 7 pixels of 4 channels, 3 x 3 windows without padding.
   const OpOutcome conv =
       checked_contrib({"NhwcConv",

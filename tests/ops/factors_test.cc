@@ -133,7 +133,7 @@ TEST_CASE("Factors: reductions are contracted where parts can be joined") {
   CHECK(text(norm, norm.inputs[0]) == "dim0(2) .");
 }
 
-TEST_CASE("heads of attention: grouped queries stay with their keys") {
+TEST_CASE("Factors: grouped queries of attention stay with their keys") {
   const FactorMap map = factors_of(
       {"Attention", {operand({2, 8, 5, 4}), operand({2, 2, 7, 4}), operand({2, 2, 7, 4})}, {}, 23});
   CHECK(text(map, map.inputs[0]) == "batch(2) heads(2)/4 queries(5) .");

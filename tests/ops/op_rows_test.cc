@@ -72,7 +72,7 @@ std::string line_of(const OpDef& def) {
   return fmt::format("{}: needs attributes or operands of its own", name);
 }
 
-TEST_CASE("Operators: every one has a line in op_rows.txt, which says what its rules give") {
+TEST_CASE("Operators: every operator has a line in op_rows.txt with the results of its rules") {
   std::string lines;
   for (const OpDef* def : all_op_defs()) {
     lines += line_of(*def) + "\n";

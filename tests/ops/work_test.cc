@@ -138,7 +138,7 @@ TEST_CASE("Work: recurrent layers have the counts of their formulas") {
   CHECK(work.flops == 2 * work.macs + 35 * 2 * 80 * 10);
 }
 
-TEST_CASE("attention: scores and their product with the values") {
+TEST_CASE("Attention of opset 23: counts the scores and their product with the values") {
   const OpWork work =
       infer({"Attention",
              {operand({1, 8, 10, 64}), operand({1, 8, 12, 64}), operand({1, 8, 12, 32})},

@@ -75,7 +75,7 @@ TEST_CASE("Zoo: every network shards by its batch and by its columns") {
   CHECK(networks == 20);
 }
 
-TEST_CASE("bert_large over eight devices: two all-reduces per layer and nothing else") {
+TEST_CASE("Tensor parallel: bert_large on eight devices has only two all-reduces per layer") {
   const Graph graph = zoo("bert_large", 1);
   const DeviceMesh mesh = make_mesh({{"tensor", 8}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);

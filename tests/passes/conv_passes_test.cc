@@ -103,7 +103,7 @@ TEST_CASE("pad-fold: merges zero padding into the convolution but not padding by
   }
 }
 
-TEST_CASE("a residual block in blocks: the sum goes into a convolution, reorders stay outside") {
+TEST_CASE("nchwc: a residual block merges its sum into a convolution and reorders outside") {
   PassCase graph;
   add_conv(graph);
   graph.op("Relu", {"c"}, "r");

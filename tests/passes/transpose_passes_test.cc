@@ -64,7 +64,7 @@ TEST_CASE("transposes: move behind a reshape that splits axes, but not one that 
   }
 }
 
-TEST_CASE("views of PyTorch: a transpose copies only where a reshape needs it") {
+TEST_CASE("torch-views: a transpose copies only if a reshape needs it") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
   graph.ints("flat", {6, 4});

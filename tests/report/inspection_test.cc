@@ -32,7 +32,7 @@ Graph diamond() {
   return std::move(graph).value();
 }
 
-TEST_CASE("the structure of a diamond: three deep, two wide, the longer branch is the chain") {
+TEST_CASE("Inspection: a diamond is three deep and two wide, and its longer branch is critical") {
   const Graph graph = diamond();
   const auto totals = graph_totals(graph);
   REQUIRE(totals.ok());

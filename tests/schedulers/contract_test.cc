@@ -223,7 +223,7 @@ TEST_CASE("Policies: a chain of a million tasks and a wide graph need no deep re
   }
 }
 
-TEST_CASE("the registry: selection, unknown names, additions") {
+TEST_CASE("Policy registry: selects by name, refuses unknown names and accepts additions") {
   PolicyRegistry registry;
   CHECK(registry.find("hefd").status().message().find("did you mean 'heft'") != std::string::npos);
   CHECK(registry.select("heft,peft,heft", 10)->size() == 2);

@@ -111,7 +111,7 @@ std::string shown(const std::map<size_t, double>& gaps) {
 
 }  // namespace
 
-TEST_CASE("STG, 50 tasks: mean gaps to the optimum") {
+TEST_CASE("STG with 50 tasks: mean gaps to the optimum are within their limits") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -130,7 +130,7 @@ TEST_CASE("STG, 50 tasks: mean gaps to the optimum") {
   CHECK(donf[8] <= 5.0 + 0.3);
 }
 
-TEST_CASE("Sinnen set, with communication: mean gaps to the optimum") {
+TEST_CASE("Sinnen set: mean gaps to the optimum are within their limits") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -162,7 +162,7 @@ TEST_CASE("Sinnen set, with communication: mean gaps to the optimum") {
   CHECK(anneal[0] <= 2.5);
 }
 
-TEST_CASE("the Auckland examples: optimal schedules of 7 to 11 nodes") {
+TEST_CASE("Auckland examples: optimal finds the known optima of 7 to 11 nodes") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;

@@ -40,7 +40,7 @@ TEST_CASE("DataCopies: later readers find the copy of their device", "[sim]") {
   CHECK(copies.at(copy).readers_left == 3);
 }
 
-TEST_CASE("DataCopies: a dropped copy leaves the list, and its id is used again", "[sim]") {
+TEST_CASE("DataCopies: a dropped copy leaves the list, and its id is reused", "[sim]") {
   const PartCase sim = shared_item();
   DataCopies copies(sim.graph, DataCopies::Keeping::kUntilDropped, true);
   copies.grow(0);

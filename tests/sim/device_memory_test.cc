@@ -81,7 +81,7 @@ TEST_CASE("DeviceMemory: copies wait behind a task and behind other copies", "[s
   CHECK(memory.copy_must_wait(0, 1));
 }
 
-TEST_CASE("DeviceMemory: devices with freed memory are handed out once, ascending", "[sim]") {
+TEST_CASE("DeviceMemory: reports devices with freed memory once, in ascending order", "[sim]") {
   PartCase sim(3);
   sim.task(1);
   sim.arrive();

@@ -161,7 +161,7 @@ TEST_CASE("PolicyDriver: a policy that cannot begin ends the run", "[sim]") {
   CHECK(asked.sim.error() == "no");
 }
 
-TEST_CASE("PolicyDriver: ready tasks that a policy holds back for good are an error", "[sim]") {
+TEST_CASE("PolicyDriver: a policy that delays ready tasks forever is an error", "[sim]") {
   PolicyCase asked;
   asked.begin();
   const Status status = asked.driver->stuck();
@@ -201,7 +201,7 @@ TEST_CASE("PolicyDriver: the policy of the earliest request is asked first", "[s
   CHECK(order == std::vector<int>{1, 2});
 }
 
-TEST_CASE("PolicyView: data is where it was produced, and where a copy has arrived", "[sim]") {
+TEST_CASE("PolicyView: data is on its producer's device and where a copy has arrived", "[sim]") {
   PolicyCase asked;
   asked.begin();
   asked.sim.tasks->place(0, 0, 10);

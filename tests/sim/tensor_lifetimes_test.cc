@@ -89,7 +89,7 @@ TEST_CASE("TensorLifetimes: a decided task's weights move in once", "[sim]") {
   CHECK(sim.memory->in_use(0) == 60);
 }
 
-TEST_CASE("TensorLifetimes: a task without room waits, and says so when nothing will free it",
+TEST_CASE("TensorLifetimes: a task without room waits, and is reported when nothing will free it",
           "[sim]") {
   MemoryCase sim(1);
   sim.platform.devices[0].memory_bytes = 100;

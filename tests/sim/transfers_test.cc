@@ -88,7 +88,7 @@ TEST_CASE("Transfers: a fair link shares its bandwidth, instant by instant", "[s
   CHECK(transfers.next_ns() == 150);  // the other 50 at the full rate
 }
 
-TEST_CASE("Transfers: the listener hears of starts and finishes, also of booked ones", "[sim]") {
+TEST_CASE("Transfers: report starts and finishes to the listener, also of booked ones", "[sim]") {
   PartCase sim = two_items();
   sim.arrive();
   Heard heard;
@@ -132,7 +132,7 @@ TEST_CASE("Transfers: totals keep inputs and spilled tensors apart", "[sim]") {
   CHECK(result.links[0].busy_ns == 150);
 }
 
-TEST_CASE("Transfers: ends that no link joins are not reachable", "[sim]") {
+TEST_CASE("Transfers: devices without a connection are not reachable", "[sim]") {
   PartCase sim = two_items();
   sim.platform.links.clear();
   sim.arrive();

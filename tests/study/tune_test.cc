@@ -62,7 +62,7 @@ TEST_CASE("tune: the fastest measured setting wins, within the budget") {
   CHECK(listener.notes.size() == result->measured);
 }
 
-TEST_CASE("tune: what was measured once is not measured again") {
+TEST_CASE("tune: does not repeat a measurement") {
   const Host host("again");
   REQUIRE(tune_on_host(host.options).ok());
   const size_t first = host.calls();
@@ -83,7 +83,7 @@ TEST_CASE("tune: a cancelled search resumes where it stopped") {
   CHECK(tune_on_host(host.options).ok());
 }
 
-TEST_CASE("tune: a machine without a hardware file is an error that says what to do") {
+TEST_CASE("tune: the error about a machine without a hardware file names a remedy") {
   Host host("bare");
   host.options.hardware.clear();
   const auto result = tune_on_host(host.options);

@@ -105,7 +105,7 @@ std::string loop_v1() {
          node("stacked", "TensorArrayGatherV3", {"array", "rows", "v_a/exit"});
 }
 
-TEST_CASE("a while loop of TensorFlow 1: frames become one Loop, arrays are tensors") {
+TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors") {
   const auto model = import_text(loop_v1());
   INFO(model.status().message());
   REQUIRE(model.ok());
@@ -145,7 +145,7 @@ TEST_CASE("If: costs its larger branch, or the branch that the user chooses") {
   CHECK(no->report.notes.empty());
 }
 
-TEST_CASE("Switch and Merge: the side that a constant chooses, else one of them") {
+TEST_CASE("Switch and Merge: follow the side that a constant chooses, else one of the two") {
   const std::string start = placeholder("x", {2, 8}) + weight("w", {8, 8});
   const std::string rest = node("s", "Switch", {"x", "c"}) + node("no", "Relu", {"s"}) +
                            node("yes", "MatMul", {"s:1", "w"}) + node("y", "Merge", {"no", "yes"});
@@ -166,7 +166,7 @@ TEST_CASE("Switch and Merge: the side that a constant chooses, else one of them"
   CHECK(op_types(given->graph) == "MatMul Identity");
 }
 
-TEST_CASE("a SavedModel: signatures name inputs and outputs, variables are weights") {
+TEST_CASE("SavedModel: signatures name inputs and outputs, and variables are weights") {
   const std::string variable =
       attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { " + shape_text({8, 4}) + "}");
   const auto tensor_info = [](const std::string& kind, const std::string& key,

@@ -153,7 +153,7 @@ TEST_CASE("StridedSlice: masks decide the shape of the output") {
   CHECK(sliced({0}, {0}, {-1}, attr("begin_mask", "i: 1") + attr("end_mask", "i: 1")) == "4x6x8");
 }
 
-TEST_CASE("a training step: gradients and updates are results") {
+TEST_CASE("Training step: gradients and updates are outputs") {
   const std::string variable =
       attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { " + shape_text({3, 3, 3, 8}) + "}");
   const auto model = import_text(

@@ -37,7 +37,7 @@ int64_t executed_macs(const ImportedModel& model) {
   return graph_totals(pruned->graph)->macs;
 }
 
-TEST_CASE("a SavedModel's training step: updates are results although only the loss is returned") {
+TEST_CASE("SavedModel: updates of a training step are outputs although it returns only the loss") {
   const std::string text =
       "saved_model_schema_version: 1 meta_graphs { graph_def { " + kData +
       node("v", "VarHandleOp", {}, kVariable) + call("v") + "library { " + kStep +
@@ -55,7 +55,7 @@ TEST_CASE("a SavedModel's training step: updates are results although only the l
   CHECK(executed_macs(*model) == 2 * kProductMacs);
 }
 
-TEST_CASE("a traced function's graph: captured variables are weights of the shape that is read") {
+TEST_CASE("Traced functions: captured variables are weights with the shape of their readers") {
   const std::string handle = node("captured", "Placeholder", {},
                                   attr("dtype", "type: DT_RESOURCE") + attr("shape", "shape { }"));
   const std::string library = "library { " + kStep + "}\n";

@@ -132,7 +132,7 @@ TEST_CASE("Operators: count only their own work and their own host time") {
   CHECK(a.kernels[0].name == "k2");
 }
 
-TEST_CASE("the critical path: other work outstanding, and long gaps, as published") {
+TEST_CASE("Critical path: handles outstanding work and long gaps as published") {
   // When k1 begins, k2 is launched already: what k1 waited for is not known.
   const Trace outstanding = Events()
                                 .op("x", 0, 12, 1)
@@ -221,7 +221,7 @@ TEST_CASE("Analysis JSON: follows its schema") {
   CHECK(one["kernels"][0]["time"]["median_us"] == 10);
 }
 
-TEST_CASE("two runs: slower, missing, new") {
+TEST_CASE("Trace diff: finds slower, missing and new operators") {
   const TraceAnalysis a = analyze_trace(Events()
                                             .op("mm", 0, 9, 1)
                                             .launched("kernel", "k1", 7, 1, 10, 60, 1)
@@ -251,7 +251,7 @@ TEST_CASE("two runs: slower, missing, new") {
   CHECK(nlohmann::json::parse(diff_json(diff))["rows"].size() == 3);
 }
 
-TEST_CASE("ranks: the one that computes longer than the others") {
+TEST_CASE("Ranks: the report names the rank that computes longer than the others") {
   std::vector<TraceAnalysis> traces(3);
   for (size_t i = 0; i < 3; ++i) {
     traces[i].rank = static_cast<int64_t>(2 - i);
@@ -264,7 +264,7 @@ TEST_CASE("ranks: the one that computes longer than the others") {
   CHECK(compare_ranks({TraceAnalysis()}).empty());
 }
 
-TEST_CASE("ranks: who comes last to a collective is in it for the shortest time") {
+TEST_CASE("Ranks: the last rank to reach a collective spends the shortest time in it") {
   std::vector<TraceAnalysis> traces(2);
   traces[0].rank = 0;
   traces[1].rank = 1;

@@ -157,7 +157,7 @@ constexpr std::string_view kKineto = R"({"schemaVersion":1,
    "args":{"Device Type":1,"Device Id":0,"Addr":140,"Bytes":512,"Total Allocated":512,
            "Total Reserved":2048}}]})";
 
-TEST_CASE("Kineto: levels are linked, lost kernels counted, the allocator's events kept") {
+TEST_CASE("Kineto: links levels, counts lost kernels and keeps the allocator's events") {
   const Trace trace = read(std::string(kKineto));
   CHECK(trace.format == "kineto");
   CHECK(trace.device_name == "GPU X");
@@ -199,7 +199,8 @@ TEST_CASE("ONNX Runtime: nodes are operators, fences are not") {
   CHECK(trace.text(trace.spans[2].detail) == "c1");
 }
 
-TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summaries are left out") {
+TEST_CASE(
+    "TensorFlow: a stream's work belongs to the node of that name, and summaries are dropped") {
   const auto op = [](int pid, std::string_view type, int ts) {
     return fmt::format(R"({{"ph":"X","cat":"Op","pid":{},"tid":0,"name":"{}","ts":{},"dur":2,)"
                        R"("args":{{"name":"n","op":"{}"}}}})",
@@ -220,7 +221,7 @@ TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summari
   CHECK(trace.spans[1].op == SpanId(0));
 }
 
-TEST_CASE("rocprofv3: kernels on their queues; broken results are refused with one line") {
+TEST_CASE("rocprofv3: reads kernels on their queues and refuses broken results with one line") {
   const std::string path =
       (std::filesystem::temp_directory_path() / "dfsim_rocprof_test.json").string();
   const auto read_file_of = [&path](std::string_view json) {

@@ -183,7 +183,7 @@ TEST_CASE("Collectives: messages take the time of the formula on an idle symmetr
   CHECK(compared == 2 * (6 * 6 + 4 * 4));  // every number of ranks; powers of two
 }
 
-TEST_CASE("a hierarchical all-reduce on a cluster: messages and formula agree") {
+TEST_CASE("Hierarchical all-reduce: messages and formula agree on a cluster") {
   const Platform platform = cluster(2, 4);
   const GroupCosts costs = costs_of(platform);
   for (const Bytes bytes : {Bytes{40'000}, Bytes{4'000'000}}) {

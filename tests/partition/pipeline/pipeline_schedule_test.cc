@@ -35,7 +35,7 @@ TEST_CASE(
   CHECK(text(shape, 2) == "F0 B0 F1 B1 F2 B2 F3 B3");
 }
 
-TEST_CASE("interleaved: groups of micro-batches through one chunk, then the next") {
+TEST_CASE("Pipeline schedules: interleaving runs groups of micro-batches chunk by chunk") {
   CHECK(text({PipelineSchedule::kInterleaved, 2, 2, 4, false}, 0) ==
         "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0 F2.1 F3.1");
   const PipelineShape shape{PipelineSchedule::kInterleaved, 2, 2, 4, true};

@@ -103,7 +103,7 @@ TEST_CASE("Stage split: a chain has the stages found by hand") {
   CHECK_FALSE(split_contiguous(graph, limits).ok());
 }
 
-TEST_CASE("random graphs: contiguous and downset splits equal brute force") {
+TEST_CASE("Stage split: contiguous and downset splits of random graphs equal brute force") {
   Rng rng(3);
   for (int round = 0; round < 60; ++round) {
     const StageGraph graph = random_graph(rng, 4 + rng.below(4));

@@ -84,7 +84,7 @@ TEST_CASE("Cost network: series-parallel networks need no fixing and are exact")
   }
 }
 
-TEST_CASE("random networks: exact where it says so, never below the optimum") {
+TEST_CASE("Cost network: random networks are exact where reported and never below the optimum") {
   Rng rng(11);
   int exact = 0;
   int fixed = 0;

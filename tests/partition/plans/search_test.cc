@@ -81,7 +81,7 @@ double brute_force_search(const CostNetwork& network) {
   }
 }
 
-TEST_CASE("small graphs: the search equals brute force over all splits and cuts") {
+TEST_CASE("Search: equals brute force over all splits and cuts of small graphs") {
   const Platform platform = switched_platform(2, 1000);
   Platform fast = platform;
   for (DeviceSpec& device : fast.devices) {
@@ -145,7 +145,8 @@ TEST_CASE("Search: cuts weights that do not fit into memory") {
   CHECK(never.status().message().find("use more devices or a pipeline") != std::string::npos);
 }
 
-TEST_CASE("AlexNet-like: convolutions by the batch, fully connected layers by their weights") {
+TEST_CASE(
+    "Search: an AlexNet splits convolutions by the batch, fully connected layers by weights") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());

@@ -25,7 +25,7 @@ ShardingSeed seed(const Graph& graph, const std::string& name, std::vector<AxisS
   return {tensor_named(graph, name), {std::move(dims)}};
 }
 
-TEST_CASE("column, then row: Megatron's layer follows from its first weights") {
+TEST_CASE("Sharding propagation: Megatron's layer follows from its first weights") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   ShardingPlan plan;
@@ -60,7 +60,7 @@ TEST_CASE("column, then row: Megatron's layer follows from its first weights") {
   CHECK(sharded.report.weight_bytes == (12 * 64 / 4 + 32 / 4 + 5 * 8) * 4);
 }
 
-TEST_CASE("sequence parallel: given the residuals' split, sums are scattered and norms gathered") {
+TEST_CASE("Sequence parallel: a split of residuals scatters sums and gathers norms") {
   const Graph graph = transformer_layer(1, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   ShardingPlan plan;
@@ -75,7 +75,7 @@ TEST_CASE("sequence parallel: given the residuals' split, sums are scattered and
   CHECK(sharded.report.all_flops.value() == sharded.report.source_flops);
 }
 
-TEST_CASE("data parallel: the batch of the input is all that must be said") {
+TEST_CASE("Data parallel: the user gives only the batch of the input") {
   const Graph graph = small_conv_net(4);
   const DeviceMesh mesh = make_mesh({{"data", 4}});
   ShardingPlan plan;
@@ -86,7 +86,7 @@ TEST_CASE("data parallel: the batch of the input is all that must be said") {
   CHECK(sharded.report.replicated.empty());
 }
 
-TEST_CASE("spatial split of convolutions: halos of what the windows reach, then a gather") {
+TEST_CASE("Spatial split: convolutions exchange the halos of their windows, then gather") {
   const Graph graph = small_conv_net(1);
   const DeviceMesh mesh = make_mesh({{"space", 2}});
   ShardingPlan plan;
@@ -100,7 +100,7 @@ TEST_CASE("spatial split of convolutions: halos of what the windows reach, then 
   CHECK(sharded.report.communications[1].bytes == 1 * 8 * 8 * 4);
 }
 
-TEST_CASE("conflicting wishes: the heavier operand stays, the loser is named") {
+TEST_CASE("Sharding propagation: conflicts keep the heavier operand and name the other") {
   GraphMaker make;
   make.input("a", {8, 4});
   make.weight("b", {4, 64});
@@ -116,7 +116,7 @@ TEST_CASE("conflicting wishes: the heavier operand stays, the loser is named") {
   CHECK(communication(sharded) == std::map<std::string, int>{{"AllGather", 1}});
 }
 
-TEST_CASE("backward: a given output reaches the weights through what lies between") {
+TEST_CASE("Sharding propagation: a given output reaches the weights through the ops between them") {
   GraphMaker make;
   make.input("a", {4, 8});
   make.weight("b", {8, 4});

@@ -58,7 +58,8 @@ DeviceMesh mesh_on(const Platform& platform, std::vector<MeshAxis> axes) {
   return std::move(mesh).value();
 }
 
-TEST_CASE("a transformer layer, tensor parallel: formulas and flows agree, and it pays") {
+TEST_CASE(
+    "Tensor parallel: formulas and flows agree on a transformer layer, faster than one device") {
   const Platform platform = spmd_dgx();
   const Graph graph = transformer_layer(8, 512, 2048, 16);
   const DeviceMesh one = mesh_on(platform, {{"tensor", 1}});
