@@ -33,9 +33,7 @@ class TempFolder {
   fs::path path_;
 };
 
-TEST_CASE(
-    "data_dirs: an installed program finds share/dfsim next to its bin directory, and nothing "
-    "else") {
+TEST_CASE("data_dirs: an installed program finds only share/dfsim next to its bin directory") {
   const TempFolder prefix;
   fs::create_directories(prefix.path() / "bin");
   fs::create_directories(prefix.path() / "share" / "dfsim");

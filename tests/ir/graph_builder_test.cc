@@ -162,9 +162,7 @@ TEST_CASE("GraphBuilder: add_tensor makes names unique; tensor_by_name finds the
   CHECK_FALSE(builder.find_tensor("nothing").valid());
 }
 
-TEST_CASE(
-    "GraphBuilder: lists consumers in ascending order, each once, even if an op reads a tensor "
-    "twice") {
+TEST_CASE("GraphBuilder: lists each consumer once in ascending order, even if it reads twice") {
   GraphBuilder builder;
   builder.mark_input(builder.tensor_by_name("x"));
   REQUIRE(add(builder, "a", {"x", "x"}, {"p"}).ok());

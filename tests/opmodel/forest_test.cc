@@ -69,9 +69,7 @@ TEST_CASE("Forest: predicts the same bits as XGBoost, including missing values")
   }
 }
 
-TEST_CASE(
-    "Forest: compact trees predict the same in a sixth of the bytes, and XGBoost can continue "
-    "them") {
+TEST_CASE("Forest: compact trees predict the same in a sixth of the bytes, and train further") {
   const std::string bytes = trained_model();
   const auto trees = read_trees(bytes, "m");
   REQUIRE(trees.ok());

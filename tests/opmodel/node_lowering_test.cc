@@ -138,9 +138,7 @@ TEST_CASE("Node lowering: keeps ops off devices that cannot run them") {
         std::string::npos);
 }
 
-TEST_CASE(
-    "Node lowering: places the readers of a large parameter together on the fastest device with "
-    "room") {
+TEST_CASE("Node lowering: places readers of a large parameter together on the fastest device") {
   for (const bool small_gpu : {false, true}) {
     GraphBuilder builder;
     const TensorId ids = tensor(builder, "ids", TensorRole::kActivation, {4}, DType::kInt64);

@@ -258,9 +258,7 @@ TEST_CASE("common-subexpressions: equal operators run once, unless attributes di
         Types{"LeakyRelu", "LeakyRelu", "Add", "Add"});
 }
 
-TEST_CASE(
-    "torch-views: a product over batch and heads copies a transposed operand, over heads does "
-    "not") {
+TEST_CASE("torch-views: a product over batch and heads, not heads, copies a transposed operand") {
   for (const int64_t batch : {1, 2}) {
     PassCase graph;
     graph.input("x", {batch, 3, 2, 4});

@@ -123,9 +123,7 @@ TEST_CASE("Collective evaluation: refuses malformed tables and tables of another
   CHECK_FALSE(evaluate_collectives(folder.file("missing.csv"), two_gpus(), false).ok());
 }
 
-TEST_CASE(
-    "Collective evaluation: shipped fits are within 20 % up to 64 KiB and 10 % above on public "
-    "data") {
+TEST_CASE("Shipped collective fits: are within 20 % up to 64 KiB and 10 % above on public data") {
   struct Node {
     const char* hardware;
     const char* table;

@@ -69,9 +69,7 @@ TEST_CASE("compare: a model needs hardware") {
   CHECK(compared.status().code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE(
-    "partition: runs data parallelism on eight devices, can be cancelled, refuses unknown "
-    "strategies") {
+TEST_CASE("partition: runs data parallelism, can be cancelled, refuses unknown strategies") {
   const auto partitioning = partition_model(data_parallel());
   INFO(partitioning.status().message());
   REQUIRE(partitioning.ok());
