@@ -236,7 +236,7 @@ void InvariantChecker::check_result(const SimResult& result, size_t requests) {
     // What is being spilled when the last task ends may stay under way.
     const bool spilling = options_.memory == MemoryPolicy::kSpill && running_.empty();
     if (!spilling) {
-      complain("tasks, transfers or requests are still under way");
+      complain("tasks, transfers or requests are still in flight");
     }
   } else if (sent_ != received_) {
     complain(fmt::format("{} bytes were sent, {} received", sent_, received_));

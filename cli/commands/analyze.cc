@@ -62,7 +62,7 @@ OptionTable analyze_options(AnalyzeCommand& o) {
   return {
       {.names = "TRACE",
        .target = &o.traces,
-       .help = "Traces, plain or gzip, of one run or several; the format is told from the "
+       .help = "Traces, plain or gzip, of one run or several; dfsim detects the format from the "
                "content: " +
                formats_line(),
        .value = "FILE...",
@@ -95,7 +95,7 @@ CommandSpec analyze_command() {
           .examples = {{"dfsim analyze trace.json.gz",
                         "where the time and memory of a PyTorch profiler's trace went"},
                        {"dfsim analyze rank*.json.gz --html report.html",
-                        "several ranks of one run, with a report to look at"}},
+                        "several ranks of one run, with an HTML report"}},
           .run = [options](const GlobalOptions& global) {
             return run_analyze(*options, global.quiet);
           }};

@@ -89,9 +89,8 @@ OptionTable partition_training(PartitionCommand& o) {
        {
            {.names = "--bucket-mb",
             .target = &o.bucket_mb,
-            .help =
-                "MiB of gradients that are exchanged together beside the backward pass; 0: each "
-                "gradient alone, after it; default: 25",
+            .help = "MiB of gradients to exchange together during the backward pass; 0: each "
+                    "gradient alone, after it; default: 25",
             .value = "MIB",
             .range = {0.0, 1e6}},
            {.names = "--nodes",
@@ -130,7 +129,7 @@ OptionTable partition_options(PartitionCommand& o) {
             .range = {1, 65536}},
            {.names = "--schedule",
             .target = &o.schedule,
-            .help = "Of a pipeline: 1f1b, gpipe or interleaved; default: 1f1b",
+            .help = "Pipeline schedule: 1f1b, gpipe or interleaved; default: 1f1b",
             .value = "NAME"},
            {.names = "--chunks",
             .target = &o.chunks,

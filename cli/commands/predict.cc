@@ -75,7 +75,7 @@ OptionTable predict_modes(PredictCommand& o) {
        .excludes = "--in-flight"},
       {.names = "--arrivals",
        .target = &o.arrivals,
-       .help = "Of --rate: poisson or uniform (evenly spaced); default: poisson",
+       .help = "Arrivals at --rate: poisson or uniform (evenly spaced); default: poisson",
        .value = "KIND",
        .needs = "--rate"},
       {.names = "--warm-up",
@@ -91,7 +91,7 @@ OptionTable predict_modes(PredictCommand& o) {
        .positive = true},
       {.names = "--seed",
        .target = &o.seed,
-       .help = "Of arrivals, noise and policies; default: 0",
+       .help = "Seed of arrivals, noise and policies; default: 0",
        .value = "N"},
   };
 }

@@ -69,8 +69,8 @@ OptionTable replay_options(ReplayCommand& o) {
        .value = "DIR|NAME"},
       {.names = "--policy",
        .target = &o.policy,
-       .help = "Place device work anew on the queues with a scheduling policy (see dfsim "
-               "compare); default: as recorded",
+       .help = "Let a scheduling policy place device work on the queues (see dfsim compare); "
+               "default: as recorded",
        .value = "NAME",
        .suggest = policy_names},
       {.names = "--scale",
@@ -81,7 +81,7 @@ OptionTable replay_options(ReplayCommand& o) {
        .value = "WHAT=FACTOR"},
       {.names = "--seed",
        .target = &o.seed,
-       .help = "Of the draws behind the interval",
+       .help = "Seed of the draws behind the interval",
        .value = "N",
        .show_default = true},
       json_option(&o.json),

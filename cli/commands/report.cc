@@ -26,7 +26,7 @@ OptionTable report_options(ReportOptions& o) {
   return {
       {.names = "RESULT",
        .target = &o.input,
-       .help = "What predict, compare, partition, analyze, diff, replay or roofline printed "
+       .help = "JSON that predict, compare, partition, analyze, diff, replay or roofline printed "
                "with --json, plain or gzip",
        .value = "FILE.json",
        .required = true},

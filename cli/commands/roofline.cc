@@ -95,7 +95,7 @@ CommandSpec roofline_command() {
   const auto options = std::make_shared<RooflineCommand>();
   return {
       .name = "roofline",
-      .summary = "What rate each operator of a model or trace reaches, and what limits it",
+      .summary = "Show the rate that each operator of a model or trace reaches, and what limits it",
       .options = roofline_options(*options),
       .examples = {{"dfsim roofline model.onnx --hw a100 --sweep batch=1,8,32 --svg roofline.svg",
                     "each operator's rate at three batch sizes"}},

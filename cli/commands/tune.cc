@@ -35,7 +35,7 @@ OptionTable tune_options(TuneCommand& o) {
        {
            {.names = "--host",
             .target = &o.host,
-            .help = "Measure on this machine; leave it alone meanwhile"},
+            .help = "Measure on this machine; run nothing else on it at the same time"},
            {.names = "--hw",
             .target = &o.hardware,
             .help = "The hardware file that predictions use to choose what to measure; default: "

@@ -339,7 +339,7 @@ StatusOr<Trace> read_chakra_trace(const std::string& path, std::string_view cont
       result.add(std::move(node));
     } else {
       ++result.trace().events;
-      result.trace().warn("messages that are no nodes, left out", result.trace().events);
+      result.trace().warn("messages that are not nodes, left out", result.trace().events);
     }
   }
   if (!stream.ok()) {

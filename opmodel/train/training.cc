@@ -126,7 +126,7 @@ class Training {
             set_trees_to_go_on_from(std::move(bytes).value(), &chosen);
           } else {
             chosen.status = invalid_input(
-                fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
+                fmt::format("{}/{}: missing or damaged; restore it or retrain the model",
                             options_.extend, part.file));
           }
         }

@@ -196,9 +196,9 @@ Finding find_thread_settings(const AdviceInput& input) {
     return finding;
   }
   run_on_one_thread(&finding.changed);
-  finding.insight =
-      fmt::format("{} operators take {} beside others on {} threads, {} where their like run alone",
-                  slowed, format_time(taken_ns), shared.lanes.size(), format_time(alone_ns));
+  finding.insight = fmt::format(
+      "{} operators take {} next to others on {} threads, {} where similar operators run alone",
+      slowed, format_time(taken_ns), shared.lanes.size(), format_time(alone_ns));
   finding.action =
       "run one operator at a time (inter-op threads 1) and leave the cores to its intra-op threads";
   return finding;

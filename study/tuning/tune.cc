@@ -255,12 +255,12 @@ class Tuner {
     if (!before.is_object() || before.value("schema", "") != kStateSchema ||
         !before.contains("points") || !before["points"].is_object()) {
       return invalid_input(fmt::format(
-          "{}: is no state of dfsim tune; give another folder with --dir", in("tune.json")));
+          "{}: is not a state of dfsim tune; give another folder with --dir", in("tune.json")));
     }
     for (const auto& [key, value] : before["points"].items()) {
       if (!value.is_number() || value.get<double>() <= 0) {
-        return invalid_input(
-            fmt::format("{}: '{}' is no time; delete the file", in("tune.json"), printable(key)));
+        return invalid_input(fmt::format("{}: '{}' is not a time; delete the file", in("tune.json"),
+                                         printable(key)));
       }
     }
     if (before.value("model", "") == state_["model"] && before.value("cores", 0) == cores_) {

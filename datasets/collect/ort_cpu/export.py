@@ -110,7 +110,7 @@ def measured_us(record, what):
 
 
 def speed_factor(record, what):
-    """What to multiply a time of the record by to get that at the usual speed."""
+    """Returns the factor from a time of the record to the time at the usual speed."""
     usual = record["usual"]
     exponents = usual.get("exponents", {}).get(what, DEFAULT_EXPONENTS)
     product = 1.0

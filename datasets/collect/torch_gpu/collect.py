@@ -45,7 +45,7 @@ SEQUENCE = 128
 
 
 class BadInput(Exception):
-    """What to tell the user, without a traceback."""
+    """An error to report to the user without a traceback."""
 
 
 def import_torch():

@@ -125,8 +125,9 @@ StatusOr<MindsporeRun> run_of(const fs::path& framework_file) {
     }
   }
   if (run.detail_file.empty()) {
-    return invalid_input(fmt::format("{}: aicore_intermediate_{}_detail.csv is not beside it",
-                                     run.framework_file, number));
+    return invalid_input(
+        fmt::format("{}: aicore_intermediate_{}_detail.csv is missing from the same directory",
+                    run.framework_file, number));
   }
   if (number.find_first_not_of("0123456789") != std::string::npos) {
     const FolderMeaning meaning = read_folder_name(number);  // framework_raw_resnet50_bs32.csv

@@ -118,7 +118,7 @@ std::string parse_operand(std::string_view key, const JsonValue& value, TensorSp
   }
   const JsonValue shape = value["shape"];
   if (!shape.is(JsonKind::kMissing) && !parse_shape(shape, &spec->extents)) {
-    return fmt::format("{} has a shape that is no list of extents", printable(key));
+    return fmt::format("{} has a shape that is not a list of extents", printable(key));
   }
   return "";
 }

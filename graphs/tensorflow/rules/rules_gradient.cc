@@ -178,7 +178,7 @@ void resize_gradient(NodeContext& node, std::string_view target) {
                                                (*sizes)[0], (*sizes)[1]};
   if (std::any_of(extents.begin(), extents.end(),
                   [](int64_t e) { return e < 0 || e > kMaxExtent; })) {
-    node.error("its sizes are no extents");
+    node.error("its sizes are not extents");
     return;
   }
   node.set_channels_first(0, node.emit(target, {node.emitter().channels_first(node.input(0))},

@@ -114,7 +114,7 @@ void broadcast_args(NodeContext& node, std::string_view /*target*/) {
   const Shape shape =
       valid(*a) && valid(*b) ? broadcast_shapes(Shape::of(*a), Shape::of(*b), &conflict) : Shape();
   if (!shape.is_static() || !conflict.empty()) {
-    node.error(conflict.empty() ? "its operands are no shapes" : conflict);
+    node.error(conflict.empty() ? "its operands are not shapes" : conflict);
     return;
   }
   const std::vector<int64_t> whole = shape.extents();
