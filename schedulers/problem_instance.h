@@ -24,7 +24,7 @@ struct ProblemInstance {
   bool unitless = false;
   // data_bytes are nanoseconds of delay, not bytes.
   bool delays = false;
-  // Of DL models: where operator times come from ("" = the graph's file), host time to dispatch
+  // For DL models: where operator times come from ("" = the graph's file), host time to dispatch
   // each task (empty = the runtime's), and that small tasks stay where their data is.
   std::string cost_model;
   std::vector<TimeNs> dispatch_ns;

@@ -118,7 +118,7 @@ struct OutputFile::State {
     }
     slot = remember_unfinished(temporary);
     // Root writes files of other users, too: they keep their owner. Anyone else owns what they
-    // replace or gets it by writing, so a refusal is no error.
+    // replace or gets it by writing, so a refusal is not an error.
     if (replaced != nullptr && ::fchown(fd, replaced->st_uid, replaced->st_gid) != 0) {
       errno = 0;
     }

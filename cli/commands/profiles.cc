@@ -104,7 +104,7 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                                                  : fmt::format("{} of them completed from {}\n",
                                                                completed, options.model),
                                   drops_text(drops)));
-  // With the profile itself on stdout, what is said about it goes to stderr.
+  // With the profile itself on stdout, the summary goes to stderr.
   if (options.output == "-") {
     fmt::print(stderr, "{}", global.quiet ? "" : text);
     return ok_status();

@@ -240,7 +240,7 @@ class Tuner {
     return relative;
   }
 
-  // What was measured for this model and as many cores before is not measured again.
+  // Reuses earlier measurements of this model on as many cores.
   Status read_state() {
     state_ = {{"schema", kStateSchema},
               {"model", fs::absolute(options_.model.path).string()},
@@ -304,7 +304,7 @@ class Tuner {
     for (const auto& [threads, time] : relative) {
       auto roofline = load_roofline(source, RooflineKind::kModel, {{"threads", threads}});
       if (!roofline.ok()) {
-        continue;  // no hardware file of that many threads: no roofs to hold it against
+        continue;  // no hardware file of that many threads: no roofs to check it against
       }
       roofline->classes.clear();
       roofline->network.time_s = time * result->default_time.median_ms / 1e3 /

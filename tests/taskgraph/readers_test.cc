@@ -228,10 +228,10 @@ TEST_CASE("own JSON: malformed input names the line") {
 }
 
 TEST_CASE("files that are no task graph are refused by what they start with") {
-  CHECK(error("\x08\x07\x12\x04onnx").find("is no task graph") != std::string::npos);
-  CHECK(error("").find("is no task graph") != std::string::npos);
-  CHECK(error("{\"hello\": 1}").find("is no task graph") != std::string::npos);
-  CHECK(error("hello").find("is no task graph") != std::string::npos);
+  CHECK(error("\x08\x07\x12\x04onnx").find("is not a task graph") != std::string::npos);
+  CHECK(error("").find("is not a task graph") != std::string::npos);
+  CHECK(error("{\"hello\": 1}").find("is not a task graph") != std::string::npos);
+  CHECK(error("hello").find("is not a task graph") != std::string::npos);
   CHECK(read_task_graph("/nonexistent/x").status().code() == StatusCode::kNotFound);
   CHECK(read_task_graph("/").status().code() == StatusCode::kInvalidInput);
 }
