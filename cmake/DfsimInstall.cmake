@@ -20,7 +20,7 @@ install(DIRECTORY hardware DESTINATION ${DFSIM_DATA_DESTINATION}
         FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY graphs/zoo DESTINATION ${DFSIM_DATA_DESTINATION}/graphs
         FILES_MATCHING PATTERN "*.onnx")
-# What `dfsim calibrate` runs, and what `dfsim validate` is given.
+# Files that `dfsim calibrate` runs and `dfsim validate` reads.
 install(DIRECTORY datasets/collect datasets/measured DESTINATION ${DFSIM_DATA_DESTINATION}/datasets
         PATTERN __pycache__ EXCLUDE)
 if(EXISTS ${PROJECT_SOURCE_DIR}/opmodel/pretrained)

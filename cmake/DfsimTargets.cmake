@@ -1,5 +1,5 @@
 # dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones... HEADERS hidden ones that are
-#   headers alone, which nobody links...)
+#   headers alone, not linked...)
 # dfsim_test(NAME DEPS libraries under test... EXCLUDE subfolders...)
 # Both take every *.cc of the current folder and its subfolders, except subfolders that have a
 # CMakeLists.txt of their own.

@@ -1,6 +1,6 @@
 // ProblemInstance: a scheduling problem that owns its parts: graph, costs, platform, communication
-// model. What `dfsim compare` compares on; sources are task graphs (here) and lowered models
-// (cli/).
+// model. `dfsim compare` compares policies on these; sources are task graphs (here) and lowered
+// models (cli/).
 #pragma once
 
 #include <memory>

@@ -24,7 +24,7 @@ BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
     "network": {"seconds": 0.9, "least": 4, "most": 60, "warm": 1},
 }
 SHARE_OF_NETWORKS = 0.45
-# Of these families every so-manieth sample is measured as int8 (QDQ), too.
+# Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4
 

@@ -40,7 +40,7 @@ std::string undouble_quotes(std::string_view json) {
   return out;
 }
 
-// "1, 2,3" with or without brackets; false when an item is no extent.
+// "1, 2,3" with or without brackets; false when an item is not an extent.
 bool parse_shape_text(std::string_view text, std::vector<int64_t>* extents) {
   text = trim(text);
   while (!text.empty() && (text.front() == '[' || text.front() == '(')) {
