@@ -15,7 +15,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-// Field numbers of et_def.proto.
+// From et_def.proto.
 enum NodeType : uint64_t { kMetadata = 1, kMemLoad = 2, kMemStore = 3, kSend = 5, kCollective = 7 };
 enum NodeField : uint32_t {
   kId = 1,
