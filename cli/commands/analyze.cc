@@ -74,7 +74,7 @@ OptionTable analyze_options(AnalyzeCommand& o) {
        .needs = "--json"},
       {.names = "--no-advice",
        .target = &o.no_advice,
-       .help = "No advice: nothing is simulated, which saves time on large traces"},
+       .help = "Give no advice; this skips its simulations and saves time on large traces"},
       html_option(&o.html),
       {.names = "--top",
        .target = &o.top,
@@ -90,7 +90,7 @@ OptionTable analyze_options(AnalyzeCommand& o) {
 CommandSpec analyze_command() {
   const auto options = std::make_shared<AnalyzeCommand>();
   return {.name = "analyze",
-          .summary = "Where the time and memory of a recorded run went",
+          .summary = "Show where the time and memory of a recorded run went",
           .options = analyze_options(*options),
           .examples = {{"dfsim analyze trace.json.gz",
                         "where the time and memory of a PyTorch profiler's trace went"},

@@ -27,7 +27,7 @@ OptionTable calibrate_options(CalibrateCommand& o) {
   return {
       {.names = "--minutes",
        .target = &o.minutes,
-       .help = "Time to measure; setup and training add to it",
+       .help = "Minutes to measure; setup and training take additional time",
        .value = "N",
        .show_default = true,
        .range = {0.1, 1440.0}},

@@ -306,7 +306,7 @@ OptionTable compare_options(CompareCommand& o) {
 CommandSpec compare_command() {
   const auto options = std::make_shared<CompareCommand>();
   return {.name = "compare",
-          .summary = "Scheduling policies side by side, each plan simulated",
+          .summary = "Compare scheduling policies; simulate the plan of each",
           .options = compare_options(*options),
           .examples = {{"dfsim compare graph.json --procs 4",
                         "every policy that takes the graph, on four identical processors"},

@@ -107,7 +107,7 @@ OptionTable evaluate_options(EvaluateCommand& o) {
 CommandSpec evaluate_command() {
   const auto options = std::make_shared<EvaluateCommand>();
   return {.name = "evaluate",
-          .summary = "How far a cost model is from measured operator times",
+          .summary = "Compare a cost model with measured operator times",
           .options = evaluate_options(*options),
           .examples = {{"dfsim evaluate --model a100 --profiles ops.csv.gz",
                         "how far a built-in cost model is from a profile"}},

@@ -105,7 +105,7 @@ OptionTable replay_options(ReplayCommand& o) {
 CommandSpec replay_command() {
   const auto options = std::make_shared<ReplayCommand>();
   return {.name = "replay",
-          .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
+          .summary = "Simulate a recorded run: as it was, on other hardware, or changed",
           .options = replay_options(*options),
           .examples = {{"dfsim replay trace.json.gz --scale kernel=0.5",
                         "the recorded run with kernels twice as fast"},

@@ -80,11 +80,14 @@ OptionTable roofline_options(RooflineCommand& o) {
            json_option(&o.json),
            {.names = "--top",
             .target = &o.top,
-            .help = "How many of the slowest operators are listed",
+            .help = "Slowest operators to list",
             .value = "N",
             .show_default = true},
            html_option(&o.html),
-           {.names = "--svg", .target = &o.svg, .help = "Also draw it there", .value = "OUT.svg"},
+           {.names = "--svg",
+            .target = &o.svg,
+            .help = "Also draw the roofline to this file",
+            .value = "OUT.svg"},
            output_option(&o.output),
        }});
 }

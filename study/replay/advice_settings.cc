@@ -45,10 +45,9 @@ TimeNs median_of(std::vector<TimeNs> times) {
 
 // Operators of a run of several host threads, with the time that each takes when nothing else runs.
 struct SharedOps {
-  std::vector<uint32_t> ops;  // pieces, by start
-  std::vector<bool> beside;   // of each: another lane's operator runs at the same time
-  std::vector<TimeNs>
-      alone;  // of each: the median of similar operators when alone; -1 = never seen alone
+  std::vector<uint32_t> ops;    // pieces, by start
+  std::vector<bool> beside;     // of each: another lane's operator runs at the same time
+  std::vector<TimeNs> alone;    // of each: median of similar ones alone; -1 = none ran alone
   std::vector<uint32_t> lanes;  // that run operators
 };
 
