@@ -142,7 +142,9 @@ void add_options(CLI::App& app, const OptionTable& table) {
       option->group(spec.group);
     }
     if (spec.one_at_a_time) {
-      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      // Without the second call CLI11 takes the next argument for one more value.
+      option->expected(1)->allow_extra_args(false)->multi_option_policy(
+          CLI::MultiOptionPolicy::TakeAll);
     }
     if (spec.show_default) {
       option->capture_default_str();
@@ -280,6 +282,22 @@ ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const ch
 }
 
 StatusOr<std::string> help_text(const CommandSpec& root, const std::vector<std::string>& path) {
+  // CLI11 answers --help of the innermost command that it recognises, so an unknown one must be
+  // found before.
+  const CommandSpec* inner = &root;
+  for (const std::string& name : path) {
+    const auto found = std::ranges::find(inner->commands, name, &CommandSpec::name);
+    if (found == inner->commands.end()) {
+      std::vector<std::string> names;
+      for (const CommandSpec& command : inner->commands) {
+        if (!command.hidden) {
+          names.emplace_back(command.name);
+        }
+      }
+      return not_found(unknown_name_message("command", name, std::move(names)));
+    }
+    inner = &*found;
+  }
   const CommandSpec* selected = nullptr;
   const std::unique_ptr<CLI::App> app = make_app(root, &selected);
   std::vector<std::string> words = path;

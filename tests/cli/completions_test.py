@@ -44,14 +44,14 @@ def check_bash(program, folder):
     cases = [
         (["pre"], {"predict"}, set()),
         (["predict", "--batc"], {"--batch"}, set()),
-        (["predict", "--hw", "a10"], {"a100"}, {"--batch"}),
+        (["predict", "--hw", "a10"], {"a100-sxm4-80gb"}, {"--batch"}),
         (["predict", "--hw", "ne"], {"net.onnx"}, set()),
         (["predict", "ne"], {"net.onnx"}, set()),
         (["predict", "--mode", ""], {"infer", "train"}, {"--batch", "predict"}),
         (["--log-level", "debug", "profiles", ""], {"import", "check", "stats"}, {"predict"}),
         (["profiles", "import", "--opt"], {"--optimized-model"}, set()),
         (["predict", "--qui"], {"--quiet"}, set()),
-        (["predict", "--hw", "=", "a10"], {"a100"}, set()),
+        (["predict", "--hw", "=", "a10"], {"a100-sxm4-80gb"}, set()),
     ]
     failures = 0
     for words, expected, absent in cases:

@@ -200,7 +200,7 @@ TEST_CASE("Option tables: --help shows headings, defaults and the footer and run
   const Parsed help = parse({"work", "--help"});
   CHECK(help.command.empty());
   CHECK_FALSE(help.refused);
-  CHECK_THAT(help.text, Catch::Contains("--number INT:1 to 8 [3]") && Catch::Contains("FILE..."));
+  CHECK_THAT(help.text, Catch::Contains("--number INT:1 to 8=3") && Catch::Contains("FILE..."));
   CHECK_THAT(parse({"--help"}).text, Catch::Contains("Noise:") && Catch::Contains("The end."));
 }
 

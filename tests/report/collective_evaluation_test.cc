@@ -126,9 +126,9 @@ TEST_CASE("shipped fits are within 20 % up to 64 KiB and 10 % above, on public m
     const char* hardware;
     const char* table;
   };
-  constexpr Node kNodes[] = {{"dgx-a100", "data/aiconfigurator/a100_sxm/comm"},
-                             {"dgx-h100", "data/aiconfigurator/h100_sxm/comm"},
-                             {"dgx-h200", "data/aiconfigurator/h200_sxm/comm"},
+  constexpr Node kNodes[] = {{"dgx-a100", "data/aiconfigurator/a100_sxm/comm/nccl"},
+                             {"dgx-h100", "data/aiconfigurator/h100_sxm/comm/nccl"},
+                             {"dgx-h200", "data/aiconfigurator/h200_sxm/comm/nccl"},
                              {"4xa100-pcie", "data/vidur/profiling/network/a100_pairwise_nvlink"}};
   for (const Node& node : kNodes) {
     const std::string table = shared_file(node.table);

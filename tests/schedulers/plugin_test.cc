@@ -28,7 +28,7 @@ TEST_CASE("what is no plugin for this dfsim is refused with the reason") {
   PolicyRegistry registry;
   const size_t before = registry.policies().size();
   CHECK(load_plugin("/nonexistent.so", registry).code() == StatusCode::kNotFound);
-  CHECK(load_plugin(OLD_PLUGIN, registry).message().find("was built for plugin interface 3") !=
+  CHECK(load_plugin(OLD_PLUGIN, registry).message().find("was built for plugin interface 4") !=
         std::string::npos);
   CHECK(load_plugin(NO_PLUGIN, registry).message().find("has no symbol dfsim_scheduler_plugin") !=
         std::string::npos);
