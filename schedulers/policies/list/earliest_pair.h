@@ -1,9 +1,9 @@
 // EarliestPair: among ready tasks and devices, the pair of least max(available, data ready) + key.
 //
-// The search of ETF (key 0), min-min (key = time) and DLS (key = -level - advantage). Each device has
-// three heaps: tasks whose data is there (by key), and two of the tasks whose data is on its way (by
-// ready + key, and by arrival); tasks taken elsewhere are dropped when they surface. Complexity:
-// O(devices * log ready) per task, instead of scanning all pairs for each decision.
+// The search of ETF (key 0), min-min (key = time) and DLS (key = -level - advantage). Each device
+// has three heaps: tasks whose data is there (by key), and two of the tasks whose data is on its
+// way (by ready + key, and by arrival); tasks taken elsewhere are dropped when they surface.
+// Complexity: O(devices * log ready) per task, instead of scanning all pairs for each decision.
 #pragma once
 
 #include <cstdint>
