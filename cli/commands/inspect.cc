@@ -56,8 +56,7 @@ OptionTable inspect_options(InspectCommand& o) {
 CommandSpec inspect_command() {
   const auto options = std::make_shared<InspectCommand>();
   return {.name = "inspect",
-          .summary =
-              "Show facts about a model that need no hardware: inputs, operators, MACs, parameters",
+          .summary = "Show a model's inputs, operators, MACs and parameters; needs no hardware",
           .options = inspect_options(*options),
           .examples = {{"dfsim inspect model.onnx --batch 8",
                         "inputs, operators and work at batch size 8"}},

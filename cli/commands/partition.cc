@@ -158,8 +158,7 @@ OptionTable partition_options(PartitionCommand& o) {
 CommandSpec partition_command() {
   const auto options = std::make_shared<PartitionCommand>();
   return {.name = "partition",
-          .summary =
-              "Split a model over many devices (data, tensor, pipeline parallel) and simulate it",
+          .summary = "Split a model over devices (data, tensor, pipeline parallel) and simulate it",
           .options = partition_options(*options),
           .examples = {{"dfsim partition model.onnx --hw dgx-a100 --devices 8 --mode train",
                         "the fastest way to train on eight GPUs"}},

@@ -39,7 +39,7 @@ OptionTable train_options(TrainCommand& o) {
            {.names = "--overheads",
             .target = &o.overheads,
             .help = "Time that measuring added to each operator: a JSON object of the profiles' "
-                    "device names and microseconds; training subtracts it",
+                    "device names and microseconds; predictions subtract it",
             .value = "FILE.json"},
            {.names = "--extend",
             .target = &o.extend,
