@@ -109,7 +109,7 @@ TEST_CASE("OutputFile: a named pipe gets the bytes, or an error when no program 
   const OutputFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(write_file(pipe, "text").message().find("nobody reads this pipe") != std::string::npos);
+  CHECK(write_file(pipe, "text").message().find("no program reads this pipe") != std::string::npos);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(write_file(pipe, "text").ok());
   std::string bytes(8, '\0');

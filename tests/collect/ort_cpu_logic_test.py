@@ -275,7 +275,7 @@ class Resuming(unittest.TestCase):
     def test_a_damaged_line_in_the_middle_is_an_error_with_its_place(self):
         path = self.folder / results.RESULTS
         path.write_text("nonsense\n" + json.dumps(record("a")) + "\n")
-        with self.assertRaisesRegex(results.BadInput, r"results.jsonl:1: found a line that is no JSON"):
+        with self.assertRaisesRegex(results.BadInput, r"results.jsonl:1: found a line that is not JSON"):
             results.Results(self.folder)
 
 

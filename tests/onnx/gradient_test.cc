@@ -59,7 +59,8 @@ TEST_CASE("Gradient: refuses names that do not exist") {
   network(&maker, "loss");
   const auto model = maker.import();
   REQUIRE_FALSE(model.ok());
-  CHECK(model.status().message().find("y names 'loss', which is no tensor") != std::string::npos);
+  CHECK(model.status().message().find("y names 'loss', which is not a tensor") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class CheckIncludes(unittest.TestCase):
         self.assertEqual(1, len(found), found)
         self.assertIn('"sim/own.h" is internal to sim/', found[0])
         gone = tree["scripts/shared_headers.txt"] + "sim/gone.h\n"
-        self.assertEqual(["scripts/shared_headers.txt:1: sim/gone.h is no file; remove the line"],
+        self.assertEqual(["scripts/shared_headers.txt:1: sim/gone.h is not a file; remove the line"],
                          violations(tree | {"scripts/shared_headers.txt": gone}))
 
     def test_an_empty_tree_is_no_success(self):

@@ -25,7 +25,7 @@ PLANTED = [
     ({"base/a.h": "#pragma once\n"}, "base/a.h:1: a public header must begin"),
     ({"examples/one/main.cc": '#include "sim/c.h"\n'}, 'examples/one/main.cc:1: "sim/c.h"'),
     ({"cmake/public_headers.cmake": "set(DFSIM_PUBLIC_HEADERS\n  base/a.h\n  sim/b.h\n  gone.h\n)\n"},
-     "cmake/public_headers.cmake:4: gone.h is no file"),
+     "cmake/public_headers.cmake:4: gone.h is not a file"),
     ({"cmake/public_headers.cmake": "set(DFSIM_PUBLIC_HEADERS\n  base/a.h\n  sim/b.h\n  base/a.h\n)\n"},
      "cmake/public_headers.cmake:4: base/a.h is named twice"),
 ]

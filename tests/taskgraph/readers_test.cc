@@ -228,10 +228,10 @@ TEST_CASE("dfsim JSON: errors of malformed input name the line") {
 }
 
 TEST_CASE("Task graphs: files in another format are refused") {
-  CHECK(error("\x08\x07\x12\x04onnx").find("is no task graph") != std::string::npos);
-  CHECK(error("").find("is no task graph") != std::string::npos);
-  CHECK(error("{\"hello\": 1}").find("is no task graph") != std::string::npos);
-  CHECK(error("hello").find("is no task graph") != std::string::npos);
+  CHECK(error("\x08\x07\x12\x04onnx").find("is not a task graph") != std::string::npos);
+  CHECK(error("").find("is not a task graph") != std::string::npos);
+  CHECK(error("{\"hello\": 1}").find("is not a task graph") != std::string::npos);
+  CHECK(error("hello").find("is not a task graph") != std::string::npos);
   CHECK(read_task_graph("/nonexistent/x").status().code() == StatusCode::kNotFound);
   CHECK(read_task_graph("/").status().code() == StatusCode::kInvalidInput);
 }
