@@ -45,7 +45,7 @@ int dtype_bits(DType dtype);
 bool is_floating(DType dtype);
 bool is_integer(DType dtype);  // signed and unsigned, without bool
 
-// The dtype whose arithmetic units stand in where hardware has none for `dtype`: the next wider of
+// The dtype whose arithmetic units are used where hardware has none for `dtype`: the next wider of
 // its kind (fp8 -> fp16 -> fp32 -> fp64, int4 -> int8 -> ... -> fp32). Itself when there is none.
 DType wider_stand_in(DType dtype);
 

@@ -1,5 +1,5 @@
 // Strong dense ids: Id<Tag> is a 32-bit index that cannot be mixed up with another kind's.
-// Invariant: a valid id of a container of n elements lies in [0, n); kNone means "no such thing".
+// Invariant: a valid id of a container of n elements is in [0, n); kNone means "no such thing".
 #pragma once
 
 #include <compare>

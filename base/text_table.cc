@@ -18,7 +18,7 @@ constexpr size_t kNarrowGap = 1;     // where they would not fit
 constexpr size_t kGoodColumn = 20;   // columns move closer before they are shortened below this
 constexpr size_t kLeastColumn = 8;   // columns are not shortened below this
 constexpr size_t kLeastWidth = 40;   // narrower terminals get long lines
-constexpr size_t kUsualWidth = 80;   // when nobody tells
+constexpr size_t kUsualWidth = 80;   // when the width is unknown
 constexpr size_t kMostWidth = 100;   // longer lines read badly
 constexpr size_t kMostHanging = 24;  // labels are no longer than this
 

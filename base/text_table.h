@@ -8,7 +8,7 @@
 namespace dfsim::inline base {
 
 // Columns that text for people takes: COLUMNS or those of the terminal that stdout is, at most 100;
-// 80 when nobody tells.
+// 80 when neither is known.
 size_t text_width();
 
 // Breaks lines of more than `width` columns at blanks. A line goes on below where its value begins

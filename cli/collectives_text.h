@@ -1,4 +1,4 @@
-// What collectives take on a platform, for `dfsim hardware NAME`.
+// Prints how long collectives take on a platform, for `dfsim hardware NAME`.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
         stderr);
     return dfsim::cli::kExitWorkFailed;
   } catch (const std::exception& error) {
-    // Nothing of ours throws: this is a third party's surprise.
+    // dfsim's own code does not throw: this is a third party's surprise.
     std::fprintf(stderr, "dfsim: error: %s\n", error.what());
     return dfsim::cli::kExitWorkFailed;
   }

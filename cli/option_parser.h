@@ -23,8 +23,8 @@ struct ParsedCommandLine {
 // option is answered with the nearest valid name.
 ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const char* const* argv);
 
-// What --help prints for the command at the end of `path`, names from the root's commands inwards;
-// the program's own for an empty path. Error: an unknown name, with the nearest valid one.
+// The text that --help prints for the command at the end of `path`, names from the root's commands
+// inwards; the program's own for an empty path. Error: an unknown name, with the nearest valid one.
 StatusOr<std::string> help_text(const CommandSpec& root, const std::vector<std::string>& path);
 
 }  // namespace dfsim::cli

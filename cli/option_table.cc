@@ -1,4 +1,4 @@
-// What the parser and the documentation both ask of an option table.
+// Queries on an option table that the parser and the documentation share.
 #include "cli/option_table.h"
 
 #include <type_traits>

@@ -19,7 +19,7 @@
 
 namespace dfsim::cli {
 
-// Options that stand before or behind any command.
+// Options that may precede or follow any command.
 struct GlobalOptions {
   bool quiet = false;
   std::string log_level = "warning";
@@ -60,8 +60,8 @@ struct OptionSpec {
   const char* names = "";  // "-o,--output"; without dashes it is an argument: "MODEL"
   OptionTarget target = {};
   std::string help = {};
-  // What the value is called in --help: "FILE", "NAME=N". One that contains FILE, OUT, DIR or
-  // FOLDER is completed with names of files. nullptr: the parser's word for the type.
+  // The name of the value in --help: "FILE", "NAME=N". One that contains FILE, OUT, DIR or FOLDER
+  // is completed with names of files. nullptr: the parser's word for the type.
   const char* value = nullptr;
   const char* group = nullptr;  // its heading in --help; nullptr: "Options"
   bool required = false;

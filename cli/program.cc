@@ -58,7 +58,7 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                    .help = "No progress and no notes on stderr, only errors"},
                   {.names = "--log-level",
                    .target = &global.log_level,
-                   .help = "What is logged to stderr",
+                   .help = "Least severe messages to log to stderr",
                    .show_default = true,
                    .choices = "trace,debug,info,warning,error,off"}},
       .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input."};

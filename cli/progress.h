@@ -10,8 +10,8 @@
 
 namespace dfsim::cli {
 
-// Shows the current stage and the seconds since the start once a second has passed; says nothing
-// when stderr is no terminal, under --quiet, or when the work is quick. The line is wiped at the
+// Shows the current stage and the seconds since the start once a second has passed; prints nothing
+// when stderr is not a terminal, under --quiet, or when the work is quick. The line is wiped at the
 // end, so that what comes after starts on a clean one.
 class ProgressLine {
  public:
@@ -20,7 +20,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // What is being done now: "importing swin_t". Any thread.
+  // The current stage: "importing swin_t". Any thread.
   void stage(std::string what);
   // A line of its own, which stays; not under --quiet. Any thread.
   void note(const std::string& line);

@@ -29,7 +29,7 @@ OptionSpec json_option(bool* json) {
 OptionSpec html_option(std::string* file) {
   return {.names = "--html",
           .target = file,
-          .help = "Also write a report to look at, one offline file",
+          .help = "Also write an HTML report, one offline file",
           .value = "OUT.html"};
 }
 
@@ -117,7 +117,7 @@ OptionTable training_options(TrainingChoice& choice) {
        .choices = "infer,train"},
       {.names = "--optimizer",
        .target = &choice.optimizer,
-       .help = "Of a training step: sgd, momentum or adam; default: adam",
+       .help = "Optimizer of the training step: sgd, momentum or adam; default: adam",
        .value = "NAME"},
       {.names = "--recompute",
        .target = &choice.recompute,

@@ -20,7 +20,7 @@ install(DIRECTORY hardware DESTINATION ${DFSIM_DATA_DESTINATION}
         FILES_MATCHING PATTERN "*.yaml")
 install(DIRECTORY graphs/zoo DESTINATION ${DFSIM_DATA_DESTINATION}/graphs
         FILES_MATCHING PATTERN "*.onnx")
-# What `dfsim calibrate` runs, and what `dfsim validate` is given.
+# Files that `dfsim calibrate` runs and `dfsim validate` reads.
 install(DIRECTORY datasets/collect datasets/measured DESTINATION ${DFSIM_DATA_DESTINATION}/datasets
         PATTERN __pycache__ EXCLUDE)
 if(EXISTS ${PROJECT_SOURCE_DIR}/opmodel/pretrained)
@@ -67,7 +67,7 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What linking the libraries takes besides; the program needs none of it.
+# Further dependencies of the libraries; the program needs none of it.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, g++, libonnx-dev, libprotobuf-dev, libxgboost-dev, \
 libyaml-cpp-dev, libfmt-dev, libexpat1-dev, libsimdjson-dev, libsqlite3-dev, libbabeltrace2-dev, \
 zlib1g-dev, coinor-libclp-dev")

@@ -1,5 +1,5 @@
 # dfsim_library(NAME DEPS public dependencies... PRIVATE hidden ones... HEADERS hidden ones that are
-#   headers alone, which nobody links...)
+#   headers alone, not linked...)
 # dfsim_test(NAME DEPS libraries under test... EXCLUDE subfolders...)
 # Both take every *.cc of the current folder and its subfolders, except subfolders that have a
 # CMakeLists.txt of their own.
@@ -13,7 +13,7 @@ option(DFSIM_UNITY "Compile the sources of a target in groups" ON)
 # Measured on 2 cores (docs/benchmarks.md): larger groups leave one core idle at the end.
 set(DFSIM_UNITY_FILES 16 CACHE STRING "Files in a group of DFSIM_UNITY")
 
-# What users of the installed libraries get instead (dfsim::headers): include folder and language.
+# Users of the installed libraries get this instead (dfsim::headers): include folder and language.
 add_library(dfsim_headers INTERFACE)
 target_compile_features(dfsim_headers INTERFACE cxx_std_20)
 target_include_directories(dfsim_headers INTERFACE
@@ -27,7 +27,7 @@ if(DFSIM_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dfsim_options INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # gcc 12 takes short strings for overlapping memory (gcc bug 105651, mended in gcc 13).
+  # gcc 12 takes short strings for overlapping memory (gcc bug 105651, fixed in gcc 13).
   target_compile_options(dfsim_options INTERFACE -Wno-restrict)
 endif()
 if(DFSIM_SANITIZE)
@@ -35,7 +35,7 @@ if(DFSIM_SANITIZE)
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(dfsim_options INTERFACE -fsanitize=${DFSIM_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # Its manual: with sanitizers these warnings are often false (here inside std::regex).
+    # The manual page: with sanitizers these warnings are often false (here inside std::regex).
     target_compile_options(dfsim_options INTERFACE -Wno-maybe-uninitialized)
   endif()
 endif()

@@ -51,7 +51,7 @@ bool is_name_char(unsigned char c) {
 }
 
 // The names in the top-level `aliases` of a built-in file, found without parsing the file: those
-// files are in block style, with this key at the start of a line (a test holds this against the
+// files are in block style, with this key at the start of a line (a test checks this against the
 // parsed aliases of each).
 std::vector<std::string> aliases_in(std::string_view text) {
   constexpr std::string_view kKey = "\naliases:";

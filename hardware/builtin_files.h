@@ -29,7 +29,7 @@ std::vector<std::string> builtin_names(FileKind kind);
 
 // Reads a name of letters, digits, '.', '_' and '-', at most 64 of them.
 bool read_name(YamlFields& fields, std::string_view key, std::string* out, Need need);
-// Adds an error at `key` and returns false when `name` is no such name.
+// Adds an error at `key` and returns false when `name` is not such a name.
 bool check_name(YamlFields& fields, std::string_view key, std::string_view name);
 
 }  // namespace dfsim::inline hardware

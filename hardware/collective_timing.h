@@ -1,4 +1,4 @@
-// CollectiveTiming: how long a communication library's calls take over some links, as measured and
+// CollectiveTiming: how long a communication library's calls need on some links, as measured and
 // fitted. Data of a Platform; partition/collectives/collective_timings.h works with it.
 #pragma once
 

@@ -117,7 +117,7 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
-  read_memory_levels(fields);  // kept by nobody: whoever wants them reads them again
+  read_memory_levels(fields);  // no caller keeps it: whoever wants them reads them again
   merge_citations(node, read_citations(fields, node, device_figures(), sources),
                   &device->citations);
 }

@@ -21,7 +21,7 @@ enum class DeviceType : uint8_t { kCpu, kGpu, kNpu };
 
 std::string_view device_type_name(DeviceType type);
 
-// What arithmetic a device does at what rate. `tf32` is a mode of fp32 matrix units.
+// The arithmetic that a device does, with its rates. `tf32` is a mode of fp32 matrix units.
 struct PeakRate {
   DType dtype = DType::kUnknown;
   double flops_per_s = 0;         // vector (or only) units; 2 per multiply-add
@@ -65,8 +65,8 @@ enum class LinkSharing : uint8_t { kFifo, kFair, kNone };
 
 std::string_view link_sharing_name(LinkSharing sharing);
 
-// A point-to-point medium between two nodes (devices, the host or switches). Which links a transfer
-// takes is said in hardware/route.h.
+// A point-to-point medium between two nodes (devices, the host or switches). hardware/route.h
+// defines which links a transfer takes.
 struct LinkSpec {
   std::string name;
   std::string from;  // node names
@@ -122,8 +122,8 @@ struct Platform {
   std::vector<DeviceSpec> devices;
   std::vector<std::string> switches;
   std::vector<LinkSpec> links;
-  // What calls of the communication library were measured to take. Where several fit a group of
-  // devices and an operation, the first counts; where none does, the links' figures.
+  // Measured times of calls of the communication library. Where several fit a group of devices and
+  // an operation, the first counts; where none does, the links' figures.
   std::vector<CollectiveTiming> collectives;
   HostSpec host;
   RuntimeSpec runtime;

@@ -25,7 +25,7 @@ struct Network {
   std::vector<uint8_t> forwards;
 };
 
-// What the search knows of a node: the best way there so far.
+// The search's knowledge of a node: the best way there so far.
 struct Label {
   double cost = std::numeric_limits<double>::infinity();
   uint32_t hops = 0;

@@ -23,8 +23,9 @@ std::string kind_of(const DeviceSpec& device) {
   return key;
 }
 
-// What the model is asked for instead: the gradient of a filter as the forward convolution, which
-// has the same image, filter, result and multiply-adds. Trained models have measured only that one.
+// The replacement that the model predicts instead: the gradient of a filter as the forward
+// convolution, which has the same image, filter, result and multiply-adds. Trained models have
+// measured only that one.
 OpDescriptor stand_in(const OpDescriptor& op) {
   if (op.op_type != "tensorflow.ConvFilterGrad" || op.input_extents.size() < 2 ||
       op.output_extents.size() != 1) {

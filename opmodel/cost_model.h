@@ -30,7 +30,7 @@ enum class CostSource : uint8_t {
 inline constexpr int kCostSourceCount = 5;
 std::string_view cost_source_name(CostSource source);
 
-// What limits an op: which arm of the roofline is the higher one, or the launch floor.
+// The limit of an op: which arm of the roofline is the higher one, or the launch floor.
 enum class Bound : uint8_t { kCompute, kMemory, kLaunch, kNone };
 inline constexpr int kBoundCount = 4;
 std::string_view bound_name(Bound bound);
@@ -68,8 +68,8 @@ class CostModel {
   // Error: kFailed when the model cannot compute (never for an unknown op: that is kBoundOnly).
   virtual Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                          std::span<OpCost> out) const = 0;
-  // What the width (in ln) of a whole network's interval has to be multiplied by on this device, as
-  // measured networks taught (report/interval_fit.h); 1 where none did.
+  // Factor for the width (in ln) of a whole network's interval on this device, fitted to measured
+  // networks (report/interval_fit.h); 1 where none did.
   virtual double interval_scale(const DeviceSpec& /*device*/) const { return 1; }
 };
 

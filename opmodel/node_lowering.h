@@ -2,10 +2,10 @@
 //
 // - Inputs are in the host's memory and outputs are wanted there, where the platform has a CPU
 //   device and an accelerator: one task per input and per output, which takes no time and runs on
-//   the CPU only. What crosses a link from or to it is the copy between host and device.
+//   the CPU only. The data on a link from or to it is the copy between host and device.
 // - An op is kept off devices that cannot run it: strings and classical machine learning
-//   (ai.onnx.ml) off accelerators beside a CPU; arithmetic that a device has no units for; operands
-//   that are larger than the device's memory.
+//   (ai.onnx.ml) off accelerators that have a CPU as host; arithmetic that a device has no units
+//   for; operands that are larger than the device's memory.
 // - Ops that read the same large parameter run on one device, so that it is resident once: the one
 //   that runs them fastest and can hold it. A small one is taken to be on every device.
 #pragma once

@@ -32,7 +32,7 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device);
 // The upper end of a bound's interval, as a factor.
 inline constexpr double kWorstOverBound = 4.0;
 
-// The cost model without any measurement: every op costs its bound, marked kBoundOnly. Its interval
+// The cost model without any measurement: every op costs its bound, marked kBoundOnly. The interval
 // runs from the bound to four times the bound: kernels rarely do worse (see
 // docs/reference/cost-models.md).
 std::unique_ptr<CostModel> make_sol_model();

@@ -19,7 +19,7 @@ struct Workload {
   Bytes input_bytes = 0;           // fed by the caller
 };
 
-// What a cost model may know of an op; canonical attributes as in datasets/profiles/SCHEMA.md.
+// A cost model's view of an op; canonical attributes as in datasets/profiles/SCHEMA.md.
 OpDescriptor describe_op(const Graph& graph, OpId op, const OpWork& work);
 
 // One task per op that moves or computes something. Views cost nothing and own no memory: whoever

@@ -150,7 +150,7 @@ configure_and_build() {
 
 # build_release ROOT STAMP GROUPS [CONFIGURE-OPTION...] -- [BUILD-OPTION...]: packages and build of
 # preset release, one caller at a time. STAMP gets the time at which the build began, so that a
-# source changed meanwhile counts as newer.
+# source changed during the build counts as newer.
 build_release() {
   local root stamp=$2 groups=$3 log
   root=$(cd -- "$1" && pwd -P) || return 1

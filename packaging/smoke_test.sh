@@ -50,7 +50,7 @@ comm -13 "$tmp/packed.txt" "$tmp/installed.txt" >"$tmp/left_out.txt"
 [[ ! -s $tmp/left_out.txt ]] || { echo "not in the .deb:"; cat "$tmp/left_out.txt"; exit 1; }
 try "$tmp/deb/usr/bin/dfsim" hardware a100 >"$tmp/a100.txt"
 
-echo "-- find_package(dfsim), each public header by itself, and nothing else is installed"
+echo "-- find_package(dfsim), each public header on its own, and nothing else is installed"
 mkdir "$tmp/consumer"
 (cd "$tmp/deb/usr/include/dfsim" && find . -name '*.h' | sed 's|^\./||' | sort) >"$tmp/headers.txt"
 while read -r header; do

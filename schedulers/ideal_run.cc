@@ -19,8 +19,8 @@ constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 constexpr size_t kCostsPerLine = 64 / sizeof(OpCost);  // of a cache
 constexpr size_t kFetchedAhead = 8;
 
-// Who holds what, when some device's memory is limited. A data item takes room where it is produced
-// and where it is sent, from the decision until its last reader has finished.
+// Tracks which device holds which data when some device's memory is limited. A data item takes room
+// where it is produced and where it is sent, from the decision until its last reader has finished.
 class IdealMemory {
  public:
   explicit IdealMemory(const SchedulingProblem& problem) : problem_(problem) {
@@ -283,7 +283,7 @@ StatusOr<Schedule> IdealRun::run(OnlineScheduler& policy) {
 StatusOr<Schedule> ideal_run(const SchedulingProblem& problem, OnlineScheduler& policy) {
   DFSIM_RETURN_IF_ERROR(check_problem(problem));
   const TaskInputs inputs(problem.graph);
-  // Our own policies need not check and gather anew what is known here.
+  // dfsim's own policies need not check and gather again what is known here.
   auto* own = dynamic_cast<policies::OnlineBase*>(&policy);
   DFSIM_RETURN_IF_ERROR(own != nullptr ? own->begin_checked(problem, inputs)
                                        : policy.begin(problem));

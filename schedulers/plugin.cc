@@ -33,7 +33,7 @@ Status load_plugin(const std::string& path, PolicyRegistry& registry) {
   if (plugin == nullptr) {
     dlclose(library);
     return invalid_input(fmt::format(
-        "{}: is no dfsim plugin: it has no symbol dfsim_scheduler_plugin; use the macro "
+        "{}: is not a dfsim plugin: it has no symbol dfsim_scheduler_plugin; use the macro "
         "DFSIM_SCHEDULER_PLUGIN of schedulers/plugin.h",
         path));
   }

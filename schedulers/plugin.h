@@ -4,7 +4,7 @@
 //
 //   DFSIM_SCHEDULER_PLUGIN(registry) { return registry.add({...}); }
 //
-// Its interface is C++: it must be built with the same compiler family and standard library, and
+// The interface is C++: it must be built with the same compiler family and standard library, and
 // for the same interface version, which is checked before anything of it is called.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace dfsim::inline schedulers {
 // Raised whenever scheduler.h, registry.h or what they include changes its layout or meaning.
 inline constexpr uint32_t kPluginInterfaceVersion = 3;  // 3: Platform has timings of collectives
 
-// What the symbol `dfsim_scheduler_plugin` of a plugin is.
+// The type of the symbol `dfsim_scheduler_plugin` of a plugin.
 struct SchedulerPlugin {
   uint32_t interface_version;
   uint32_t pointer_bytes;  // catches a library for another architecture model

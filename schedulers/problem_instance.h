@@ -1,6 +1,6 @@
 // ProblemInstance: a scheduling problem that owns its parts: graph, costs, platform, communication
-// model. What `dfsim compare` compares on; sources are task graphs (here) and lowered models
-// (cli/).
+// model. `dfsim compare` compares policies on these; sources are task graphs (here) and lowered
+// models (cli/).
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct ProblemInstance {
   bool unitless = false;
   // data_bytes are nanoseconds of delay, not bytes.
   bool delays = false;
-  // Of DL models: where operator times come from ("" = the graph's file), host time to dispatch
+  // For DL models: where operator times come from ("" = the graph's file), host time to dispatch
   // each task (empty = the runtime's), and that small tasks stay where their data is.
   std::string cost_model;
   std::vector<TimeNs> dispatch_ns;

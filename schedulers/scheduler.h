@@ -55,7 +55,7 @@ class StaticScheduler {
   virtual StatusOr<Schedule> plan(const SchedulingProblem& problem) = 0;
 };
 
-// What an online policy sees of a running simulation. Valid only during the call it is passed to.
+// An online policy's view of a running simulation. Valid only during the call it is passed to.
 class OnlineView {
  public:
   virtual ~OnlineView() = default;

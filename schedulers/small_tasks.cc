@@ -73,7 +73,7 @@ class GroupedPolicy final : public OnlineScheduler {
     const size_t own = decisions.size();
     policy_.decide(GroupedView(groups_, view, followers_ns_, followers_), ready_groups_, decisions);
     for (size_t i = own; i < decisions.size(); ++i) {
-      // What does not exist is left for the simulator to refuse.
+      // The simulator refuses tasks that do not exist.
       if (decisions[i].task.index() < groups_.group_count()) {
         decisions[i].task = groups_.tasks_of(decisions[i].task).front();
       }

@@ -36,7 +36,7 @@ class SmallTaskGroups {
   // The data item of the ungrouped problem that one of the groups' is.
   DataId data_of(DataId grouped) const { return data_of_[grouped.index()]; }
 
-  // A plan of groups as a plan of tasks. Error: kFailed when it is no plan of these groups.
+  // A plan of groups as a plan of tasks. Error: kFailed when it is not a plan of these groups.
   StatusOr<Schedule> expand(const Schedule& plan) const;
   // Runs `policy` on the groups: their first tasks are decided by it, the others follow.
   std::unique_ptr<OnlineScheduler> online(OnlineScheduler& policy) const;

@@ -123,7 +123,7 @@ def may_include(folder, header):
 
 
 def headers_across_folders(root):
-    """What other folders may include: public and shared headers. None where there are no lists."""
+    """Returns the headers that other folders may include: public and shared. None where there are no lists."""
     shared = root / SHARED
     if not shared.is_file():
         return None
@@ -199,7 +199,7 @@ def check_tree(root):
                 continue
             violations += [f"{path}:{line}: {text}" for line, text in check_file(root, path, across)]
     if across is not None:
-        violations += [f"{SHARED}:1: {header} is no file; remove the line"
+        violations += [f"{SHARED}:1: {header} is not a file; remove the line"
                        for header in sorted(across) if not (root / header).is_file()]
     return count, violations
 

@@ -57,7 +57,7 @@ def check_tree(root):
         if header in public:
             lines.append(f"{place}: {header} is named twice")
         elif not (root / header).is_file():
-            lines.append(f"{place}: {header} is no file")
+            lines.append(f"{place}: {header} is not a file")
         elif header.endswith("_internal.h"):
             lines.append(f"{place}: {header} is internal; it cannot be public")
         public.add(header)

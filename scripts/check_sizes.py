@@ -31,7 +31,7 @@ EXCEPTIONS = {}
 BLANKED = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
-# What stands in front of a brace that opens no function: a namespace, a type, or a list of values.
+# Text in front of a brace that opens no function: a namespace, a type, or a list of values.
 SCOPE = re.compile(r"\b(?:namespace|class|struct|union|enum|extern)\b(?![^;{]*\)\s*(?:const|noexcept)?\s*$)")
 NAME = re.compile(r"(operator\s*(?:\(\s*\)|\[\s*\]|[^\s\w(]+|\w+(?:\s*[*&])?)|~?\w+(?:\s*::\s*~?\w+)*)\s*(?:<[^<>()]*>)?\s*\(")
 

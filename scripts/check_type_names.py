@@ -16,7 +16,7 @@ import sys
 
 FOLDERS = ("base", "hardware", "graphs", "opmodel", "datasets", "partition", "schedulers", "sim", "study", "report",
            "cli")
-# Only what stands at the beginning of a line is at the level of a namespace, as .clang-format has it.
+# Only text at the beginning of a line is at the level of a namespace, as .clang-format has it.
 INLINE = re.compile(r"::inline \w+|inline \w+::")
 LINE = re.compile(
     r"^namespace(?P<opened> [\w: ]+)? \{|^(?P<closed>\}  // namespace)"

@@ -233,10 +233,10 @@ void InvariantChecker::check_bounds(const SimResult& result, size_t requests) {
 
 void InvariantChecker::check_result(const SimResult& result, size_t requests) {
   if (!running_.empty() || !moving_.empty() || requests_finished_ != requests) {
-    // What is being spilled when the last task ends may stay under way.
+    // Data that is being spilled when the last task ends may stay in flight.
     const bool spilling = options_.memory == MemoryPolicy::kSpill && running_.empty();
     if (!spilling) {
-      complain("tasks, transfers or requests are still under way");
+      complain("tasks, transfers or requests are still in flight");
     }
   } else if (sent_ != received_) {
     complain(fmt::format("{} bytes were sent, {} received", sent_, received_));
@@ -270,7 +270,7 @@ std::string InvariantChecker::violations(const SimResult& result, size_t request
   check_result(result, requests);
   check_bounds(result, requests);
   if (options_.memory != MemoryPolicy::kOff && options_.memory != MemoryPolicy::kSpill) {
-    // What is left are the weights, and a single run's outputs.
+    // The weights, and a single run's outputs, are left.
     for (size_t d = 0; d < memory_.size(); ++d) {
       Bytes expected = result.tasks.empty() ? resident_[d] : 0;
       for (size_t t = 0; t < result.tasks.size(); ++t) {

@@ -85,7 +85,7 @@ class SimListener {
  public:
   virtual ~SimListener() = default;
   virtual void on_task_dispatched(const DispatchEvent&) {}
-  // Its waits come right before a task's start, in the order of WaitReason; empty ones are left
+  // A task's waits come right before its start, in the order of WaitReason; empty ones are left
   // out.
   virtual void on_task_waited(const WaitEvent&) {}
   virtual void on_task_started(const TaskEvent&) {}

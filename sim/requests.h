@@ -24,7 +24,7 @@ StatusOr<RequestResult> simulate_requests(const SimInput& input, const Schedule&
                                           const SimOptions& options = {},
                                           SimListener* listener = nullptr);
 
-// The same under online policies, one for each request in flight: made by `make_policy`, begun anew
+// The same under online policies, one for each request in flight: made by `make_policy`, restarted
 // for every request. A policy sees the tasks and data of its own request, and the devices with what
 // all of them have decided. At each instant the policy of the earliest request is asked first.
 // Errors: as above, and those of simulate() under a policy.

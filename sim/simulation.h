@@ -17,7 +17,7 @@
 
 namespace dfsim::inline sim {
 
-// What is simulated. References outlive the run.
+// The simulated problem. References outlive the run.
 struct SimInput {
   const ExecGraph& graph;
   const CostTable& costs;

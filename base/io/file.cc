@@ -43,7 +43,7 @@ StatusOr<std::string> read_file(const std::string& path, int64_t max_bytes) {
 
 Status write_file(const std::string& path, std::string_view content) {
   if (path == "-") {
-    // What a command printed before comes first.
+    // Output that a command printed earlier comes first.
     std::cout.flush();
   }
   DFSIM_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));

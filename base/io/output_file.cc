@@ -101,7 +101,7 @@ struct OutputFile::State {
   Status open_in_place() {
     fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-      return cannot_write(path, errno, errno == ENXIO ? "; nobody reads this pipe" : "");
+      return cannot_write(path, errno, errno == ENXIO ? "; no program reads this pipe" : "");
     }
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     return ok_status();
@@ -118,7 +118,7 @@ struct OutputFile::State {
     }
     slot = remember_unfinished(temporary);
     // Root writes files of other users, too: they keep their owner. Anyone else owns what they
-    // replace or gets it by writing, so a refusal is no error.
+    // replace or gets it by writing, so a refusal is not an error.
     if (replaced != nullptr && ::fchown(fd, replaced->st_uid, replaced->st_gid) != 0) {
       errno = 0;
     }

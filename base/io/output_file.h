@@ -18,7 +18,7 @@ namespace dfsim::inline base {
 class OutputFile {
  public:
   // Errors (kFailed): the target is a directory, its directory does not exist or is not writable,
-  // or it is a named pipe that nobody reads. The message names `path` and the system's reason.
+  // or it is a named pipe that no program reads. The message names `path` and the system's reason.
   static StatusOr<OutputFile> open(const std::string& path);
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;

@@ -23,7 +23,7 @@ struct ProtoField {
   double number64() const { return std::bit_cast<double>(value); }
 };
 
-// Walks through one message. What cannot be read ends it, and ok() says so.
+// Walks through one message. A field that cannot be read ends it, and ok() becomes false.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
@@ -63,7 +63,7 @@ class ProtoReader {
 
   // False once something could not be read: the message is cut off or none.
   bool ok() const { return ok_; }
-  // What is not yet read.
+  // The unread rest.
   std::string_view rest() const { return rest_; }
 
  private:

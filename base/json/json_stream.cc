@@ -210,7 +210,8 @@ StatusOr<std::string> JsonStream::State::read_key() {
   DFSIM_ASSIGN_OR_RETURN(const size_t key_length, value_length(&complete));
   if (c != '"' || !complete) {
     DFSIM_RETURN_IF_ERROR(
-        finish(strict() ? "expected a key in quotes" : "its top object is no JSON").status());
+        finish(strict() ? "expected a key in quotes" : "the top object is not valid JSON")
+            .status());
     return std::string();
   }
   std::string key(buffer.data() + begin + 1, key_length - 2);
@@ -218,7 +219,8 @@ StatusOr<std::string> JsonStream::State::read_key() {
   DFSIM_ASSIGN_OR_RETURN(const bool colon, skip_blanks());
   if (!colon || buffer[begin] != ':') {
     DFSIM_RETURN_IF_ERROR(
-        finish(strict() ? "expected ':' behind a key" : "its top object is no JSON").status());
+        finish(strict() ? "expected ':' behind a key" : "the top object is not valid JSON")
+            .status());
     return std::string();
   }
   ++begin;

@@ -7,7 +7,7 @@
 // '/': "traceEvents", "workflow/specification/tasks". Objects on the way to a list are entered;
 // every other field comes as a whole.
 // Two ways to treat a broken file. kRepair is for traces, which profilers that were killed leave
-// behind: extra commas, elements that are no objects, and a file that ends early are counted, and
+// behind: extra commas, elements that are not objects, and a file that ends early are counted, and
 // what was read stays. kStrict is for all else: the first error ends the stream with file and line.
 #pragma once
 
@@ -56,7 +56,7 @@ class JsonStream {
   ~JsonStream();
 
   // The root is not given out. Errors (kInvalidInput): neither an array nor an object, damaged gzip
-  // before the first element, an element over kMaxItemBytes; strict: whatever is no JSON.
+  // before the first element, an element over kMaxItemBytes; strict: anything that is not JSON.
   StatusOr<JsonItem> next();
 
   struct Repairs {

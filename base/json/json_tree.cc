@@ -113,7 +113,7 @@ std::string JsonTree::compact_text() const {
 }
 
 void JsonTree::write(int indent, int depth, std::string* out) const {
-  // What stands before an item, and before the bracket that closes them.
+  // The text before an item, and before the bracket that closes the items.
   const auto break_line = [&](int levels) {
     if (indent >= 0) {
       *out += '\n';

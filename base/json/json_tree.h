@@ -4,7 +4,7 @@
 //   The header costs next to nothing to include; the digits of numbers and the escapes of strings
 //   come from nlohmann's library, in json_tree.cc alone. To read JSON, see json_value.h.
 // Invariants: members of objects keep the order in which they were added. Infinite and undefined
-//   numbers are written as null, bytes that are no UTF-8 as U+FFFD.
+//   numbers are written as null, bytes that are not UTF-8 as U+FFFD.
 // Complexity: operator[] is O(members); all else is O(1) or linear in what it makes.
 #pragma once
 

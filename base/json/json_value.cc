@@ -63,7 +63,7 @@ std::string_view without_end_blanks(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-// The value as it stands in the file.
+// The value as written in the file.
 bool raw_value(od::value& value, std::string_view* text) {
   od::json_type type{};
   if (value.type().get(type) != SUCCESS) {

@@ -51,7 +51,7 @@ class JsonValue {
   JsonKind kind() const;
   bool is(JsonKind wanted) const { return kind() == wanted; }
   // False, and `value` stays as it is, when the value is of another kind or out of range. A real
-  // number is no int64_t; a whole one is a double.
+  // number is not an int64_t; a whole one is a double.
   bool get(int64_t* value) const;
   bool get(double* value) const;
   bool get(bool* value) const;
@@ -94,7 +94,7 @@ class JsonValue {
 class JsonField {
  public:
   std::string_view key() const { return key_; }
-  // The value as it stands in the file.
+  // The value as written in the file.
   bool raw(std::string_view* text);
   // The text of a string with its escapes resolved; other values as they stand.
   bool text(std::string_view* text);
@@ -123,7 +123,7 @@ class JsonParser {
   const std::string& error() const;
 
   // Calls f(JsonField&) for each field of an object, which gives false to stop. False when it was
-  // stopped, for malformed JSON, and when the value is no object. Builds no tree.
+  // stopped, for malformed JSON, and when the value is not an object. Builds no tree.
   template <typename F>
   bool each_field(std::string_view json, F&& f) {
     return each_field(json, &f, [](void* call, JsonField& field) -> bool {
@@ -131,7 +131,7 @@ class JsonParser {
     });
   }
 
-  // Tells `listener` of the value and all inside it, as it stands at `path` of its file. `line` is
+  // Tells `listener` of the value and all inside it, as written at `path` of its file. `line` is
   // the line where `json` begins. Errors (kInvalidInput, "LINE: what"): malformed JSON, nesting
   // over kMaxJsonDepth levels counted from the file's root, whatever the listener objects to.
   Status walk(std::string_view json, std::string_view path, size_t depth, size_t line,

@@ -118,7 +118,7 @@ StatusOr<bool> JsonWindow::have(size_t offset) {
   return begin + offset < end;
 }
 
-// To the next byte that is no blank; false at the end of the file.
+// Skips to the next byte that is not a blank; false at the end of the file.
 StatusOr<bool> JsonWindow::skip_blanks() {
   while (true) {
     while (begin < end && is_json_blank(buffer[begin])) {

@@ -42,7 +42,7 @@ struct JsonWindow {
   StatusOr<size_t> read_more(char* to, size_t room);
   // Whether there is a byte `offset` after the beginning, reading on where needed.
   StatusOr<bool> have(size_t offset);
-  // To the next byte that is no blank; false at the end of the file.
+  // Skips to the next byte that is not a blank; false at the end of the file.
   StatusOr<bool> skip_blanks();
   // The length of the value at the beginning; incomplete when the file ends inside it or it is over
   // kMaxBytes.

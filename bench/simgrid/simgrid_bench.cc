@@ -97,7 +97,7 @@ class Run {
   }
 
  private:
-  // What an activity is for; SimGrid leaves it to its user to keep it alive.
+  // The purpose of an activity; SimGrid leaves it to its user to keep it alive.
   struct Job {
     TaskId task;
     bool is_input = false;

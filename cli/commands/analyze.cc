@@ -62,7 +62,7 @@ OptionTable analyze_options(AnalyzeCommand& o) {
   return {
       {.names = "TRACE",
        .target = &o.traces,
-       .help = "Traces, plain or gzip, of one run or several; the format is told from the "
+       .help = "Traces, plain or gzip, of one run or several; dfsim detects the format from the "
                "content: " +
                formats_line(),
        .value = "FILE...",
@@ -74,7 +74,7 @@ OptionTable analyze_options(AnalyzeCommand& o) {
        .needs = "--json"},
       {.names = "--no-advice",
        .target = &o.no_advice,
-       .help = "No advice: nothing is simulated, which saves time on large traces"},
+       .help = "Give no advice; this skips its simulations and saves time on large traces"},
       html_option(&o.html),
       {.names = "--top",
        .target = &o.top,
@@ -90,12 +90,12 @@ OptionTable analyze_options(AnalyzeCommand& o) {
 CommandSpec analyze_command() {
   const auto options = std::make_shared<AnalyzeCommand>();
   return {.name = "analyze",
-          .summary = "Where the time and memory of a recorded run went",
+          .summary = "Show where the time and memory of a recorded run went",
           .options = analyze_options(*options),
           .examples = {{"dfsim analyze trace.json.gz",
                         "where the time and memory of a PyTorch profiler's trace went"},
                        {"dfsim analyze rank*.json.gz --html report.html",
-                        "several ranks of one run, with a report to look at"}},
+                        "several ranks of one run, with an HTML report"}},
           .run = [options](const GlobalOptions& global) {
             return run_analyze(*options, global.quiet);
           }};

@@ -27,14 +27,13 @@ OptionTable calibrate_options(CalibrateCommand& o) {
   return {
       {.names = "--minutes",
        .target = &o.minutes,
-       .help = "Measure for about so long; setting up and "
-               "training come on top",
+       .help = "Minutes to measure; setup and training take additional time",
        .value = "N",
        .show_default = true,
        .range = {0.1, 1440.0}},
       {.names = "-o,--output",
        .target = &o.directory,
-       .help = "Folder of the results; a calibration that was stopped goes on there",
+       .help = "Folder of the results; a stopped calibration resumes from it",
        .value = "DIR",
        .required = true},
       {.names = "--python",

@@ -238,7 +238,7 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "FILE.so"},
       {.names = "--seed",
        .target = &o.compare.seed,
-       .help = "Of policies that draw lots; default: 0",
+       .help = "Seed of randomised policies; default: 0",
        .value = "N"},
       {.names = "--time-budget",
        .target = &o.compare.policy.time_budget_s,
@@ -293,7 +293,8 @@ OptionTable compare_options(CompareCommand& o) {
             .value = "DIR"},
            {.names = "--trace-format",
             .target = &o.trace_format,
-            .help = "Of --trace: json, or perfetto for its own format, a fraction of the size",
+            .help = "Format of --trace: json, or perfetto (Perfetto's own format, a fraction of "
+                    "the size)",
             .value = "FORMAT",
             .show_default = true,
             .choices = "json,perfetto"},
@@ -305,7 +306,7 @@ OptionTable compare_options(CompareCommand& o) {
 CommandSpec compare_command() {
   const auto options = std::make_shared<CompareCommand>();
   return {.name = "compare",
-          .summary = "Scheduling policies side by side, each plan simulated",
+          .summary = "Compare scheduling policies; simulate the plan of each",
           .options = compare_options(*options),
           .examples = {{"dfsim compare graph.json --procs 4",
                         "every policy that takes the graph, on four identical processors"},

@@ -59,7 +59,7 @@ OptionTable diff_options(DiffCommand& o) {
 CommandSpec diff_command() {
   const auto options = std::make_shared<DiffCommand>();
   return {.name = "diff",
-          .summary = "Two traces: what got slower, and what only one of them has",
+          .summary = "Compare two traces: what got slower, and what only one of them has",
           .options = diff_options(*options),
           .examples = {{"dfsim diff before.json.gz after.json.gz",
                         "which operators got slower between two recordings"}},

@@ -40,7 +40,7 @@ Status run_evaluate(const EvaluateCommand& command) {
   }
   if (command.model.empty() || command.inputs.files.empty()) {
     return invalid_input(
-        "evaluate: nothing to be judged; expected --model and --profiles, or --collectives and "
+        "evaluate: nothing to evaluate; expected --model and --profiles, or --collectives and "
         "--hw");
   }
   EvaluateRequest request = command;
@@ -80,19 +80,18 @@ OptionTable evaluate_options(EvaluateCommand& o) {
             .needs = "--hw"},
            {.names = "--hw",
             .target = &o.hardware,
-            .help = "The node whose collectives are judged: a hardware file or a built-in name",
+            .help = "Node whose collectives to evaluate: a hardware file or a built-in name",
             .value = "FILE|NAME",
             .needs = "--collectives",
             .suggest = hardware_names},
            {.names = "--fit",
             .target = &o.fit,
-            .help =
-                "Also find what the hardware file should say of them (`collectives:`), and judge "
-                "that",
+            .help = "Also fit the hardware file's `collectives:` to the measurements, and evaluate "
+                    "the fit",
             .needs = "--collectives"},
            {.names = "--no-lookup",
             .target = &o.no_lookup,
-            .help = "Judge the trees alone: measured shapes are predicted too"},
+            .help = "Evaluate the trees alone: predict measured shapes too"},
            {.names = "--rows",
             .target = &o.rows,
             .help = "Also write each row's measured and predicted time to this CSV file, which "
@@ -108,7 +107,7 @@ OptionTable evaluate_options(EvaluateCommand& o) {
 CommandSpec evaluate_command() {
   const auto options = std::make_shared<EvaluateCommand>();
   return {.name = "evaluate",
-          .summary = "How far a cost model is from measured operator times",
+          .summary = "Compare a cost model with measured operator times",
           .options = evaluate_options(*options),
           .examples = {{"dfsim evaluate --model a100 --profiles ops.csv.gz",
                         "how far a built-in cost model is from a profile"}},

@@ -22,7 +22,7 @@ OptionTable generate_options(GenerateCommand& o) {
        .value = "NAME"},
       {.names = "--tasks",
        .target = &o.graph.tasks,
-       .help = "How many tasks; default: 100",
+       .help = "Number of tasks; default: 100",
        .value = "N"},
       {.names = "--devices",
        .target = &o.graph.devices,

@@ -55,13 +55,12 @@ OptionTable inspect_options(InspectCommand& o) {
 
 CommandSpec inspect_command() {
   const auto options = std::make_shared<InspectCommand>();
-  return {
-      .name = "inspect",
-      .summary = "Facts about a model that need no hardware: inputs, operators, MACs, parameters",
-      .options = inspect_options(*options),
-      .examples = {{"dfsim inspect model.onnx --batch 8",
-                    "inputs, operators and work at batch size 8"}},
-      .run = [options](const GlobalOptions&) { return run_inspect(*options); }};
+  return {.name = "inspect",
+          .summary = "Show a model's inputs, operators, MACs and parameters; needs no hardware",
+          .options = inspect_options(*options),
+          .examples = {{"dfsim inspect model.onnx --batch 8",
+                        "inputs, operators and work at batch size 8"}},
+          .run = [options](const GlobalOptions&) { return run_inspect(*options); }};
 }
 
 }  // namespace dfsim::cli

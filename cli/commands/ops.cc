@@ -50,7 +50,7 @@ StatusOr<std::vector<const OpDef*>> wanted_ops(const std::vector<std::string>& n
     std::copy_if(all.begin(), all.end(), std::back_inserter(wanted),
                  [&](const OpDef* def) { return to_lower(def->op_type) == to_lower(name); });
     if (wanted.size() == before) {
-      std::set<std::string> valid;  // some names stand in several domains
+      std::set<std::string> valid;  // some names exist in several domains
       for (const OpDef* def : all) {
         valid.emplace(def->op_type);
       }
@@ -65,7 +65,7 @@ std::string domain_of(const OpDef& def) {
   return def.domain.empty() ? "ai.onnx" : std::string(def.domain);
 }
 
-// One operator: its work and opsets in as many lines as they need beside the other columns.
+// One operator: its work and opsets in as many lines as they need next to the other columns.
 void add_op_rows(const OpDef& def, size_t room, TextTable* table) {
   const std::string_view versions = standard_versions(def.domain, def.op_type);
   const std::string text =

@@ -89,20 +89,19 @@ OptionTable partition_training(PartitionCommand& o) {
        {
            {.names = "--bucket-mb",
             .target = &o.bucket_mb,
-            .help =
-                "MiB of gradients that are exchanged together beside the backward pass; 0: each "
-                "gradient alone, after it; default: 25",
+            .help = "MiB of gradients to exchange together during the backward pass; 0: each "
+                    "gradient alone, after it; default: 25",
             .value = "MIB",
             .range = {0.0, 1e6}},
            {.names = "--nodes",
             .target = &o.nodes,
-            .help =
-                "The cluster with so many nodes: its last one repeated, or its last ones left out",
+            .help = "Resize the cluster to this number of nodes: repeat its last one, or leave out "
+                    "its last ones",
             .value = "N",
             .range = {1, 65536}},
            {.names = "--every-device",
             .target = &o.every_device,
-            .help = "Simulate each device, also where many do the same (more than 16 devices)"},
+            .help = "Simulate each device, even where many do the same (more than 16 devices)"},
        }});
 }
 
@@ -124,13 +123,13 @@ OptionTable partition_options(PartitionCommand& o) {
             .positive = true},
            {.names = "--micro-batches",
             .target = &o.micro_batches,
-            .help = "Into how many parts the batch is cut for a pipeline; default: the best of 1, "
+            .help = "Parts into which a pipeline cuts the batch; default: the best of 1, "
                     "2 and 4 for each stage",
             .value = "N",
             .range = {1, 65536}},
            {.names = "--schedule",
             .target = &o.schedule,
-            .help = "Of a pipeline: 1f1b, gpipe or interleaved; default: 1f1b",
+            .help = "Pipeline schedule: 1f1b, gpipe or interleaved; default: 1f1b",
             .value = "NAME"},
            {.names = "--chunks",
             .target = &o.chunks,
@@ -159,7 +158,7 @@ OptionTable partition_options(PartitionCommand& o) {
 CommandSpec partition_command() {
   const auto options = std::make_shared<PartitionCommand>();
   return {.name = "partition",
-          .summary = "A model over many devices: data, tensor and pipeline parallel, simulated",
+          .summary = "Split a model over devices (data, tensor, pipeline parallel) and simulate it",
           .options = partition_options(*options),
           .examples = {{"dfsim partition model.onnx --hw dgx-a100 --devices 8 --mode train",
                         "the fastest way to train on eight GPUs"}},

@@ -56,8 +56,8 @@ OptionTable predict_modes(PredictCommand& o) {
   return {
       {.names = "--requests",
        .target = &o.requests,
-       .help = "Also that many requests one after the other, as a server gets them: "
-               "throughput and latency percentiles",
+       .help =
+           "Also simulate this number of requests to a server: throughput and latency percentiles",
        .value = "N",
        .positive = true},
       {.names = "--in-flight",
@@ -75,7 +75,7 @@ OptionTable predict_modes(PredictCommand& o) {
        .excludes = "--in-flight"},
       {.names = "--arrivals",
        .target = &o.arrivals,
-       .help = "Of --rate: poisson or uniform (evenly spaced); default: poisson",
+       .help = "Arrivals at --rate: poisson or uniform (evenly spaced); default: poisson",
        .value = "KIND",
        .needs = "--rate"},
       {.names = "--warm-up",
@@ -85,13 +85,13 @@ OptionTable predict_modes(PredictCommand& o) {
        .needs = "--requests"},
       {.names = "--repeat",
        .target = &o.repeat,
-       .help = "Also that many runs with times drawn from the operators' intervals: the "
-               "distribution of latencies",
+       .help = "Also simulate this number of runs with times drawn from the operators' intervals: "
+               "the distribution of latencies",
        .value = "N",
        .positive = true},
       {.names = "--seed",
        .target = &o.seed,
-       .help = "Of arrivals, noise and policies; default: 0",
+       .help = "Seed of arrivals, noise and policies; default: 0",
        .value = "N"},
   };
 }
@@ -109,9 +109,8 @@ OptionTable predict_options(PredictCommand& o) {
            runtime_option(&o.runtime),
            {.names = "--policy",
             .target = &o.policy,
-            .help =
-                "Which scheduling policy places the operators on the devices (see dfsim compare "
-                "--help); default: first-device",
+            .help = "Scheduling policy that places the operators on the devices (see dfsim compare "
+                    "--help); default: first-device",
             .value = "NAME",
             .suggest = policy_names},
            cost_model_option(&o.cost_model),
@@ -126,7 +125,7 @@ OptionTable predict_options(PredictCommand& o) {
             .excludes = "--json"},
            {.names = "--top",
             .target = &o.top,
-            .help = "How many of the slowest operators the summary lists",
+            .help = "Slowest operators to list in the summary",
             .value = "N",
             .show_default = true},
            {.names = "--trace",
@@ -137,8 +136,8 @@ OptionTable predict_options(PredictCommand& o) {
        training_options(o.training),
        {{.names = "--advice",
          .target = &o.advice,
-         .help = "Also what other settings would bring: runtime, batch, threads, recomputation, "
-                 "policy, each predicted"},
+         .help = "Also predict the gain of other settings: runtime, batch, threads, recomputation, "
+                 "policy"},
         html_option(&o.html)},
        predict_modes(o),
        {
@@ -151,7 +150,7 @@ OptionTable predict_options(PredictCommand& o) {
 CommandSpec predict_command() {
   const auto options = std::make_shared<PredictCommand>();
   return {.name = "predict",
-          .summary = "How long a model takes on a machine, and why",
+          .summary = "Predict how long a model takes on a machine, and why",
           .options = predict_options(*options),
           .examples = {{"dfsim predict model.onnx --hw a100",
                         "latency, bottlenecks and the slowest operators"},

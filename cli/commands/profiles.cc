@@ -104,7 +104,7 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
                                                  : fmt::format("{} of them completed from {}\n",
                                                                completed, options.model),
                                   drops_text(drops)));
-  // With the profile itself on stdout, what is said about it goes to stderr.
+  // With the profile itself on stdout, the summary goes to stderr.
   if (options.output == "-") {
     fmt::print(stderr, "{}", global.quiet ? "" : text);
     return ok_status();
@@ -301,14 +301,18 @@ OptionSpec profile_format(ProfilesOptions& o) {
 }
 
 OptionTable profile_origin(ProfilesOptions& o) {
-  return {
-      {.names = "--device",
-       .target = &o.origin.device,
-       .help = "Device, where the file does not say it"},
-      {.names = "--runtime", .target = &o.origin.runtime, .help = "Runtime that was measured"},
-      {.names = "--runtime-version", .target = &o.origin.runtime_version, .help = "Its version"},
-      {.names = "--network", .target = &o.origin.network, .help = "Network that was measured"},
-      {.names = "--batch", .target = &o.origin.batch, .help = "Its batch size", .positive = true}};
+  return {{.names = "--device",
+           .target = &o.origin.device,
+           .help = "Device, where the file does not say it"},
+          {.names = "--runtime", .target = &o.origin.runtime, .help = "Runtime that was measured"},
+          {.names = "--runtime-version",
+           .target = &o.origin.runtime_version,
+           .help = "Version of the runtime"},
+          {.names = "--network", .target = &o.origin.network, .help = "Network that was measured"},
+          {.names = "--batch",
+           .target = &o.origin.batch,
+           .help = "Batch size of the network",
+           .positive = true}};
 }
 
 CommandSpec import_command() {

@@ -69,8 +69,8 @@ OptionTable replay_options(ReplayCommand& o) {
        .value = "DIR|NAME"},
       {.names = "--policy",
        .target = &o.policy,
-       .help = "Place device work anew on the queues with a scheduling policy (see dfsim "
-               "compare); default: as recorded",
+       .help = "Let a scheduling policy place device work on the queues (see dfsim compare); "
+               "default: as recorded",
        .value = "NAME",
        .suggest = policy_names},
       {.names = "--scale",
@@ -81,7 +81,7 @@ OptionTable replay_options(ReplayCommand& o) {
        .value = "WHAT=FACTOR"},
       {.names = "--seed",
        .target = &o.seed,
-       .help = "Of the draws behind the interval",
+       .help = "Seed of the draws behind the interval",
        .value = "N",
        .show_default = true},
       json_option(&o.json),
@@ -105,7 +105,7 @@ OptionTable replay_options(ReplayCommand& o) {
 CommandSpec replay_command() {
   const auto options = std::make_shared<ReplayCommand>();
   return {.name = "replay",
-          .summary = "A recorded run in the simulator: as it was, on other hardware, or changed",
+          .summary = "Simulate a recorded run: as it was, on other hardware, or changed",
           .options = replay_options(*options),
           .examples = {{"dfsim replay trace.json.gz --scale kernel=0.5",
                         "the recorded run with kernels twice as fast"},

@@ -26,7 +26,7 @@ OptionTable report_options(ReportOptions& o) {
   return {
       {.names = "RESULT",
        .target = &o.input,
-       .help = "What predict, compare, partition, analyze, diff, replay or roofline printed "
+       .help = "JSON that predict, compare, partition, analyze, diff, replay or roofline printed "
                "with --json, plain or gzip",
        .value = "FILE.json",
        .required = true},
@@ -43,7 +43,7 @@ OptionTable report_options(ReportOptions& o) {
 CommandSpec report_command() {
   const auto options = std::make_shared<ReportOptions>();
   return {.name = "report",
-          .summary = "One offline HTML page from a saved --json result",
+          .summary = "Write one offline HTML page from a saved --json result",
           .options = report_options(*options),
           .examples = {{"dfsim report result.json -o report.html",
                         "a page from the saved output of another command"}},

@@ -80,11 +80,14 @@ OptionTable roofline_options(RooflineCommand& o) {
            json_option(&o.json),
            {.names = "--top",
             .target = &o.top,
-            .help = "How many of the slowest operators are listed",
+            .help = "Slowest operators to list",
             .value = "N",
             .show_default = true},
            html_option(&o.html),
-           {.names = "--svg", .target = &o.svg, .help = "Also draw it there", .value = "OUT.svg"},
+           {.names = "--svg",
+            .target = &o.svg,
+            .help = "Also draw the roofline to this file",
+            .value = "OUT.svg"},
            output_option(&o.output),
        }});
 }
@@ -95,7 +98,7 @@ CommandSpec roofline_command() {
   const auto options = std::make_shared<RooflineCommand>();
   return {
       .name = "roofline",
-      .summary = "What rate each operator of a model or trace reaches, and what limits it",
+      .summary = "Show the rate that each operator of a model or trace reaches, and what limits it",
       .options = roofline_options(*options),
       .examples = {{"dfsim roofline model.onnx --hw a100 --sweep batch=1,8,32 --svg roofline.svg",
                     "each operator's rate at three batch sizes"}},

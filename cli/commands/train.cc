@@ -38,9 +38,8 @@ OptionTable train_options(TrainCommand& o) {
             .value = "DIR"},
            {.names = "--overheads",
             .target = &o.overheads,
-            .help =
-                "What measuring added to each time: a JSON object of the profiles' device names "
-                "and microseconds; comes off predictions",
+            .help = "Time that measuring added to each operator: a JSON object of the profiles' "
+                    "device names and microseconds; predictions subtract it",
             .value = "FILE.json"},
            {.names = "--extend",
             .target = &o.extend,
@@ -48,8 +47,8 @@ OptionTable train_options(TrainCommand& o) {
             .value = "DIR"},
            {.names = "--hw",
             .target = &o.hardware,
-            .help = "Hardware file whose devices the profiles name, beside the built-in ones; "
-                    "repeatable",
+            .help = "Hardware file whose devices the profiles name, in addition to the built-in "
+                    "ones; repeatable",
             .value = "FILE",
             .one_at_a_time = true,
             .suggest = hardware_names},
@@ -59,7 +58,7 @@ OptionTable train_options(TrainCommand& o) {
             .value = "NAME"},
            {.names = "--seed",
             .target = &o.seed,
-            .help = "Of the split and of the trees",
+            .help = "Seed of the split and of the trees",
             .value = "N",
             .show_default = true},
            {.names = "--threads",
@@ -69,7 +68,7 @@ OptionTable train_options(TrainCommand& o) {
             .range = {0, 256}},
            {.names = "--rounds",
             .target = &o.rounds,
-            .help = "At most so many trees per part; 0 = as suits each class",
+            .help = "Most trees per part; 0: chosen for each class",
             .value = "N",
             .range = {0, 100000}},
            {.names = "--no-lookup",
@@ -77,7 +76,7 @@ OptionTable train_options(TrainCommand& o) {
             .help = "Do not keep the times of the measured shapes"},
            {.names = "--no-rows",
             .target = &o.no_rows,
-            .help = "Do not keep the rows beside the model; adding to it later is then less exact"},
+            .help = "Do not keep the rows with the model; extending it later is then less exact"},
            {.names = "--keep-drift",
             .target = &o.keep_drift,
             .help = "Train on times that grow with the order of measurement as they are"},

@@ -35,7 +35,7 @@ OptionTable tune_options(TuneCommand& o) {
        {
            {.names = "--host",
             .target = &o.host,
-            .help = "Measure on this machine; leave it alone meanwhile"},
+            .help = "Measure on this machine; run nothing else on it at the same time"},
            {.names = "--hw",
             .target = &o.hardware,
             .help = "The hardware file that predictions use to choose what to measure; default: "
@@ -44,8 +44,8 @@ OptionTable tune_options(TuneCommand& o) {
             .suggest = hardware_names},
            {.names = "--dir",
             .target = &o.directory,
-            .help = "Where measurements and the Python environment are kept; the same command goes "
-                    "on where it was stopped",
+            .help = "Where measurements and the Python environment are kept; a stopped command "
+                    "resumes from there",
             .value = "DIR",
             .show_default = true},
            {.names = "--batches",
@@ -60,13 +60,13 @@ OptionTable tune_options(TuneCommand& o) {
             .range = {0, 1024}},
            {.names = "--budget",
             .target = &o.budget,
-            .help = "Settings to measure at most",
+            .help = "Most settings to measure",
             .value = "N",
             .show_default = true,
             .range = {1, 1000}},
            {.names = "--seconds",
             .target = &o.seconds,
-            .help = "To measure each setting for",
+            .help = "Seconds to measure each setting",
             .value = "X",
             .show_default = true,
             .range = {0.1, 600.0}},
@@ -90,7 +90,7 @@ CommandSpec tune_command() {
   const auto options = std::make_shared<TuneCommand>();
   return {
       .name = "tune",
-      .summary = "The fastest settings of ONNX Runtime for a model on this machine",
+      .summary = "Find the fastest settings of ONNX Runtime for a model on this machine",
       .options = tune_options(*options),
       .examples = {{"dfsim tune model.onnx --host --dir my-cpu",
                     "the fastest threads and batch size on this machine"}},

@@ -70,7 +70,7 @@ OptionTable validate_choices(ValidateOptions& o) {
        .one_at_a_time = true},
       {.names = "--leave-out",
        .target = &o.leave_out,
-       .help = "Not the runs of this network; repeatable",
+       .help = "Leave out the runs of this network; repeatable",
        .value = "NETWORK",
        .one_at_a_time = true}};
 }
@@ -116,7 +116,7 @@ OptionTable validate_options(ValidateCommand& o) {
 CommandSpec validate_command() {
   const auto options = std::make_shared<ValidateCommand>();
   return {.name = "validate",
-          .summary = "Predicted latencies of whole networks against measured ones",
+          .summary = "Compare predicted latencies of whole networks with measured ones",
           .options = validate_options(*options),
           .examples = {{"dfsim validate --runs runs.csv --hw my-cpu/host.yaml",
                         "predicted against measured latencies"}},

@@ -1,4 +1,4 @@
-// What is written about the commands, made from their tables: man pages, completions of shells and
+// Documentation of the commands, generated from their tables: man pages, completions of shells and
 // the reference page of options. Nothing here is kept by hand, so it cannot be out of date.
 #pragma once
 
@@ -31,9 +31,9 @@ std::vector<std::string> option_words(const OptionSpec& option);
 // "dfsim predict [OPTIONS] MODEL".
 std::string usage_line(const CommandPath& path);
 
-// What the option's value is called: its own word or that of its type; "" for flags.
+// The name of the option's value: its own word or that of its type; "" for flags.
 std::string value_word(const OptionSpec& option);
-// What the option holds unless it is given; "" when --help does not show it.
+// The option's default value; "" when --help does not show it.
 std::string default_value(const OptionSpec& option);
 // One sentence on what the option's values are and what goes with it; "" when there is nothing.
 std::string constraints(const OptionSpec& option);

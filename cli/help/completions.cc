@@ -50,7 +50,7 @@ std::string global_value_options(const CommandSpec& program) {
 
 // --- bash ---
 
-// One case of the value's option: what may stand behind --hw.
+// One case of the value's option: what may follow --hw.
 std::string bash_value_case(const OptionSpec& option) {
   std::string reply = "COMPREPLY=(";
   if (const auto choices = value_choices(option); !choices.empty()) {
@@ -249,7 +249,7 @@ std::string fish_completion(const CommandSpec& program) {
                             command.name, single_quoted(command.summary));
       }
     }
-    // Global options are said once, for the program.
+    // Global options appear once, for the program.
     OptionTable options = path.back()->options;
     for (const OptionSpec& option : options) {
       if (!is_argument(option)) {

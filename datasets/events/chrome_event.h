@@ -17,8 +17,7 @@ namespace dfsim::inline datasets {
 // The field of a top object that holds the events; the top may also be their array itself.
 inline constexpr std::string_view kTraceEventList = "traceEvents";
 
-// Texts live until the parser's next event. Values of `args` are JSON text as it stands in the
-// file.
+// Texts live until the parser's next event. Values of `args` are JSON text as written in the file.
 struct ChromeEvent {
   static constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
@@ -31,7 +30,7 @@ struct ChromeEvent {
   std::string_view id;
   double start_us = kMissing;
   double duration_us = kMissing;
-  std::string_view raw_args;  // the object as it stands in the file; taken apart when asked for
+  std::string_view raw_args;  // the object as written in the file; parsed when asked for
 
   bool has_start() const { return !std::isnan(start_us); }
   bool has_duration() const { return !std::isnan(duration_us); }
@@ -62,7 +61,7 @@ struct ChromeEvent {
 
 class ChromeEventParser {
  public:
-  // Reads one object with kJsonPaddingBytes readable bytes behind it. False when it is no JSON.
+  // Reads one object with kJsonPaddingBytes readable bytes behind it. False when it is not JSON.
   bool parse(std::string_view json, ChromeEvent* event);
 
  private:

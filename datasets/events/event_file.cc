@@ -41,7 +41,7 @@ Status read_event_file(const std::string& path, const OnEvent& on_event, const O
         found = true;
         if (!parser.parse(item.json, &event)) {
           return invalid_input(
-              fmt::format("{}:{}: event {} is no JSON object; is the file damaged?", path,
+              fmt::format("{}:{}: event {} is not a JSON object; is the file damaged?", path,
                           item.line, event.index + 1));
         }
         ++event.index;

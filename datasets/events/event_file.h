@@ -28,8 +28,8 @@ using OnField = std::function<void(std::string_view key, std::string_view json)>
 
 // Calls `on_event` for each element of the top array or of its "traceEvents", and `on_field` for
 // each other field of a top object; texts live until the call returns. Memory: one event. Errors:
-// JsonStream's; kInvalidInput for what is no JSON or cut off (with line and event), and for an
-// object without "traceEvents".
+// JsonStream's; kInvalidInput for text that is not JSON or is cut off (with line and event), and
+// for an object without "traceEvents".
 Status read_event_file(const std::string& path, const OnEvent& on_event, const OnField& on_field);
 
 }  // namespace dfsim::inline datasets

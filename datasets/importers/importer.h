@@ -13,7 +13,7 @@
 
 namespace dfsim::inline datasets {
 
-// What the caller knows better than the files. "" and 0 leave it to the importer.
+// Facts that the caller knows better than the files. "" and 0 leave it to the importer.
 struct ProfileImportOptions {
   std::string device;
   std::string runtime;

@@ -10,7 +10,7 @@
 
 namespace dfsim::inline datasets {
 
-// What a framework's op type is to dfsim.
+// dfsim's counterpart of a framework's op type.
 struct OpNameInfo {
   std::string_view name;     // in the framework
   std::string_view op_type;  // ONNX's name for the same work and operand order, "" when it has none

@@ -11,7 +11,7 @@
 
 namespace dfsim::inline datasets {
 
-// What is wrong with a time in ns, or none when a row may have it.
+// The error in a time in ns, or none when a row may have it.
 std::optional<DropReason> time_problem(double time_ns);
 
 class RowSink {

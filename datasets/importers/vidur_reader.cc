@@ -209,7 +209,7 @@ std::string read_layer(const TableReader& table, Layer* layer) {
   return "";
 }
 
-// What all rows of one file have in common.
+// Fields that all rows of one file share.
 struct FileContext {
   TableReader& table;
   std::vector<Group> groups;

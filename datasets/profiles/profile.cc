@@ -59,7 +59,7 @@ void format_tensor(const TensorSpec& tensor, std::string& out) {
   }
 }
 
-// Reads "1x3x?" into extents; false when it is no such list.
+// Reads "1x3x?" into extents; false for anything else.
 bool parse_extents(std::string_view text, std::vector<int64_t>& extents) {
   while (!text.empty()) {
     if (extents.size() == kMaxRank) {

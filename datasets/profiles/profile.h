@@ -28,7 +28,7 @@
 
 namespace dfsim::inline datasets {
 
-// What the measured time spans. Never mix kinds in one model without an overhead term.
+// The scope of the measured time. Never mix kinds in one model without an overhead term.
 enum class TimingKind : uint8_t {
   kUnknown,
   kKernelOnly,       // device time of the op's kernels, launch excluded; `network` says where

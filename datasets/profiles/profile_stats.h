@@ -1,4 +1,4 @@
-// What a profile holds: rows by device, op, dtype and kind of timing, with ranges and noise.
+// The contents of a profile: rows by device, op, dtype and kind of timing, with ranges and noise.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace dfsim::inline datasets {
 
-// Of a list that is not empty; the mean of the middle two for an even number. Reorders. O(n).
+// The list must not be empty; the mean of the middle two for an even number. Reorders. O(n).
 inline double median(std::vector<double>& values) {
   DFSIM_CHECK(!values.empty());
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -20,7 +20,7 @@ inline double median(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// Of a sample of at least two (divides by n - 1).
+// The sample needs at least two values (divides by n - 1).
 inline double standard_deviation(const std::vector<double>& values) {
   DFSIM_CHECK(values.size() > 1);
   double mean = 0;

@@ -15,7 +15,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-// Of et_def.proto.
+// From et_def.proto.
 enum NodeType : uint64_t { kMetadata = 1, kMemLoad = 2, kMemStore = 3, kSend = 5, kCollective = 7 };
 enum NodeField : uint32_t {
   kId = 1,
@@ -339,7 +339,7 @@ StatusOr<Trace> read_chakra_trace(const std::string& path, std::string_view cont
       result.add(std::move(node));
     } else {
       ++result.trace().events;
-      result.trace().warn("messages that are no nodes, left out", result.trace().events);
+      result.trace().warn("messages that are not nodes, left out", result.trace().events);
     }
   }
   if (!stream.ok()) {
@@ -376,7 +376,7 @@ StatusOr<Trace> read_chakra_json(const std::string& path, JsonStream stream) {
   return result.finish();
 }
 
-// A protobuf file is told by its wire types alone, which other formats may have as well.
+// Only its wire types identify a protobuf file, and other formats may have the same ones.
 Sniff sniff_chakra(const TraceInput& input) {
   if (input.kind() == TraceInput::Kind::kJson) {
     return input.head_has("\"workload_graph\"") ? Sniff::kYes : Sniff::kNo;

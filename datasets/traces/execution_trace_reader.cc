@@ -15,7 +15,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-// Of RecordScope: ranges that the program names.
+// Values of RecordScope: ranges that the program names.
 constexpr int64_t kUserScope = 7;
 // Nodes of the observer's own: the process and its threads.
 constexpr std::string_view kFrame = "[pytorch|profiler|execution_";

@@ -3,9 +3,9 @@
 // full_op_name (datasets/importers/mindspore/mindspore_reader.cc reads the same files as training
 // data).
 //
-// Where output_timeline_data_N.txt lies beside them, its starts are used ("op_name, stream_id,
-// start_time(ms), duration(ms)"). Without it the files have no starts: then operators follow each
-// other on their stream in the order of the detail file.
+// When output_timeline_data_N.txt is in the same directory, its starts are used ("op_name,
+// stream_id, start_time(ms), duration(ms)"). Without it the files have no starts: then operators
+// follow each other on their stream in the order of the detail file.
 #include <fmt/format.h>
 
 #include <algorithm>

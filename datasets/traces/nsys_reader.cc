@@ -23,7 +23,7 @@ constexpr int64_t kMaxNsysNs = int64_t{1} << 62;
 // Numbers of ENUM_NSYS_EVENT_TYPE.
 constexpr int64_t kPushPopRange = 59;
 constexpr int64_t kStartEndRange = 60;
-// Of CUpti_ActivitySynchronizationType, and the stream of what waits for all.
+// Values of CUpti_ActivitySynchronizationType, and the stream of calls that wait for all.
 constexpr int64_t kContextSync = 4;
 constexpr int64_t kNoStream = 0xFFFFFFFF;
 
@@ -309,7 +309,7 @@ class NsysReader {
       span.kind = SpanKind::kAnnotation;
       span.name = query.is_null(4) ? name_of(query.integer(5), "?")
                                    : trace_.intern(printable(query.text(4), 1000));
-      // Ranges that need not nest are no part of their thread's calls.
+      // Ranges that need not nest are not part of their thread's calls.
       span.track = type == kPushPopRange ? thread(query.integer(3, 0))
                                          : trace_.track_of("ranges", fmt::format("{}", type));
       trace_.spans.push_back(span);
@@ -357,7 +357,7 @@ class NsysReader {
   std::string damage_;
 };
 
-// What a query may cost: a damaged file must not keep us for ever.
+// Limits on a query's cost: a damaged file must not keep us for ever.
 StatusOr<Trace> read_database(const std::string& path, sqlite3* database) {
   sqlite3_exec(database, "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF", nullptr,
                nullptr, nullptr);

@@ -1,7 +1,7 @@
 // Perfetto's track events: those that dfsim predict writes, and those of other programs.
 //
-// What our own traces say of an op stands in debug annotations, as the args of a Chrome trace do;
-// so the events are handed to the same dialects.
+// dfsim's own traces describe an op in debug annotations, like the args of a Chrome trace; so the
+// events are handed to the same dialects.
 #include <fmt/format.h>
 
 #include <algorithm>

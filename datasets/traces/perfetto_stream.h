@@ -46,7 +46,7 @@ class PerfettoStream {
   PerfettoStream& operator=(const PerfettoStream&) = delete;
 
   enum class Next { kEvent, kBadPacket, kTimeless, kEnd };
-  // Goes on to the next event; what is no event is read in passing.
+  // Moves to the next event; reads other packets on the way.
   Next next(PerfettoEvent* event);
   // At the end: the file ends inside a packet.
   bool cut_off() const;

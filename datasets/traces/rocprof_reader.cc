@@ -1,7 +1,8 @@
 // rocprofv3 --output-format json: {"rocprofiler-sdk-tool": [{metadata, agents, kernel_symbols,
 // buffer_records: {kernel_dispatch, memory_copy, hip_api, ...}}]}, times in ns.
 //
-// Kernels lie on queues of agents; HIP calls on host threads; both carry correlation_id.internal.
+// Kernels are on queues of agents; HIP calls are on host threads; both carry
+// correlation_id.internal.
 #include <fmt/format.h>
 
 #include <limits>

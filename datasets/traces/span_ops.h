@@ -1,4 +1,4 @@
-// What operator a recorded span was, with its operands, as far as the trace tells.
+// The operator of a recorded span, with its operands, as far as the trace records them.
 #pragma once
 
 #include <initializer_list>

@@ -17,7 +17,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-// Of step_stats.proto.
+// Field numbers of step_stats.proto.
 enum NodeStatsField : uint32_t {
   kNodeName = 1,
   kAllStart = 2,
@@ -84,7 +84,7 @@ NodeStats read_node(std::string_view message, bool* ok) {
   return node;
 }
 
-// "node = Type(inputs)", as the executor labels what it ran; "" when it is no such label.
+// "node = Type(inputs)", as the executor labels what it ran; "" for other labels.
 std::string_view type_of_label(std::string_view label) {
   const size_t equals = label.find(" = ");
   const size_t open = equals == std::string_view::npos ? equals : label.find('(', equals);
@@ -142,7 +142,7 @@ class StepStatsReader {
     }
   }
 
-  // What is whole of a message whose length runs over the file's end.
+  // The complete part of a message whose length runs over the file's end.
   void salvage(std::string_view rest) {
     // Once for the list of devices, once for the device.
     for (int level = 0; level < 2 && !rest.empty(); ++level) {

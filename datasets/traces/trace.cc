@@ -42,7 +42,7 @@ void nest_spans(Trace* trace) {
       continue;
     }
     std::vector<SpanId>& stack = stacks[span.track.index()];
-    // Of two spans without a duration at the same time the later one is no child.
+    // The later of two spans without a duration at the same time is not a child.
     while (!stack.empty() && (trace->span(stack.back()).end_us <= span.start_us)) {
       stack.pop_back();
     }
@@ -88,7 +88,7 @@ void link_levels(Trace* trace) {
       continue;
     }
     span.launch = find_id(call_by_correlation, span.correlation);
-    // Its own word about the operator counts, even when that operator was not recorded.
+    // The span's own record of the operator counts, even when that operator was not recorded.
     if (span.external > 0) {
       span.op = find_id(op_by_external, span.external);
     } else if (span.launch.valid()) {

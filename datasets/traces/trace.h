@@ -1,13 +1,12 @@
 // Trace: what really ran, as a profiler recorded it, in one form for every format.
 //
-// Spans lie on tracks (host threads, queues of devices) and are linked between the levels: an
+// Spans are on tracks (host threads, queues of devices) and are linked between the levels: an
 // operator of the framework makes calls of the device's runtime, and those launch kernels and
-// copies.
-// Times are microseconds on the file's own clock, as the doubles that stand in the file and not as
+// copies. Times are microseconds on the file's own clock, as the doubles of the file and not as
 // nanoseconds: the tools that others publish results with calculate on these doubles, and only so
-// do our figures equal theirs to the last digit.
-// Invariants (after finish_trace): spans are sorted by start, then by falling end, then by their
-// place in the file; end_us >= start_us, both finite; ids are valid or none.
+// do our figures equal theirs to the last digit. Invariants (after finish_trace): spans are sorted
+// by start, then by falling end, then by their place in the file; end_us >= start_us, both finite;
+// ids are valid or none.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +73,7 @@ struct Span {
   double duration_us() const { return end_us - start_us; }
 };
 
-// What a kSync span waited for.
+// The work that a kSync span waited for.
 struct SyncTarget {
   SpanId span;
   int64_t stream = -1;
@@ -141,7 +140,7 @@ struct Trace {
   TrackId track_of(std::string_view process, std::string_view thread);
   // Counts one more of this kind.
   void warn(std::string_view text, int64_t event, int64_t count = 1);
-  // Of the whole file, such as that it is cut off.
+  // Warnings about the whole file, such as that it is cut off.
   void warn_of_file(std::string_view text, int64_t event = 0);
 
  private:

@@ -88,10 +88,10 @@ StatusOr<Trace> read_trace_content(const std::string& name, std::string content)
 void warn_of_repairs(const JsonStream& stream, Trace* trace) {
   const JsonStream::Repairs& repairs = stream.repairs();
   if (repairs.commas > 0) {
-    trace->warn("commas too many", 0, repairs.commas);
+    trace->warn("trailing commas", 0, repairs.commas);
   }
   if (repairs.strange_values > 0) {
-    trace->warn("values between the events that are no events", 0, repairs.strange_values);
+    trace->warn("values between the events that are not events", 0, repairs.strange_values);
   }
   if (repairs.cut_off) {
     trace->warn_of_file("the file is cut off: " + repairs.cut_off_reason, trace->events);

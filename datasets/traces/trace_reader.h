@@ -18,10 +18,10 @@ struct TraceFormat {
 // In the order of --help.
 const std::vector<TraceFormat>& trace_formats();
 
-// A file, plain or gzip, or the folder of a format that has folders. What could be repaired is
-// counted in Trace::warnings. Errors: kNotFound; kInvalidInput when it is no trace, or holds not a
-// single span. Memory: what the trace's spans need; of JSON the file itself is never held as a
-// whole, of binary formats it is.
+// A file, plain or gzip, or the folder of a format that has folders. Trace::warnings counts the
+// repairs. Errors: kNotFound; kInvalidInput when it is not a trace, or holds not a single span.
+// Memory: what the trace's spans need; of JSON the file itself is never held as a whole, of binary
+// formats it is.
 StatusOr<Trace> read_trace(const std::string& path);
 
 // The same from a file's unpacked content, for tests and fuzzing. `name` stands for the path.

@@ -29,7 +29,7 @@ struct TraceReader {
   // Gives a finished trace (finish_trace), or one line of error.
   StatusOr<Trace> (*read)(TraceInput input) = nullptr;
   std::unique_ptr<ChromeDialect> (*dialect)() = nullptr;
-  // Of formats that are folders: their name in messages, and the files that a test may write to
+  // For formats that are folders: their name in messages, and the files that a test may write to
   // make such a folder, separated by blanks.
   std::string_view folder = "";
   std::string_view folder_files = "";

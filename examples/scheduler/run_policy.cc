@@ -11,7 +11,7 @@
 #include "schedulers/registry.h"
 #include "sim/simulator.h"
 
-// What DFSIM_SCHEDULER_PLUGIN of shortest_queue.cc defines.
+// DFSIM_SCHEDULER_PLUGIN of shortest_queue.cc defines this function.
 extern "C" const dfsim::SchedulerPlugin dfsim_scheduler_plugin;
 
 namespace {

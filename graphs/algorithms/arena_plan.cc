@@ -102,7 +102,7 @@ class Planner {
   void count_uses() {
     for (size_t t = 0; t < graph_.tensor_count(); ++t) {
       const Tensor& tensor = graph_.tensor(TensorId(t));
-      // What the caller holds is never overwritten nor given to others.
+      // Buffers of the caller are never overwritten nor given to others.
       uses_[t] = tensor.is_output || !tensor.producer.valid() ? 1 : 0;
     }
     for (const Op& op : graph_.ops()) {

@@ -6,7 +6,8 @@
 // decides for each tensor (allocation_planner.cc, one stream):
 //   - a result of the graph gets a buffer of its own;
 //   - a view (Reshape, Identity...) is the buffer of what it shows;
-//   - an operator that may work in place overwrites its operand, when nobody else reads that and
+//   - an operator that may work in place overwrites its operand, when no other operator reads that
+//   and
 //     both have the same shape and width. Few kernels of the CPU may: activations, Clip, Softmax,
 //     the summand of a fused convolution; Add and Mul may not;
 //   - else it takes the buffer that was set free last among those of the same shape and width. Such

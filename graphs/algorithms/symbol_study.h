@@ -1,4 +1,4 @@
-// Which shapes hang on which dynamic dimension: found by importing the model again with another
+// Which shapes depend on which dynamic dimension: found by importing the model again with another
 // extent and looking at what changes. Exact for every rule, whatever arithmetic lies between.
 #pragma once
 

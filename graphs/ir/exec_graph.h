@@ -57,7 +57,7 @@ class ExecGraph {
   // it runs.
   Bytes resident_bytes(TaskId task) const { return resident_bytes_[task.index()]; }
   Bytes workspace_bytes(TaskId task) const { return workspace_bytes_[task.index()]; }
-  // What the task touches while it runs: scratch space, inputs, and each output once.
+  // Memory that the task touches while it runs: scratch space, inputs, and each output once.
   Bytes working_set_bytes(TaskId task) const;
   // The op of the DL graph this task executes, or none.
   OpId op(TaskId task) const { return ops_.empty() ? OpId() : ops_[task.index()]; }

@@ -57,20 +57,20 @@ struct Op {
   int version = 0;     // the opset version of `domain` that the model imports
   OpClass op_class = OpClass::kOpaque;
   std::vector<TensorId> inputs;   // none = an optional input that is left out
-  std::vector<TensorId> outputs;  // none = an output nobody asked for
+  std::vector<TensorId> outputs;  // none = an output not asked for
   // The last so many inputs are not operands but tensors of this graph that a subgraph reads.
   uint32_t capture_count = 0;
   Attributes attributes;
 };
 
-// What is known of a model as a whole.
+// Facts about a model as a whole.
 struct GraphInfo {
   std::string name;
   std::string producer;  // "pytorch 1.13.1"
   int64_t ir_version = 0;
   std::vector<std::pair<std::string, int>> opsets;  // domain, version
   std::vector<std::pair<std::string, std::string>> metadata;
-  // Of a subgraph: the tensors of the graph around it that its last inputs stand for.
+  // In a subgraph: the tensors of the graph around it that its last inputs stand for.
   std::vector<std::string> captures;
 };
 

@@ -206,7 +206,7 @@ Status GraphBuilder::sort() {
 void GraphBuilder::name_ops() {
   std::unordered_set<std::string> names;
   names.reserve(op_count());
-  // Names that the file gives stay; only missing and repeated ones are made up.
+  // Names that the file gives stay; only missing and repeated ones are generated.
   std::vector<size_t> to_name;
   for (size_t i = 0; i < op_count(); ++i) {
     if (graph_.ops_[i].name.empty() || !names.insert(graph_.ops_[i].name).second) {

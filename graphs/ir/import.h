@@ -1,4 +1,4 @@
-// What importers of every format take and report.
+// Options and reports that importers of every format share.
 #pragma once
 
 #include <cstdint>

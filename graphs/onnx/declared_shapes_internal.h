@@ -12,7 +12,7 @@
 
 namespace dfsim::inline graphs {
 
-// The last resort of shape inference: what exporters wrote beside the nodes.
+// The last resort of shape inference: what exporters wrote next to the nodes.
 class DeclaredShapes {
  public:
   // `graph` and `dims` must outlive this object; `dims` are the numbers of its symbols.

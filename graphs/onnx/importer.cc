@@ -41,7 +41,7 @@ class Importer {
     return ImportedModel{std::move(graph), std::move(report_)};
   }
 
-  // What was found out so far, also after an error.
+  // The findings so far, also after an error.
   const ImportReport& report() const { return report_; }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kNewestKnownOpset = 28;
 constexpr int64_t kLargestPlausibleOpset = 1000;
 
-// What a file is when it is plainly something else.
+// Names a file's kind when it is plainly not a model.
 std::string_view other_format(std::string_view content) {
   if (content.starts_with("PK\x03\x04")) {
     return "a zip archive (a PyTorch .pt file?); export the model to ONNX first";

@@ -1,4 +1,4 @@
-// What nodes of a model look up by name: opset versions and the model's own functions. Internal to
+// Names that nodes of a model look up: opset versions and the model's own functions. Internal to
 // graphs/onnx.
 #pragma once
 
@@ -30,8 +30,8 @@ struct ModelScope {
 // well-formed, or holds no graph.
 StatusOr<onnx::ModelProto> parse_model(std::string_view content);
 
-// Reads opset imports and functions of `model`, which must outlive the scope. What is odd but
-// bearable is told in `notes`. Error: an implausible opset.
+// Reads opset imports and functions of `model`, which must outlive the scope. Oddities that do not
+// stop the import are reported in `notes`. Error: an implausible opset.
 StatusOr<ModelScope> read_scope(const onnx::ModelProto& model, std::vector<std::string>* notes);
 
 }  // namespace dfsim::inline graphs

@@ -5,9 +5,9 @@
 
 namespace dfsim::inline graphs {
 
-// Producers first, in the graph and in its subgraphs; otherwise as in the file. What a subgraph
-// reads of the graph around it counts as read by its node. Nodes of a cycle stay behind the others.
-// O(nodes + names, times the depth of nesting).
+// Producers first, in the graph and in its subgraphs; otherwise as in the file. A node counts as
+// the reader of everything that its subgraph reads of the graph around it. Nodes of a cycle stay
+// behind the others. O(nodes + names, times the depth of nesting).
 void sort_nodes(onnx::GraphProto* graph);
 
 }  // namespace dfsim::inline graphs

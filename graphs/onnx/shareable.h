@@ -16,7 +16,7 @@
 
 namespace dfsim::inline graphs {
 
-// Numbers that shapes may hang on stay: integers, and floating tables of at most this many.
+// Numbers that shapes may depend on stay: integers, and floating tables of at most this many.
 inline constexpr int64_t kMaxKeptFloats = 16;
 
 // `model` is what import_onnx_bytes(content) has given, `symbols` its study. Dimensions that depend

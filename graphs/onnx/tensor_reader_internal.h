@@ -20,7 +20,7 @@ StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
 std::optional<ConstValue> read_value(const onnx::TensorProto& tensor);
 
 // Element type and shape of a declared value; symbolic dims become symbols of the builder.
-// Of sequences and optionals the element is read. Maps and sparse tensors give unknown dtype and
+// For sequences and optionals, reads the element. Maps and sparse tensors give unknown dtype and
 // rank.
 struct DeclaredType {
   DType dtype = DType::kUnknown;

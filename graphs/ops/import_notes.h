@@ -1,4 +1,4 @@
-// What importers of every format say about loops and branches.
+// Notes that importers of every format write about loops and branches.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace dfsim::inline graphs {
 // "Loop 'a', 'b', 'c' and 4 more"; without `what` the names alone.
 std::string some_names(std::string_view what, const std::vector<std::string>& names);
 
-// Notes on Loops whose trip count and on Ifs whose condition nobody knows before the run.
+// Notes on Loops whose trip count and on Ifs whose condition is unknown before the run.
 void note_assumptions(const std::vector<std::string>& open_loops,
                       const std::vector<std::string>& open_ifs, std::vector<std::string>* notes);
 

@@ -54,7 +54,7 @@ void InferContext::set_output(size_t i, DType dtype, Shape shape) {
     tensor.dtype = dtype;
   }
   tensor.shape = std::move(shape);
-  // What depends on data stays marked downstream: its extents are bounds, too.
+  // Values that depend on data stay marked downstream: its extents are bounds, too.
   for (const TensorId input : op().inputs) {
     if (input.valid() && builder_.tensor(input).data_dependent) {
       tensor.data_dependent = true;

@@ -50,7 +50,7 @@ class InferContext {
   std::optional<std::vector<int64_t>> ints_from(std::string_view attribute, size_t input,
                                                 bool* known_absent) const;
 
-  // Outputs that nobody asked for are skipped silently.
+  // Outputs that the node does not name are skipped silently.
   void set_output(size_t i, DType dtype, Shape shape);
   // A list of `length` tensors (-1 = unknown) of that dtype and shape.
   void set_sequence(size_t i, DType dtype, Shape element, int64_t length);

@@ -11,8 +11,8 @@ inline constexpr std::string_view kMicrosoft = "com.microsoft";
 // numpy's matmul. Unknown rank when an operand's is. Error: the operands don't match.
 StatusOr<Shape> matmul_shape(const InferContext& context, const Shape& a, const Shape& b);
 
-// Of a convolution of `x` ([N, C, space...]) with weight `w` ([M, C/group, kernel...]) under the
-// op's attributes. Unknown rank when an operand's is. Error: they don't match.
+// Infers a convolution of `x` ([N, C, space...]) with weight `w` ([M, C/group, kernel...]) under
+// the op's attributes. Unknown rank when an operand's is. Error: they don't match.
 StatusOr<Shape> conv_shape(const InferContext& context, const Shape& x, const Shape& w);
 // The same for input 0 and that weight.
 Status infer_conv_like(InferContext& context, size_t weight_input, DType dtype);

@@ -20,7 +20,7 @@ std::vector<bool> running_statistics(const Graph& graph) {
   return statistics;
 }
 
-// Index tables and masks are stored with the weights, but nobody trains them.
+// Index tables and masks are stored with the weights, but training does not change them.
 bool is_trainable_type(DType dtype) {
   return dtype != DType::kInt64 && dtype != DType::kInt32 && dtype != DType::kBool;
 }

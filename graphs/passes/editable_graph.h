@@ -26,7 +26,7 @@ class EditableGraph {
   std::vector<OpId> ops() const;
   bool alive(OpId id) const { return alive_[id.index()]; }
   size_t living() const { return living_; }
-  // Grows with every operator that is added, removed or connected anew.
+  // Grows with every operator that is added, removed or reconnected.
   uint64_t edits() const { return edits_; }
   const Op& op(OpId id) const { return ops_[id.index()]; }
   // For attributes and names; inputs and outputs change through the calls below.
@@ -54,13 +54,14 @@ class EditableGraph {
   TensorId add_tensor(std::string name, DType dtype, Shape shape);
   // An int64 list, as Reshape and others read their second operand.
   TensorId add_ints(std::string name, const std::vector<int64_t>& values);
-  // A parameter of that shape whose value nobody knows: folded ahead of time.
+  // A parameter of that shape with an unknown value: folded ahead of time.
   TensorId add_weight(std::string name, DType dtype, Shape shape);
 
-  // The same elements as `parameter` in another layout. Its value is kept when it is one number.
+  // The same elements as `parameter` in another layout. The parameter keeps its value when it is
+  // one number.
   TensorId add_relaid(TensorId parameter, Shape shape);
 
-  // Adds the operator; class and version by its domain. Its outputs have no producer yet.
+  // Adds the operator; class and version by its domain. The new outputs have no producer yet.
   OpId add_op(Op op);
   void remove_op(OpId id);
   void set_input(OpId id, size_t input, TensorId tensor);
@@ -68,7 +69,7 @@ class EditableGraph {
   void pad_inputs(OpId id, size_t count);
   // The operator makes `tensor`, which has no producer, as that output.
   void set_output(OpId id, size_t output, TensorId tensor);
-  // Whoever reads `from` reads `to` instead. `from` must not be an output of the graph.
+  // Every reader of `from` reads `to` instead. `from` must not be an output of the graph.
   void replace_reads(TensorId from, TensorId to);
   // Adds `fused`, which makes outputs of `replaced`, and removes those. It is named after the
   // first of them in the model and remembers all as its origins.

@@ -42,7 +42,7 @@ void ListContents::record(const Op& op) {
 }
 
 void ListContents::record(TensorId list, std::vector<TensorId> elements) {
-  // Lists in between have no tensor: ids that nobody has stand for them.
+  // Lists in between have no tensor: unused ids stand for them.
   TensorId before;
   for (size_t i = 0; i < elements.size(); ++i) {
     const bool last = i + 1 == elements.size();

@@ -1,4 +1,4 @@
-// What lists of tensors hold, followed from operator to operator while loops are written out.
+// The contents of lists of tensors, followed from operator to operator while loops are written out.
 #pragma once
 
 #include <optional>

@@ -15,8 +15,8 @@ struct OpOrigin {
   std::string name;
 };
 
-// What an operator that a pass made stands for, in the order of the model; itself when it is one of
-// the model. Kept in attributes of its own, kOriginTypes and kOriginNames.
+// The model's operators that an operator made by a pass stands for, in the order of the model;
+// itself when it is one of the model. Kept in attributes of its own, kOriginTypes and kOriginNames.
 std::vector<OpOrigin> origins_of(const Op& op);
 void set_origins(Op* op, const std::vector<OpOrigin>& origins);
 bool has_origins(const Op& op);

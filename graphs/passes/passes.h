@@ -1,8 +1,8 @@
 // The functions of the rewriting passes; passes.inc has a line for each.
 //
 // Each leaves a graph that computes the same. Rules that mirror ONNX Runtime's say so in
-// docs/reference/runtimes.md and are held to its optimised graphs by
-// tests/passes/ort_oracle_test.cc.
+// docs/reference/runtimes.md, and tests/passes/ort_oracle_test.cc checks them against its optimised
+// graphs.
 #pragma once
 
 #include "graphs/passes/editable_graph.h"

@@ -28,7 +28,7 @@ struct Pass {
 // All passes, sorted by name.
 std::span<const Pass> all_passes();
 
-// What one pass of a stage did, over all rounds.
+// The changes that one pass of a stage made, over all rounds.
 struct PassEffect {
   std::string name;
   bool changed = false;
@@ -45,7 +45,7 @@ using PassStages = std::vector<std::vector<std::string>>;
 // RuntimeSpec::fusions, a list in which "" separates stages, as stages.
 PassStages pass_stages(const std::vector<std::string>& fusions);
 
-// Error (kInvalidInput): a name that is no pass, with the nearest one.
+// Error (kInvalidInput): a name that is not a pass, with the nearest one.
 Status check_passes(const PassStages& stages);
 
 // Errors as check_passes(). O(rounds * passes * ops) for what is found at once.

@@ -29,7 +29,7 @@ class CharSource {
     line_ += buffer_[position_] == '\n' ? 1 : 0;
     return byte(position_++);
   }
-  // What is buffered of the front of the file (up to the piece size); consumes nothing.
+  // The buffered front of the file (up to the piece size); consumes nothing.
   std::string_view prefix();
   // A piece of at most `size` bytes; 0 at the end. For parsers that count lines themselves.
   size_t read(char* out, size_t size);

@@ -11,9 +11,10 @@
 
 namespace dfsim::inline graphs {
 
-// What to generate. Costs are drawn per task: a mean, uniform in [1, 100) units, and for each
-// device a time uniform in mean * [1 - heterogeneity/2, 1 + heterogeneity/2) (the range-based
-// method of Topcuoglu, Hariri, Wu 2002). Edges are delays whose mean is ccr times the mean cost.
+// Selects the graph to generate. Costs are drawn per task: a mean, uniform in [1, 100) units, and
+// for each device a time uniform in mean * [1 - heterogeneity/2, 1 + heterogeneity/2) (the
+// range-based method of Topcuoglu, Hariri, Wu 2002). Edges are delays whose mean is ccr times the
+// mean cost.
 struct GenerateOptions {
   std::string shape = "layered";
   size_t tasks = 100;

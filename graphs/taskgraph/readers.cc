@@ -69,7 +69,7 @@ StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
   const Reader reader = recognise(source.prefix());
   if (reader == nullptr) {
     return invalid_input(fmt::format(
-        "{}: starts with '{}', which is no task graph; expected STG (a number), DOT (digraph), "
+        "{}: starts with '{}', which is not a task graph; expected STG (a number), DOT (digraph), "
         "WfFormat or dfsim-taskgraph (JSON), or DAX (XML with <adag>); see "
         "docs/reference/task-graphs.md",
         path, printable(source.prefix().substr(0, 24), 24)));

@@ -18,7 +18,7 @@ namespace dfsim::inline graphs {
 // reads exactly 80 and a fraction keeps six digits.
 inline constexpr TimeNs kNsPerFileUnit = kNsPerMs;
 
-// What the data between tasks is measured in.
+// The unit of the data between tasks.
 enum class CommKind : uint8_t {
   kDelay,  // data_bytes are nanoseconds that the transfer takes between any two devices
   kBytes,  // data_bytes are bytes; the time depends on links

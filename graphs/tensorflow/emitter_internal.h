@@ -25,7 +25,7 @@ using ValueId = uint32_t;
 inline constexpr ValueId kNoValue = UINT32_MAX;
 using AttrList = std::vector<std::pair<std::string, AttrValue>>;
 
-// What one output of a TensorFlow node is.
+// Describes one output of a TensorFlow node.
 struct Value {
   // TensorFlow's order of axes, and the same with the last axis moved behind the first. Either is
   // made from the other when somebody asks for it.
@@ -37,7 +37,7 @@ struct Value {
   int64_t length = -1;
   Shape element = {};
   DType element_dtype = DType::kUnknown;
-  // A Pad that the convolution reading it takes over: begins and ends per spatial axis.
+  // A Pad that the convolution reading it absorbs: begins and ends per spatial axis.
   std::vector<int64_t> deferred_pads = {};
 
   bool has_tensor() const { return plain.valid() || channels_first.valid(); }

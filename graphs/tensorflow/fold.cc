@@ -1,5 +1,5 @@
-// What follows a convolution or a matrix product and goes into its parameters: biases, scales and
-// batch normalisation of inference. Variables count as frozen, as they are when a model is
+// Folds operators that follow a convolution or a matrix product into its parameters: biases, scales
+// and batch normalisation of inference. Variables count as frozen, as they are when a model is
 // deployed; TensorFlow's own optimiser, TensorFlow Lite and converters do the same.
 #include <algorithm>
 
@@ -24,7 +24,7 @@ bool is_sum(const std::string& type) {
 
 }  // namespace
 
-// Nobody else sees the value, neither under this name nor under an earlier one.
+// No other node sees the value, neither under this name nor under an earlier one.
 bool Translator::read_once(Source source) const {
   constexpr int kMostSteps = 100;
   for (int step = 0; step < kMostSteps; ++step) {
@@ -70,7 +70,7 @@ bool Translator::fold_into_product(int32_t node) {
     }
     const Value& x = emitter_.value(context.input(side));
     const TensorId result = x.channels_first.valid() ? x.channels_first : x.plain;
-    // Only the layout that the product itself has: nobody has asked for another.
+    // Only the layout that the product itself has: the caller has not asked for another.
     if (!result.valid() || (x.channels_first.valid() && x.plain.valid())) {
       continue;
     }

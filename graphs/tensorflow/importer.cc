@@ -111,7 +111,7 @@ class Importer {
         auto shape = shapes != nullptr && i < shapes->list().shape_size()
                          ? shape_from_tf(shapes->list().shape(i))
                          : context.attr_shape("shape");
-        // Old files write a shape that nobody knows as that of a scalar.
+        // Old files write an unknown shape as that of a scalar.
         constexpr int kFirstWithUnknownRank = 24;
         const bool old = source_.graph().versions().producer() < kFirstWithUnknownRank;
         if (shape && shape->has_rank() && shape->rank() == 0 && old) {
@@ -159,8 +159,8 @@ class Importer {
     builder_.set_inputs(std::move(fed));
   }
 
-  // What functions leave in variables. Graphs that update parameters are marked: their weights
-  // change from run to run.
+  // The values that functions leave in variables. Graphs that update parameters are marked: their
+  // weights change from run to run.
   void mark_updates(Emitter& emitter, const NodeGraph& graph, const std::vector<NamedRoot>& roots) {
     bool training = std::any_of(roots.begin(), roots.end(), [&](const NamedRoot& root) {
       return !root.source.is_argument() && changes_variable(graph.op(root.source.node));

@@ -6,8 +6,8 @@
 // models become, so that work, costs, passes and factor rules are the same for both. Functions are
 // inlined, loops and branches become Loop and If. Layouts: convolutions and what follows them are
 // kept channels-first, with Transposes only where an operator needs TensorFlow's order.
-// What cannot be translated stays as an opaque operator of domain "tensorflow" and is listed as
-// unresolved with the reason. docs/reference/tensorflow.md has the details.
+// A node that cannot be translated stays as an opaque operator of domain "tensorflow" and is listed
+// as unresolved with the reason. docs/reference/tensorflow.md has the details.
 #pragma once
 
 #include <string>

@@ -266,7 +266,7 @@ StatusOr<std::vector<int32_t>> NodeGraph::schedule(const std::vector<Source>& ro
     for (size_t i = 0; i < size(); ++i) {
       if (needed[i] && pending[i] > 0) {
         return node_error(*nodes_[i].def,
-                          "is part of a cycle that is no loop; a dataflow graph must have none");
+                          "is part of a cycle that is not a loop; a dataflow graph must have none");
       }
     }
   }

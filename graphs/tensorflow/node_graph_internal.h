@@ -18,7 +18,7 @@ namespace dfsim::inline graphs {
 // Output `output` of a node, or argument `output` of the function.
 struct Source {
   static constexpr int32_t kArgument = -1;
-  static constexpr int32_t kNoOutput = -1;  // the node runs, nobody reads it
+  static constexpr int32_t kNoOutput = -1;  // the node runs, no node reads it
   int32_t node = kArgument;
   int32_t output = 0;
 
@@ -54,7 +54,7 @@ class NodeGraph {
   const std::string& op(int32_t index) const { return node(index).def->op(); }
   // "node", "node:1"; of the main graph. nullopt when there is no such node.
   std::optional<Source> find(const std::string& tensor) const;
-  // Of a function, in the order of its signature.
+  // The function's, in the order of its signature.
   const std::vector<Source>& returns() const { return returns_; }
   // Nodes that change state and that the function's caller waits for.
   const std::vector<int32_t>& control_returns() const { return control_returns_; }
@@ -71,7 +71,7 @@ class NodeGraph {
   // `body` only up to what comes into the loop. Error: a cycle.
   StatusOr<std::vector<int32_t>> schedule(const std::vector<Source>& roots,
                                           std::optional<bool> branch, const LoopFrame* body) const;
-  // What schedule() follows from a node.
+  // The edges of a node that schedule() follows.
   std::vector<Source> dependencies(int32_t node, std::optional<bool> branch,
                                    const LoopFrame* body) const;
 

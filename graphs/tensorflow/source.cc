@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxTextDepth = 64;
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
-// The first error of the text parser; warnings (unknown fields) are no errors.
+// The first error of the text parser; warnings (unknown fields) are not errors.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {

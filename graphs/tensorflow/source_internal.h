@@ -34,7 +34,7 @@ class TfSource {
   const tf::FunctionDef* function(const std::string& name) const;
   // TensorFlow's version as far as the file tells it.
   const std::string& producer() const { return producer_; }
-  // Of a SavedModel; inputs and outputs sorted by name.
+  // The SavedModel's signature; inputs and outputs sorted by name.
   bool has_signature() const { return has_signature_; }
   const std::vector<SignatureEntry>& signature_inputs() const { return inputs_; }
   const std::vector<SignatureEntry>& signature_outputs() const { return outputs_; }

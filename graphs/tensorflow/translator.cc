@@ -237,10 +237,10 @@ void Translator::add_constant(int32_t node) {
   tensor.dtype = dtype_from_tf(proto.dtype());
   if (!shape || !shape->is_static() || shape->elements().overflowed() ||
       dtype_bytes(tensor.dtype, shape->elements()).overflowed()) {
-    emitter_.fail(invalid_input(
-        fmt::format("Const '{}': its shape is no shape of a constant; expected extents from 0 to "
-                    "{} whose bytes fit in 63 bits",
-                    printable(graph_.node(node).def->name()), kMaxExtent)));
+    emitter_.fail(invalid_input(fmt::format(
+        "Const '{}': its shape cannot be that of a constant; expected extents from 0 to "
+        "{} whose bytes fit in 63 bits",
+        printable(graph_.node(node).def->name()), kMaxExtent)));
     return;
   }
   auto value = value_from_tf(proto);

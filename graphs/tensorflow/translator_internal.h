@@ -16,7 +16,7 @@
 
 namespace dfsim::inline graphs {
 
-// What all translators of one import share.
+// State that all translators of one import share.
 struct Translation {
   const TfSource& source;
   const ImportOptions& options;
@@ -26,7 +26,7 @@ struct Translation {
   std::vector<std::string> open_branches = {};
   // Where the model's own operators go; bodies of loops and branches have emitters of their own.
   const Emitter* outermost = nullptr;
-  // What functions called from there leave in variables: results that nobody reads.
+  // The values that functions called from there leave in variables: results that no node reads.
   std::vector<ValueId> updates = {};
   size_t visited_nodes = 0;  // over all calls of functions
   std::map<std::string, std::unique_ptr<NodeGraph>> functions = {};
@@ -38,7 +38,7 @@ struct SourceUse {
   int32_t reader = -1;
 };
 
-// Adds the nodes of a function that change state: they run although nobody reads them.
+// Adds the nodes of a function that change state: they run although no node reads them.
 void add_effects(const NodeGraph& function, std::vector<Source>* roots);
 
 class Translator {

@@ -65,7 +65,7 @@ void gradient_of_div(GradientContext& context) {
   }
 }
 
-// Its derivative is known from its result, which the next operator keeps anyway.
+// The derivative follows from the result, which the next operator keeps anyway.
 void gradient_by_result(GradientContext& context) {
   if (context.wanted(0)) {
     context.set(0, elementwise(context, {context.result()}));

@@ -51,7 +51,7 @@ TensorId into_zeros(GradientContext& context, TensorId gradient) {
                       {{"shape", context.shape(0).extents()}});
 }
 
-// Parts that nobody used have no gradient: then the others lie in zeros.
+// Unused parts have no gradient: then zeros surround the others.
 void gradient_of_split(GradientContext& context) {
   std::vector<TensorId> parts;
   for (size_t o = 0; o < context.op().outputs.size(); ++o) {

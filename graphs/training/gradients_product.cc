@@ -44,7 +44,7 @@ TensorId product(GradientContext& context, TensorId a, TensorId b) {
                       product_shape(context.shape_of(a), context.shape_of(b)));
 }
 
-// Of a weight [K, N] that rows of x meet.
+// The gradient of a weight [K, N] that rows of x multiply.
 TensorId weight_gradient(GradientContext& context, size_t x, const Shape& weight) {
   const TensorId rows = context.reshape(context.value(x), as_matrix(context.shape(x)));
   const Shape& gradient = context.shape_of(context.gradient());

@@ -137,7 +137,7 @@ void gradient_of_pool(GradientContext& context) {
                               std::move(inputs), x, std::move(attributes)));
 }
 
-// What was added up gets the sum's gradient everywhere; a mean's is divided first.
+// Each summand gets the sum's gradient; a mean's is divided first.
 void gradient_of_reduction(GradientContext& context) {
   const std::string& type = context.op().op_type;
   const Shape x = context.shape(0);

@@ -6,8 +6,8 @@
 // graphs/ops/families/extensions/gradient_ops.h, so that work, bytes and splits over devices come
 // from definitions as everywhere. Gradients are made for floating weights and for everything
 // between a weight and a floating output; each output starts with LossGrad, whose loss is
-// elementwise. What the backward pass reads of the forward pass stays in memory until then, or is
-// computed again:
+// elementwise. Tensors of the forward pass that the backward pass reads stay in memory until then,
+// or is computed again:
 //   kNone       all of it stays
 //   kSelective  results of products, convolutions and attention stay, the rest is computed again
 //   kFull       one tensor per section of about sqrt(operators) stays

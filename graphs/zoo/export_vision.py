@@ -81,8 +81,8 @@ def build(name):
         seq = {0: "sequence", 1: "batch"}
         state = {1: "batch"}
         args = (torch.zeros(35, 1, dtype=torch.int64), torch.zeros(2, 1, 650), torch.zeros(2, 1, 650))
-        # Folding packs the gate weights into the layout of the LSTM operator; without it they'd be sliced and
-        # concatenated anew in every run.
+        # Folding packs the gate weights into the layout of the LSTM operator; without it every run
+        # would slice and concatenate them again.
         return (LstmLm(), args, ["input_ids", "h0", "c0"], ["logits", "hn", "cn"],
                 {"input_ids": seq, "logits": seq, "h0": state, "c0": state, "hn": state, "cn": state}, True,
                 "LstmLm of export_vision.py (vocab=10000, hidden=650, layers=2)")

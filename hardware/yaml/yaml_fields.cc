@@ -19,7 +19,7 @@ bool parse_number(const std::string& text, double* out) {
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, *out);
-  // Out of the range of a double: as good as infinite, or zero.
+  // Out of the range of a double: practically infinite, or zero.
   if (error == std::errc::result_out_of_range && stop == end) {
     const bool tiny = text.find("e-") != std::string::npos || text.find("E-") != std::string::npos;
     *out = tiny ? 0 : std::numeric_limits<double>::infinity();

@@ -2,8 +2,8 @@
 //
 // Usage: ask for every key the map may hold, then look at finish(). Asking registers the key, so an
 // unknown one is found without a second list. Getters leave `out` alone when the key is absent.
-// finish() reports, in this order: a key that nobody asked for (with the nearest valid one), else
-// the first thing that was wrong.
+// finish() reports, in this order: a key that no caller asked for (with the nearest valid one),
+// else the first thing that was wrong.
 #pragma once
 
 #include <string>
@@ -27,8 +27,7 @@ struct YamlRange {
 class YamlFields {
  public:
   // `what` names the map in messages: "a device". Both references outlive this object. A node that
-  // is no map is an error of finish().
-  // `page` is where the keys are described.
+  // is not a map is an error of finish(). `page` is where the keys are described.
   YamlFields(const YamlNode& node, const std::string& file, std::string what,
              std::string page = "docs/reference/hardware.md");
 

@@ -22,7 +22,7 @@ struct YamlPlace {
 Status yaml_error(const std::string& file, YamlPlace place, std::string_view message);
 
 // Refuses, with `file:line:column` and in O(size): more than kMaxYamlBytes, nothing but blanks and
-// comments, bytes that are no UTF-8 text, tabs that indent, and brackets or list dashes nested
+// comments, bytes that are not UTF-8 text, tabs that indent, and brackets or list dashes nested
 // deeper than kMaxYamlDepth (parsers recurse, and some take quadratic time, on those).
 Status check_yaml_text(std::string_view text, const std::string& file);
 

@@ -2,7 +2,7 @@
 //
 // Purpose: settings written by hand. Only the plain subset of YAML is taken: one document of maps,
 //   lists and scalars, no anchors, aliases or tags, no duplicate keys, at most kMaxYamlDepth levels
-//   and kMaxYamlBytes bytes. Whatever it holds, reading takes O(size) memory.
+//   and kMaxYamlBytes bytes. Reading any file takes O(size) memory.
 // Errors: kInvalidInput, `file:line:column: found X, expected Y; do Z`, lines and columns from 1.
 #pragma once
 
@@ -35,7 +35,7 @@ struct YamlNode {
 // `file` only names the place in messages.
 StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file);
 
-// What a node is, for messages: "a map", "text 'abc'", "number 12", "nothing".
+// Names a node's kind for messages: "a map", "text 'abc'", "number 12", "nothing".
 std::string describe(const YamlNode& node);
 
 }  // namespace dfsim::inline hardware

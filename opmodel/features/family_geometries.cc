@@ -220,7 +220,7 @@ bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
                causal ? 1.0 : 0.0,
                window};
   out->flops = 4 * static_cast<double>(q[0] * q[1]) * pairs * static_cast<double>(q[3]);
-  // Of a cache that is longer than its window, what no query looks at is not read.
+  // An op does not read the part of a cache outside the window of all queries.
   const double seen = window > 0 ? std::min(keys, window + queries - 1) : keys;
   for (size_t i = 1; i < std::min<size_t>(op.input_extents.size(), 3) && seen < keys; ++i) {
     const double unread =
@@ -307,7 +307,7 @@ bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   }
   geometry.dims = {in, out, static_cast<double>(op.input_extents.size()),
                    static_cast<double>(op.output_extents.size())};
-  // Of a table only the rows are read that come out.
+  // An op reads only those rows of a table that it outputs.
   if (op.op_class == OpClass::kGather && !op.input_extents.empty()) {
     const double table = tensor_bytes({op.input_extents[0]}, {dtype_at(op.input_dtypes, 0)});
     const double unread = std::max(0.0, table - geometry.bytes_out);

@@ -20,7 +20,7 @@ struct Recipe {
   double floor_quantile;  // of the times of a device: what nothing of this family takes less than
 };
 
-// What the features of an operator are made of.
+// Inputs of the features of an operator.
 struct FeatureInput {
   const OpDescriptor& op;
   const OpGeometry& geometry;

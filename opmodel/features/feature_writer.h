@@ -65,7 +65,7 @@ inline double remainder_of(double n, int64_t divisor) {
 }
 inline double log_of(double value) { return std::log(std::max(value, 1e-12)); }
 
-// What all families add about device and dtype.
+// Features about device and dtype that all families add.
 struct DeviceFacts {
   double units = 1;
   double l2_bytes = 1;
@@ -86,10 +86,10 @@ void attention_features(const OpGeometry& geometry, const DeviceFacts& facts,
                         const Roofline& roofline, FeatureWriter& writer);
 void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, FeatureWriter& writer);
 void generic_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
-// Of rows and generic ops, last: models from before them still work.
+// Features of rows and generic ops, last: models from before them still work.
 void walk_features(const OpDescriptor& op, FeatureWriter& writer);
 
-// Of convolutions, matrix products and generic ops, last for the same reason.
+// Features of convolutions, matrix products and generic ops, last for the same reason.
 void cpu_conv_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer);

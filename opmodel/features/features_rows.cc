@@ -168,7 +168,7 @@ void add_shape(FeatureWriter& writer, std::string_view name,
 }
 
 // How an op walks through memory: what Transpose moves in one piece and how many axes it moves,
-// what lies behind the axis of others, the window of a pool.
+// the extents behind the axis of others, the window of a pool.
 void add_access(const OpDescriptor& op, FeatureWriter& writer) {
   const std::vector<int64_t> none;
   const std::vector<int64_t>& x = op.input_extents.empty() ? none : op.input_extents[0];

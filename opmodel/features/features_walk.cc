@@ -25,7 +25,7 @@ struct Walk {
   double moved = 0;  // extent of the one axis that a transposition moves; -1 when it moves more
 };
 
-// Axes of extent 1 are no axes; neighbours of one kind are one.
+// Axes of extent 1 do not count; neighbours of one kind are one.
 void add_axis(double extent, double kind, std::vector<Group>* groups) {
   if (extent == 1) {
     return;

@@ -24,7 +24,7 @@ uint64_t lookup_key(const OpGeometry& geometry, std::string_view device_model, T
 class LookupTable {
  public:
   LookupTable() = default;
-  // Of several times for one key the median stays.
+  // Keeps the median of several times for one key.
   explicit LookupTable(std::vector<std::pair<uint64_t, float>> entries_us);
 
   static StatusOr<LookupTable> parse(std::string_view bytes, std::string_view place);

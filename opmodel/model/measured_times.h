@@ -1,7 +1,7 @@
-// What a lookup table says of a shape that was measured: the median of its times, or, where
-// measuring it again gives something else, that drawn towards the trees.
+// A lookup table's time for a measured shape: the median of its times, or, where measuring it again
+// gives something else, that drawn towards the trees.
 //
-// Measurements of one shape on a busy machine may lie further apart than the trees are wrong. The
+// Measurements of one shape on a busy machine may be further apart than the trees are wrong. The
 // best guess of a normal variable from n measurements with noise s and an opinion with error t
 // (James and Stein 1961) has the weight t^2 / (t^2 + s^2 / n) on the measurements, here of
 // logarithms. s comes from the shapes that were measured more than once, t^2 is what the trees'

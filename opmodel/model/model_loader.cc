@@ -43,7 +43,7 @@ class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  // `folder` is that of the hardware file: a model may lie beside it.
+  // `folder` is that of the hardware file: the same folder may hold a model.
   Status add(const std::string& cost_model, const fs::path& folder) {
     if (models_.contains(cost_model)) {
       return ok_status();

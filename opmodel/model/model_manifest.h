@@ -42,7 +42,7 @@ struct IntervalTable {
   std::vector<double> high;
 };
 
-// What a device looked like in the training rows of one part.
+// Statistics of a device in the training rows of one part.
 struct PartDevice {
   std::string model;
   double floor_us = 0;  // least time of this kind of op, launch included where it was measured
@@ -54,7 +54,7 @@ struct ModelPart {
   std::string kind;
   Family family = Family::kGeneric;
   TimingKind timing = TimingKind::kUnknown;
-  std::string file;  // UBJ beside the manifest; "" = too few rows for trees, median only
+  std::string file;  // UBJ next to the manifest; "" = too few rows for trees, median only
   uint64_t checksum = 0;
   int64_t rows = 0;
   int rounds = 0;
@@ -93,8 +93,8 @@ struct ModelManifest {
   int64_t rows_used = 0;
   int64_t rows_dropped = 0;
   std::vector<DeviceSpec> devices;  // model and rates only
-  // What measuring added to each time, by device: it is in all that was learned, and comes off what
-  // is predicted.
+  // What measuring added to each time, by device: all learned times contain it, and predictions
+  // subtract it.
   std::vector<std::pair<std::string, double>> overheads_us;
   // CostModel::interval_scale(), by device.
   std::vector<std::pair<std::string, double>> interval_scales;
@@ -115,7 +115,7 @@ struct ModelManifest {
   double interval_scale(std::string_view model) const;  // 1 for other devices
 };
 
-// Of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.
+// Manifest of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.
 StatusOr<ModelManifest> read_manifest(const std::string& directory);
 Status write_manifest(const std::string& directory, const ModelManifest& manifest);
 

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view kScalingMagic = "dfsimST3";
 constexpr double kMostRatio = 64;
-// Stands after the extents of each tensor, so that tensors are told apart.
+// Follows the extents of each tensor and so separates tensors.
 constexpr int32_t kTensorEnd = -2;
 constexpr uint32_t kMostExtents = 4096;
-constexpr float kMostEffect = 2;  // of an effect that is no damage
+constexpr float kMostEffect = 2;  // of an effect that does no harm
 
 // Everything that must be equal for two ops to be the same one at different batch sizes.
 uint64_t group_of(const OpDescriptor& op, std::string_view device_model) {

@@ -3,9 +3,9 @@
 //
 // The same op at another batch size has the same type, formats and ranks, and extents that differ
 // in at most one axis of each tensor, by one ratio (up to one block of rounding in blocked
-// formats). Measured ops whose extents differ from the wanted ones in the same places lie on one
-// line, whatever network and batch size they come from: time is close to affine along it,
-// t = f + g x with f, g >= 0. The nearest measured sizes around the wanted one decide.
+// formats). Measured ops whose extents differ from the wanted ones in the same places form one
+// line, whatever network and batch size they come from: time is close to affine along it, t = f + g
+// x with f, g >= 0. The nearest measured sizes around the wanted one decide.
 //
 // Effects: an op of a network that took longer than others of equal shape in one run does so in
 // others, too (what its data's place in the cache is like depends on its neighbours). Such factors
@@ -47,8 +47,8 @@ class ScalingTable {
   static StatusOr<ScalingTable> parse(std::string_view bytes, std::string_view place);
   std::string serialize() const;
 
-  // The time of `op` from the same op at two other sizes at least; nothing when there are none. Its
-  // own measured time is not looked at. O(ops of its type).
+  // The time of `op` from the same op at two other sizes at least; nothing when there are none.
+  // Ignores the op's own measured time. O(ops of its type).
   std::optional<ScalingEstimate> estimate(const OpDescriptor& op,
                                           std::string_view device_model) const;
   // The factor of an identity; 1 for unknown ones and for 0.

@@ -20,13 +20,13 @@ constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 // smaller one. Measured on TinyNAS's convolutions and Vidur's layers (docs/accuracy.md).
 constexpr double kErrorBetween = 0.05;
 constexpr double kErrorBeyond = 0.11;
-// Of trees that no held-out row was there to judge, and the weight of that in rows.
+// Error of trees without held-out rows, and its weight in rows.
 constexpr double kErrorUnjudged = 0.25;
 constexpr double kUnjudgedRows = 20;
 // Shapes held out at random have near relatives among the others; another batch size has fewer.
 constexpr double kHarderThanHeldOut = 1.5;
 
-// What of a time is left at least when the overhead of measuring comes off.
+// Least fraction of a time that is left after subtracting the overhead of measuring.
 constexpr double kLeastNetShare = 0.1;
 
 bool is_device_time(TimingKind timing) { return timing != TimingKind::kLaunchInclusive; }
@@ -35,8 +35,8 @@ bool costs_nothing(OpClass op_class) {
   return op_class == OpClass::kView || op_class == OpClass::kConstant;
 }
 
-// What taking a launch off must not take a kernel below: the speed of light. Winograd's algorithm
-// does a 3x3 convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
+// Least kernel time after subtracting a launch: the speed of light. Winograd's algorithm does a 3x3
+// convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
 double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
   constexpr double kWinograd = 2.25;
   const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
@@ -176,8 +176,8 @@ DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& devic
   return known;
 }
 
-// What a launch adds to the kernel's own time, as this part's rows show it. Without a part that
-// includes launches: the median of all that do, or 0.
+// Time that a launch adds to the kernel's own, from this part's rows. Without a part that includes
+// launches: the median of all that do, or 0.
 double TrainedModel::launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const {
   const double kernel_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
   if (part != nullptr && part->timing == TimingKind::kLaunchInclusive) {

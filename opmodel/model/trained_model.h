@@ -7,9 +7,9 @@
 // device time (kernels only), without what measuring added (ModelManifest::overheads_us), which
 // predict_as() leaves in. Measurements that include the launch lose it: their floor less the
 // device's own least kernel time. Boards with the chip of a device that was measured (equal units,
-// cache and peak rates) count as that device, with their own bandwidth; only their measured shapes
-// are not taken over. Loading reads the manifest and the tables; trees are read when
-// their class is first asked for. predict() is thread-safe.
+// cache and peak rates) count as that device, with their own bandwidth; only measured shapes are
+// not shared. Loading reads the manifest and the tables; trees are read when their class is first
+// asked for. predict() is thread-safe.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,7 @@ for model in $models; do  # two were measured here, the others are trained on da
 done
 neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
 
-# aiconfigurator's tables of one system but those of collectives, which are no operators, and of
+# aiconfigurator's tables of one system but those of collectives, which are not operators, and of
 # TensorRT-LLM's attention on A100, whose kernels take up to twice as long as vLLM's.
 tables() {
   find "$data/aiconfigurator/$1" -name '*.csv.gz' ! -path '*/comm/*' ! -path '*/attention/trtllm/*' |

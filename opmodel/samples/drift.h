@@ -1,8 +1,8 @@
 // Drift: measurements that grow with the order in which they were taken, and how to take that off.
 //
 // NeuSight's convolutions do: on all five GPUs the same tiny op takes 0.06-0.1 ms at the start of
-// the recording and 0.3-0.8 ms at its end. What grows is additive and the same for short and long
-// ops (a host that slows down), so it is no property of a shape. It is estimated as a piecewise
+// the recording and 0.3-0.8 ms at its end. The growth is additive and the same for short and long
+// ops (a host that slows down), so it is not a property of a shape. It is estimated as a piecewise
 // linear function c(u) of the row's rank u in [0, 1) among the device's rows, c(0) = 0, never
 // falling below 0, by turns with trees that predict the rest from shapes they were not trained on.
 #pragma once

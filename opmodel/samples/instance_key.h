@@ -8,8 +8,8 @@
 
 namespace dfsim::inline opmodel {
 
-// A name without what the compiler numbers anew in each run: "-op123" at its end, and digits of its
-// last component. "Default/layer1/Conv2D-op17" -> "Default/layer1/ConvD".
+// A name without the numbers that the compiler reassigns in each run: "-op123" at its end, and
+// digits of its last component. "Default/layer1/Conv2D-op17" -> "Default/layer1/ConvD".
 std::string lasting_name(std::string_view name);
 
 // Identity of the `occurrence`th op of that name in a network, never 0.

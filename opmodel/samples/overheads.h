@@ -20,7 +20,7 @@ namespace dfsim::inline opmodel {
 
 using Overheads = std::vector<std::pair<std::string, double>>;  // by device, in us
 
-// Errors: kNotFound, kInvalidInput (no such object, a value that is no number from 0 to 1e6).
+// Errors: kNotFound, kInvalidInput (no such object, a value that is not a number from 0 to 1e6).
 StatusOr<Overheads> read_overheads(const std::string& path);
 
 // Error (kNotFound): one is of none of these devices; names the nearest.

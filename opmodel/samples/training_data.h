@@ -1,4 +1,4 @@
-// TrainingData: the rows of profiles as samples to train on or to judge by.
+// TrainingData: the rows of profiles as samples to train on or to evaluate on.
 //
 // Each distinct op is kept once. Rows that cannot be right (faster than half of their bound, see
 // row_bounds.h) are left out and reported.

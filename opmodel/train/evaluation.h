@@ -1,8 +1,8 @@
 // Evaluation: a model's predictions against measured rows (`dfsim evaluate`).
 //
 // Every row of the profile counts. Predictions are asked for the kind of timing each row has.
-// Beside the model stands the baseline bound x constant: the speed of light with the floor of the
-// part, times the part's median ratio.
+// The report compares the model with the baseline bound x constant: the speed of light with the
+// floor of the part, times the part's median ratio.
 #pragma once
 
 #include <array>
@@ -72,7 +72,7 @@ struct Evaluation {
 
 struct EvaluateOptions {
   std::string device;      // hardware file for all rows; "" = each row's own device
-  bool use_lookup = true;  // false: judge the trees alone
+  bool use_lookup = true;  // false: evaluate the trees alone
   bool keep_rows = false;  // fill Evaluation::rows
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 // Fewer distinct shapes than this share the part of their class.
 constexpr size_t kMinShapesForKind = 120;
-// The part of any kind learns from at most so many shapes.
+// The part of any kind learns from at most this many shapes.
 constexpr size_t kMaxShapesAnyKind = 20'000;
 constexpr size_t kMaxClosedKinds = 3;
 

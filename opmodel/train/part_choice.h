@@ -29,7 +29,7 @@ struct ChosenPart {
 using PartKey = std::tuple<int, std::string, int, int>;  // class, kind, family, timing
 
 PartKey part_key(const ModelPart& part);
-// Of the trees of a part, beside the manifest.
+// File name of the trees of a part, next to the manifest.
 std::string part_file_name(const ModelPart& part);
 
 // Samples by part, in the order of their keys. `known` are parts with trees that exist already:

@@ -35,7 +35,7 @@ double value_at_quantile(std::vector<double> values, double q) {
   return values[at];
 }
 
-// Of an even number of values, the geometric mean of the two in the middle.
+// For an even number of values, the geometric mean of the two in the middle.
 double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
@@ -53,7 +53,7 @@ struct Point {
   double log_ratio() const { return std::log(time_us / base_us); }
 };
 
-// What must not be on both sides of a split: the shape; for products of matrices the weight's.
+// Rows that must not be on both sides of a split: the shape; for products of matrices the weight's.
 uint64_t split_group(const OpGeometry& geometry) {
   if (geometry.family != Family::kGemm) {
     return geometry.key;
@@ -339,7 +339,7 @@ class PartTrainer {
       DFSIM_RETURN_IF_ERROR(cross_validate(best_rounds, &residuals));
     }
     part_.intervals = interval_table(std::move(residuals));
-    // Judged as it ships: trained on all rows but the test's.
+    // Evaluated as it ships: trained on all rows but the test's.
     std::vector<size_t> known = train_rows;
     known.insert(known.end(), validation_rows.begin(), validation_rows.end());
     DFSIM_ASSIGN_OR_RETURN(const Booster judged, fit_rounds(known, rounds, median_ratio(true)));

@@ -2,10 +2,10 @@
 //
 // Samples are split by a hash of their shape, so that no shape is on both sides: 15 % test, 12 %
 // validation, the rest trains. Rounds stop when validation error has not fallen for 60 rounds. Then
-// trees fitted to training and validation rows with 1.1 times those rounds are judged on the test
-// rows, once: that is the report's error. 80 % intervals come from residuals of validation rows, or
-// of 5-fold cross-validation where those are few (intervals.h). Last the part is fitted to all
-// rows. Same samples and seed: the same bytes.
+// trees fitted to training and validation rows with 1.1 times those rounds are evaluated on the
+// test rows, once: that is the report's error. 80 % intervals come from residuals of validation
+// rows, or of 5-fold cross-validation where those are few (intervals.h). Last the part is fitted to
+// all rows. Same samples and seed: the same bytes.
 #pragma once
 
 #include <cstdint>

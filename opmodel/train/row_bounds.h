@@ -1,6 +1,6 @@
 // Row bounds: the least time a measured row can have taken, to tell what cannot be right.
 //
-// Less than DESIGN's bound on purpose, since rows that are right must stay: no floor; no memory arm
+// Lower than the speed-of-light bound, since rows that are right must stay: no floor; no memory arm
 // for data that may sit in the cache; nothing for ops of which only their tensors are known (family
 // generic), and no compute arm for products in a dtype that an NPU's matrix units are not said to
 // take (it is converted on the way in).

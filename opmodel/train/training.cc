@@ -92,7 +92,7 @@ class Training {
     DFSIM_ASSIGN_OR_RETURN(Profile rows, read_profile(path, &drops));
     rows.append(profile_);
     profile_ = std::move(rows);
-    old_.reset();  // everything is trained anew
+    old_.reset();  // everything is retrained
     return ok_status();
   }
 
@@ -126,7 +126,7 @@ class Training {
             set_trees_to_go_on_from(std::move(bytes).value(), &chosen);
           } else {
             chosen.status = invalid_input(
-                fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
+                fmt::format("{}/{}: missing or damaged; restore it or retrain the model",
                             options_.extend, part.file));
           }
         }
@@ -248,7 +248,7 @@ class Training {
     return write_manifest(directory_, report_.manifest);
   }
 
-  // Of a model that was here before; an extended one is read by now.
+  // Files of an earlier model; an extended one is read by now.
   void remove_stale_files() const {
     const auto before = TrainedModel::load(directory_);
     if (!before.ok() || directory_ == options_.extend) {
@@ -318,7 +318,7 @@ class Training {
     return ok_status();
   }
 
-  // What the parts written by now say has a voice in it.
+  // The parts written by now contribute to it.
   Status write_lookup(const std::map<uint64_t, std::vector<double>>& measured) {
     ModelManifest& manifest = report_.manifest;
     DFSIM_RETURN_IF_ERROR(write_manifest(directory_, report_.manifest));

@@ -43,7 +43,7 @@ struct PartProgress {
 
 struct TrainReport {
   ModelManifest manifest;
-  std::vector<double> part_seconds;  // by part, 0 = taken over unchanged
+  std::vector<double> part_seconds;  // by part, 0 = copied unchanged
   bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;

@@ -120,7 +120,7 @@ class TreeReader {
     return first == count ? ok_status() : damaged("nodes belong to no tree");
   }
 
-  // Children stand behind their parent, and there are as many as the splits want.
+  // Children follow their parent, and there are as many as the splits want.
   bool is_tree(size_t first, size_t size) const {
     size_t splits = 0;
     for (size_t i = 0; i < size; ++i) {

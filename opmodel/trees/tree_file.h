@@ -13,7 +13,7 @@
 // Nodes stand breadth first with siblings side by side, so that the k-th split of a tree has its
 // children at 1 + 2k and 2 + 2k, and no index needs to be kept.
 // Invariants of a TreeFile that was read: every tree is one tree (each node but the first has one
-//   parent, and stands behind it), features are below `columns`, thresholds are not NaN.
+//   parent, and follows it), features are below `columns`, thresholds are not NaN.
 // Errors (kInvalidInput): bytes that are neither: truncated, another booster than gbtree, more than
 //   one output, categorical splits, children out of range or in a cycle.
 #pragma once

@@ -25,7 +25,7 @@ using MessageRound = std::vector<Message>;
 // rounds before have arrived; where it receives none, also when its receiver is ready for it and
 // when the one that it sent before has arrived. `local_ranks` is that of GroupCosts and only for
 // hierarchical ones. Error (kInvalidInput): the algorithm does not do that collective, or not for
-// so many ranks.
+// this number of ranks.
 StatusOr<std::vector<MessageRound>> collective_rounds(CollectiveKind kind,
                                                       CollectiveAlgorithm algorithm, Bytes bytes,
                                                       uint32_t ranks, uint32_t local_ranks = 1);

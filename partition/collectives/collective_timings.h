@@ -4,9 +4,9 @@
 // A library has several protocols: one for little latency at a fraction of the links' rate, one for
 // the full rate that takes longer to start. A call takes
 //   min over protocols (start + steps * step + volume / rate)
-// steps: p - 1, volume: (p - 1) / p n; twice both for all-reduce. The parameters stand in hardware
-// files (`collectives:`); `dfsim evaluate --collectives` says how far they are from measurements
-// and finds new ones.
+// steps: p - 1, volume: (p - 1) / p n; twice both for all-reduce. The parameters are in hardware
+// files (`collectives:`); `dfsim evaluate --collectives` compares them with measurements and fits
+// new ones.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ CollectiveTimings find_collective_timings(std::span<const CollectiveTiming> know
                                           const Platform& platform, const RouteTable& routes,
                                           std::span<const DeviceId> group);
 
-// What a call among `ranks` devices consists of, without rates.
+// The messages of a call among `ranks` devices, without rates.
 struct CollectiveShape {
   double steps = 0;
   double bytes = 0;

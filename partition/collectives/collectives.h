@@ -41,7 +41,7 @@ enum class CollectiveAlgorithm : uint8_t {
 inline constexpr int kCollectiveAlgorithmCount = 6;
 std::string_view collective_algorithm_name(CollectiveAlgorithm algorithm);
 
-// What one message costs while all others of its round move, too.
+// The cost of one message while all others of its round move, too.
 struct LinkCost {
   double alpha_ns = 0;
   double beta_ns_per_byte = 0;
@@ -58,8 +58,8 @@ struct GroupCosts {
   int64_t local_ranks = 1;
   LinkCost local_ring;   // rings within all nodes at once
   LinkCost across_ring;  // rings of the i-th ranks of all nodes, at once for all i
-  // What such devices were measured to take over such links, by kind of collective. They point into
-  // the platform, which outlives them.
+  // Measured times of such devices over such links, by kind of collective. They point into the
+  // platform, which outlives them.
   CollectiveTimings timings{};
 };
 
@@ -69,8 +69,8 @@ struct GroupCosts {
 GroupCosts group_costs(const Platform& platform, const RouteTable& routes,
                        std::span<const DeviceId> group);
 
-// Nanoseconds, or nullopt when the algorithm does not do that collective or not for so many ranks.
-// A single rank takes no time.
+// Nanoseconds, or nullopt when the algorithm does not do that collective or not for this number of
+// ranks. A single rank takes no time.
 std::optional<double> collective_ns(CollectiveKind kind, CollectiveAlgorithm algorithm, Bytes bytes,
                                     const GroupCosts& costs);
 
@@ -79,7 +79,7 @@ struct CollectiveChoice {
   TimeNs time_ns = 0;
 };
 
-// What a call is taken to take: as measured where there is a timing, else the cheapest algorithm.
+// The time assumed for a call: as measured where there is a timing, else the cheapest algorithm.
 TimeNs collective_time_ns(CollectiveKind kind, Bytes bytes, const GroupCosts& costs);
 
 // The cheapest algorithm over the links; ties go to the earlier one of the enumeration.

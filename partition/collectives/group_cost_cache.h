@@ -1,4 +1,4 @@
-// What messages cost among the devices of a group, worked out once per group; and the messages and
+// Costs of messages among the devices of a group, computed once per group; and the messages and
 // time of a sharded graph's communication operators.
 #pragma once
 
@@ -35,7 +35,7 @@ class GroupCostCache {
 // of Communication.
 struct CollectivePlan {
   std::vector<MessageRound> rounds;
-  // What the call takes beyond its messages on idle links: launch, and rates below the links'.
+  // The call's time beyond its messages on idle links: launch, and rates below the links'.
   TimeNs extra_ns = 0;
 };
 StatusOr<CollectivePlan> plan_collective(const Op& op, Bytes bytes, const GroupCosts& costs);

@@ -36,7 +36,7 @@ struct PipelineShape {
 };
 
 // Error (kInvalidInput): several chunks without interleaving, or interleaved micro-batches that are
-// no multiple of the groups.
+// not a multiple of the groups.
 Status check_pipeline(const PipelineShape& shape);
 
 // All steps of a group, each once, in the order in which they are done. O(steps).

@@ -34,7 +34,7 @@ struct StageGraph {
 
 struct StageLimits {
   uint32_t devices = 1;
-  uint32_t cpus = 0;       // beside them; stages there have no communication of their own
+  uint32_t cpus = 0;       // besides `devices`; stages there have no communication of their own
   double capacity = 0;     // bytes of each device, 0 = not limited
   bool replicate = false;  // a stage may take several devices, which share its load evenly
   // Communication goes on while the stage computes: the larger of both counts, not the sum.

@@ -177,7 +177,8 @@ class DownsetSplitter {
 
 // Joins each node that takes no time with its only neighbour, if all its results come from there or
 // go there: wherever a split has it, it may as well be in the neighbour's stage, whose load does
-// not grow. Its bytes must not matter either. Such leaves would double the number of downsets each.
+// not grow. The stage's bytes must not matter either. Such leaves would double the number of
+// downsets each.
 class LeafJoiner {
  public:
   LeafJoiner(const StageGraph& graph, const StageLimits& limits)

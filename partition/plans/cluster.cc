@@ -64,7 +64,7 @@ StatusOr<Platform> resize_cluster(const Platform& platform, int64_t nodes) {
   const int64_t there = count / size;
   if (there < 2 || platform.devices.size() != devices.size()) {
     return invalid_input(fmt::format(
-        "--nodes {}: '{}' is no cluster of equal nodes, so there is none to repeat; expected "
+        "--nodes {}: '{}' is not a cluster of equal nodes, so dfsim cannot repeat a node; expected "
         "hardware such as 8xdgx-a100",
         nodes, printable(platform.name)));
   }

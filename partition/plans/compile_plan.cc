@@ -125,7 +125,7 @@ class StageFinder {
     DFSIM_RETURN_IF_ERROR(model.predict(workload.rows, platform_.device(device), costs));
     StageGraph stages = stage_graph(workload, costs);
     if (spec_.training) {
-      // Gradients and states stay beside the weights.
+      // Gradients and states stay with the weights.
       const double copies = 2 + static_cast<double>(spec_.training->options.optimizer);
       for (StageNode& node : stages.nodes) {
         node.bytes *= copies;

@@ -255,7 +255,7 @@ CheapestChoice minimise(const CostNetwork& network, size_t max_trials) {
       }
     }
   }
-  // Start where each is cheapest by itself, then change one at a time.
+  // Start where each is cheapest on its own, then change one at a time.
   best.exact = false;
   for (const uint32_t v : core) {
     const auto& costs = network.costs()[v];

@@ -2,10 +2,10 @@
 // states of two variables. minimise() finds the cheapest choice of states.
 //
 // Node elimination removes a variable with at most two neighbours, edge elimination joins the two
-// tables of a pair; together they are exact on series-parallel networks. What is left is opened by
-// fixing a few variables: all their states are tried where that is cheap (still exact), otherwise
-// they are improved one after the other from several starts.
-// Paper: Jia, Lin, Qi, Aiken 2018 (arXiv:1802.04924), "OptCNN".
+// tables of a pair; together they are exact on series-parallel networks. The search solves the rest
+// by fixing a few variables: all their states are tried where that is cheap (still exact),
+// otherwise they are improved one after the other from several starts. Paper: Jia, Lin, Qi, Aiken
+// 2018 (arXiv:1802.04924), "OptCNN".
 #pragma once
 
 #include <cstddef>

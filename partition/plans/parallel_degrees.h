@@ -50,7 +50,7 @@ struct Strategy {
   std::string_view name;
   // Whether a plan of these degrees on `devices` devices, `node` to a node, is one of the strategy.
   bool (*takes)(const ParallelDegrees& degrees, int64_t devices, int64_t node) = nullptr;
-  // Plans that are no product of degrees: searched_spec()'s, uneven_spec()'s.
+  // Plans that are not a product of degrees: searched_spec()'s, uneven_spec()'s.
   Besides besides = Besides::kNothing;
 };
 
@@ -75,7 +75,8 @@ StatusOr<PlanSpec> degrees_spec(const ParallelDegrees& degrees, const Graph& gra
 // devices of each where all are in one node.
 std::vector<std::vector<MeshAxis>> search_meshes(int64_t devices, int64_t node);
 
-// What search_sharding() finds on that mesh; its weights have to fit into the first device.
+// The plan that search_sharding() finds on that mesh; its weights have to fit into the first
+// device.
 StatusOr<PlanSpec> searched_spec(const std::vector<MeshAxis>& mesh, const Graph& graph,
                                  const Platform& platform, const CostModel& model);
 

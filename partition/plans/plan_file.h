@@ -53,8 +53,8 @@ struct PlanFile {
   uint32_t chunks = 1;  // per device
   std::vector<MeshAxis> mesh;
   std::vector<StageRule> stages;  // empty = one stage on the first devices
-  // By stage but the last: the operators that it ends with. Whatever they depend on belongs to it
-  // or to an earlier one. Empty = stages are found anew.
+  // By stage but the last: the operators that it ends with. Their dependencies belong to it or to
+  // an earlier one. Empty = the search finds new stages.
   std::vector<std::vector<std::string>> until;
   bool propagate = true;  // false: what the rules do not name stays whole
   std::vector<TensorRule> tensors;

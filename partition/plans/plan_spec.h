@@ -36,7 +36,7 @@ struct PlanSpec {
   std::vector<std::vector<std::vector<DeviceId>>> devices;
   // As in PlanFile; empty: stages are found, each as fast as can be.
   std::vector<std::vector<std::string>> until;
-  // Stages found anew may take several of the groups as replicas (PipeDream).
+  // New stages may take several of the groups as replicas (PipeDream).
   bool replicate_stages = false;
   uint32_t chunks = 1;
   uint32_t micro_batches = 1;
@@ -55,7 +55,7 @@ struct CompiledPlan {
   ShardingPlan sharding;  // of the forward pass
   ShardedGraph sharded;   // of the training step, where the plan is for one
   ProgramLayout layout;
-  // Of a training step: operators whose gradient has no rule of its own.
+  // For a training step: operators whose gradient has no rule of its own.
   size_t gradients_without_rule = 0;
   SpmdProgram program;
   std::vector<std::vector<std::string>> until;

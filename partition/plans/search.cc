@@ -98,8 +98,8 @@ class Searcher {
            !(graph_.consumers(id).empty() && !tensor.producer.valid());
   }
 
-  // How each tensor may lie: as its producer makes it (finished), scattered where it is partial, as
-  // its readers want it, or whole.
+  // Possible placements of each tensor: as its producer makes it (finished), scattered where it is
+  // partial, as its readers want it, or whole.
   void collect_states() {
     states_.resize(graph_.tensor_count());
     for (size_t t = 0; t < graph_.tensor_count(); ++t) {

@@ -3,10 +3,9 @@
 //
 // Variables are the split of each operator (any of its factors, or none, for each mesh axis) and
 // how each tensor lies between them; costs are the operators' times at shard shapes and the
-// collectives between. What a device does is added up: operators and collectives one after the
-// other, as in the simulator with collectives by formula.
-// Paper: OptCNN (Jia et al. 2018, arXiv:1802.04924), with tensors as variables, so that partial
-// sums may be finished once for several readers.
+// collectives between. A device's costs add up: operators and collectives one after the other, as
+// in the simulator with collectives by formula. Paper: OptCNN (Jia et al. 2018, arXiv:1802.04924),
+// with tensors as variables, so that partial sums may be finished once for several readers.
 #pragma once
 
 #include <string>

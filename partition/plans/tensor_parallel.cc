@@ -49,7 +49,7 @@ class ColumnFinder {
     return columns;
   }
 
-  // What would have been cut if it divided, one line per extent.
+  // Extents that would be cut if they divided evenly, one line each.
   std::vector<std::string> kept_whole() const {
     std::vector<std::string> lines;
     for (const auto& [extent, ops] : refused_) {

@@ -97,7 +97,7 @@ Bytes part_bytes(const Graph& graph, TensorId id, const std::vector<FactorDim>& 
   return part_of(graph.tensor(id), dims, factor, extent).bytes().value();
 }
 
-// What the helper must be sent before it can start.
+// Data that the helper must receive before it can start.
 Bytes sent_bytes(const Graph& graph, const UnevenOp& uneven, const FactorMap& map) {
   const Op& op = graph.op(uneven.op);
   Bytes bytes = 0;
@@ -318,7 +318,7 @@ class UnevenProgram {
     return id;
   }
 
-  // The helper's part, its inputs as data of their own, its result beside the main part's.
+  // The helper's part, its inputs as data of their own, its result next to the main part's.
   void add_helper(TaskId like, const UnevenOp& uneven, size_t row,
                   const std::vector<DataId>& results) {
     const ExecGraph& graph = workload_.graph;

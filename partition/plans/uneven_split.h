@@ -1,8 +1,8 @@
 // Uneven splits: one large operator shared between unlike devices in proportion to their speed.
 //
 // A model runs on one device; operators where it pays give a part of a parallel factor to a helper
-// of another kind (a CPU beside a GPU): the helper gets its slice of the activations that carry the
-// factor and the whole of those that do not over the links, keeps its part of the weights, and
+// of another kind (a CPU next to a GPU): the helper gets its slice of the activations that carry
+// the factor and the whole of those that do not over the links, keeps its part of the weights, and
 // sends its part of the result back. Both work at the same time.
 #pragma once
 

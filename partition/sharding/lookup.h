@@ -1,4 +1,4 @@
-// Lookups in tables whose rows lie on several devices (Megatron's vocabulary split).
+// Lookups in tables whose rows are split over several devices (Megatron's vocabulary split).
 //
 // Indices count along a factor, of which each shard has a run: they become those of its own run,
 // and what belongs to other rows is made zero, so that parts add up.
@@ -18,8 +18,8 @@ struct Lookup {
   int masked_input = -1;  // this input, or result 0 when negative
 };
 
-// What the op looks up, if it is a Gather or its gradient whose rows may be split; `map` is its
-// own.
+// The table that the op reads, if it is a Gather or its gradient whose rows may be split; `map` is
+// its own.
 std::optional<Lookup> find_lookup(const Graph& graph, OpId id, const FactorMap& map);
 
 }  // namespace dfsim::inline partition

@@ -70,7 +70,7 @@ class ProgramMaker {
 
   void find_data();
 
-  // An engine for each device, if gradients are exchanged beside the backward pass.
+  // An engine for each device, if gradients are exchanged during the backward pass.
   void add_engines();
 
   StatusOr<SpmdProgram> finish(const CostModel& model);
@@ -91,7 +91,7 @@ class ProgramMaker {
   const std::vector<std::vector<DeviceId>>& replicas(uint32_t stage) const {
     return groups_[stage % groups_.size()];
   }
-  // The devices that run that task for the micro-batch at hand, by rank.
+  // The devices that run that task for the current micro-batch, by rank.
   const std::vector<DeviceId>& devices(TaskId like) const {
     const auto& all = replicas(stage_of(like));
     return all[micro_batch_ % all.size()];
@@ -104,7 +104,7 @@ class ProgramMaker {
     return op_dispatch_ns_.empty() ? platform_.runtime.dispatch_ns : op_dispatch_ns_[like.index()];
   }
 
-  // What stays on the device because of this task: weights and states that it is the first to
+  // Data that stays on the device because of this task: weights and states that it is the first to
   // read, and gradients that micro-batches add up in.
   Bytes resident_bytes(TaskId like, DeviceId device);
 
@@ -113,7 +113,7 @@ class ProgramMaker {
 
   void add_inputs(size_t rank, TaskId like, TaskId id);
 
-  // Gradients that add up in place, and weights updated in place, are no data of their own. Those
+  // Gradients that add up in place, and weights updated in place, are not data of their own. Those
   // for other stages go there after the last micro-batch.
   Bytes data_bytes(TaskId like, DataId data) const;
 
@@ -128,7 +128,7 @@ class ProgramMaker {
 
   // ---- collectives
 
-  // The ranks at hand of a group, whose first one is `rank`: all, or the representative.
+  // The current ranks of a group, whose first one is `rank`: all, or the representative.
   std::vector<uint32_t> members(size_t rank, AxisSet axes) const {
     return ranks_ == 1 ? std::vector<uint32_t>{0} : mesh_.group(rank, axes);
   }
@@ -148,8 +148,8 @@ class ProgramMaker {
 
   // ---- once per step
 
-  // An all-reduce of gradients that can go on beside the backward pass: all that it reads and makes
-  // lies in place on its own stage.
+  // An all-reduce of gradients that can overlap the backward pass: all that it reads and makes is
+  // in place on its own stage.
   bool can_wait(TaskId id) const;
 
   Status add_once(TaskId id);

@@ -1,13 +1,13 @@
 // Propagation: from the shardings of a few tensors to those of all, and to the split of every op.
 //
-// What is given (seeds, splits of ops) stays. Forward: an op whose inputs are cut along a factor
+// Given shardings (seeds, splits of ops) stay. Forward: an op whose inputs are cut along a factor
 // cuts its outputs along it. Weights and graph inputs without a seed follow the op that reads them.
 // Backward: a cut that a consumer has moves to its input where the producer can make it without
 // communication (or would have to reduce over that axis anyway) and every other consumer can work
 // with it. Repeated until nothing changes. Conflicts: a mesh axis splits one factor of an op. Each
 // operand votes with its bytes for the factors that it is cut along, because the loser has to move;
-// ties go to the earlier factor. Whatever lost, and cuts of dimensions that must be whole, are
-// reported and resharded. Complexity: O(sweeps * operand ranks); two sweeps for most graphs, at
+// ties go to the earlier factor. Shardings that lost, and cuts of dimensions that must be whole,
+// are reported and resharded. Complexity: O(sweeps * operand ranks); two sweeps for most graphs, at
 // most tensors * axes. Paper: GSPMD (Xu et al. 2021, arXiv:2105.04663).
 #pragma once
 

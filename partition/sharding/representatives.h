@@ -4,7 +4,7 @@
 // collective takes each of its groups the same time, and messages between stages take each rank the
 // same way, one rank per group tells what all of them do: a run of dp x tp x pp devices shrinks to
 // pp. Collectives are still priced for the whole group, and links that several ranks share at once
-// give the representative its share. Anything else is no symmetry, and `reason` says what.
+// give the representative its share. Anything else is not a symmetry, and `reason` says what.
 #pragma once
 
 #include <cstdint>

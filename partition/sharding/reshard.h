@@ -32,7 +32,7 @@ struct ReshardStep {
 // dimension gives up just what another one takes; slices come before gathers where they can.
 std::vector<ReshardStep> plan_reshard(const TensorSharding& from, const TensorSharding& to);
 
-// What a tensor of that sharding is after the step.
+// The sharding of such a tensor after the step.
 TensorSharding after_step(const TensorSharding& sharding, const ReshardStep& step);
 
 }  // namespace dfsim::inline partition

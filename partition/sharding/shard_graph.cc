@@ -178,7 +178,7 @@ class Sharder {
     return local;
   }
 
-  // What indices name elsewhere is made zero.
+  // Rows that indices name elsewhere become zero.
   StatusOr<TensorId> mask(const Lookup& lookup, AxisSet axes, TensorId rows, TensorId indices) {
     return add_ours("MaskRows", rows, axes, builder_.tensor(rows).shape,
                     {{"extent", lookup.extent}, {"dim", int64_t{lookup.dim}}}, indices);

@@ -40,7 +40,7 @@ class ReshardPricer {
   // `bytes` of the whole tensor of that shape.
   double cost_ns(const Shape& shape, Bytes bytes, const TensorSharding& from,
                  const TensorSharding& to);
-  // Of a communication operator over these axes, as Communication has its bytes.
+  // Messages of a communication operator over these axes, as Communication has its bytes.
   double collective_ns(const Op& op, AxisSet axes, Bytes bytes);
 
  private:

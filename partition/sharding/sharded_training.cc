@@ -101,7 +101,7 @@ std::vector<uint32_t> training_stages(const Graph& sharded_step, const Graph& sh
       stages[i] = known[i] ? stages[source.index()] : 0;
     }
   }
-  // Of weights and inputs: where they are read.
+  // For weights and inputs: where they are read.
   for (size_t i = sharded_step.op_count(); i-- > 0;) {
     for (const TensorId output : sharded_step.op(OpId(i)).outputs) {
       for (const OpId reader :

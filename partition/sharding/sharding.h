@@ -1,4 +1,4 @@
-// TensorSharding: how one tensor lies on the devices of a mesh.
+// TensorSharding: how one tensor is laid out on the devices of a mesh.
 //
 // Each dimension is cut into equal runs along a set of mesh axes, taken in the order of the mesh
 // (the earlier axis cuts first); along axes that no dimension names the tensor is replicated. A

@@ -30,11 +30,11 @@ struct ProgramLayout {
   uint32_t chunks = 1;
   uint32_t micro_batches = 1;
   PipelineSchedule schedule = PipelineSchedule::k1f1b;
-  // Of a training step: the pass of each op of the sharded graph; empty = inference. Gradients of
+  // For a training step: the pass of each op of the sharded graph; empty = inference. Gradients of
   // weights are joined, and weights updated, once all micro-batches of a stage are back.
   std::vector<TrainingPass> passes;
   // All-reduces of weights' gradients wait for each other until they have so many bytes together,
-  // and then go on beside the backward pass (kModel only); 0 = each alone, after the pass.
+  // and then overlap the backward pass (kModel only); 0 = each alone, after the pass.
   Bytes bucket_bytes = 0;
   // Devices that do the same are simulated once (partition/sharding/representatives.h), where there
   // are any.
@@ -43,10 +43,10 @@ struct ProgramLayout {
   bool training() const { return !passes.empty(); }
 };
 
-// What a task is for. Updates of weights compute, too.
+// The purpose of a task. Updates of weights compute, too.
 enum class TaskKind : uint8_t { kCompute, kCommunication, kUpdate };
 
-// What stays on a device from the beginning to the end.
+// Data that stays on a device from the beginning to the end.
 struct ResidentMemory {
   Bytes weights = 0;
   Bytes gradients = 0;
@@ -62,9 +62,9 @@ struct SpmdProgram {
   std::vector<TimeNs> dispatch_ns;         // by task: host time under the platform's runtime
   TimeNs communication_ns = 0;             // formulas of all collectives, one after the other
   // What it runs on: the platform, or representatives of its devices; behind them, where gradients
-  // are exchanged beside the backward pass, one engine for each device that does that.
+  // are exchanged during the backward pass, one engine for each device that does that.
   Platform machine;
-  size_t device_count = 0;             // devices of `machine` that are no engines
+  size_t device_count = 0;             // devices of `machine` that are not engines
   int64_t stands_for = 1;              // devices of the platform, each of them
   std::string asymmetry;               // why each device is simulated though symmetry was asked for
   std::vector<ResidentMemory> memory;  // by device of `machine`

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes echarts.min.js anew: the parts of Apache ECharts that app.js uses, in one script. Needs npm;
+# Rebuilds echarts.min.js: the parts of Apache ECharts that app.js uses, in one script. Needs npm;
 # the build of dfsim does not, because the result is kept here with its licence.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

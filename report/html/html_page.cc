@@ -63,7 +63,7 @@ StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
   const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
   if (parsed.is_discarded()) {
     return invalid_input(
-        fmt::format("{}: is no JSON; expected the result of a command's --json", place));
+        fmt::format("{}: is not JSON; expected the result of a command's --json", place));
   }
   if (!is_report(parsed)) {
     return invalid_input(fmt::format(

@@ -55,7 +55,9 @@ std::string training_text(const TrainResult& result) {
         "Device '{}' has no hardware file: its peaks were estimated from its rows\n", device);
   }
   if (report.continued) {
-    text += "The model to extend keeps no rows: its trees were added to, not trained anew\n";
+    text +=
+        "The model to extend keeps no rows: training added to its trees instead of replacing "
+        "them\n";
   }
   TextTable errors({{"part"},
                     {"timing"},
@@ -89,8 +91,8 @@ std::string training_text(const TrainResult& result) {
   for (const ModelPart& part : manifest.parts) {
     for (const auto& [device, end_us] : part.drifts) {
       text += fmt::format(
-          "{} on {}: times grew by {} in the order of measurement; that was taken "
-          "off before training and judging\n",
+          "{} on {}: times grew by {} in the order of measurement; dfsim subtracted the growth "
+          "before training and evaluating\n",
           part_name(part), device, format_time(ns_from_seconds(end_us * 1e-6)));
     }
   }

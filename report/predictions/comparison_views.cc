@@ -184,9 +184,8 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
   out += table.render();
   if (!comparison.bound_only_devices.empty()) {
     out += fmt::format(
-        "\nwithout a trained model: {}. These times are lower bounds, beside which the others' "
-        "look "
-        "slow: policies are drawn there. --cost-model sol compares like with like.\n",
+        "\nwithout a trained model: {}. These times are lower bounds and make the other devices "
+        "look slow, so policies prefer these devices. --cost-model sol compares like with like.\n",
         printable(join(comparison.bound_only_devices, ", "), 60));
   }
   if (!overflows.empty()) {

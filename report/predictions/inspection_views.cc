@@ -131,7 +131,7 @@ std::string unresolved_text(const ImportReport& report, size_t width) {
   return table.render(width, 2);
 }
 
-// What a loop or branch consists of, with the work of one run each.
+// The contents of a loop or branch, with the work of one run each.
 void add_inner_rows(const Op& outer, TextTable* table) {
   for (const InnerOp& inner : inner_ops(outer)) {
     const std::string name =

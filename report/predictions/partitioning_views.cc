@@ -134,8 +134,8 @@ std::string kept_whole_note(const std::vector<PlanOutcome>& plans) {
   return out;
 }
 
-// What would make the plan fit, as activations grow with the batch and what stays shrinks with the
-// devices that share it.
+// Suggests changes that would make the plan fit, as activations grow with the batch and what stays
+// shrinks with the devices that share it.
 std::string remedy(const PlanOutcome& plan, int64_t batch) {
   const Bytes stays = plan.memory_bytes - plan.activation_bytes();
   const Bytes room = plan.capacity_bytes - stays;
@@ -149,7 +149,7 @@ std::string remedy(const PlanOutcome& plan, int64_t batch) {
                       : "by this plan not even one sample would fit";
 }
 
-// What is missing when nothing fits: of the plan that comes nearest.
+// The missing memory when nothing fits: of the plan that comes nearest.
 std::string memory_note(const Partitioning& partitioning) {
   const PlanOutcome* nearest = nullptr;
   for (const PlanOutcome& plan : partitioning.plans) {

@@ -188,7 +188,7 @@ std::string requests_text(const Prediction& prediction) {
                      format_time(result.p90_ns), format_time(result.p99_ns));
 }
 
-// What the runtime's passes did to the count of operators.
+// Shows how the runtime's passes changed the count of operators.
 std::string fused_text(const Prediction& prediction) {
   if (prediction.fused_ops == 0) {
     return "";

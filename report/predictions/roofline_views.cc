@@ -55,8 +55,8 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
   return table.render(kTextColumns, 2);
 }
 
-// The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): what each
-// part of the machine would need alone, beside the time.
+// The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): the time, and
+// what each part of the machine would need alone.
 std::string floors_table(const RooflineReport& roofline) {
   TextTable table({{"Least time by"},
                    {"compute", Align::kRight},

@@ -9,7 +9,7 @@
 
 namespace dfsim::inline report {
 
-// Of the JSON below; the number is raised when a field changes its meaning or goes.
+// Version of the JSON below, raised when a field changes its meaning or goes.
 inline constexpr std::string_view kAnalysisSchema = "dfsim.analyze/1";
 
 // `top` rows of each long table.

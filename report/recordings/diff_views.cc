@@ -17,7 +17,7 @@ using Json = JsonTree;
 
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", fraction * 100); }
 
-// Of a part of the breakdown: from, to, and the change over A's total.
+// Describes a part of the breakdown: from, to, and the change over A's total.
 void add_part(TextTable* table, std::string_view name, double a, double b, double total) {
   table->add_row({std::string(name), duration_text(a), duration_text(b),
                   total > 0 ? signed_percent((b - a) / total) : "-"});

@@ -54,7 +54,7 @@ std::string breakdown_table(const ReplayReport& report) {
   return table.render(kTextColumns, 2);
 }
 
-// Of the chain that decides the span.
+// Describes the chain that decides the span.
 std::string path_table(const ReplayReport& report) {
   TextTable table({{"Decides the span"},
                    {"as recorded", Align::kRight},

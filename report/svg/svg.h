@@ -1,4 +1,4 @@
-// What the SVG drawings of this room share.
+// Helpers that this module's SVG drawings share.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::string kineto_json(const Trace& trace) {
                                  kineto_quoted(trace.device_name));
   text += "\"traceEvents\":[\n";
   for (size_t t = 0; t < trace.tracks.size(); ++t) {
-    // Processes are told apart by their track's number: their names need not be numbers.
+    // The track's number distinguishes processes: their names need not be numbers.
     text += fmt::format(
         R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}},)"
         "\n"

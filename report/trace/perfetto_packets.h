@@ -15,7 +15,7 @@
 
 namespace dfsim::inline report {
 
-// What a slice says about itself, as [name, value]; texts are interned.
+// Annotations of a slice, as [name, value]; texts are interned.
 class SliceArgs;
 
 class PerfettoPackets {

@@ -229,7 +229,7 @@ class PerfettoTraceImpl : public PerfettoTrace {
     packets_.end(track, copy.released_ns);
   }
 
-  // Of several changes at one time the last is written, and the greatest before it.
+  // Writes the last of several changes at one time, and the greatest before it.
   struct Counter {
     TrackUuid track = 0;
     TimeNs time_ns = -1;  // of what is not written yet

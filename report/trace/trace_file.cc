@@ -45,7 +45,7 @@ class PerfettoTraceFile final : public RunRecorder {
   }
 
  private:
-  // The run cannot be told that the disk is full: the first error is kept for the end.
+  // The run's listener cannot report that the disk is full: the first error is kept for the end.
   void write(std::string_view piece) {
     if (written_.ok()) {
       written_ = writer_.append(piece);

@@ -28,7 +28,7 @@ class GapList {
   TimeNs first_fit(TimeNs ready, TimeNs duration) const {
     return ready >= end_ ? ready : fit_into_gap(ready, duration);
   }
-  // Marks [start, start + duration) as taken. It lies in a gap or behind the last task.
+  // Marks [start, start + duration) as taken. It is in a gap or after the last task.
   void occupy(TimeNs start, TimeNs duration);
 
  private:

@@ -21,7 +21,7 @@ std::vector<double> static_level(const TaskView& view);
 // devices that cannot run j do not count as q. 0 for exits.
 std::vector<double> optimistic_cost_table(const TaskView& view);
 // The predict cost matrix of PPTS: PCM(i,p) = max_j min_q PCM(j,q) + w(j,q) + w(i,q) + c;
-// PCM(exit,p) = w(exit,p). Where i cannot run on q, its mean time stands in.
+// PCM(exit,p) = w(exit,p). Where i cannot run on q, its mean time is used instead.
 std::vector<double> predict_cost_matrix(const TaskView& view);
 // Mean of each row over the devices that can run the task.
 std::vector<double> row_means(const TaskView& view, const std::vector<double>& table);

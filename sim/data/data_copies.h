@@ -65,7 +65,7 @@ class DataCopies {
   bool reader_finished(uint32_t copy) { return --copies_[copy].readers_left == 0; }
   // Takes the copy out; its id may be used for another one.
   void drop(uint32_t copy);
-  // Nobody will look for copies of the data any more. The copies themselves go when they arrive.
+  // No task will look for copies of the data any more. The copies themselves go when they arrive.
   void forget(uint32_t slot, uint32_t data) { heads_[index(slot, data)] = kNoIndex; }
   // The request of the slot is done: drops what is left of its copies.
   void drop_all(uint32_t slot);

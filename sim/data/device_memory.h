@@ -19,7 +19,7 @@
 
 namespace dfsim::inline sim {
 
-// What an allocation is for.
+// The purpose of an allocation.
 struct MemoryItem {
   MemoryUse use = MemoryUse::kTensor;
   uint32_t slot = kNoIndex;  // none of weights
@@ -49,7 +49,8 @@ class DeviceMemory {
   bool fits(uint32_t device, Bytes bytes) const {
     return capacity(device) == 0 || bytes <= capacity(device) - devices_[device].in_use;
   }
-  // 0 bytes are no allocation. Fails the timeline where the policy is kFail and they do not fit.
+  // 0 bytes are not an allocation. Fails the timeline where the policy is kFail and they do not
+  // fit.
   void allocate(uint32_t d, Bytes bytes, const MemoryItem& item) {
     Device& device = devices_[d];
     if ((fails_ && bytes > 0 && !fits(d, bytes)) ||
@@ -76,8 +77,8 @@ class DeviceMemory {
   Status add_resident(uint32_t device, Bytes bytes);
   Bytes resident(uint32_t device) const { return devices_[device].resident; }
 
-  // Who waits: at most one task per device, which comes first, and copies in order of request.
-  // The device's next task is held up from now on, unless another one is.
+  // The waiting task: at most one task per device, which comes first, and copies in order of
+  // request. The device's next task is held up from now on, unless another one is.
   void block(uint32_t device, uint32_t instance);
   uint32_t blocked(uint32_t device) const { return devices_[device].blocked; }  // kNoIndex = none
   // The instance can start; returns for how long it was held up.
@@ -88,7 +89,7 @@ class DeviceMemory {
     return devices_[device].waiting_copies;
   }
 
-  // Devices on which somebody who waits may be able to go on. release() notes them by itself.
+  // Devices on which somebody who waits may be able to go on. release() notes them automatically.
   void look_again(uint32_t device) { freed_.push_back(device); }
   bool anything_freed() const { return !freed_.empty(); }
   // Ascending, each once; valid until the next call.

@@ -1,6 +1,6 @@
 // InputSender: gets a task's inputs to its device when other devices produced them.
 //
-// Three ways, chosen once per run: where nobody asks what is under way and arrivals are known
+// Three ways, chosen once per run: where no policy asks what is in flight and arrivals are known
 // ahead, an input is booked and needs no event (kBooked); data with a single reader needs no copy
 // to be found by others (kUnshared); else each device gets one copy (kCopies), which may have to
 // wait for memory, or come from the host.

@@ -91,7 +91,7 @@ bool Spill::make_room(uint32_t d, Bytes bytes, uint32_t task) {
   return memory_.fits(d, bytes);
 }
 
-// The tensor to spill for `task`: of those that nobody uses now, the one whose next reader comes
+// The tensor to spill for `task`: of those that no task uses now, the one whose next reader comes
 // last; kNoIndex = there is none.
 uint32_t Spill::last_needed(uint32_t d, uint32_t task) const {
   uint32_t victim = kNoIndex;

@@ -20,10 +20,10 @@
 
 namespace dfsim::inline sim {
 
-// What a transfer out of a memory has come to.
+// The outcome of a transfer out of a memory.
 enum class SpillEnd : uint8_t {
   kOnHost,      // the tensor has left
-  kDead,        // nobody needs it any more: it is to be dropped on the device, too
+  kDead,        // no task needs it any more: it is to be dropped on the device, too
   kStillNeeded  // a task or a transfer uses it: it stays, and the readers there can have it
 };
 
@@ -82,7 +82,7 @@ class Spill {
 
  private:
   enum class Home : uint8_t { kOnDevice, kSpilling, kOnHost, kFetching };
-  // Of a data item, for the device that produced it or one that has a copy.
+  // State of a data item, for the device that produced it or one that has a copy.
   struct Place {
     Home at = Home::kOnDevice;
     bool host_copy = false;  // the host holds it, too

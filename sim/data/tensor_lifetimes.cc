@@ -163,7 +163,7 @@ void TensorLifetimes::task_finished(uint32_t instance, uint32_t device) {
   for (uint32_t i = data_offsets_[task]; i < data_offsets_[task + 1]; ++i) {
     const uint32_t data = data_of_[i];
     if (readers_left_[data_instance(slot, data)] == 0 && graph_.data_bytes(DataId(data)) > 0) {
-      drop_produced(slot, data);  // nobody reads it
+      drop_produced(slot, data);  // no task reads it
     } else if (spill_ != nullptr) {
       spill_->came_to_device(data, device);
     }
@@ -215,7 +215,7 @@ void TensorLifetimes::drop_copy(uint32_t id) {
     return;
   }
   copies_.drop(id);
-  const DataCopy& copy = copies_.at(id);  // as it was: nobody has taken the id yet
+  const DataCopy& copy = copies_.at(id);  // as it was: the id is not taken yet
   if (spill_ == nullptr || spill_->drop_copy(id, copy.data, copy.device)) {
     memory_.release(copy.device, graph_.data_bytes(DataId(copy.data)),
                     {MemoryUse::kCopy, copy.slot, copy.data});

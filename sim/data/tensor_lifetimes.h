@@ -45,14 +45,14 @@ class TensorLifetimes final : public MemoryInventory {
   void task_finished(uint32_t instance, uint32_t device);
   // One reader less needs the data on its producer's device; the last one frees it.
   void reader_served(uint32_t slot, uint32_t data);
-  // Nobody needs the data on the device any more (it was spilled meanwhile).
+  // No task needs the data on the device any more (it was spilled since then).
   void drop(uint32_t data, uint32_t device);
   // The slot's request is done.
   void free_outputs(uint32_t slot);
 
   // The ten largest tensors on the device, and its weights.
   std::string holdings(uint32_t device) const override;
-  // Of a run with nothing left to happen: an error when a device waits for memory.
+  // In a run with nothing left to happen: an error when a device waits for memory.
   Status deadlock() const;
 
  private:

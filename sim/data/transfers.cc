@@ -8,7 +8,7 @@ namespace dfsim::inline sim {
 
 namespace {
 
-// The closed form of FIFO links does not cover rates that change while a transfer is under way, nor
+// The closed form of FIFO links does not cover rates that change while a transfer is in flight, nor
 // a device that computes more slowly while a transfer holds its wires.
 bool needs_flows(const Platform& platform) {
   return std::any_of(platform.links.begin(), platform.links.end(),
@@ -53,7 +53,7 @@ inline uint32_t Transfers::take_id(const Shipment& shipment) {
   return id;
 }
 
-// Of a booked transfer: two events that the listener hears of.
+// For a booked transfer: two events that the listener hears of.
 void Transfers::schedule_reports(const Shipment& shipment, const FifoNetwork::Timing& timing) {
   const uint32_t id = take_id(shipment);
   timeline_.push(timing.begin_ns, kTransferStarted, id);

@@ -1,4 +1,4 @@
-// Transfers: data under way between devices and the host's memory, over the network of the
+// Transfers: data in flight between devices and the host's memory, over the network of the
 // platform.
 //
 // Links that serve transfers one at a time fix the arrival of a transfer when it is requested
@@ -23,7 +23,7 @@
 
 namespace dfsim::inline sim {
 
-// What is sent: for kInput a copy, or the input of a single edge; for kSpill and kFetch a data
+// The data to send: for kInput a copy, or the input of a single edge; for kSpill and kFetch a data
 // item.
 struct Shipment {
   uint32_t data = 0;
@@ -72,7 +72,7 @@ class Transfers {
   void start(const Shipment& shipment);
   // The first transfer of the route is there: the id, which is to be passed to finish().
   uint32_t take_first(uint32_t route);
-  // The transfer is over: says so to the listener. Its id may be used for another one.
+  // The transfer is over: says so to the listener. Another transfer may use the id from now on.
   Shipment finish(uint32_t transfer);
   // For the listener, at the events of these names.
   void tell_started(uint32_t transfer);
@@ -81,8 +81,8 @@ class Transfers {
   // The network of fair links. kNever where arrivals are known.
   TimeNs next_ns() { return flows_.has_value() ? flows_->next_ns(timeline_.now_ns()) : kNever; }
   void advance() { flows_->advance(timeline_.now_ns(), steps_); }
-  // What happened in the network and has not been handled: the handler clears it. Grows while
-  // transfers are started.
+  // Network events that have not been handled: the handler clears it. Grows while transfers are
+  // started.
   std::vector<FlowEvent>& steps() { return steps_; }
   const Shipment& shipment(uint32_t transfer) const { return transfers_[transfer].what; }
 

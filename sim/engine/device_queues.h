@@ -40,7 +40,7 @@ class DeviceQueues {
                Timeline& timeline);
 
   uint32_t size() const { return static_cast<uint32_t>(devices_.size()); }
-  // Its queues are workers that dispatch their own tasks.
+  // The device's queues are workers that dispatch their own tasks.
   bool worker_pool(uint32_t device) const { return devices_[device].worker_pool; }
   bool ready_first(uint32_t device) const { return devices_[device].ready_first; }
 
@@ -56,7 +56,7 @@ class DeviceQueues {
   }
   // Only for ready-first devices: the instance may start.
   void push_ready(uint32_t instance, uint32_t device);
-  // The instance that is next; kNoIndex = none. Of a ready-first device the earliest ready one.
+  // The instance that is next; kNoIndex = none. On a ready-first device, the earliest ready one.
   uint32_t next(uint32_t device) const { return next(devices_[device]); }
   // The planned task after the next; kNoIndex = none, or not known cheaply.
   uint32_t next_planned(uint32_t device) const {
@@ -82,11 +82,11 @@ class DeviceQueues {
     return event.kind == kTaskFinished && queues_[event.payload].end_sequence != event.sequence;
   }
   void finish(uint32_t queue);
-  // A transfer at this end of a route has begun (+1) or let go (-1). What runs on a device that
-  // overlap slows down changes its speed with the first and the last one.
+  // A transfer at this end of a route has begun (+1) or let go (-1). On a device that overlap slows
+  // down, running tasks change their speed with the first and the last one.
   void change_transfers(uint32_t end, int by);
 
-  // What policies ask: see OnlineView.
+  // Queries of policies: see OnlineView.
   TimeNs available_ns(uint32_t device) const;
   size_t unfinished(uint32_t device) const { return devices_[device].unfinished; }
   // Adds the time and number of tasks that ran.
@@ -140,7 +140,7 @@ class DeviceQueues {
   uint32_t decided_ = 0;
 };
 
-// What every task passes through is inline.
+// Functions that every task passes through are inline.
 
 inline uint32_t DeviceQueues::next(const Device& device) const {
   uint64_t request = device.request;

@@ -18,7 +18,7 @@ struct EngineResult {
   std::vector<RequestRecord> requests;  // when each came and was done
 };
 
-// What an engine runs on. References must outlive the run; `listener` may be null.
+// The inputs of an engine. References must outlive the run; `listener` may be null.
 struct EngineInput {
   const SimInput& input;
   const SimOptions& options;

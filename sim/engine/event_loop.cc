@@ -86,7 +86,7 @@ StatusOr<SimResult> EventLoop::run() {
   return result();
 }
 
-// Every event is in the timeline, and nobody has to be asked between two instants.
+// Every event is in the timeline, and no policy has to be asked between two instants.
 void EventLoop::run_plan_in_order() {
   while (timeline_.ok() && !timeline_.empty()) {
     handle(timeline_.pop());

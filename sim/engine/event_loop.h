@@ -7,7 +7,7 @@
 //   TaskTable        how far each task is, and what it waited for
 //   DeviceQueues     which task a device takes next, and how fast it runs
 //   HostDispatch     the host's threads that hand tasks to devices
-//   Transfers        data under way (over sim/network)
+//   Transfers        data in flight (over sim/network)
 //   DataCopies       copies of data and the tasks that wait for them
 //   DeviceMemory, Spill, TensorLifetimes   bytes; only when memory is simulated
 //   InputSender      how inputs get to another device
@@ -51,7 +51,7 @@ class EventLoop final : private DecisionTaker {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Who decides: a plan that fits the input, or policies (`policy`: an OnlineScheduler or a
+  // The decision maker: a plan that fits the input, or policies (`policy`: an OnlineScheduler or a
   // MakePolicy). One of the two, before run(). Errors: weights or tasks that do not fit.
   Status use_plan(const Schedule& schedule, std::vector<uint32_t> placement);
   template <typename Policy>
@@ -60,7 +60,7 @@ class EventLoop final : private DecisionTaker {
   }
 
   StatusOr<SimResult> run();
-  // Of the finished run.
+  // Results of the finished run.
   std::vector<RequestRecord> take_requests() { return slots_.take_records(); }
 
  private:

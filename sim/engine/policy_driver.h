@@ -1,8 +1,8 @@
 // PolicyDriver: asks the online policies of the requests in flight, and checks what they decide.
 //
-// After the events of an instant, each policy is told which tasks of its request became ready, the
-// policy of the earliest request first: what it leaves idle is for later ones. What a decision does
-// to the run is the concern of whoever takes it.
+// After the events of an instant, each policy learns which tasks of its request became ready, the
+// policy of the earliest request first: what it leaves idle is for later ones. The code that takes
+// a decision applies it to the run.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class PolicyDriver {
                const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
                Timeline& timeline);
 
-  // A new request: its policy starts anew. Fails the timeline with the policy's error.
+  // A new request: its policy restarts. Fails the timeline with the policy's error.
   void begin(uint32_t slot);
   // The task can be decided from now on.
   void now_ready(uint32_t instance);
@@ -45,7 +45,8 @@ class PolicyDriver {
   bool wants_to_ask() const { return ask_; }
   // Asks all policies. Fails the timeline with a policy's or the taker's error.
   void ask(DecisionTaker& taker);
-  // Of a run in which nothing is left to happen: the error of a policy that holds ready tasks back.
+  // For a run in which nothing is left to happen: the error of a policy that holds ready tasks
+  // back.
   Status stuck() const;
 
  private:

@@ -1,5 +1,5 @@
 // A task from the decision about it to its finish: inputs come, it is ready, it starts, it
-// finishes, and its readers are told.
+// finishes, and its readers get their input.
 #include <fmt/format.h>
 
 #include <utility>
@@ -51,7 +51,7 @@ void EventLoop::input_arrived(uint32_t instance) {
   }  // otherwise its device will ask for it when its turn comes
 }
 
-// Its last input has come, or it was dispatched.
+// The task's last input has come, or it was dispatched.
 void EventLoop::task_ready(uint32_t instance) {
   const uint32_t d = tasks_.device_of(instance);
   if (queues_.ready_first(d) && may_be_queued(instance, d)) {

@@ -20,7 +20,7 @@ void TaskTable::note_arrival(uint32_t instance, TimeNs time_ns, uint64_t sequenc
   if (time_ns < state.arrival_ns) {
     return;
   }
-  // Of two at the same instant the later requested one comes later.
+  // At the same instant, the one requested later comes later.
   state.arrival_sequence =
       time_ns > state.arrival_ns ? sequence : std::max(state.arrival_sequence, sequence);
   state.arrival_ns = time_ns;

@@ -68,7 +68,7 @@ class TaskTable {
   }
   bool has(uint32_t instance, TaskFlag flag) const { return (states_[instance].flags & flag) != 0; }
   void mark(uint32_t instance, TaskFlag flag) { states_[instance].flags |= flag; }
-  // Of an instance that has been placed and has not started.
+  // For an instance that has been placed and has not started.
   TimeNs duration_ns(uint32_t instance) const { return records_[instance].end_ns; }
 
   // A predecessor has finished; returns whether it was the last one.

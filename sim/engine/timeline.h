@@ -41,14 +41,15 @@ class Timeline {
   void push(TimeNs time_ns, SimEventKind kind, uint32_t payload) {
     queue_.push(time_ns, kind, payload);
   }
-  // Whoever decides on an event before it schedules it takes the sequence number at the decision.
+  // A caller that decides on an event before scheduling it takes the sequence number at the
+  // decision.
   uint64_t take_sequence() { return queue_.take_sequence(); }
   void push_at(TimeNs time_ns, uint64_t sequence, SimEventKind kind, uint32_t payload) {
     queue_.push(Event{time_ns, sequence, kind, payload});
   }
 
   bool empty() const { return queue_.empty(); }
-  // Of the next event; kNever = there is none.
+  // Time of the next event; kNever = there is none.
   TimeNs next_ns() { return queue_.empty() ? kNever : queue_.top().time_ns; }
   // The next event. The clock stays where it is: the event may turn out to be out of date.
   Event pop() { return queue_.pop(); }

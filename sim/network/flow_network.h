@@ -22,7 +22,7 @@ namespace dfsim::inline sim {
 
 enum class FlowStep : uint8_t { kStarted, kReleased, kArrived };
 
-// What happened to a transfer. Released: it holds no resource any more.
+// An event of a transfer. Released: it holds no resource any more.
 struct FlowEvent {
   FlowStep step;
   uint32_t transfer;

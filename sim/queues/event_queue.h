@@ -99,7 +99,7 @@ class EventQueue {
   }
 
   std::vector<Event> heap_;
-  bool open_root_ = false;  // heap_[0] is no event any more
+  bool open_root_ = false;  // heap_[0] no longer holds an event
   uint64_t next_sequence_ = 0;
 };
 

@@ -18,7 +18,7 @@ struct Advice {
   double gain() const { return before_us > 0 ? 1 - after_us / before_us : 0; }
 };
 
-// Of one run.
+// Advice for one run.
 struct AdviceList {
   bool asked = false;
   double width_us = 0;       // what a gain must exceed to be advised

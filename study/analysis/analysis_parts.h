@@ -7,9 +7,9 @@
 
 namespace dfsim::inline study {
 
-// Of any set of spans.
+// Measured over any set of spans.
 Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans);
-// By span: whether it lies in a part of the forward pass that checkpointing runs again. Parents
+// By span: whether it belongs to a part of the forward pass that checkpointing runs again. Parents
 // come before their children.
 std::vector<bool> recomputed_spans(const Trace& trace);
 // Work that checkpointing does again, apart from the rest.

@@ -24,7 +24,7 @@ inline Intervals unite(Intervals intervals) {
   return united;
 }
 
-// What of `a` is not in `b`; both united. O(|a| + |b|).
+// The part of `a` that is not in `b`; both united. O(|a| + |b|).
 inline Intervals subtract(const Intervals& a, const Intervals& b) {
   Intervals rest;
   size_t first = 0;

@@ -23,7 +23,7 @@ Intervals intervals_of(const Trace& trace, const std::vector<SpanId>& spans, boo
     const Span& span = trace.span(id);
     const bool is_comm = span.communication;
     const bool is_copy = span.kind == SpanKind::kCopy;
-    // A communication kernel is no compute; a copy is never communication.
+    // A communication kernel does not count as compute; a copy is never communication.
     if ((communication && is_comm && !is_copy) || (copies && is_copy) ||
         (!communication && !copies && !is_comm && !is_copy)) {
       intervals.emplace_back(span.start_us, span.end_us);
@@ -32,7 +32,7 @@ Intervals intervals_of(const Trace& trace, const std::vector<SpanId>& spans, boo
   return unite(std::move(intervals));
 }
 
-// What the breakdown is of: device work, or without any the host's operators.
+// The breakdown covers device work, or without any the host's operators.
 std::vector<SpanId> work_of(const Trace& trace, TraceAnalysis* analysis) {
   std::vector<SpanId> work;
   std::vector<SpanId> ops;

@@ -21,7 +21,7 @@ namespace dfsim::inline study {
 // O(n log n) over spans and memory records.
 TraceAnalysis analyze_trace(const Trace& trace);
 
-// Of several traces of one run: who is late.
+// Several traces of one run: who is late.
 struct RankRow {
   std::string path;
   int64_t rank = -1;

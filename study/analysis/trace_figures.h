@@ -24,13 +24,13 @@ struct Breakdown {
   double communication_us = 0;  // exposed or not
   double copy_us = 0;
   double busy_us() const { return computation_us + exposed_communication_us + exposed_copy_us; }
-  // Of communication time, the part during which something is computed; 0 without communication.
+  // The part of communication time during which something is computed; 0 without communication.
   double overlap() const {
     return communication_us > 0 ? 1 - exposed_communication_us / communication_us : 0;
   }
 };
 
-// Of several durations.
+// Statistics of several durations.
 struct Spread {
   int64_t count = 0;
   double total_us = 0;

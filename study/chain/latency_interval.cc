@@ -13,10 +13,10 @@ namespace {
 
 // The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
 constexpr double kSpan = 1.2816;
-// Share of an operator's variance that all operators of a run have in common, and what whole runs
-// scatter by beside it: networks that were measured again minutes later and brought to one speed
-// differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine
-// they are a first guess, which measured networks correct (interval_fit.h).
+// Share of an operator's variance that all operators of a run have in common, and the additional
+// scatter of whole runs: networks that were measured again minutes later and normalised to one
+// speed differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine they are a first guess,
+// which measured networks correct (interval_fit.h).
 constexpr double kCommonShare = 0.20;
 constexpr double kRunScatter = 0.08;
 

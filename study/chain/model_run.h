@@ -38,7 +38,7 @@ struct ModelRunOptions {
   uint64_t seed = 0;  // of noise, arrivals and policies
 };
 
-// What one simulated run of a model says.
+// Results of one simulated run of a model.
 struct SimulatedModel {
   SimResult result;          // `tasks` are those of the model's operators, in the workload's order
   LatencyInterval interval;  // 80 %, of result.makespan_ns

@@ -60,7 +60,7 @@ class OwnGroupedPolicy final : public OnlineScheduler {
   std::unique_ptr<OnlineScheduler> grouped_;
 };
 
-// What runs: a plan of the whole problem, or a maker of online policies.
+// The simulated work: a plan of the whole problem, or a maker of online policies.
 struct Prepared {
   std::unique_ptr<SmallTaskGroups> groups;
   std::optional<Schedule> plan;

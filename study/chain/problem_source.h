@@ -11,7 +11,7 @@
 
 namespace dfsim::inline study {
 
-// What a problem is made of besides its graph.
+// The parts of a problem other than its graph.
 struct MachineChoice {
   std::string hardware;   // a hardware file or name; "" = identical processors
   size_t processors = 0;  // 0 = as the graph's file says

@@ -5,7 +5,7 @@
 namespace dfsim::inline study {
 namespace {
 
-// What these join or fold has no backward pass.
+// Operators that these passes join or fold have no backward pass.
 bool is_for_inference(const std::string& fusion) {
   return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "gemm-activation" ||
          fusion == "pointwise" || fusion.starts_with("nchwc");

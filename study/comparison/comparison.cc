@@ -71,7 +71,7 @@ TimeNs lower_bound(const ProblemInstance& instance, const SchedulingProblem& pro
   return bound + (instance.graph.task_count() == 0 ? 0 : runtime.run_overhead_ns);
 }
 
-// What a task needs at once: its weights, operands and scratch space.
+// Memory that a task needs at once: its weights, operands and scratch space.
 Bytes bytes_needed(const ProblemInstance& instance, TaskId task) {
   const ExecGraph& graph = instance.graph;
   return graph.resident_bytes(task) +

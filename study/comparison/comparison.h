@@ -74,7 +74,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
 struct PolicySummary {
   std::string name;
   double mean_rank = 0;   // of the runs where it succeeded; equal makespans share the best rank
-  size_t wins = 0;        // as good as the best
+  size_t wins = 0;        // runs where it equals the best
   double mean_ratio = 0;  // geometric mean of makespan / best
   size_t runs = 0;
   std::vector<double> ratios;  // ascending

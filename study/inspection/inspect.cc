@@ -18,7 +18,7 @@ std::string qualified_type(const Op& op) {
   return op.domain.empty() ? op.op_type : op.domain + "." + op.op_type;
 }
 
-// The symbols that `model` has, and what hangs on them; writes it where options.save says.
+// The symbols that `model` has, and what depends on them; writes it where options.save says.
 StatusOr<std::vector<StudiedSymbol>> study_and_save(const InspectOptions& options,
                                                     const ImportedModel& model) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());

@@ -44,13 +44,13 @@ struct Inspection {
   GraphTotals totals;
   GraphStructure structure;
   std::vector<TypeSummary> types;
-  std::vector<StudiedSymbol> symbols = {};  // what hangs on the model's dynamic dimensions
+  std::vector<StudiedSymbol> symbols = {};  // what depends on the model's dynamic dimensions
   std::string runtime = {};                 // its name; "" = the file's own operators
   std::vector<std::string> passes = {};     // of the runtime that changed something
 };
 
 // Errors: those of the model and the runtime; kInvalidInput: a TensorFlow model to be saved; the
-// file cannot be written. Unresolved operators are no error, also under options.model.strict.
+// file cannot be written. Unresolved operators are not an error, even under options.model.strict.
 StatusOr<Inspection> inspect(const InspectOptions& options);
 
 }  // namespace dfsim::inline study

@@ -136,7 +136,7 @@ class Calibrator {
   }
 
   // Predicts the networks that were measured, and fits the intervals to them. The model stands
-  // without: what hinders that is told in the report.
+  // without: the report names what hinders that.
   Status judge(Calibration* calibration) {
     ValidateOptions options;
     options.runs = in("runs.csv");

@@ -14,7 +14,7 @@ namespace dfsim::inline study {
 
 struct CalibrateOptions {
   double minutes = 10;    // of measuring
-  std::string directory;  // of the results; a calibration that was stopped goes on there
+  std::string directory;  // of the results; a stopped calibration resumes from it
   std::string python = "python3";
   int threads = 0;            // at most; 0 = as many as the machine has
   bool no_install = false;    // `python` has what the collector needs

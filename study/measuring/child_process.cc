@@ -58,8 +58,8 @@ Status run_program(const std::vector<std::string>& arguments, const std::string&
     return failed(fmt::format("{}: '{}' was ended by signal {}", what, program, WTERMSIG(state)));
   }
   if (WEXITSTATUS(state) != 0) {
-    return failed(fmt::format("{}: '{}' ended with code {}; what it wrote stands above", what,
-                              program, WEXITSTATUS(state)));
+    return failed(fmt::format("{}: '{}' ended with code {}; see its output above", what, program,
+                              WEXITSTATUS(state)));
   }
   return ok_status();
 }

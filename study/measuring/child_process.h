@@ -8,10 +8,10 @@
 
 namespace dfsim::inline study {
 
-// Runs arguments[0], searched on PATH, and waits for it. Its stdin is empty; its stdout goes to our
-// stderr, so that ours stays the report's. `what` says in messages what it was run for. Errors:
-// kNotFound when there is no such program, kFailed when it ends with another code than 0 or by a
-// signal.
+// Runs arguments[0], searched on PATH, and waits for it. The child's stdin is empty; its stdout
+// goes to our stderr, so that ours stays the report's. `what` says in messages what it was run for.
+// Errors: kNotFound when there is no such program, kFailed when it ends with another code than 0 or
+// by a signal.
 Status run_program(const std::vector<std::string>& arguments, const std::string& what);
 
 // Sends the signal to the program that run_program() is waiting for, if there is one. Safe to call

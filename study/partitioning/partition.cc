@@ -212,7 +212,8 @@ class Partitioner::Impl {
     return ok_status();
   }
 
-  // Runs one plan. What is wrong with it is its outcome, unless it was asked for alone.
+  // Runs one plan. An error becomes the plan's outcome, unless the caller asked for this plan
+  // alone.
   template <typename MakeSpec>
   Status add(uint32_t micro_batches, const MakeSpec& make_spec, const std::string& name = "") {
     auto outcome = evaluate(micro_batches, make_spec);
@@ -230,7 +231,8 @@ class Partitioner::Impl {
     return ok_status();
   }
 
-  // What plans do not say: the mode, and whether devices that do the same are simulated once.
+  // Settings that plans do not have: the mode, and whether devices that do the same are simulated
+  // once.
   void complete(PlanSpec* spec, uint32_t micro_batches) const {
     spec->micro_batches = micro_batches;
     spec->training = result_.training;

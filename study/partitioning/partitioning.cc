@@ -53,7 +53,7 @@ void add_device(const PlanRun& run, const std::vector<TaskId>& order, TimeShares
     take(WaitReason::kHost, &shares->host);
     take(WaitReason::kLink, &shares->communication);
     const TaskKind kind = run.compiled.program.kinds[task.index()];
-    // Updates wait for gradients that are exchanged beside the backward pass.
+    // Updates wait for gradients that are exchanged during the backward pass.
     (kind == TaskKind::kUpdate ? shares->communication : shares->bubble) +=
         static_cast<double>(gap);
     (kind != TaskKind::kCommunication ? shares->compute : shares->communication) +=
@@ -78,7 +78,7 @@ TimeShares shares_of(const PlanRun& run) {
   return shares;
 }
 
-// Of the operators themselves: which arm of the roofline most of their time is under.
+// The operators' own share: which arm of the roofline most of their time is under.
 std::string compute_limit(const PlanRun& run) {
   std::array<double, kBoundCount> time{};
   const SpmdProgram& program = run.compiled.program;

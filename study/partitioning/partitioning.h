@@ -50,7 +50,7 @@ struct PlanOutcome {
   size_t gradients_without_rule = 0;  // operators whose gradient every device computes whole
   PlanFile plan;
 
-  // What comes and goes: tensors between operators.
+  // Memory that comes and goes: tensors between operators.
   Bytes activation_bytes() const {
     return memory_bytes - resident.weights - resident.gradients - resident.optimizer;
   }

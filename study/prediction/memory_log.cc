@@ -5,7 +5,7 @@
 namespace dfsim::inline study {
 namespace {
 
-// What one allocation is known by. A task's outputs are told apart by their data.
+// Identifies one allocation. The data id distinguishes a task's outputs.
 using Key = std::tuple<MemoryUse, DataId, TaskId, uint32_t>;
 
 Key key_of(const MemoryEvent& event) { return {event.use, event.data, event.task, event.request}; }
@@ -22,7 +22,7 @@ std::vector<DeviceMemoryLog> MemoryLog::devices() const {
     size_t peak_at = 0;  // changes up to the peak
     for (size_t i = 0; i < changes_[d].size(); ++i) {
       const MemoryEvent& event = changes_[d][i].event;
-      // Of one instant the highest and the last.
+      // Keeps the highest and the last value of each instant.
       const size_t points = log.timeline.size();
       const bool same = points > 0 && log.timeline.back().first == event.time_ns;
       const bool falling = points > 1 && log.timeline[points - 2].first == event.time_ns;

@@ -21,7 +21,7 @@ struct PredictOptions {
   size_t requests = 0;  // over 0: also that many requests, as `pipeline` says
   RequestOptions pipeline;
   std::string arrivals = "poisson";  // or uniform; used when pipeline.requests_per_s is not 0
-  size_t repeat = 0;                 // over 0: also that many runs with times drawn anew
+  size_t repeat = 0;                 // over 0: also that many runs with new random times
   uint64_t seed = 0;                 // of arrivals, noise and policies
   bool advice = false;               // also what other settings would bring, each predicted
   MakeRecorder record;               // of the single run; empty = none

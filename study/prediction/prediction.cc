@@ -149,7 +149,7 @@ void set_rates(const PredictionInput& input, Prediction* prediction) {
 }
 
 Status set_memory(const PredictionInput& input, Prediction* prediction) {
-  // Of the device that holds most.
+  // Taken from the device that holds most.
   Bytes peak = 0;
   prediction->memory_bytes = input.platform.devices.front().memory_bytes;
   for (size_t d = 0; d < input.platform.devices.size(); ++d) {

@@ -1,4 +1,4 @@
-// Advice on a prediction: the same model with other settings, each predicted anew.
+// Advice on a prediction: the same model with other settings, each with its own prediction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr double kWorthFusing = 0.02;  // of the device's time
 constexpr int64_t kMostPredictedBatches = 64;
 constexpr std::string_view kRecomputations[] = {"none", "selective", "full"};
 
-// Settings to try, and what is said about them when they bring something.
+// Settings to try, and the advice to print when they bring something.
 struct Variant {
   std::string kind;
   std::string insight;

@@ -17,7 +17,7 @@ struct ReplayOptions {
   std::string hardware;            // file or name to replay on; "" = as recorded
   std::string from;                // file or name of what was recorded on; "" = found by the trace
   std::string cost_model;          // of `hardware`: folder or name; "" = what its devices name
-  std::string policy;              // places device work anew; "" = as recorded
+  std::string policy;              // reschedules device work; "" = as recorded
   std::vector<std::string> scale;  // "kernel=0.5" (study/replay/replay.h)
   uint64_t seed = 1;               // of the draws behind the interval
 };

@@ -19,7 +19,7 @@ namespace dfsim::inline study {
 // Errors: those of the simulation. O(rules x pieces log pieces).
 Status advise(const Trace& trace, TraceAnalysis* analysis);
 
-// What the rules look at.
+// The data that the rules examine.
 struct AdviceInput {
   const Trace& trace;
   const TraceAnalysis& analysis;

@@ -189,7 +189,7 @@ Finding find_layout_copies(const AdviceInput& input) {
   return finding;
 }
 
-// Communication runs beside computation, which does not wait for it.
+// Communication overlaps computation, which does not wait for it.
 Finding find_exposed_communication(const AdviceInput& input) {
   Finding finding;
   if (input.analysis.breakdown.exposed_communication_us <= 0) {

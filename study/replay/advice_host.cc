@@ -82,7 +82,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
   for (size_t lane = 0; lane < input.graph.order.size(); ++lane) {
     const std::vector<uint32_t>& order = input.graph.order[lane];
     for (size_t begin = 0; begin < order.size();) {
-      // A region ends at a wait, and at whatever is no part of a launch sequence.
+      // A region ends at a wait, and at any span outside a launch sequence.
       size_t end = begin;
       int64_t count = 0;
       const auto ends = [&](uint32_t p) {

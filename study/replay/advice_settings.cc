@@ -19,7 +19,7 @@ void set_piece_time(Piece* piece, TimeNs time_ns) {
   piece->time_ns = piece->low_ns = piece->high_ns = time_ns;
 }
 
-// Of the run and of its device; 0 where the trace does not tell.
+// Belong to the run and its device; 0 where the trace does not record them.
 struct RoomUse {
   Bytes peak = 0;
   Bytes capacity = 0;
@@ -43,11 +43,11 @@ TimeNs median_of(std::vector<TimeNs> times) {
   return *middle;
 }
 
-// Operators of a run of several host threads, with what each takes when nothing runs beside it.
+// Operators of a run of several host threads, with the time that each takes when nothing else runs.
 struct SharedOps {
   std::vector<uint32_t> ops;    // pieces, by start
   std::vector<bool> beside;     // of each: another lane's operator runs at the same time
-  std::vector<TimeNs> alone;    // of each: the median of its like when alone; -1 = never seen alone
+  std::vector<TimeNs> alone;    // of each: median of similar ones alone; -1 = none ran alone
   std::vector<uint32_t> lanes;  // that run operators
 };
 
@@ -100,8 +100,8 @@ SharedOps shared_ops(const AdviceInput& input) {
   return shared;
 }
 
-// Everything in one lane, in order of start. Of the gaps of threads only those stay in which no
-// thread does anything.
+// Everything in one lane, in order of start. Keeps only those gaps of threads in which no thread
+// does anything.
 void run_on_one_thread(ReplayGraph* graph) {
   std::vector<uint32_t> all;
   for (uint32_t p = 0; p < graph->pieces.size(); ++p) {
@@ -134,7 +134,7 @@ void run_on_one_thread(ReplayGraph* graph) {
 
 }  // namespace
 
-// What activation checkpointing computes again is kept instead.
+// Keeps the activations that checkpointing computes again.
 Finding find_recomputation(const AdviceInput& input) {
   Finding finding;
   if (input.analysis.recompute.items == 0) {
@@ -196,9 +196,9 @@ Finding find_thread_settings(const AdviceInput& input) {
     return finding;
   }
   run_on_one_thread(&finding.changed);
-  finding.insight =
-      fmt::format("{} operators take {} beside others on {} threads, {} where their like run alone",
-                  slowed, format_time(taken_ns), shared.lanes.size(), format_time(alone_ns));
+  finding.insight = fmt::format(
+      "{} operators take {} next to others on {} threads, {} where similar operators run alone",
+      slowed, format_time(taken_ns), shared.lanes.size(), format_time(alone_ns));
   finding.action =
       "run one operator at a time (inter-op threads 1) and leave the cores to its intra-op threads";
   return finding;

@@ -19,8 +19,8 @@ struct ReplayRun {
   TimeNs span_ns = 0;
   std::vector<TimeNs> start_ns;  // by piece
   std::vector<TimeNs> end_ns;
-  // Of the chain of pieces that decides the span: the time of each kind of piece on it, and the
-  // delays of launches.
+  // Parts of the chain of pieces that decides the span: the time of each kind of piece on it, and
+  // the delays of launches.
   std::array<TimeNs, kPieceKindCount> path_ns{};
   TimeNs path_launch_ns = 0;
 };
@@ -28,15 +28,15 @@ struct ReplayRun {
 // Each lane runs its pieces in order. Error (kInvalidInput): dependencies in a circle, which zero
 // durations can make. O((pieces + edges) log lanes).
 StatusOr<ReplayRun> run_replay(const ReplayGraph& graph);
-// Its span alone, with less memory.
+// Computes only the span, with less memory.
 StatusOr<TimeNs> replay_span(const ReplayGraph& graph);
 
-// `policy` places device work anew on the queues of its device; what was recorded as an order in a
+// `policy` reschedules device work on the queues of its device; what was recorded as an order in a
 // queue stays a dependency. Errors: as above, and the policy's own.
 StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy);
 
 // 10th and 90th percentile of the span when each piece's time is drawn around its own, as wide as
-// those of its like differ.
+// those of similar pieces differ.
 struct ReplayInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;

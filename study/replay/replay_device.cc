@@ -37,7 +37,7 @@ class LastEnded {
     });
   }
 
-  // kNone when there is none. Of pieces without a duration the earlier one counts as before.
+  // kNone when there is none. The earlier of two pieces without a duration counts as before.
   uint32_t before(uint32_t piece) const {
     const TimeNs start_ns = graph_.pieces[piece].start_ns;
     const auto after = std::partition_point(
@@ -76,7 +76,7 @@ class LaunchJoiner {
     find_usual_delay();
     for (auto& lane : graph_->order) {
       if (!lane.empty() && is_device_piece(graph_->pieces[lane.front()].kind)) {
-        lane.clear();  // made anew, with gaps
+        lane.clear();  // rebuilt with gaps
       }
     }
     for (const auto& [piece, track] : work_) {
@@ -105,7 +105,7 @@ class LaunchJoiner {
     return {};
   }
 
-  // Of work that was launched into an empty queue: how long the launch takes to the device.
+  // Delays of work that was launched into an empty queue: how long the launch takes to the device.
   void find_usual_delay() {
     std::vector<TimeNs> delays;
     for (const auto& [p, track] : work_) {
@@ -199,7 +199,7 @@ class LaunchJoiner {
   TimeNs usual_delay_ns_ = 0;
 };
 
-// What a call of the device's runtime may wait for.
+// Work that a call of the device's runtime may wait for.
 enum class Blocking : uint8_t { kNothing, kOwnWork, kLatest, kEverything };
 
 Blocking blocking_of(const std::string& name) {
@@ -286,7 +286,7 @@ class SyncJoiner {
     piece.time_ns = piece.end_ns - from_ns;
   }
 
-  // Of each lane the work that was launched last before the call.
+  // Each lane contributes the last work that was launched before the call.
   std::vector<uint32_t> last_launched(const Piece& call) const {
     std::vector<uint32_t> found;
     for (const auto& lane : lanes_) {

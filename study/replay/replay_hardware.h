@@ -2,9 +2,9 @@
 //
 // Best first: the target's cost model, from the operator's recorded shapes; the ratio of the two
 // devices' rooflines for the operator's own work; the ratio of their peaks or bandwidths by what
-// the kernel's name says it does. Whatever cannot be told stays as measured, and is counted so.
-// Work on the host stays as measured, except in traces of the host alone, whose operators are
-// re-predicted.
+// the kernel's name says it does. Pieces of unknown kind keep their measured time, and the result
+// counts them as such. Work on the host stays as measured, except in traces of the host alone,
+// whose operators are re-predicted.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ StatusOr<std::vector<PieceSource>> move_to_hardware(const Trace& trace, const Ot
 // The operator of a span for cost models, or nothing when its operands are not recorded.
 std::optional<OpDescriptor> describe_for_costs(const Trace& trace, SpanId op);
 
-// What a kernel does by its name: matrix units, or memory.
+// The kind of work that a kernel's name suggests: matrix units, or memory.
 bool is_matrix_kernel(std::string_view name);
 
 }  // namespace dfsim::inline study

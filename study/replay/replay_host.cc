@@ -8,7 +8,7 @@ namespace dfsim::inline study {
 namespace {
 
 // A thread that waited shorter than this did not wait for another, and one that was handed over to
-// begins at most so long after.
+// begins at most this long after.
 constexpr TimeNs kLeastWaitNs = 50 * kNsPerUs;
 constexpr TimeNs kMostHandoverNs = 500 * kNsPerUs;
 

@@ -30,7 +30,7 @@ RoofPoint point_of(const RooflineInput& input, TaskId task) {
   return point;
 }
 
-// What the file cites for a figure, or for every other one.
+// The source that the file cites for a figure, or for every other one.
 std::string citation_of(const DeviceSpec& device, std::string_view figure) {
   std::string found;
   for (const Citation& citation : device.citations) {

@@ -51,7 +51,7 @@ struct RoofPoint {
   double intensity() const { return bytes > 0 ? flops / bytes : 0; }
   double flops_per_s() const { return time_s > 0 ? flops / time_s : 0; }
   double bytes_per_s() const { return time_s > 0 ? bytes / time_s : 0; }
-  // Of the least time; over 1 above the roof.
+  // Fraction of the least time; over 1 above the roof.
   double efficiency() const { return time_s > 0 ? bound_s / time_s : 0; }
 };
 
@@ -121,10 +121,11 @@ enum class StepReading : uint8_t {
   kPartial,         // threads: the rate rises, but by less than half of what was added
   kOversubscribed,  // threads: more of them, and no higher rate
 };
-// What a trajectory is over: work per step (batch, a dimension), or threads at the same work.
+// The quantity that a trajectory follows: work per step (batch, a dimension), or threads at the
+// same work.
 enum class SweepKind : uint8_t { kWork, kThreads };
 std::string_view step_reading_name(StepReading reading);
-// What to do about it, in one line.
+// The advice, in one line.
 std::string_view step_advice(StepReading reading);
 
 struct TrajectoryStep {

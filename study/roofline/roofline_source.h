@@ -1,4 +1,4 @@
-// What a roofline is of: a model, a trace or a file of measured runs, told from the content.
+// The source of a roofline: a model, a trace or a file of measured runs, told from the content.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace dfsim::inline study {
 
-// What is swept and its values: "batch=1,8,32", "threads=1,2,4", or a named dimension.
+// The swept setting and its values: "batch=1,8,32", "threads=1,2,4", or a named dimension.
 struct Sweep {
   std::string name;
   std::vector<int64_t> values;
@@ -31,7 +31,7 @@ struct RooflineSource {
 };
 
 enum class RooflineKind : uint8_t { kModel, kTrace, kRuns };
-// Errors: kNotFound. What is neither a trace nor a runs file is taken for a model.
+// Errors: kNotFound. A file that is neither a trace nor a runs file is read as a model.
 StatusOr<RooflineKind> roofline_kind(const std::string& path);
 
 // The roofline with some dimensions set ("batch", "threads" or names of dimensions to values).

@@ -12,7 +12,7 @@
 namespace dfsim::inline study {
 namespace {
 
-// Of calls of one operator with the same operands.
+// Groups calls of one operator with the same operands.
 struct Calls {
   SpanId first;
   int64_t count = 0;

@@ -9,10 +9,10 @@
 
 namespace dfsim::inline study {
 
-// Calls of one operator with the same operands are one point. Its time is that of its device work,
-// or its own time on the host in a trace without device work. Operators whose work is not known
-// (no recorded shapes, or outputs that the inputs do not tell) are counted as `without_work`.
-// Error (kInvalidInput): no operator's work is known.
+// Calls of one operator with the same operands are one point. The point's time is that of its
+// device work, or its own time on the host in a trace without device work. Operators whose work is
+// not known (no recorded shapes, or outputs that the inputs do not tell) are counted as
+// `without_work`. Error (kInvalidInput): no operator's work is known.
 StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
                                              DeviceId device);
 

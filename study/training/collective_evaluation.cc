@@ -29,7 +29,7 @@ std::optional<CollectiveKind> kind_of(const std::string& operation) {
   return std::nullopt;
 }
 
-// What rows have in common that are judged, or fitted, together.
+// The key of rows that are evaluated, or fitted, together.
 struct RowGroup {
   std::string operation;
   int64_t devices = 0;
@@ -179,7 +179,7 @@ class Evaluator {
 
 bool every_row(size_t /*row*/) { return true; }
 
-// The mean of both halves' errors, each judged by a fit to the other half.
+// The mean of both halves' errors, each against a fit to the other half.
 CollectiveMape held_out(const Evaluator& evaluator) {
   CollectiveMape sum;
   for (const size_t half : {0, 1}) {

@@ -32,7 +32,7 @@ struct CollectiveEvaluation {
 
 // Tables as datasets/importers/collective_tables.h reads them, one or a folder's, against the first
 // devices of the platform. With `fit` parameters are found for each operation and kind of link, and
-// judged in place of the platform's. send_recv is one message over the links. Errors: kNotFound;
+// evaluated in place of the platform's. send_recv is one message over the links. Errors: kNotFound;
 // kInvalidInput: no such columns, rows that cannot be read, more devices than there are, nothing
 // within one node.
 StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,

@@ -66,7 +66,7 @@ Status keep_only(std::string_view kind, const std::vector<std::string>& wanted,
   return ok_status();
 }
 
-// What "auto" stands for.
+// The meaning of "auto".
 std::string guessed_format(const std::string& path) {
   std::error_code error;
   const bool mindspore = fs::is_directory(path, error) ||

@@ -240,7 +240,7 @@ class Tuner {
     return relative;
   }
 
-  // What was measured for this model and as many cores before is not measured again.
+  // Reuses earlier measurements of this model on as many cores.
   Status read_state() {
     state_ = {{"schema", kStateSchema},
               {"model", fs::absolute(options_.model.path).string()},
@@ -255,12 +255,12 @@ class Tuner {
     if (!before.is_object() || before.value("schema", "") != kStateSchema ||
         !before.contains("points") || !before["points"].is_object()) {
       return invalid_input(fmt::format(
-          "{}: is no state of dfsim tune; give another folder with --dir", in("tune.json")));
+          "{}: is not a state of dfsim tune; give another folder with --dir", in("tune.json")));
     }
     for (const auto& [key, value] : before["points"].items()) {
       if (!value.is_number() || value.get<double>() <= 0) {
-        return invalid_input(
-            fmt::format("{}: '{}' is no time; delete the file", in("tune.json"), printable(key)));
+        return invalid_input(fmt::format("{}: '{}' is not a time; delete the file", in("tune.json"),
+                                         printable(key)));
       }
     }
     if (before.value("model", "") == state_["model"] && before.value("cores", 0) == cores_) {
@@ -304,7 +304,7 @@ class Tuner {
     for (const auto& [threads, time] : relative) {
       auto roofline = load_roofline(source, RooflineKind::kModel, {{"threads", threads}});
       if (!roofline.ok()) {
-        continue;  // no hardware file of that many threads: no roofs to hold it against
+        continue;  // no hardware file of that many threads: no roofs to check it against
       }
       roofline->classes.clear();
       roofline->network.time_s = time * result->default_time.median_ms / 1e3 /

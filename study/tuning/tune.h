@@ -43,9 +43,9 @@ struct TuneResult {
   std::vector<Trajectory> lines;  // over threads, at the best's batch
 };
 
-// What was measured is kept in options.directory, for the same model and as many cores, and not
-// measured again. Errors: kNotFound (model, hardware, Python), kInvalidInput (options, a state file
-// that is none), kFailed (ONNX Runtime refuses the model); Progress's.
+// Keeps measurements in options.directory and reuses them for the same model on as many cores.
+// Errors: kNotFound (model, hardware, Python), kInvalidInput (options, a state file that is none),
+// kFailed (ONNX Runtime refuses the model); Progress's.
 StatusOr<TuneResult> tune_on_host(const TuneOptions& options, const Progress& progress = {});
 
 }  // namespace dfsim::inline study

@@ -1,10 +1,10 @@
 // The search behind `dfsim tune`: which settings of a runtime to measure next, so that few need be.
 //
-// Each setting has a predicted time. What has been measured corrects the predictions of its
-// neighbours: the estimate of a setting is its prediction times the measured-to-predicted ratio of
-// the measured setting that differs in fewest knobs. The next one to measure is that with the least
-// optimistic estimate, where each differing knob may bring another kOptimism; the search ends when
-// no optimistic estimate is below the best measured time, or the budget is used.
+// Each setting has a predicted time. Each measurement corrects the predictions of its neighbours:
+// the estimate of a setting is its prediction times the measured-to-predicted ratio of the measured
+// setting that differs in fewest knobs. The next one to measure is that with the least optimistic
+// estimate, where each differing knob may bring another kOptimism; the search ends when no
+// optimistic estimate is below the best measured time, or the budget is used.
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ class Validator {
       }
       for (const std::string& name : names) {
         DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(name, options_.runtime));
-        // Of machines with one device: the others are no answer to "how long on this device".
+        // Applies to machines with one device: the others do not answer "how long on this device".
         if (platform.devices.size() == 1) {
           platforms_.emplace(platform.devices[0].model, std::move(platform));
         }

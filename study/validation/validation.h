@@ -1,4 +1,4 @@
-// Validation: measured latencies of whole networks beside predicted ones (`dfsim validate`).
+// Validation: measured latencies of whole networks next to predicted ones (`dfsim validate`).
 //
 // The error of a run is taken apart: measured time = operators (with the profiler on) + host (the
 // rest of the wall time). Operator time is compared by op type where the operators that ran are
@@ -58,7 +58,7 @@ struct ErrorShares {
 };
 ErrorShares error_shares(const ValidatedRun& run);
 
-// Of absolute errors, as fractions; all 0 for no runs.
+// Statistics of absolute errors, as fractions; all 0 for no runs.
 struct ValidationSummary {
   size_t runs = 0;
   size_t networks = 0;
@@ -73,7 +73,7 @@ struct ValidationSummary {
 };
 ValidationSummary summarize(const std::vector<ValidatedRun>& runs);
 
-// What runs on a device say of the width of intervals there (interval_fit.h).
+// The width of intervals on a device, as measured runs suggest (interval_fit.h).
 struct IntervalFit {
   std::string device;
   size_t runs = 0;

@@ -16,7 +16,7 @@ using Weights = std::vector<int64_t>;
 //   0 -> 1 -> 3 -> 5,  0 -> 2 -> 3,  4 alone
 const Digraph kDiamond = {6, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 5}}};
 
-TEST_CASE("topological order has every edge forward") {
+TEST_CASE("topological_order: puts the start of every edge before its end") {
   const auto order = topological_order(kDiamond);
   REQUIRE(order.ok());
   REQUIRE(order->size() == 6);
@@ -30,9 +30,11 @@ TEST_CASE("topological order has every edge forward") {
   CHECK(topological_order({})->empty());
 }
 
-TEST_CASE("levels") { CHECK(*levels(kDiamond) == Nodes{0, 1, 1, 2, 0, 3}); }
+TEST_CASE("levels: gives the longest distance from a source") {
+  CHECK(*levels(kDiamond) == Nodes{0, 1, 1, 2, 0, 3});
+}
 
-TEST_CASE("critical path with and without edge weights") {
+TEST_CASE("critical_path: finds the longest path with and without edge weights") {
   const Weights nodes = {1, 5, 2, 3, 11, 4};
   const auto plain = critical_path(kDiamond, nodes);
   REQUIRE(plain.ok());
@@ -48,14 +50,15 @@ TEST_CASE("critical path with and without edge weights") {
   CHECK(critical_path({}, {})->length == 0);
 }
 
-TEST_CASE("equally long paths: the one through smaller numbers; zero weights still give a path") {
+TEST_CASE(
+    "critical_path: prefers smaller numbers among equally long paths, also with zero weights") {
   CHECK(critical_path(kDiamond, Weights(6, 1))->nodes == Nodes{0, 1, 3, 5});
   const auto zero = critical_path({2, {{0, 1}}}, Weights{0, 0});
   CHECK(zero->length == 0);
   CHECK(zero->nodes.size() == 1);
 }
 
-TEST_CASE("reachability") {
+TEST_CASE("reachable_from, leading_to: mark every node that a path connects") {
   CHECK(*reachable_from(kDiamond, Nodes{1}) ==
         std::vector<bool>{false, true, false, true, false, true});
   CHECK(*reachable_from(kDiamond, Nodes{2, 4, 2}) ==
@@ -65,7 +68,7 @@ TEST_CASE("reachability") {
   CHECK(*leading_to(kDiamond, Nodes{}) == std::vector<bool>(6, false));
 }
 
-TEST_CASE("what makes no sense is an error") {
+TEST_CASE("DAG algorithms: report cycles and missing nodes as errors") {
   const Digraph cycle = {3, {{0, 1}, {1, 2}, {2, 1}}};
   const Digraph self = {1, {{0, 0}}};
   const Digraph loose = {2, {{0, 2}}};
@@ -86,7 +89,7 @@ TEST_CASE("what makes no sense is an error") {
              Contains("63 bits"));
 }
 
-TEST_CASE("a path of a million nodes needs no deep stack") {
+TEST_CASE("DAG algorithms: handle a path of a million nodes without a deep stack") {
   constexpr uint32_t kNodes = 1'000'000;
   Digraph path{kNodes, {}};
   for (uint32_t i = 0; i + 1 < kNodes; ++i) {
@@ -97,7 +100,7 @@ TEST_CASE("a path of a million nodes needs no deep stack") {
   CHECK(reachable_from(path, Nodes{0})->back());
 }
 
-TEST_CASE("random graphs against brute force") {
+TEST_CASE("DAG algorithms: agree with brute force on random graphs") {
   Rng rng(11);
   for (int round = 0; round < 100; ++round) {
     const auto n = static_cast<uint32_t>(1 + rng.below(12));
@@ -145,7 +148,7 @@ TEST_CASE("random graphs against brute force") {
   }
 }
 
-TEST_CASE("both graph types") {
+TEST_CASE("digraph_of: converts both types of graph") {
   GraphBuilder builder;
   const auto add = [&](const char* in, const char* out) {
     Op op;

@@ -33,7 +33,7 @@ class TempFolder {
   fs::path path_;
 };
 
-TEST_CASE("an installed program finds share/dfsim beside its bin folder, and nothing else") {
+TEST_CASE("data_dirs: an installed program finds only share/dfsim next to its bin directory") {
   const TempFolder prefix;
   fs::create_directories(prefix.path() / "bin");
   fs::create_directories(prefix.path() / "share" / "dfsim");
@@ -41,7 +41,7 @@ TEST_CASE("an installed program finds share/dfsim beside its bin folder, and not
   CHECK(internal::data_dirs_for(program, "") == Dirs{(prefix.path() / "share" / "dfsim").string()});
 }
 
-TEST_CASE("DFSIM_DATA_DIR comes first, and is left out when it does not exist") {
+TEST_CASE("data_dirs: DFSIM_DATA_DIR comes first, and is skipped when it does not exist") {
   const TempFolder prefix;
   const fs::path mine = prefix.path() / "mine";
   const fs::path share = prefix.path() / "share" / "dfsim";
@@ -54,11 +54,11 @@ TEST_CASE("DFSIM_DATA_DIR comes first, and is left out when it does not exist") 
         Dirs{share.string()});
 }
 
-TEST_CASE("without a program path and a variable there is no data folder") {
+TEST_CASE("data_dirs: without a program path and a variable there is no data directory") {
   CHECK(internal::data_dirs_for("", "").empty());
 }
 
-TEST_CASE("a program in the build folder finds the source tree") {
+TEST_CASE("data_dirs: a program in the build directory finds the source tree") {
   const Dirs dirs = data_dirs();
   const std::string source = fs::canonical(DFSIM_SOURCE_DIR).string();
   CHECK(std::find(dirs.begin(), dirs.end(), source) != dirs.end());
@@ -69,7 +69,7 @@ TEST_CASE("a program in the build folder finds the source tree") {
   CHECK(read_file(*path, 1 << 20).ok());
 }
 
-TEST_CASE("a missing data file is named with the folders that were searched") {
+TEST_CASE("data_dirs: the error about a missing file lists the directories that were searched") {
   const StatusOr<std::string> path = find_data_file("hardware/no-such-machine.yaml");
   REQUIRE_FALSE(path.ok());
   CHECK(path.status().code() == StatusCode::kNotFound);

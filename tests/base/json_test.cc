@@ -73,7 +73,7 @@ TEST_CASE("JsonStream: gives elements of lists one by one and other fields as a 
         "field w/b/c={}@1; close w/b=}@1; field w/d=2@1; close w=}@1; ");
 }
 
-TEST_CASE("JsonStream: a strict stream refuses what is no JSON, with the line") {
+TEST_CASE("JsonStream: a strict stream refuses malformed JSON and gives its line") {
   CHECK(strict("{\"a\": [1,\n, 2]}").find("! f.json:2: malformed JSON at ','") !=
         std::string::npos);
   CHECK(strict("{\"a\": [1,\n]}").find("! f.json:2: malformed JSON at ']'") != std::string::npos);
@@ -90,7 +90,7 @@ TEST_CASE("JsonStream: a strict stream refuses what is no JSON, with the line") 
   CHECK(strict("7").find("begins with '7'") != std::string::npos);
 }
 
-TEST_CASE("JsonStream: a repaired stream keeps what was read before the damage") {
+TEST_CASE("JsonStream: a repaired stream keeps the values before the damage") {
   JsonStream stream =
       JsonStream::from_text("f.json", R"({"a": [{"x":1},,{"x":2}, 5, {"x":3},], "b": 1)", {"a"});
   std::string out;
@@ -137,14 +137,15 @@ TEST_CASE("JsonStream: reads gzip, and refuses a folder and a damaged file") {
   CHECK(open("/nonexistent").find("no such file") != std::string::npos);
 }
 
-TEST_CASE("read_json_events: tells each value with its path and line") {
+TEST_CASE("read_json_events: reports each value with its path and line") {
   CHECK(events_of("{\"n\": null, \"t\": true,\n \"a\": [{\"k\": [1.5]},\n -2e3, \"\\u00e9\"]}") ==
         "1:n= 1:t=true 2:a 2:a/* 2:a/*/k 2:a/*/k/*=1.5 2:a/*/k 2:a/* 3:a/*=-2000 3:a/*=\xC3\xA9 "
         "3:a ");
   CHECK(events_of("{\"big\": 123456789012345678901234567890}") == "1:big=1.2345678901234568e+29 ");
 }
 
-TEST_CASE("read_json_events: names the line of malformed values and of what a listener refuses") {
+TEST_CASE(
+    "read_json_events: names the line of malformed values and of values that a listener refuses") {
   CHECK(events_of("{\"a\": [1,\nNaN]}").find("f.json:2: malformed JSON at 'NaN'") == 0);
   CHECK(events_of("{\"a\": [1,\n1e400]}") == "f.json:2: a number is out of range");
   CHECK(events_of("{\"a\": [{\"x\": 1,\n\"y\" 2}]}").find("f.json:") == 0);
@@ -158,7 +159,7 @@ TEST_CASE("read_json_events: names the line of malformed values and of what a li
             .find("nested over 64") != std::string::npos);
 }
 
-TEST_CASE("JsonParser: a tree gives values by key and pointer, and nothing for what is not there") {
+TEST_CASE("JsonParser: a tree gives values by key and pointer, and nothing for missing keys") {
   const PaddedJson text(
       R"({"a": {"b": [1, -2.5, "x\n", true, null]}, "big": 18446744073709551615})");
   JsonParser parser;

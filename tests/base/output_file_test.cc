@@ -105,11 +105,11 @@ TEST_CASE("OutputFile: a full device is an error with the system's reason") {
   CHECK(writer->close().message() == "/dev/full: cannot be written: No space left on device");
 }
 
-TEST_CASE("OutputFile: a named pipe gets the bytes, or an error when nobody reads it") {
+TEST_CASE("OutputFile: a named pipe gets the bytes, or an error when no program reads it") {
   const OutputFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(write_file(pipe, "text").message().find("nobody reads this pipe") != std::string::npos);
+  CHECK(write_file(pipe, "text").message().find("no program reads this pipe") != std::string::npos);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(write_file(pipe, "text").ok());
   std::string bytes(8, '\0');
@@ -139,7 +139,7 @@ TEST_CASE("OutputFile: without a commit the old file stays and no temporary file
   CHECK(content_of(folder.file("old")) == "before");
 }
 
-TEST_CASE("OutputFile: a signal handler can remove what is unfinished") {
+TEST_CASE("OutputFile: a signal handler can remove unfinished files") {
   const OutputFolder folder;
   StatusOr<OutputFile> file = OutputFile::open(folder.file("new"));
   REQUIRE(file.ok());

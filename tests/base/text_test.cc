@@ -5,7 +5,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("a CSV field is quoted only when it has to be") {
+TEST_CASE("csv_field: quotes a field only when it has to") {
   CHECK(csv_field("conv1") == "conv1");
   CHECK(csv_field("") == "");
   CHECK(csv_field("a,b") == "\"a,b\"");

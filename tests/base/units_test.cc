@@ -7,7 +7,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("quantities are shown with three significant digits and a fitting unit") {
+TEST_CASE(
+    "format_time, format_bytes, format_count: print three significant digits and a fitting unit") {
   CHECK(format_time(0) == "0 ns");
   CHECK(format_time(999) == "999 ns");
   CHECK(format_time(1'234) == "1.23 us");
@@ -22,7 +23,7 @@ TEST_CASE("quantities are shown with three significant digits and a fitting unit
   CHECK(format_count(16, "MACs") == "16 MACs");
 }
 
-TEST_CASE("a count that overflows saturates and says so") {
+TEST_CASE("Count: saturates and sets its flag when it overflows") {
   const Count big(std::numeric_limits<int64_t>::max());
   CHECK_FALSE(big.overflowed());
   CHECK((big + Count(1)).overflowed());
@@ -34,7 +35,7 @@ TEST_CASE("a count that overflows saturates and says so") {
   CHECK((big * Count(2) * Count(0)).overflowed());
 }
 
-TEST_CASE("seconds become nanoseconds, never negative and never a silent zero from NaN") {
+TEST_CASE("ns_from_seconds: never returns a negative time, nor zero for NaN") {
   CHECK(ns_from_seconds(1.5e-9) == 2);
   CHECK(ns_from_seconds(-1) == 0);
   CHECK(ns_from_seconds(1e30) == std::numeric_limits<TimeNs>::max());

@@ -1,4 +1,4 @@
-// What is written from the tables of the real commands.
+// Checks the pages that dfsim writes from the tables of its commands.
 #include "cli/help/command_docs.h"
 
 #include <catch2/catch.hpp>
@@ -81,7 +81,7 @@ TEST_CASE("Man pages: a line of text never begins as a macro, and dashes are das
   CHECK_THAT(page, Catch::Contains("\\fBtool\\fR(1)"));
 }
 
-TEST_CASE("Reference of options: limits and relations are said in words") {
+TEST_CASE("Reference of options: gives limits and relations in words") {
   std::string mode = "fast";
   double x = 1;
   const OptionSpec option = {.names = "--mode",
@@ -109,7 +109,7 @@ TEST_CASE("Reference of options: every command has a section and every option a 
   CHECK_THAT(page, !Catch::Contains("FILE|NAME"));  // a bar would end the cell
 }
 
-TEST_CASE("Commands: a path of names finds a command, and a wrong one is answered") {
+TEST_CASE("Commands: a path of names finds a command, and a wrong path gives the nearest name") {
   GlobalOptions global;
   const CommandSpec program = dfsim_program(global);
   const auto found = find_command(program, {"profiles", "import"});

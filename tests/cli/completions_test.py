@@ -28,7 +28,7 @@ def script(program, shell):
 
 
 def completed(path, folder, *words):
-    """What bash offers for the last of `words`."""
+    """Returns the words that bash offers for the last of `words`."""
     result = subprocess.run(["bash", "-c", ASK, "bash", path, "dfsim", *words], check=True,
                             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if result.stderr:

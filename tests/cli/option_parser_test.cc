@@ -145,7 +145,7 @@ TEST_CASE("Option tables: an option that takes one value at a time leaves the ne
   CHECK(parsed.values.files == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("Option tables: options of the program stand before and behind a command") {
+TEST_CASE("Option tables: options of the program may come before or after a command") {
   CHECK(parse({"-q", "work", "a"}).values.quiet);
   CHECK(parse({"work", "a", "--quiet"}).values.quiet);
 }
@@ -176,7 +176,7 @@ TEST_CASE("Option tables: missing, needed and excluded options are refused") {
   CHECK(parse({"work", "a", "--alone"}).command == "work");
 }
 
-TEST_CASE("Option tables: unknown names are answered with the nearest valid one") {
+TEST_CASE("Option tables: an unknown name gives the nearest valid one") {
   CHECK_THAT(parse({"work", "a", "--nmber", "2"}).text,
              Catch::StartsWith("unknown option '--nmber'; did you mean '--number'?"));
   CHECK_THAT(parse({"wrok"}).text,

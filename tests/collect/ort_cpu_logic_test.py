@@ -74,7 +74,7 @@ class Attributes(unittest.TestCase):
 
 
 class Operands(unittest.TestCase):
-    """What the profile leaves out comes from the model."""
+    """The model gives the operands that the profile lacks."""
 
     def executed(self, weights):
         executed = rows.Executed.__new__(rows.Executed)
@@ -190,7 +190,7 @@ class Drift(unittest.TestCase):
         few = {0: tasks[0]}  # too few to tell one from the other
         self.assertEqual(export.profiler_costs(few)[1][0], 0.0)
         self.assertAlmostEqual(export.profiler_costs(few)[1][1], 8000 + 0.04 * 1e6 / 10, delta=1)
-        host = {0: [self.network(10, 1000.0, 0.0, -5.0)]}  # a host that takes time is no cost of the profiler
+        host = {0: [self.network(10, 1000.0, 0.0, -5.0)]}  # the profiler does not cause the host's time
         self.assertEqual(export.profiler_costs(host)[1], (0.0, 0.0))
 
     def test_significant_digits(self):
@@ -275,7 +275,7 @@ class Resuming(unittest.TestCase):
     def test_a_damaged_line_in_the_middle_is_an_error_with_its_place(self):
         path = self.folder / results.RESULTS
         path.write_text("nonsense\n" + json.dumps(record("a")) + "\n")
-        with self.assertRaisesRegex(results.BadInput, r"results.jsonl:1: found a line that is no JSON"):
+        with self.assertRaisesRegex(results.BadInput, r"results.jsonl:1: found a line that is not JSON"):
             results.Results(self.folder)
 
 

@@ -54,7 +54,7 @@ class Tune(unittest.TestCase):
             self.assertGreater(result["best_time"]["runs"], 8)
             points = json.loads((state / "tune.json").read_text())["points"]
             self.assertEqual(len(points), result["measured"])
-            # What is known is not measured again.
+            # A known setting is not measured again.
             known = {key: 0.5 if '"batch":4' in key else value for key, value in points.items()}
             saved = json.loads((state / "tune.json").read_text()) | {"points": known}
             (state / "tune.json").write_text(json.dumps(saved))

@@ -90,7 +90,7 @@ TEST_CASE("Importers: every *_reader.cc of datasets/importers is in the table") 
 }
 
 TEST_CASE(
-    "Passes: every function of graphs/passes that rewrites a graph by itself is in the table") {
+    "Passes: the table has every function of graphs/passes that rewrites a graph on its own") {
   const Names table =
       names_in(table_text("graphs/passes/passes.inc"), R"(^DFSIM_PASS\("[a-z0-9-]+", (\w+),)");
   Names defined;
@@ -177,7 +177,7 @@ TEST_CASE("Feature families: each has a name, features of its own and a recipe")
   CHECK(all_different(names));
 }
 
-TEST_CASE("Hardware files: every one loads by its name and says where its figures are from") {
+TEST_CASE("Hardware files: every file loads by its name and cites its figures") {
   const auto check = [](const std::string& folder, Names builtin, const auto& load) {
     const auto files = source_files(folder, ".*\\.yaml");
     Names names;

@@ -27,7 +27,7 @@ std::map<std::string, std::string> expected_messages() {
   return messages;
 }
 
-TEST_CASE("every malformed profile gives its message") {
+TEST_CASE("Profile import: every malformed profile gives its message") {
   std::map<std::string, std::string> expected = expected_messages();
   REQUIRE(expected.size() >= 25);
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {

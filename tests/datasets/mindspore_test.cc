@@ -14,7 +14,7 @@ constexpr std::string_view kInfo =
     R"({"input_0":{"format":"NCHW","data_type":"NUMBER_TYPE_FLOAT16","shape":"2,3"},)"
     R"("output_0":{"format":"DefaultFormat","data_type":"NUMBER_TYPE_INT32","shape":""}})";
 
-// A run of one op, whose op_info cell is `info` as it stands in the file.
+// A run of one op, whose op_info cell contains `info` verbatim.
 Profile one_op(std::string_view header, std::string_view info,
                const ProfileImportOptions& options = {}, std::string_view folder = "net_bs4") {
   const ScratchFolder scratch;
@@ -34,7 +34,7 @@ Profile one_op(std::string_view header, std::string_view info,
   return std::move(profile).value();
 }
 
-TEST_CASE("a folder of the MindSpore profiler") {
+TEST_CASE("MindSpore: a profiler directory becomes a profile") {
   const std::string path = fixture("mindspore");
   DropReport drops;
   const auto imported = import_profiles("mindspore", std::span(&path, 1), {}, &drops);
@@ -67,7 +67,7 @@ TEST_CASE("a folder of the MindSpore profiler") {
   CHECK(drops.total() == 2);
 }
 
-TEST_CASE("op_info is read however the file quotes it, with a header or without") {
+TEST_CASE("MindSpore: op_info may be quoted in any style, with or without a header") {
   std::string doubled;
   for (const char c : kInfo) {
     doubled += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -93,7 +93,7 @@ TEST_CASE("op_info is read however the file quotes it, with a header or without"
   }
 }
 
-TEST_CASE("options override what folders say") {
+TEST_CASE("MindSpore: options override the names of directories") {
   ProfileImportOptions options;
   options.device = "Ascend 910B";
   options.network = "bert";
@@ -104,7 +104,7 @@ TEST_CASE("options override what folders say") {
   CHECK(p.text(p.row(0).device) == "Ascend 910B");
 }
 
-TEST_CASE("network and batch from nested folders") {
+TEST_CASE("MindSpore: nested directories give the network and the batch") {
   for (const char* folder :
        {"resnet50/bs32", "resnet50/32", "resnet50_bs32/device_0", "resnet50-batch-32/profiler",
         "resnet50_batch_size_32/PROF_000001_2022", "resnet50/batchsize32/profiler-20221010"}) {
@@ -115,7 +115,7 @@ TEST_CASE("network and batch from nested folders") {
   }
 }
 
-TEST_CASE("folder names") {
+TEST_CASE("MindSpore: the name of a directory gives the network and the batch") {
   struct Case {
     const char* name;
     const char* network;
@@ -139,7 +139,7 @@ constexpr std::string_view kUnusual =
     "{'input_1':{'shape':[4, 5],'data_type':'Float16'},'attr_x':3,"
     "'input_0':{'shape':'(7,)'},'output_0':{'shape':'[1, -1]'}}";
 
-TEST_CASE("op_info with unusual shapes, and what is none") {
+TEST_CASE("OpInfoParser: accepts unusual shapes and refuses other text") {
   OpInfoParser parser;
   TensorList in;
   TensorList out;
@@ -156,7 +156,7 @@ TEST_CASE("op_info with unusual shapes, and what is none") {
   }
 }
 
-TEST_CASE("op types of Ascend map to classes") {
+TEST_CASE("MindSpore: op types of Ascend map to classes") {
   CHECK(mindspore_op("Conv2D").op_type == "Conv");
   CHECK(mindspore_op("MatMulV2").op_type == "MatMul");
   CHECK(mindspore_op("ReduceSumD").op_class == OpClass::kReduce);
@@ -169,7 +169,7 @@ TEST_CASE("op types of Ascend map to classes") {
   CHECK(mindspore_op("").op_class == OpClass::kOpaque);
 }
 
-TEST_CASE("runs side by side in one folder are told apart by their numbers or names") {
+TEST_CASE("MindSpore: runs in the same directory are distinguished by their numbers or names") {
   const ScratchFolder scratch;
   const auto write = [&](const std::string& folder, const std::string& run) {
     scratch.write(folder + "/framework_raw_" + run + ".csv",
@@ -198,7 +198,7 @@ TEST_CASE("runs side by side in one folder are told apart by their numbers or na
   CHECK(runs_in("vit_bs16") == Runs{{"vit", 16}, {"vit", 16}});
 }
 
-TEST_CASE("a folder without the profiler's files is an error") {
+TEST_CASE("MindSpore: a directory without the profiler's files is an error") {
   const ScratchFolder scratch;
   DropReport drops;
   scratch.write("a/framework_raw_0.csv", "1,2,3,n,n,t,s,\n");

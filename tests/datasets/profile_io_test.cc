@@ -46,7 +46,7 @@ std::string text_of(const Profile& profile, const ScratchFolder& folder, const s
   return *read_text_file(folder.file(name), 1 << 20);
 }
 
-TEST_CASE("a profile survives every file format") {
+TEST_CASE("Profile files: every format reads back what was written") {
   const ScratchFolder folder;
   const std::string expected = text_of(sample(), folder, "a.csv");
   for (const std::string name : {"b.csv", "b.csv.gz", "b.jsonl", "b.jsonl.gz"}) {
@@ -60,7 +60,7 @@ TEST_CASE("a profile survives every file format") {
   }
 }
 
-TEST_CASE("gzip output is the same bytes every time and smaller") {
+TEST_CASE("Profile files: gzip output is deterministic and smaller") {
   const ScratchFolder folder;
   Profile profile;
   for (int i = 0; i < 200; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("gzip output is the same bytes every time and smaller") {
 
 constexpr std::string_view kHeader = "device,op_type,inputs,time_ns\n";
 
-TEST_CASE("bad rows are left out with row numbers and reasons") {
+TEST_CASE("Profile files: bad rows are dropped and reported with their numbers and reasons") {
   const ScratchFolder folder;
   const std::string path = folder.write("p.csv", std::string(kHeader) +
                                                      "gpu,Relu,float32[4],10\n"  // line 2
@@ -107,7 +107,7 @@ TEST_CASE("bad rows are left out with row numbers and reasons") {
   CHECK(drops.summary() == "2 not-a-number, 1 negative, 1 zero, 4 malformed");
 }
 
-TEST_CASE("files that are no profile give one clear error") {
+TEST_CASE("Profile files: a file in another format gives one clear error") {
   const ScratchFolder folder;
   const auto message = [&folder](std::string_view content) {
     DropReport drops;
@@ -131,7 +131,7 @@ TEST_CASE("files that are no profile give one clear error") {
   CHECK_FALSE(read_profile(folder.file("."), &drops).ok());
 }
 
-TEST_CASE("truncated and damaged gzip is an error, not fewer rows") {
+TEST_CASE("Profile files: truncated and damaged gzip is an error, not fewer rows") {
   const ScratchFolder folder;
   Profile profile;
   for (int i = 0; i < 2000; ++i) {
@@ -152,7 +152,7 @@ TEST_CASE("truncated and damaged gzip is an error, not fewer rows") {
   CHECK_FALSE(read_profile(folder.write("bad.csv.gz", bytes), &drops).ok());
 }
 
-TEST_CASE("rows faster than half their bound are left out") {
+TEST_CASE("Profile files: rows faster than half of their bound are dropped") {
   Profile profile = sample();
   DropReport drops;
   drop_impossible(

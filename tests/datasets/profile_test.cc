@@ -8,7 +8,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("tensor lists have one text form and back") {
+TEST_CASE("Tensor lists: parsing reads back the formatted text") {
   const TensorList tensors = {tensor(DType::kFloat32, {1, 3, 224, 224}),
                               tensor(DType::kFloat16, {8, 4, 7, 7, 16}, "NC1HWC0"),
                               tensor(DType::kInt64, {}), missing_tensor(),
@@ -24,7 +24,7 @@ TEST_CASE("tensor lists have one text form and back") {
   CHECK(*parse_tensors("float4e2m1[?]@NHWC") == *parse_tensors("none"));
 }
 
-TEST_CASE("what is no tensor list is an error") {
+TEST_CASE("Tensor lists: malformed text is an error") {
   for (const char* text :
        {"float32", "float32[1x3", "float33[1]", "float32[1x]", "float32[x1]", "float32[-4]",
         "float32[1]NCHW", "float32[1]@", "float32[1,3]", "float32[99999999999999999999]"}) {
@@ -33,7 +33,7 @@ TEST_CASE("what is no tensor list is an error") {
   }
 }
 
-TEST_CASE("attributes are sorted by name and can be looked up") {
+TEST_CASE("canonical_attributes: sorts attributes by name so that lookup finds them") {
   const std::string text = canonical_attributes({{"strides", "2,2"}, {"group", "1"}, {"g", "7"}});
   CHECK(text == "g=7;group=1;strides=2,2");
   CHECK(attribute_value(text, "group") == "1");
@@ -42,7 +42,7 @@ TEST_CASE("attributes are sorted by name and can be looked up") {
   CHECK(attribute_value("", "group").empty());
 }
 
-TEST_CASE("times are sorted into reasons") {
+TEST_CASE("time_problem: gives the reason why a time is unusable") {
   CHECK_FALSE(time_problem(1).has_value());
   CHECK(time_problem(std::nan("")) == DropReason::kNotANumber);
   CHECK(time_problem(INFINITY) == DropReason::kNotANumber);
@@ -52,7 +52,7 @@ TEST_CASE("times are sorted into reasons") {
   CHECK(time_problem(1e18) == DropReason::kMalformed);
 }
 
-TEST_CASE("a profile interns and appends") {
+TEST_CASE("Profile: interns strings and appends other profiles") {
   Profile a;
   ProfileRow row;
   row.time_ns = 5;
@@ -78,7 +78,7 @@ TEST_CASE("a profile interns and appends") {
   CHECK(a.row(0).time_ns == 7);
 }
 
-TEST_CASE("convolution shapes and guessed attributes agree") {
+TEST_CASE("Convolutions: attributes guessed from shapes reproduce the shapes") {
   // Every geometry that networks use must be found again from its shapes alone.
   for (const int64_t k : {1, 3, 5, 7}) {
     for (const int64_t stride : {1, 2}) {
@@ -103,7 +103,7 @@ TEST_CASE("convolution shapes and guessed attributes agree") {
   CHECK(guess_conv({1, 3}, {3, 1}, {1, 3}).kernel.empty());
 }
 
-TEST_CASE("broadcasting follows NumPy") {
+TEST_CASE("broadcast: follows NumPy's rules") {
   CHECK(broadcast({4, 1, 3}, {5, 1}) == std::vector<int64_t>{4, 5, 3});
   CHECK(broadcast({}, {2}) == std::vector<int64_t>{2});
   CHECK(broadcast({2}, {3}) == std::vector<int64_t>{-1});

@@ -35,7 +35,7 @@ constexpr std::string_view kNeusightHeader =
     "split,op,device,torch,cuda,latency_ms,B,M,N,K,H,Cin,Cout,ksize,in_size,stride,pad,kernel,"
     "n_kernels\n";
 
-TEST_CASE("neusight rows become ONNX operands") {
+TEST_CASE("NeuSight: rows become ONNX operands") {
   DropReport drops;
   const Profile profile =
       import_text("neusight", "n.csv",
@@ -70,7 +70,7 @@ TEST_CASE("neusight rows become ONNX operands") {
   CHECK(drops.count(DropReason::kNotANumber) == 1);
 }
 
-TEST_CASE("aiconfigurator tables: GEMM, attention, collectives") {
+TEST_CASE("aiconfigurator: tables of GEMM, attention and collectives become rows") {
   DropReport drops;
   const Profile gemm =
       import_text("aiconfigurator", "gemm.csv",
@@ -113,7 +113,7 @@ TEST_CASE("aiconfigurator tables: GEMM, attention, collectives") {
   CHECK(nccl.row(0).op_class == OpClass::kCollective);
 }
 
-TEST_CASE("vidur lines hold one op per group of columns") {
+TEST_CASE("Vidur: a line gives one op per group of columns") {
   DropReport drops;
   std::string header;
   std::string values;
@@ -150,7 +150,7 @@ TEST_CASE("vidur lines hold one op per group of columns") {
   CHECK(network.text(network.row(0).device) == "NVIDIA H100");
 }
 
-TEST_CASE("tinynas lines, the dtype from the file's name") {
+TEST_CASE("TinyNAS: the name of the file gives the dtype of its lines") {
   DropReport drops;
   const Profile profile = import_text("tinynas", "conv_data.out.fp16",
                                       "{Regular,128,3,480,480,192,7,2,1} 30.5\n"
@@ -177,7 +177,7 @@ struct RealFile {
   int64_t dropped;
 };
 
-TEST_CASE("the real public files are read in full") {
+TEST_CASE("Public data: the real files are read in full") {
   if (shared_file("").empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -212,7 +212,7 @@ TEST_CASE("the real public files are read in full") {
   }
 }
 
-TEST_CASE("an unknown format names the nearest") {
+TEST_CASE("import_profiles: an unknown format gives the nearest name") {
   const std::string path = "x";
   DropReport drops;
   const auto profile = import_profiles("neusigth", std::span(&path, 1), {}, &drops);

@@ -14,7 +14,7 @@ Status status_of(const std::string& content) {
   return read_runs(folder.write("runs.csv", content)).status();
 }
 
-TEST_CASE("runs: every column is read, columns come in any order") {
+TEST_CASE("Measured runs: every column is read, in any order of columns") {
   const ScratchFolder folder;
   const auto runs = read_runs(folder.write(
       "runs.csv",
@@ -40,7 +40,7 @@ TEST_CASE("runs: every column is read, columns come in any order") {
   CHECK(run.line == 2);
 }
 
-TEST_CASE("runs: what is left out is not known") {
+TEST_CASE("Measured runs: missing columns stay unknown") {
   const ScratchFolder folder;
   const auto runs = read_runs(folder.write("r.csv", "network,batch,device,time_ms\nn,1,cpu,3\n"));
   REQUIRE(runs.ok());
@@ -51,7 +51,7 @@ TEST_CASE("runs: what is left out is not known") {
   CHECK(runs->front().dims.empty());
 }
 
-TEST_CASE("runs: bad files say where and what") {
+TEST_CASE("Measured runs: errors of bad files give the place and the fault") {
   CHECK_THAT(status_of("network,batch,device,time_msec\nn,1,c,1\n").message(),
              Contains("runs.csv:1") && Contains("time_msec") && Contains("time_ms"));
   CHECK_THAT(status_of("network,batch,device\nn,1,c\n").message(),

@@ -22,7 +22,7 @@ std::string trace_inputs(const Profile& profile, size_t i) {
   return format_tensors(profile.tensors(profile.row(i).inputs));
 }
 
-TEST_CASE("ONNX Runtime: warm runs, shapes, guessed attributes, device kernels") {
+TEST_CASE("ONNX Runtime: a profile has warm runs, shapes, guessed attributes and device kernels") {
   DropReport drops;
   const Profile p = import_file("ort", fixture("ort/conv.json"), &drops);
   REQUIRE(p.size() == 3);
@@ -66,7 +66,7 @@ TorchArgument operand(std::vector<int64_t> extents, std::vector<int64_t> strides
 }
 TorchArgument text(std::string value) { return {false, {}, {}, std::move(value)}; }
 
-TEST_CASE("PyTorch operators become ONNX's") {
+TEST_CASE("PyTorch: operators are translated to ONNX operators") {
   const TorchOp conv = describe_torch_op(
       "aten::cudnn_convolution", {operand({2, 8, 14, 14}), operand({16, 4, 3, 3}), text("[1, 1]"),
                                   text("[2, 2]"), text("[1, 1]"), text("2")});
@@ -100,7 +100,7 @@ TEST_CASE("PyTorch operators become ONNX's") {
   CHECK(format_tensors(unknown.inputs) == "float16[7]");
 }
 
-TEST_CASE("too few or odd arguments never break an operator") {
+TEST_CASE("PyTorch: missing or odd arguments never crash the translation") {
   const std::vector<TorchArgument> odd[] = {
       {},
       {text("x")},
@@ -119,7 +119,7 @@ TEST_CASE("too few or odd arguments never break an operator") {
   }
 }
 
-TEST_CASE("JSON pieces of events") {
+TEST_CASE("JSON text: arrays, extents and quoted strings of events are parsed") {
   CHECK(split_json_array("[[1, 2], \"a,]\\\"b\", {\"x\": [3]}, 4]").size() == 4);
   CHECK(split_json_array("[]").empty());
   CHECK(split_json_array("3").empty());
@@ -131,7 +131,7 @@ TEST_CASE("JSON pieces of events") {
   CHECK(unquote_json("7") == "7");
 }
 
-TEST_CASE("what is no trace gives one clear error") {
+TEST_CASE("Trace import: a file in another format gives one clear error") {
   const ScratchFolder folder;
   for (const char* content :
        {"", "[", "{}", "3", "[3]", "{\"traceEvents\":3}", "{\"traceEvents\":[{\"ph\":\"X\"", "[{}]",
@@ -154,7 +154,7 @@ struct RealTrace {
   size_t rows;
 };
 
-TEST_CASE("real traces") {
+TEST_CASE("Trace import: real traces give the known number of rows") {
   if (shared_file("").empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -178,7 +178,7 @@ TEST_CASE("real traces") {
   }
 }
 
-TEST_CASE("device time of a real trace is whole") {
+TEST_CASE("Trace import: no kernel of a real trace is lost") {
   if (shared_file("").empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const dfsim::StatusOr<dfsim::TensorList> tensors = dfsim::parse_tensors(text);
   if (tensors.ok()) {
-    // What is accepted survives being written.
+    // An accepted list survives formatting and parsing.
     const auto again = dfsim::parse_tensors(dfsim::format_tensors(*tensors));
     if (!again.ok() || *again != *tensors) {
       std::abort();

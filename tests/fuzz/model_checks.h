@@ -1,4 +1,4 @@
-// What every model that an importer lets through must keep, whatever its bytes were.
+// Invariants of every model that an importer accepts, for any bytes.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What every trace must keep, whichever reader made it.
+// Invariants of every trace, for any reader.
 #pragma once
 
 #include <cstdlib>

@@ -17,7 +17,7 @@ from run_golden import CASES, ROOT, TIMEOUT_S, case_names, clean_environment
 WIDTH = 80
 # For programs, or drawings whose width is asked for.
 OPS = "datasets/measured/epyc-milan/ops.csv.gz"
-# Of commands whose golden cases print no tables.
+# Commands whose golden cases print no tables.
 MORE = (
     ["ops"], ["hardware"], ["hardware", "a100"], ["hardware", "8xdgx-a100"],
     ["profiles", "stats", OPS],

@@ -1,4 +1,4 @@
-// What the keys of a hardware file mean, on small files written here.
+// Tests the meaning of the keys of a hardware file on small files.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -30,8 +30,7 @@ Platform parse(const std::string& text) {
   return *std::move(platform);
 }
 
-TEST_CASE(
-    "parse_platform: the platform has the timings of collectives, whatever becomes of the file") {
+TEST_CASE("parse_platform: the platform keeps the timings of collectives after its file is gone") {
   const std::string two = std::string(kBox) + R"(    count: 2
 links:
   - {name: pcie, from: "gpu*", to: host, bandwidth_gb_per_s: 20, latency_us: 1}
@@ -60,7 +59,7 @@ collectives:
   CHECK(failure.status().message().find("'nvl*', the name of no link") != std::string::npos);
 }
 
-TEST_CASE("only the required keys: the rest has its documented default") {
+TEST_CASE("parse_platform: missing keys have their documented default") {
   const Platform box = parse(kBox);
   CHECK(box.runtime.name == "torch-eager");
   CHECK(box.host.node == "host");
@@ -76,7 +75,7 @@ TEST_CASE("only the required keys: the rest has its documented default") {
   CHECK(gpu.launch_overhead_ns == 2'000);
 }
 
-TEST_CASE("every key is read, in its unit") {
+TEST_CASE("parse_platform: reads every key in its unit") {
   const Platform box = parse(std::string(kBox) + R"(    matrix_tflops: {fp16: 80, tf32: 40}
     allow_tf32: true
     l2_mib: 4
@@ -131,7 +130,7 @@ links:
   CHECK(cited("matrix_tflops") == "first");
 }
 
-TEST_CASE("a device of another file can be taken, counted and changed") {
+TEST_CASE("parse_platform: reuses, repeats and changes a device of another file") {
   const Platform box = parse(R"(name: box
 devices:
   - {device: a100, name: gpu, count: 3, memory_gib: 40}
@@ -163,7 +162,7 @@ links:
   CHECK(box.host.memory_bytes == box.devices[3].memory_bytes);
 }
 
-TEST_CASE("replacing peaks drops those of the device that is built on") {
+TEST_CASE("parse_platform: new peaks replace all peaks of the base device") {
   const Platform box =
       parse("name: box\ndevices: [{device: a100, name: gpu0, matrix_tflops: {fp16: 100}}]\n");
   CHECK(box.devices[0].peak_flops_per_s(DType::kFloat16, true) == Approx(100e12));
@@ -172,7 +171,7 @@ TEST_CASE("replacing peaks drops those of the device that is built on") {
   CHECK(box.devices[0].peak_flops_per_s(DType::kInt8, true) == Approx(19.5e12));
 }
 
-TEST_CASE("device and runtime files are found beside the file that names them") {
+TEST_CASE("load_platform: finds device and runtime files next to the file that names them") {
   const fs::path folder = fs::temp_directory_path() / "dfsim_loader_test";
   fs::create_directories(folder);
   std::ofstream(folder / "mine.yaml") << kBox;
@@ -192,7 +191,7 @@ TEST_CASE("device and runtime files are found beside the file that names them") 
   CHECK(node->runtime.fusions == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("fusion rules come in one stage or in several") {
+TEST_CASE("parse_runtime: accepts fusion rules in one stage or in several") {
   const std::string head = "name: r\ndispatch_us: 1\nasynchronous: false\nfusions: ";
   const auto staged = parse_runtime(head + "[[a, b], [a]]\n", "r.yaml");
   REQUIRE(staged.ok());
@@ -206,7 +205,7 @@ TEST_CASE("fusion rules come in one stage or in several") {
   }
 }
 
-TEST_CASE("runtime files are as strict") {
+TEST_CASE("parse_runtime: refuses unknown keys and wrong values") {
   const auto message = [](const char* text) {
     return parse_runtime(text, "r.yaml").status().message();
   };
@@ -224,14 +223,14 @@ TEST_CASE("runtime files are as strict") {
         "r.yaml:3:15: found 'yes' for 'asynchronous', expected one of: false, true; choose one");
 }
 
-TEST_CASE("unknown names tell the nearest") {
+TEST_CASE("load_platform: an unknown name gives the nearest one") {
   CHECK(load_platform("a10").status().message().find("did you mean 'a100'?") != std::string::npos);
   CHECK(load_platform("h20").status().message().find("did you mean 'h200'?") != std::string::npos);
   CHECK(load_runtime("torch_eager").status().message().find("did you mean 'torch-eager'?") !=
         std::string::npos);
 }
 
-TEST_CASE("peaks of dtypes that are not listed come from wider ones, then from other units") {
+TEST_CASE("peak_flops_per_s: missing dtypes use the peak of a wider dtype, then of other units") {
   DeviceSpec device;
   device.peaks = {{DType::kFloat32, 10, 0}, {DType::kFloat16, 20, 80}, {DType::kInt8, 0, 160}};
   CHECK(device.peak_flops_per_s(DType::kFloat8E4M3, true) == 80);
@@ -246,7 +245,7 @@ TEST_CASE("peaks of dtypes that are not listed come from wider ones, then from o
   CHECK(DeviceSpec().peak_flops_per_s(DType::kFloat32, true) == 0);
 }
 
-TEST_CASE("numbers are read exactly or refused") {
+TEST_CASE("parse_platform: reads numbers exactly or refuses them") {
   const auto bandwidth = [](const std::string& number) {
     std::string text = kBox;
     text.replace(text.find("300"), 3, number);

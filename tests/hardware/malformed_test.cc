@@ -38,7 +38,7 @@ std::string without_folder(std::string message) {
   return message;
 }
 
-TEST_CASE("every malformed hardware file gives its message") {
+TEST_CASE("Hardware files: every malformed file gives its message") {
   std::map<std::string, std::string> expected = expected_messages();
   REQUIRE(expected.size() >= 25);
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
@@ -61,7 +61,8 @@ TEST_CASE("every malformed hardware file gives its message") {
   CHECK(expected.empty());
 }
 
-TEST_CASE("a file over the size limit, a folder and a missing file are refused") {
+TEST_CASE(
+    "Hardware files: a file over the size limit, a directory and a missing file are refused") {
   const fs::path path = fs::temp_directory_path() / "dfsim_large_hardware.yaml";
   std::ofstream(path) << std::string(kMaxYamlBytes + 1, '#');
   const Status large = load_platform(path.string()).status();
@@ -74,7 +75,7 @@ TEST_CASE("a file over the size limit, a folder and a missing file are refused")
   CHECK(load_platform("").status().code() == StatusCode::kNotFound);
 }
 
-TEST_CASE("hostile text of full size is refused in bounded time") {
+TEST_CASE("Hardware files: hostile text of full size is refused in bounded time") {
   // Each of these is slow or deep in a careless reader.
   const std::vector<std::string> units = {
       "[",   "{",  "[],", "- -\n", "? ",  ": ",  "a: b: ", "a, ", "&a ", "*a ",  "! ",

@@ -17,7 +17,7 @@ std::string machine(const std::string& device_lines) {
          device_lines;
 }
 
-TEST_CASE("caches of a file, with their source") {
+TEST_CASE("Memory levels: a hardware file gives its caches and their source") {
   const std::string path =
       (std::filesystem::temp_directory_path() / "dfsim_memory_levels_test.yaml").string();
   REQUIRE(write_file(path, machine("    cache_levels:\n"
@@ -37,7 +37,7 @@ TEST_CASE("caches of a file, with their source") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("caches of a device that another file describes") {
+TEST_CASE("Memory levels: a platform uses the caches of the device file that it names") {
   const auto platform = load_platform("dgx-a100");
   REQUIRE(platform.ok());
   const auto levels = load_memory_levels("dgx-a100", platform->devices.front().model);
@@ -48,7 +48,7 @@ TEST_CASE("caches of a device that another file describes") {
   CHECK(levels->at(1).bytes == platform->devices.front().l2_bytes);
 }
 
-TEST_CASE("caches that cannot be are errors of the file") {
+TEST_CASE("Memory levels: impossible caches are errors") {
   for (const char* lines :
        {"    cache_levels: 5\n", "    cache_levels:\n      - {name: L1}\n",
         "    cache_levels:\n      - {name: L1, bandwidth_gb_per_s: -1, mib: 1}\n",

@@ -40,7 +40,7 @@ bool is_cited(const std::vector<Citation>& citations, const std::string& figure)
   });
 }
 
-TEST_CASE("every shipped hardware file loads, is named like its file and cites its figures") {
+TEST_CASE("Shipped hardware: every file loads, has the name of its file and cites its figures") {
   const std::vector<std::string> files = files_in(DFSIM_SOURCE_DIR "/hardware/platforms");
   REQUIRE(files.size() >= 19);
   CHECK(builtin_platforms() == files);
@@ -69,7 +69,8 @@ TEST_CASE("every shipped hardware file loads, is named like its file and cites i
   }
 }
 
-TEST_CASE("names and aliases are unique, lower case, and each finds its file") {
+TEST_CASE(
+    "Shipped hardware: names and aliases are unique and lower case, and each finds its file") {
   std::map<std::string, std::string> owner;
   for (const std::string& name : builtin_platforms()) {
     const Platform platform = load(name);
@@ -86,7 +87,7 @@ TEST_CASE("names and aliases are unique, lower case, and each finds its file") {
   CHECK(load("A100").name == "a100-sxm4-80gb");
 }
 
-TEST_CASE("every shipped runtime loads and cites its host times") {
+TEST_CASE("Shipped runtimes: every file loads and cites its host times") {
   const std::vector<std::string> files = files_in(DFSIM_SOURCE_DIR "/hardware/runtimes");
   CHECK(builtin_runtimes() == files);
   for (const std::string& file : files) {
@@ -107,7 +108,7 @@ TEST_CASE("every shipped runtime loads and cites its host times") {
   }
 }
 
-TEST_CASE("a100 says what the data sheet says") {
+TEST_CASE("Shipped hardware: a100 has the figures of its data sheet") {
   const Platform platform = load("a100");
   CHECK(platform.runtime.name == "torch-eager");
   REQUIRE(platform.devices.size() == 1);
@@ -130,7 +131,7 @@ TEST_CASE("a100 says what the data sheet says") {
   CHECK(gpu.peak_flops_per_s(DType::kFloat64, true) == Approx(19.5 * kTera));
 }
 
-TEST_CASE("other devices say what their data sheets say") {
+TEST_CASE("Shipped hardware: other devices have the figures of their data sheets") {
   const DeviceSpec h200 = load("h200").devices[0];
   CHECK(h200.memory_bytes_per_s == Approx(4.8e12));
   CHECK(h200.peak_flops_per_s(DType::kBFloat16, true) == Approx(989.4 * kTera));
@@ -148,7 +149,7 @@ TEST_CASE("other devices say what their data sheets say") {
   CHECK(xeon.devices[0].peak_flops_per_s(DType::kFloat32, true) == Approx(5.888e12).epsilon(1e-3));
 }
 
-TEST_CASE("the nodes: eight GPUs over NVLink and two sockets; two GPUs below one switch") {
+TEST_CASE("Shipped hardware: the nodes have their published links and sockets") {
   const Platform dgx = load("dgx-a100");
   REQUIRE(dgx.devices.size() == 10);
   CHECK(dgx.devices[0].name == "gpu0");
@@ -166,7 +167,7 @@ TEST_CASE("the nodes: eight GPUs over NVLink and two sockets; two GPUs below one
   CHECK(two.links[1].name == "pcie-gpu0");
 }
 
-TEST_CASE("a shipped file loads fast") {
+TEST_CASE("Shipped hardware: a file loads fast") {
   // Well under a millisecond when the machine is idle; the least of many, with room for sanitizers.
   std::chrono::nanoseconds least = std::chrono::seconds(10);
   for (int i = 0; i < 50; ++i) {

@@ -22,7 +22,7 @@ size_t count(const std::string& text, std::string_view part) {
   return found;
 }
 
-TEST_CASE("one file that holds everything") {
+TEST_CASE("HTML page: one file contains everything it needs") {
   const std::string html = page(R"({"schema":"dfsim.roofline/1","rooflines":[],"mark":"@APP@"})");
   CHECK(html.size() < 2'000'000);
   CHECK(html.starts_with("<!DOCTYPE html>"));
@@ -35,7 +35,7 @@ TEST_CASE("one file that holds everything") {
   CHECK(count(html, "<link") == 0);
 }
 
-TEST_CASE("names from a trace cannot leave the data") {
+TEST_CASE("HTML page: names from a trace cannot escape from the data") {
   const std::string html =
       page(R"({"schema":"dfsim.analyze/1","traces":[{"path":"</script><script>alert(1)<!--"}]})");
   CHECK(count(html, "</script><script>alert") == 0);
@@ -43,7 +43,7 @@ TEST_CASE("names from a trace cannot leave the data") {
   CHECK(count(html, "<!--") == 0);
 }
 
-TEST_CASE("only results of dfsim are shown") {
+TEST_CASE("HTML page: accepts only results of dfsim") {
   for (const std::string_view json : {"", "nonsense", "[]", "{}", "[1]", "7", "{\"schema\":3}",
                                       "{\"schema\":\"dfsim.analyze/99\"}"}) {
     const auto made = html_page("file.json", json);

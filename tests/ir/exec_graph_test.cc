@@ -14,7 +14,7 @@ TaskId task(ExecGraphBuilder& builder, const std::string& name = "") {
   return builder.add_task(std::move(added));
 }
 
-TEST_CASE("tasks are renumbered in topological order and the order is told") {
+TEST_CASE("ExecGraph: renumbers tasks in topological order and returns the order") {
   ExecGraphBuilder builder;
   const TaskId sink = task(builder, "sink");
   const TaskId middle = task(builder, "middle");
@@ -36,7 +36,7 @@ TEST_CASE("tasks are renumbered in topological order and the order is told") {
   CHECK(builder.task_count() == 0);  // empty afterwards
 }
 
-TEST_CASE("one data item may feed many tasks, a repeated edge counts once") {
+TEST_CASE("ExecGraph: one data item may feed many tasks, and a repeated edge counts once") {
   ExecGraphBuilder builder;
   const TaskId source = task(builder);
   const TaskId a = task(builder);
@@ -62,7 +62,7 @@ TEST_CASE("one data item may feed many tasks, a repeated edge counts once") {
   }
 }
 
-TEST_CASE("fields of tasks follow them to their new ids") {
+TEST_CASE("ExecGraph: fields follow their tasks to the new ids") {
   ExecGraphBuilder builder;
   ExecGraphBuilder::Task late{7, 100, 200, OpId(3), ""};
   ExecGraphBuilder::Task early{8, 1, 2, OpId(4), "e"};
@@ -80,7 +80,7 @@ TEST_CASE("fields of tasks follow them to their new ids") {
   CHECK(graph->name(TaskId(1)) == "t1");
 }
 
-TEST_CASE("without ops and names none are made up") {
+TEST_CASE("ExecGraph: does not invent missing ops and names") {
   ExecGraphBuilder builder;
   task(builder);
   const auto graph = builder.build();
@@ -89,7 +89,7 @@ TEST_CASE("without ops and names none are made up") {
   CHECK(graph->name(TaskId(0)) == "t0");
 }
 
-TEST_CASE("cycles, self-loops included, are refused") {
+TEST_CASE("ExecGraph: refuses cycles, including self-loops") {
   ExecGraphBuilder builder;
   const TaskId a = task(builder, "a");
   const TaskId b = task(builder, "b");
@@ -106,7 +106,7 @@ TEST_CASE("cycles, self-loops included, are refused") {
   CHECK_THAT(loop.status().message(), Contains("'t0'"));
 }
 
-TEST_CASE("ends that do not exist and negative bytes are refused") {
+TEST_CASE("ExecGraph: refuses missing ends of edges and negative bytes") {
   {
     ExecGraphBuilder builder;
     builder.add_data(TaskId(3), 1);
@@ -130,7 +130,7 @@ TEST_CASE("ends that do not exist and negative bytes are refused") {
   }
 }
 
-TEST_CASE("a task touches its scratch space, its inputs, and each output once") {
+TEST_CASE("ExecGraph: a task touches its scratch space, its inputs, and each output once") {
   ExecGraphBuilder builder;
   const TaskId first = task(builder);
   const TaskId middle = builder.add_task(ExecGraphBuilder::Task{0, 5000, 100, OpId(), ""});

@@ -41,7 +41,7 @@ std::vector<std::string> op_names(const Graph& graph) {
   return names;
 }
 
-TEST_CASE("an empty builder gives an empty graph") {
+TEST_CASE("GraphBuilder: an empty builder gives an empty graph") {
   const auto graph = GraphBuilder().build();
   REQUIRE(graph.ok());
   CHECK(graph->op_count() == 0);
@@ -49,7 +49,7 @@ TEST_CASE("an empty builder gives an empty graph") {
   CHECK(graph->inputs().empty());
 }
 
-TEST_CASE("ops in any order are sorted, the file's order kept among independent ones") {
+TEST_CASE("GraphBuilder: sorts ops and keeps the file's order among independent ones") {
   GraphBuilder builder;
   builder.mark_input(builder.tensor_by_name("x"));
   REQUIRE(add(builder, "last", {"b", "c"}, {"d"}).ok());
@@ -70,7 +70,7 @@ TEST_CASE("ops in any order are sorted, the file's order kept among independent 
   }
 }
 
-TEST_CASE("a tensor produced twice is refused, with both producers named") {
+TEST_CASE("GraphBuilder: refuses a tensor with two producers and names both") {
   GraphBuilder builder;
   REQUIRE(add(builder, "one", {}, {"t"}, "Relu").ok());
   const auto second = add(builder, "two", {}, {"t"}, "Tanh");
@@ -80,14 +80,14 @@ TEST_CASE("a tensor produced twice is refused, with both producers named") {
                                                  "Tanh 'two'"));
 }
 
-TEST_CASE("one op that names an output twice is refused") {
+TEST_CASE("GraphBuilder: refuses an op that names an output twice") {
   GraphBuilder builder;
   const auto op = add(builder, "one", {}, {"t", "t"}, "Split");
   REQUIRE_FALSE(op.ok());
   CHECK_THAT(op.status().message(), Contains("by Split 'one' and by Split 'one'"));
 }
 
-TEST_CASE("inputs and weights have no producer") {
+TEST_CASE("GraphBuilder: inputs and weights have no producer") {
   GraphBuilder builder;
   builder.mark_input(builder.tensor_by_name("x"));
   builder.tensor(builder.tensor_by_name("w")).role = TensorRole::kWeight;
@@ -98,7 +98,7 @@ TEST_CASE("inputs and weights have no producer") {
   }
 }
 
-TEST_CASE("cycles are refused and their ops named") {
+TEST_CASE("GraphBuilder: refuses cycles and names their ops") {
   struct Case {
     std::string what;
     std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> ops;
@@ -124,7 +124,7 @@ TEST_CASE("cycles are refused and their ops named") {
   }
 }
 
-TEST_CASE("a long cycle names five ops and its length") {
+TEST_CASE("GraphBuilder: reports five ops and the length of a long cycle") {
   GraphBuilder builder;
   constexpr size_t kLength = 1000;
   for (size_t i = 0; i < kLength; ++i) {
@@ -137,7 +137,7 @@ TEST_CASE("a long cycle names five ops and its length") {
   CHECK(graph.status().message().size() < 400);
 }
 
-TEST_CASE("missing and repeated op names are made unique, given ones stay") {
+TEST_CASE("GraphBuilder: makes missing and repeated op names unique and keeps the others") {
   GraphBuilder builder;
   for (const std::string name : {"", "Conv_1", "same", "same", "", "same_1"}) {
     REQUIRE(add(builder, name, {}, {}, "Conv").ok());
@@ -148,7 +148,7 @@ TEST_CASE("missing and repeated op names are made unique, given ones stay") {
         std::vector<std::string>{"Conv_0", "Conv_1", "same", "same_2", "Conv_2", "same_1"});
 }
 
-TEST_CASE("add_tensor makes names unique; tensor_by_name finds what is there") {
+TEST_CASE("GraphBuilder: add_tensor makes names unique; tensor_by_name finds the existing ones") {
   GraphBuilder builder;
   Tensor tensor;
   tensor.name = "t";
@@ -162,7 +162,7 @@ TEST_CASE("add_tensor makes names unique; tensor_by_name finds what is there") {
   CHECK_FALSE(builder.find_tensor("nothing").valid());
 }
 
-TEST_CASE("consumers are ascending, each once, also of an op that reads a tensor twice") {
+TEST_CASE("GraphBuilder: lists each consumer once in ascending order, even if it reads twice") {
   GraphBuilder builder;
   builder.mark_input(builder.tensor_by_name("x"));
   REQUIRE(add(builder, "a", {"x", "x"}, {"p"}).ok());
@@ -173,7 +173,7 @@ TEST_CASE("consumers are ascending, each once, also of an op that reads a tensor
   CHECK(std::vector<OpId>(readers.begin(), readers.end()) == std::vector<OpId>{OpId(0), OpId(1)});
 }
 
-TEST_CASE("symbols are dense and shared by name") {
+TEST_CASE("GraphBuilder: numbers symbols densely and shares them by name") {
   GraphBuilder builder;
   CHECK(builder.symbol("batch") == 0);
   CHECK(builder.symbol("seq") == 1);
@@ -181,7 +181,7 @@ TEST_CASE("symbols are dense and shared by name") {
   CHECK(builder.symbols() == std::vector<std::string>{"batch", "seq"});
 }
 
-TEST_CASE("constants are kept, replaced, and survive a copy into a new builder") {
+TEST_CASE("GraphBuilder: constants can be replaced, and survive a copy into a new builder") {
   GraphBuilder builder;
   const TensorId id = builder.tensor_by_name("c");
   CHECK(builder.constant(id) == nullptr);
@@ -198,7 +198,7 @@ TEST_CASE("constants are kept, replaced, and survive a copy into a new builder")
   CHECK(again.constant(id)->ints[1] == 4);
 }
 
-TEST_CASE("random graphs come out sorted and complete, whatever the order of insertion") {
+TEST_CASE("GraphBuilder: random graphs are sorted and complete for every order of insertion") {
   Rng rng(7);
   for (int round = 0; round < 50; ++round) {
     const size_t n = 1 + rng.below(60);

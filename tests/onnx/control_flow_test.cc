@@ -36,7 +36,7 @@ void two_branches(ModelMaker* model) {
   model->output("y");
 }
 
-TEST_CASE("an If whose condition is not known costs its larger branch and says so") {
+TEST_CASE("If: an unknown condition costs the larger branch and leaves a note") {
   ModelMaker model;
   two_branches(&model);
   const ImportedModel result = imported(model);
@@ -47,7 +47,7 @@ TEST_CASE("an If whose condition is not known costs its larger branch and says s
   CHECK(result.report.notes[0].find("which branch of If 'choice'") != std::string::npos);
 }
 
-TEST_CASE("the branch of an If can be chosen") {
+TEST_CASE("If: the user can choose the branch") {
   ModelMaker model;
   two_branches(&model);
   const ImportedModel taken = imported(model, {.branch = true});
@@ -59,7 +59,7 @@ TEST_CASE("the branch of an If can be chosen") {
   CHECK(shape_of(other.graph, "y") == "2x4");
 }
 
-TEST_CASE("an If with a constant condition is decided by it, whatever is asked for") {
+TEST_CASE("If: a constant condition decides, whatever branch the user chooses") {
   ModelMaker model;
   model.input("x", {2, 4});
   auto* condition = model.weight("c", {});
@@ -104,7 +104,7 @@ void counted_loop(ModelMaker* model, bool known) {
   model->output("all");
 }
 
-TEST_CASE("a Loop counts its body once a trip and stacks what it collects") {
+TEST_CASE("Loop: counts its body once per trip and stacks its scan outputs") {
   ModelMaker model;
   counted_loop(&model, true);
   const ImportedModel result = imported(model);
@@ -116,7 +116,7 @@ TEST_CASE("a Loop counts its body once a trip and stacks what it collects") {
   CHECK(totals.flops == 5 * (2 * 32 + 8));
 }
 
-TEST_CASE("trip counts: assumed, given, of no loop, negative") {
+TEST_CASE("Trip counts: are assumed or given, and an unknown loop is refused") {
   ModelMaker model;
   counted_loop(&model, false);
   const ImportedModel assumed = imported(model);
@@ -135,14 +135,14 @@ TEST_CASE("trip counts: assumed, given, of no loop, negative") {
   CHECK(wrong.status().message().find("'steps'") != std::string::npos);
 }
 
-TEST_CASE("trips times the work of a body must fit in 63 bits") {
+TEST_CASE("Loop: trips times the work of the body must fit in 63 bits") {
   ModelMaker model;
   counted_loop(&model, false);
   const auto result = model.import({.trip_counts = {{"steps", INT64_MAX}}});
   REQUIRE((!result.ok() || !graph_totals(result->graph).ok()));
 }
 
-TEST_CASE("a Scan runs its body along the axis that it takes apart") {
+TEST_CASE("Scan: runs its body along the axis that it splits") {
   ModelMaker model;
   model.input("h0", {4});
   model.input("xs", {6, 4});
@@ -164,7 +164,7 @@ TEST_CASE("a Scan runs its body along the axis that it takes apart") {
   CHECK(totals_of(result).flops == 6 * 8);
 }
 
-TEST_CASE("a Scan that takes nothing apart is refused") {
+TEST_CASE("Scan: refuses a node without an input to split") {
   ModelMaker model;
   model.input("h0", {4});
   auto* node = model.node("Scan", {"h0"}, {"h"}, "scan");
@@ -176,7 +176,7 @@ TEST_CASE("a Scan that takes nothing apart is refused") {
   CHECK_FALSE(model.import().ok());
 }
 
-TEST_CASE("lists of tensors: made, measured, taken apart and joined") {
+TEST_CASE("Lists of tensors: can be made, measured, split and joined") {
   ModelMaker model;
   model.input("a", {2, 4});
   model.input("b", {2, 4});

@@ -58,7 +58,7 @@ ModelMaker recurrence(int64_t trips) {
   return model;
 }
 
-TEST_CASE("a loop becomes its body, once per trip, each after the one before") {
+TEST_CASE("Loop expansion: repeats the body once per trip, each after the one before") {
   ModelMaker model = recurrence(3);
   const Executed result = executed(model);
   CHECK(result.macs("MatMul") == std::vector<int64_t>{64, 64, 64});
@@ -79,14 +79,14 @@ TEST_CASE("a loop becomes its body, once per trip, each after the one before") {
   CHECK(shape_of(result.graph, "last") == "1x8");
 }
 
-TEST_CASE("a loop that never runs passes its state on") {
+TEST_CASE("Loop expansion: a loop that never runs passes its state on") {
   ModelMaker model = recurrence(0);
   const Executed result = executed(model);
   CHECK(result.count("MatMul") == 0);
   CHECK(shape_of(result.graph, "all") == "0x1x8");
 }
 
-TEST_CASE("a loop that would be too long stays one operator, and costs its work") {
+TEST_CASE("Loop expansion: keeps a loop that would be too long as one operator with its work") {
   ModelMaker model = recurrence(1000);
   CHECK(executed(model).count("MatMul") == 1000);
   const Executed kept = executed(model, {}, 500);
@@ -101,12 +101,12 @@ TEST_CASE("a loop that would be too long stays one operator, and costs its work"
   CHECK(costs[0].time_ns == 1000 * (256 + 4 * 32));
 }
 
-TEST_CASE("trips that absurd counts name are not written out") {
+TEST_CASE("Loop expansion: does not write out absurd trip counts") {
   ModelMaker model = recurrence(int64_t{1} << 39);
   CHECK(executed(model).count("Loop") == 1);
 }
 
-TEST_CASE("every trip has its own shapes") {
+TEST_CASE("Loop expansion: every trip has its own shapes") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.input("cache", {1, 4});
@@ -125,7 +125,7 @@ TEST_CASE("every trip has its own shapes") {
   CHECK(shape_of(result.graph, "last") == "5x4");
 }
 
-TEST_CASE("loops in loops, and counters that fold") {
+TEST_CASE("Loop expansion: expands nested loops and counters that fold") {
   ModelMaker model;
   model.input("x", {1, 8});
   model.weight("w", {8, 8});
@@ -150,7 +150,7 @@ TEST_CASE("loops in loops, and counters that fold") {
   CHECK(found);
 }
 
-TEST_CASE("an If gives way to the branch that counts") {
+TEST_CASE("If expansion: the branch that counts replaces the If") {
   for (const auto& [branch, macs] : std::vector<std::pair<std::optional<bool>, int64_t>>{
            {std::nullopt, 8 * 32}, {true, 8 * 16}, {false, 8 * 32}}) {
     ModelMaker model;
@@ -172,7 +172,7 @@ TEST_CASE("an If gives way to the branch that counts") {
   }
 }
 
-TEST_CASE("a Scan reads rows where they are and stacks its results") {
+TEST_CASE("Scan expansion: reads rows in place and stacks its results") {
   ModelMaker model;
   model.input("sum", {4});
   model.input("rows", {3, 4});
@@ -194,7 +194,7 @@ TEST_CASE("a Scan reads rows where they are and stacks its results") {
   CHECK(make_workload(result.graph)->graph.task_count() == 4);
 }
 
-TEST_CASE("who joins a list that a loop filled waits for its elements") {
+TEST_CASE("Loop expansion: the reader of a list waits for all elements that the loop adds") {
   ModelMaker model;
   add_filled_list(&model);
   const auto workload = make_workload(executed(model).graph);

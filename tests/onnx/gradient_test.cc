@@ -34,7 +34,7 @@ void network(ModelMaker* maker, const std::string& y) {
   opset->set_version(1);
 }
 
-TEST_CASE("a Gradient has the shapes of its xs and twice the work up to y") {
+TEST_CASE("Gradient: has the shapes of its xs and twice the work up to y") {
   ModelMaker maker;
   network(&maker, "y");
   const auto model = maker.import();
@@ -54,12 +54,13 @@ TEST_CASE("a Gradient has the shapes of its xs and twice the work up to y") {
   }
 }
 
-TEST_CASE("a Gradient of something that does not exist is refused") {
+TEST_CASE("Gradient: refuses names that do not exist") {
   ModelMaker maker;
   network(&maker, "loss");
   const auto model = maker.import();
   REQUIRE_FALSE(model.ok());
-  CHECK(model.status().message().find("y names 'loss', which is no tensor") != std::string::npos);
+  CHECK(model.status().message().find("y names 'loss', which is not a tensor") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ ModelMaker product() {
   return model;
 }
 
-TEST_CASE("weights as initializers, graph inputs, Constant nodes and ConstantOfShape") {
+TEST_CASE(
+    "ONNX import: weights may be initializers, graph inputs, Constant nodes or ConstantOfShape") {
   const auto parameters_of = [](ModelMaker& model) {
     const auto imported = model.import();
     INFO(imported.status().message());
@@ -60,7 +61,7 @@ TEST_CASE("weights as initializers, graph inputs, Constant nodes and ConstantOfS
   CHECK(parameters_of(filled) == 0);
 }
 
-TEST_CASE("nodes in any order") {
+TEST_CASE("ONNX import: accepts nodes in any order") {
   ModelMaker model;
   model.input("x", {4});
   model.node("Relu", {"b"}, {"c"}, "third");
@@ -74,7 +75,7 @@ TEST_CASE("nodes in any order") {
   CHECK(shape_of(imported->graph, "c") == "4");
 }
 
-TEST_CASE("external weights of 2 GB in a file that is not there cost nothing") {
+TEST_CASE("ONNX import: missing external weights of 2 GB cost nothing") {
   ModelMaker model;
   model.input("x", {"N", 16384});
   auto* weight = model.weight("w", {16384, 32768});
@@ -96,7 +97,7 @@ TEST_CASE("external weights of 2 GB in a file that is not there cost nothing") {
   CHECK(totals->macs == int64_t{16384} * 32768);
 }
 
-TEST_CASE("dimensions: given, the model's default, assumed, derived") {
+TEST_CASE("Dimensions: are given, the model's default, assumed or derived") {
   ModelMaker model;
   model.input("ids", {"batch", "seq"}, onnx::TensorProto::INT64);
   model.input("past", {"batch", 8, "past_len", 64});
@@ -127,7 +128,7 @@ TEST_CASE("dimensions: given, the model's default, assumed, derived") {
   CHECK(shape_of(explicit_sum->graph, "y") == "1x9");
 }
 
-TEST_CASE("an expression of the batch follows the batch instead of being one") {
+TEST_CASE("Option --batch: an expression of the batch follows the batch instead of replacing it") {
   ModelMaker model;
   model.input("x", {"batch", 4});
   model.input("heads", {"batch*12", 4});
@@ -139,7 +140,7 @@ TEST_CASE("an expression of the batch follows the batch instead of being one") {
   CHECK(imported->report.batch == 5);
 }
 
-TEST_CASE("a derived dimension below 0 is an error that names it") {
+TEST_CASE("ONNX import: the error about a derived dimension below 0 names it") {
   ModelMaker model;
   model.input("x", {"n"});
   model.input("z", {"n - 7"});
@@ -152,7 +153,7 @@ TEST_CASE("a derived dimension below 0 is an error that names it") {
 }
 
 TEST_CASE(
-    "--batch without a symbol changes the first axis; declared shapes are then not believed") {
+    "Option --batch: changes the first axis without a symbol and then ignores declared shapes") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.node("Frobnicate", {"x"}, {"y"});
@@ -169,7 +170,7 @@ TEST_CASE(
   CHECK(batched->report.unresolved[0].reason == "operator Frobnicate of opset 17 is not known");
 }
 
-TEST_CASE("a whole input shape") {
+TEST_CASE("Option --shape: sets the whole shape of an input") {
   ModelMaker model;
   model.input("x", {"N", 3, "H", "W"});
   model.input("mask", {"N", "H"});
@@ -181,7 +182,7 @@ TEST_CASE("a whole input shape") {
   CHECK(shape_of(imported->graph, "y") == "2x8");
 }
 
-TEST_CASE("options that do not fit are errors") {
+TEST_CASE("ONNX import: options that do not fit the model are errors") {
   ModelMaker model;
   model.input("x", {"N", "seq"});
   model.input("z", {"N"});
@@ -212,7 +213,7 @@ TEST_CASE("options that do not fit are errors") {
              Contains("--batch: no input has a batch dimension"));
 }
 
-TEST_CASE("assumptions that contradict the model are tried otherwise, with a note") {
+TEST_CASE("ONNX import: replaces assumptions that contradict the model, with a note") {
   ModelMaker model;
   model.input("x", {"batch", "seq", 4});
   model.weight("position", {1, 32, 4});
@@ -230,7 +231,7 @@ TEST_CASE("assumptions that contradict the model are tried otherwise, with a not
   CHECK_THAT(refused.status().message(), Contains("are assumed: give the right ones with --dim"));
 }
 
-TEST_CASE("opsets") {
+TEST_CASE("ONNX import: notes an opset that is missing or newer than known") {
   const auto notes_of = [](const auto& change) {
     ModelMaker model;
     model.input("x", {4});
@@ -256,7 +257,7 @@ TEST_CASE("opsets") {
   CHECK_THAT(old.at(0), Contains("version 1 is assumed"));
 }
 
-TEST_CASE("what a subgraph reads from around it becomes an input of its op") {
+TEST_CASE("ONNX import: a value that a subgraph reads from outside becomes an input of its op") {
   ModelMaker model;
   model.input("x", {4});
   model.input("condition", {}, onnx::TensorProto::BOOL);
@@ -286,7 +287,7 @@ TEST_CASE("what a subgraph reads from around it becomes an input of its op") {
   CHECK(imported->graph.tensor(op.inputs[3]).name == "x");
 }
 
-TEST_CASE("a subgraph that reads what nothing produces is refused") {
+TEST_CASE("ONNX import: refuses a subgraph that reads a value without a producer") {
   ModelMaker model;
   model.input("condition", {}, onnx::TensorProto::BOOL);
   auto* branch = model.node("If", {"condition"}, {"y"}, "choice");
@@ -300,7 +301,7 @@ TEST_CASE("a subgraph that reads what nothing produces is refused") {
              Contains("If 'choice' reads tensor 'nowhere', which nothing produces"));
 }
 
-TEST_CASE("a model's own functions are replaced by their nodes") {
+TEST_CASE("ONNX import: replaces a call of a model's function by the function's nodes") {
   ModelMaker model;
   model.input("x", {2, 3});
   auto* call = model.node("Twice", {"x"}, {"y"}, "call");
@@ -347,7 +348,7 @@ TEST_CASE("a model's own functions are replaced by their nodes") {
                       "nest over 64 deep"));
 }
 
-TEST_CASE("functions that double at every level stop at a million nodes, quickly") {
+TEST_CASE("ONNX import: functions that double at every level stop at a million nodes, quickly") {
   ModelMaker model;
   model.input("x", {2});
   model.node("f0", {"x"}, {"y"})->set_domain("mine");
@@ -372,7 +373,7 @@ TEST_CASE("functions that double at every level stop at a million nodes, quickly
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
-TEST_CASE("a node of a thousand attributes and more is refused") {
+TEST_CASE("ONNX import: refuses a node with more than a thousand attributes") {
   ModelMaker model;
   model.input("x", {2});
   auto* node = model.node("Relu", {"x"}, {"y"}, "crowded");
@@ -384,7 +385,7 @@ TEST_CASE("a node of a thousand attributes and more is refused") {
              Contains("Relu 'crowded' has 1001 attributes; expected at most 1000"));
 }
 
-TEST_CASE("names that are not text, very long or repeated do no harm") {
+TEST_CASE("ONNX import: accepts names that are not text, very long or repeated") {
   ModelMaker model;
   const std::string million(1'000'000, 'n');
   model.input(million, {million.substr(0, 999'999), 4});
@@ -400,7 +401,7 @@ TEST_CASE("names that are not text, very long or repeated do no harm") {
   CHECK(refused.status().message().size() < 500);
 }
 
-TEST_CASE("import is linear: ten times the nodes take about ten times as long") {
+TEST_CASE("ONNX import: ten times the nodes take about ten times as long") {
   const auto seconds_for = [](int nodes) {
     ModelMaker model;
     model.input("t0", {"N", 4});

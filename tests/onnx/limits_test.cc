@@ -1,5 +1,5 @@
-// Files at the edge: over 2 GB, names of a million characters or of bytes that are no UTF-8 where
-// the model is sound, tensors that claim more elements than there can be.
+// Valid models at the limits: over 2 GB, names of a million characters or of bytes that are not
+// UTF-8, and tensors that claim an impossible number of elements.
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kTimeLimit(5);
 
-TEST_CASE("a model of over 2 GB costs what its graph costs") {
+TEST_CASE("ONNX import: a model of over 2 GB costs what its graph costs") {
   ModelMaker maker;
   maker.input("x", {64});
   maker.node("Add", {"x", "w"}, {"y"});
@@ -33,7 +33,7 @@ TEST_CASE("a model of over 2 GB costs what its graph costs") {
   CHECK(graph_totals(model->graph)->parameters == 64);
 }
 
-TEST_CASE("sound models with names of a million characters, or no UTF-8, import") {
+TEST_CASE("ONNX import: accepts names of a million characters and names that are not UTF-8") {
   for (const std::string& name : {std::string(1'000'000, 'z'), std::string("\xC3\x28\xFF\n")}) {
     ModelMaker maker;
     maker.input(name, {2, 3});
@@ -49,7 +49,7 @@ TEST_CASE("sound models with names of a million characters, or no UTF-8, import"
   }
 }
 
-TEST_CASE("a small model that claims 2^60 elements costs nothing") {
+TEST_CASE("ONNX import: a small model that claims 2^60 elements costs nothing") {
   constexpr int64_t kHuge = int64_t{1} << 60;
   constexpr int kInt4 = 22;  // newer than libonnx's header
   const auto check = [](ModelMaker& maker) {

@@ -8,8 +8,8 @@
 
 namespace dfsim {
 
-// A loop of `trips` over `state`; its body has the inputs NAME_i and NAME_go, and passes the latter
-// on.
+// Adds a loop of `trips` over `state`. The body has the inputs NAME_i and NAME_go and returns
+// NAME_go.
 inline GraphMaker add_loop(GraphMaker* model, int64_t trips, const std::string& state,
                            const std::vector<std::string>& outputs,
                            const std::string& name = "steps") {

@@ -21,7 +21,8 @@ int64_t macs_of(const ImportedModel& model) {
   return totals->macs;
 }
 
-TEST_CASE("a state that grows by a row a trip: its last shape, and the work of all trips") {
+TEST_CASE(
+    "Loop: a state that grows by a row per trip has its last shape and the work of all trips") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.input("cache", {1, 4});
@@ -38,7 +39,7 @@ TEST_CASE("a state that grows by a row a trip: its last shape, and the work of a
   CHECK(macs_of(result) == (2 + 3 + 4 + 5 + 6) * 4 * 2);
 }
 
-TEST_CASE("a state that doubles has no shape that a rule could tell") {
+TEST_CASE("Loop: a state that doubles each trip has no known shape") {
   ModelMaker model;
   model.input("x", {1, 4});
   GraphMaker body = add_loop(&model, 5, "x", {"last"});
@@ -52,7 +53,7 @@ TEST_CASE("a state that doubles has no shape that a rule could tell") {
   CHECK(result.report.unresolved[0].name == "steps");
 }
 
-TEST_CASE("a list that is filled in a loop") {
+TEST_CASE("Loop: a list that the body fills has as many elements as there are trips") {
   ModelMaker model;
   add_filled_list(&model);
   const ImportedModel result = imported_loop(model);
@@ -60,8 +61,8 @@ TEST_CASE("a list that is filled in a loop") {
   CHECK(shape_of(result.graph, "all") == "6x4");
 }
 
-// Of 9 rows those up to the trip: 1 to 5, in the middle 3.
-TEST_CASE("shapes that depend on the number of the trip are those of the middle one") {
+// Each trip slices the first rows of 9, as many as its number: 1 to 5, and 3 in the middle trip.
+TEST_CASE("Loop: shapes that depend on the trip are those of the middle trip") {
   ModelMaker model;
   model.input("x", {9, 4});
   model.input("sum", {2});
@@ -85,7 +86,7 @@ TEST_CASE("shapes that depend on the number of the trip are those of the middle 
   CHECK(result.graph.tensor(find_tensor(result.graph, "last")).data_dependent);
 }
 
-TEST_CASE("loops in loops that all grow end in good time") {
+TEST_CASE("Loop: nested loops that all grow are imported in bounded time") {
   ModelMaker model;
   model.input("x", {1, 4});
   GraphMaker inner(&model.graph());
@@ -105,7 +106,7 @@ TEST_CASE("loops in loops that all grow end in good time") {
   CHECK_FALSE(result.report.unresolved.empty());
 }
 
-TEST_CASE("FlexAttention counts what its subgraphs compute") {
+TEST_CASE("FlexAttention: counts the work of its subgraphs") {
   ModelMaker model(25);
   auto* preview = model.model().add_opset_import();
   preview->set_domain("ai.onnx.preview");
@@ -128,7 +129,7 @@ TEST_CASE("FlexAttention counts what its subgraphs compute") {
   CHECK(graph_totals(result.graph)->flops == 2 * macs_of(result) + 7 * scores + scores);
 }
 
-TEST_CASE("SequenceMap: its body once for each element") {
+TEST_CASE("SequenceMap: runs its body once for each element") {
   ModelMaker model;
   model.input("a", {2, 4});
   model.weight("w", {4, 3});

@@ -1,4 +1,4 @@
-// The files of tests/malformed/onnx, made anew: `test_onnx "[generate]"` writes them.
+// Generates the files of tests/malformed/onnx: `test_onnx "[generate]"` writes them.
 #pragma once
 
 #include <map>

@@ -57,7 +57,7 @@ std::map<std::string, std::string> expected_messages() {
   return messages;
 }
 
-TEST_CASE("write tests/malformed/onnx anew", "[.][generate]") {
+TEST_CASE("Malformed models: regenerate tests/malformed/onnx", "[.][generate]") {
   std::ofstream expected(kFolder + "expected.txt");
   for (const auto& [name, bytes] : malformed_models()) {
     std::ofstream(kFolder + name, std::ios::binary) << bytes;
@@ -67,7 +67,7 @@ TEST_CASE("write tests/malformed/onnx anew", "[.][generate]") {
   }
 }
 
-TEST_CASE("the malformed files are what their generator makes") {
+TEST_CASE("Malformed models: the files equal the output of their generator") {
   size_t files = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
     files += entry.path().extension() == ".onnx" ? 1 : 0;
@@ -82,7 +82,7 @@ TEST_CASE("the malformed files are what their generator makes") {
   }
 }
 
-TEST_CASE("every malformed model gives its message") {
+TEST_CASE("Malformed models: every file gives its message") {
   const auto expected = expected_messages();
   for (const auto& [name, bytes] : malformed_models()) {
     INFO(name);
@@ -96,7 +96,7 @@ TEST_CASE("every malformed model gives its message") {
   }
 }
 
-TEST_CASE("the program ends with exit code 2, one line on stderr and nothing on stdout") {
+TEST_CASE("Malformed models: the program exits with 2, one line on stderr and nothing on stdout") {
   const auto expected = expected_messages();
   const fs::path out = fs::temp_directory_path() / "dfsim_malformed_stdout";
   const fs::path err = fs::temp_directory_path() / "dfsim_malformed_stderr";
@@ -116,7 +116,7 @@ TEST_CASE("the program ends with exit code 2, one line on stderr and nothing on 
   fs::remove(err);
 }
 
-TEST_CASE("a name of a million characters and one that is not UTF-8 are cut and cleaned") {
+TEST_CASE("Malformed models: messages shorten and clean names that are very long or not UTF-8") {
   for (const std::string& name : {std::string(1'000'000, 'z'), std::string("\xC3\x28\xFF\n")}) {
     ModelMaker model;
     model.input("x", {2});

@@ -37,7 +37,7 @@ GraphTotals totals_of(const std::string& path) {
   return *totals;
 }
 
-TEST_CASE("every graph of the zoo resolves; MACs and parameters are the expected ones") {
+TEST_CASE("Zoo: every graph resolves and has the expected MACs and parameters") {
   const std::string folder = DFSIM_SOURCE_DIR "/graphs/zoo/";
   const auto expected = nlohmann::json::parse(std::ifstream(folder + "expected_macs.json"));
   size_t graphs = 0;
@@ -62,7 +62,7 @@ TEST_CASE("every graph of the zoo resolves; MACs and parameters are the expected
   CHECK(graphs >= 20);
 }
 
-TEST_CASE("torchvision's networks, weights as inputs: published MACs") {
+TEST_CASE("torchvision's networks: weights as inputs give the published MACs") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

@@ -54,7 +54,7 @@ def check(path, saved_path):
     try:
         onnx.checker.check_model(original)
     except onnx.checker.ValidationError as error:
-        # Weights that the zoo leaves in files which do not ship are no fault of the graph.
+        # The graph is not at fault if the zoo keeps its weights in files that do not ship.
         if "should be stored in" not in str(error):
             print(f"{path.name}: not checked, the model itself is not valid: {str(error).splitlines()[0]}")
             return False

@@ -78,7 +78,7 @@ void projection(ModelMaker* maker) {
   maker->output("turned");
 }
 
-TEST_CASE("a saved model holds no weight, all shapes, and the same work") {
+TEST_CASE("Shareable model: contains no weight, all shapes, and the same work") {
   ModelMaker maker;
   projection(&maker);
   const Shared result = shared(maker, {.dims = {}});
@@ -96,7 +96,7 @@ TEST_CASE("a saved model holds no weight, all shapes, and the same work") {
   CHECK(shape_of(again->graph, "turned") == "32x150");
 }
 
-TEST_CASE("nodes are saved in the order that ONNX demands, in subgraphs, too") {
+TEST_CASE("Shareable model: nodes are in the order that ONNX demands, also in subgraphs") {
   ModelMaker maker;
   maker.input("x", {1, 4});
   maker.input("choose", {}, onnx::TensorProto::BOOL);
@@ -126,7 +126,7 @@ TEST_CASE("nodes are saved in the order that ONNX demands, in subgraphs, too") {
         std::vector<std::string>{"early", "late", "choice", "first", "second", "first", "second"});
 }
 
-TEST_CASE("given dimensions are numbers in the saved model, sums say what they are made of") {
+TEST_CASE("Shareable model: given dimensions are numbers, and sums keep their terms") {
   ModelMaker maker;
   maker.input("past", {"batch", "before", 8});
   maker.input("x", {"batch", 3, 8});
@@ -136,7 +136,7 @@ TEST_CASE("given dimensions are numbers in the saved model, sums say what they a
   CHECK(declared(shared(maker, {.batch = 4}).saved, "all") == "4 x before + 3 x 8");
 }
 
-TEST_CASE("what depends on data, or on a part of a dimension, is left open") {
+TEST_CASE("Shareable model: dimensions that depend on data or on part of a dimension stay open") {
   ModelMaker maker;
   maker.input("x", {"rows", 8});
   maker.node("NonZero", {"x"}, {"places"});
@@ -153,7 +153,7 @@ TEST_CASE("what depends on data, or on a part of a dimension, is left open") {
 }
 
 // batch*(past + sequence), rows*rows: one step in each direction looks like other formulas.
-TEST_CASE("mixtures of dimensions are left open rather than told wrongly") {
+TEST_CASE("Shareable model: mixtures of dimensions stay open instead of becoming wrong") {
   ModelMaker maker;
   maker.input("past", {"batch", "before", 8});
   maker.input("x", {"batch", "sequence", 8});
@@ -171,7 +171,7 @@ TEST_CASE("mixtures of dimensions are left open rather than told wrongly") {
   CHECK(declared(result.saved, "unrolled") == "?");
 }
 
-TEST_CASE("too many dynamic dimensions are refused, not frozen") {
+TEST_CASE("Shareable model: too many dynamic dimensions are refused, not frozen") {
   ModelMaker maker;
   for (size_t i = 0; i <= kMaxStudiedSymbols; ++i) {
     const std::string name = std::string("x").append(std::to_string(i));
@@ -189,7 +189,7 @@ TEST_CASE("too many dynamic dimensions are refused, not frozen") {
   CHECK(saved.status().message().find("--dim") != std::string::npos);
 }
 
-TEST_CASE("weights in Constants, subgraphs, old opsets and attributes go, too") {
+TEST_CASE("Shareable model: removes weights in Constants, subgraphs, old opsets and attributes") {
   ModelMaker maker(17);
   maker.input("x", {2, 64});
   maker.input("c", {}, onnx::TensorProto::BOOL);
@@ -231,7 +231,7 @@ TEST_CASE("weights in Constants, subgraphs, old opsets and attributes go, too") 
   CHECK(import_onnx_bytes(before.bytes, {})->report.unresolved.empty());
 }
 
-TEST_CASE("small tables that shapes hang on stay") {
+TEST_CASE("Shareable model: keeps small tables that shapes depend on") {
   ModelMaker maker;
   maker.input("x", {1, 3, 8, 8});
   auto* scales = maker.weight("scales", {4});
@@ -244,7 +244,7 @@ TEST_CASE("small tables that shapes hang on stay") {
   CHECK(shape_of(import_onnx_bytes(shared(maker).bytes, {})->graph, "y") == "1x3x16x16");
 }
 
-TEST_CASE("which operators hang on which dimension") {
+TEST_CASE("Shareable model: lists the operators that depend on each dimension") {
   ModelMaker maker;
   projection(&maker);
   maker.node("Relu", {"w"}, {"fixed"});
@@ -258,7 +258,7 @@ TEST_CASE("which operators hang on which dimension") {
   CHECK(result.symbols[1].varied == 16 * result.symbols[1].extent);
 }
 
-TEST_CASE("a dimension of which the model takes one value only") {
+TEST_CASE("Shareable model: reports a dimension for which the model accepts only one value") {
   ModelMaker maker;
   maker.input("x", {"n", 4});
   maker.input("y", {5, 4});

@@ -22,12 +22,12 @@ struct Unresolved {
   const char* reason;  // a part of it
 };
 
-// What cannot be resolved, less what only reads results of these.
+// The operators that cannot be resolved, without those that only read their results.
 const std::vector<Unresolved>& causes() {
   static const std::vector<Unresolved> kCauses = {
       // An image's size is in its bytes, and the operator is not ONNX's.
       {"ort/superres_prepost_op18_SEGV.onnx", "DecodeImage", "DecodeImage of opset 1 is not known"},
-      // Its input is a map, which has no shape.
+      // The input is a map, which has no shape.
       {"ort/pipeline_vectorize.onnx", "DictVectorizer", "its input 'float_input'"},
   };
   return kCauses;
@@ -36,7 +36,8 @@ const std::vector<Unresolved>& causes() {
 // Contradicts itself: ONNX Runtime refuses to run it, too. With this input it does not.
 constexpr const char* kContradicts = "ort/transform__fusion__attention_distilbert.onnx";
 
-TEST_CASE("every file of ort, burn, tract and wonnx loads; what stays unresolved is known") {
+TEST_CASE(
+    "Shared models: every file of ort, burn, tract and wonnx loads with the known unresolved ops") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

@@ -31,7 +31,7 @@ ModelMaker model_with_weights() {
   return model;
 }
 
-TEST_CASE("large payloads go, everything else stays") {
+TEST_CASE("slim: drops large payloads and keeps everything else") {
   ModelMaker model = model_with_weights();
   const auto slim = slim_model(model.bytes());
   REQUIRE(slim.ok());
@@ -51,7 +51,7 @@ TEST_CASE("large payloads go, everything else stays") {
   CHECK(parsed.SerializeAsString() == expected.SerializeAsString());
 }
 
-TEST_CASE("a small model passes unchanged") {
+TEST_CASE("slim: leaves a small model unchanged") {
   ModelMaker model;
   model.input("x", {1, 4});
   model.weight("w", {4})->set_raw_data(std::string(16, '\1'));
@@ -60,7 +60,7 @@ TEST_CASE("a small model passes unchanged") {
   CHECK(*slim_model(model.bytes()) == model.bytes());
 }
 
-TEST_CASE("the model cut off at every byte is refused or a model, never a crash") {
+TEST_CASE("slim: never crashes on a model cut off at any byte") {
   ModelMaker model;
   model.input("x", {"N", 4});
   model.weight("w", {4, 2})->set_raw_data(std::string(32, '\1'));
@@ -81,7 +81,7 @@ TEST_CASE("the model cut off at every byte is refused or a model, never a crash"
   CHECK(refused > whole.size() / 2);
 }
 
-TEST_CASE("each byte changed in turn is refused or a model, never a crash") {
+TEST_CASE("slim: never crashes on a model with any byte changed") {
   ModelMaker model;
   model.input("x", {"N", 4});
   model.ints("s", {-1, 2});
@@ -99,7 +99,7 @@ TEST_CASE("each byte changed in turn is refused or a model, never a crash") {
   SUCCEED();
 }
 
-TEST_CASE("64 levels of subgraphs are read, 65 are refused") {
+TEST_CASE("slim: reads 64 levels of subgraphs and refuses 65") {
   const auto nested = [](int levels) {
     ModelMaker model;
     model.input("c", {}, onnx::TensorProto::BOOL);
@@ -117,7 +117,7 @@ TEST_CASE("64 levels of subgraphs are read, 65 are refused") {
   CHECK_THAT(slim_model(nested(65)).status().message(), Contains("nested over 64 deep"));
 }
 
-TEST_CASE("errors name the byte") {
+TEST_CASE("slim: errors name the byte") {
   CHECK_THAT(slim_model(std::string("\x08", 1)).status().message(),
              Contains("byte 1: the file ends inside a number"));
   CHECK_THAT(slim_model(std::string("\x00\x00", 2)).status().message(), Contains("field number 0"));

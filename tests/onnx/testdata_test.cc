@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 
 const std::string kTestdataFolder = "/usr/share/libonnx-testdata/data";
 constexpr size_t kModels = 1072;
-// What is missing: lists without declared shapes as inputs, an empty Optional.
+// The rest has lists without declared shapes as inputs, or an empty Optional.
 constexpr size_t kLeastResolved = 1065;
 
-// Every pass there is leaves a graph whose work can be counted.
+// Every pass leaves a graph whose work can be counted.
 void check_passes_on(const Graph& graph, const std::string& name) {
   std::vector<std::string> all;
   for (const Pass& pass : all_passes()) {
@@ -42,9 +42,9 @@ std::string read(const fs::path& path) {
   return content.str();
 }
 
-// The models feed shapes, axes and scales as inputs, with their values in files beside them: they
-// become initializers, as they are in models that people have. A model's only input does when it is
-// the size of the output.
+// The models feed shapes, axes and scales as inputs, with their values in files next to the
+// model: the test makes them initializers, as in models from practice. An only input becomes one
+// if it is the size of the output.
 bool is_size(const onnx::TensorProto& value) {
   return value.data_type() == onnx::TensorProto::INT32 ||
          value.data_type() == onnx::TensorProto::INT64;
@@ -96,7 +96,7 @@ std::string compare_outputs(const Graph& graph, const onnx::GraphProto& declared
   return "";
 }
 
-TEST_CASE("libonnx-testdata: all load, most resolve, all that resolve are right") {
+TEST_CASE("libonnx-testdata: every model loads, and every resolved shape is right") {
   if (!fs::exists(kTestdataFolder)) {
     WARN("skipped: Debian's libonnx-testdata is not installed");
     return;

@@ -8,7 +8,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("a convolution in registers: columns, blocks of channels, windows over the edge") {
+TEST_CASE(
+    "Register features: a convolution counts columns, channel blocks and windows over the edge") {
   const std::string attributes = "dilations=1,1;group=1;kernel_shape=3,5;pads=1,2,1,2;strides=1,2";
   const auto found =
       op_features("com.microsoft.nchwc.Conv", OpClass::kConv,
@@ -30,7 +31,7 @@ TEST_CASE("a convolution in registers: columns, blocks of channels, windows over
             .at("blocked") == 0);
 }
 
-TEST_CASE("a product in registers: rows, columns, passes over what is summed") {
+TEST_CASE("Register features: a product counts rows, columns and passes over the summed axis") {
   const auto found =
       op_features("com.microsoft.FusedMatMul", OpClass::kMatMul, {{2, 10, 200}, {2, 40, 200}},
                   {{2, 10, 40}}, "transA=0;transB=1;transBatchA=0;transBatchB=0");
@@ -44,7 +45,7 @@ TEST_CASE("a product in registers: rows, columns, passes over what is summed") {
   CHECK(found.at("trans_b") == 1);
 }
 
-TEST_CASE("a permutation that moves one axis, axes of one element counted") {
+TEST_CASE("Permutation features: recognise one moved axis and count axes of one element") {
   const auto moves = [](const std::vector<int64_t>& x, const std::string& perm) {
     return op_features("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm)
         .at("moves_one_axis");
@@ -57,7 +58,7 @@ TEST_CASE("a permutation that moves one axis, axes of one element counted") {
             .at("moves_one_axis") == -1);
 }
 
-TEST_CASE("models of GPUs are trained without them, and those that know fewer features work on") {
+TEST_CASE("CPU features: models of GPUs lack them, and models with fewer features still work") {
   for (const Family family : {Family::kGemm, Family::kConv, Family::kGeneric}) {
     const std::vector<std::string>& all = feature_names(family);
     const std::vector<std::string> fewer = features_to_train(family, false);

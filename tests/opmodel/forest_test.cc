@@ -51,7 +51,7 @@ std::string trained_model() {
   return booster->save().value();
 }
 
-TEST_CASE("a forest predicts what XGBoost predicts, bit for bit, missing values included") {
+TEST_CASE("Forest: predicts the same bits as XGBoost, including missing values") {
   const std::string bytes = trained_model();
   const auto booster = Booster::load(bytes, checksum64(bytes), "m");
   const auto forest = Forest::parse(bytes, "m");
@@ -69,7 +69,7 @@ TEST_CASE("a forest predicts what XGBoost predicts, bit for bit, missing values 
   }
 }
 
-TEST_CASE("compact trees predict the same in a sixth of the bytes, and XGBoost can train them on") {
+TEST_CASE("Forest: compact trees predict the same in a sixth of the bytes, and train further") {
   const std::string bytes = trained_model();
   const auto trees = read_trees(bytes, "m");
   REQUIRE(trees.ok());
@@ -135,13 +135,13 @@ void damage(const std::string& bytes) {
   CHECK(refused > 0);
 }
 
-TEST_CASE("cut and damaged models are errors; what still parses predicts without a crash") {
+TEST_CASE("Forest: cut and damaged models are errors or predict without a crash") {
   const std::string bytes = trained_model();
   damage(bytes);
   damage(compact_trees(read_trees(bytes, "m").value()));
 }
 
-TEST_CASE("other UBJSON than a model is refused with a reason") {
+TEST_CASE("Forest: UBJSON that is not a model is refused with a reason") {
   for (const std::string text : {"", "{", "{}", "[]", "{i\x07learnerS", "{\x7f"}) {
     const auto forest = Forest::parse(text, "other.ubj");
     REQUIRE_FALSE(forest.ok());

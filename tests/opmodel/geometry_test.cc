@@ -32,7 +32,7 @@ DeviceSpec toy_device() {
   return device;
 }
 
-TEST_CASE("the same product of matrices is one geometry however it is written") {
+TEST_CASE("Geometry: a matrix product has the same geometry in every spelling") {
   const OpGeometry matmul =
       geometry_of(op_of("MatMul", OpClass::kMatMul, {{8, 128, 64}, {64, 32}}, {{8, 128, 32}}));
   const OpGeometry gemm = geometry_of(
@@ -52,8 +52,7 @@ TEST_CASE("the same product of matrices is one geometry however it is written") 
             .key != gemm.key);
 }
 
-TEST_CASE(
-    "quantised operators: the operands stand behind scales and zero points, channels may be last") {
+TEST_CASE("Quantised operators: operands follow scales and zero points, and channels may be last") {
   const auto quantised = [](OpDescriptor op) {
     op.dtype = DType::kUInt8;
     op.input_dtypes = {DType::kUInt8, DType::kFloat32, DType::kUInt8, DType::kInt8};
@@ -81,13 +80,13 @@ TEST_CASE(
   CHECK(gemm.dims[dim::kBias] == 1);
 }
 
-TEST_CASE("a lookup reads the rows it returns, not the table") {
+TEST_CASE("Geometry: a lookup reads the rows that it returns, not the table") {
   OpDescriptor op = op_of("Gather", OpClass::kGather, {{30000, 768}, {1, 128}}, {{1, 128, 768}});
   op.input_dtypes[1] = DType::kInt64;
   CHECK(geometry_of(op).bytes == 2.0 * 128 * 768 * 4 + 128 * 8);
 }
 
-TEST_CASE("a batched product keeps its batch, also when one side is broadcast") {
+TEST_CASE("Geometry: a batched product keeps its batch, even when one side is broadcast") {
   const OpGeometry bmm = geometry_of(
       op_of("MatMul", OpClass::kMatMul, {{2, 12, 128, 64}, {2, 12, 64, 128}}, {{2, 12, 128, 128}}));
   CHECK(bmm.kind == "bmm");
@@ -96,7 +95,7 @@ TEST_CASE("a batched product keeps its batch, also when one side is broadcast") 
   CHECK(bmm.flops == 2.0 * 24 * 128 * 128 * 64);
 }
 
-TEST_CASE("convolutions: dense, depthwise, grouped, transposed") {
+TEST_CASE("Geometry: convolutions may be dense, depthwise, grouped or transposed") {
   const auto conv = [](int64_t group, int64_t per_group) {
     return geometry_of(op_of("Conv", OpClass::kConv, {{2, 32, 56, 56}, {64, per_group, 3, 3}},
                              {{2, 64, 28, 28}},
@@ -111,7 +110,7 @@ TEST_CASE("convolutions: dense, depthwise, grouped, transposed") {
   CHECK(conv(4, 8).kind == "grouped");
 }
 
-TEST_CASE("causal attention counts the pairs it looks at") {
+TEST_CASE("Geometry: causal attention counts only the pairs that it computes") {
   const OpGeometry full = geometry_of(
       op_of("Attention", OpClass::kAttention, {{1, 2, 4, 8}, {1, 2, 4, 8}, {1, 2, 4, 8}},
             {{1, 2, 4, 8}}, "causal=0;kind=encoder;kv_heads=2;window=0"));
@@ -122,7 +121,7 @@ TEST_CASE("causal attention counts the pairs it looks at") {
   CHECK(causal.flops == 4.0 * 2 * 10 * 8);  // 1 + 2 + 3 + 4 pairs
 }
 
-TEST_CASE("of a cache longer than the window, only what the window shows is read") {
+TEST_CASE("Geometry: attention with a window reads only that part of a longer cache") {
   const auto generation = [](int64_t keys, int64_t window) {
     return geometry_of(op_of(
         "Attention", OpClass::kAttention, {{3, 4, 1, 8}, {3, 2, keys, 8}, {3, 2, keys, 8}},
@@ -143,7 +142,7 @@ TEST_CASE("of a cache longer than the window, only what the window shows is read
   CHECK(context.bytes == 4.0 * 2 * 64 * 8 * 4);
 }
 
-TEST_CASE("shapes that do not fit the class, or foreign formats, make a generic op") {
+TEST_CASE("Geometry: shapes that do not fit the class, or foreign formats, give a generic op") {
   CHECK(geometry_of(op_of("MatMul", OpClass::kMatMul, {{2, 3}, {4, 5}}, {{2, 5}})).family ==
         Family::kGeneric);
   CHECK(geometry_of(op_of("MatMul", OpClass::kMatMul, {{-1}}, {})).family == Family::kGeneric);
@@ -157,7 +156,7 @@ TEST_CASE("shapes that do not fit the class, or foreign formats, make a generic 
   CHECK(formatted.flops == Approx(2.0 * std::sqrt(25690112.0 * 50176.0 * 25690112.0)));
 }
 
-TEST_CASE("features have the advertised number, are finite, and names are unique") {
+TEST_CASE("Features: are finite, with the advertised number and unique names") {
   const std::array ops = {
       op_of("MatMul", OpClass::kMatMul, {{8, 128, 64}, {64, 32}}, {{8, 128, 32}}),
       op_of("Conv", OpClass::kConv, {{2, 32, 56, 56}, {64, 32, 3, 3}}, {{2, 64, 28, 28}},
@@ -181,7 +180,7 @@ TEST_CASE("features have the advertised number, are finite, and names are unique
   }
 }
 
-TEST_CASE("features of a product of matrices, by hand") {
+TEST_CASE("Features: a matrix product has the values computed by hand") {
   const OpDescriptor op = op_of("MatMul", OpClass::kMatMul, {{300, 64}, {64, 200}}, {{300, 200}});
   const OpGeometry geometry = geometry_of(op);
   const DeviceSpec device = toy_device();

@@ -1,4 +1,4 @@
-// What the lookup table says of shapes whose measurements scatter.
+// Tests the answers of the lookup table for shapes whose measurements scatter.
 #include "opmodel/model/measured_times.h"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("measurements weigh more the less they scatter and the more there are") {
+TEST_CASE(
+    "weight_of_measurements: rises with the number of measurements and falls with their scatter") {
   CHECK(weight_of_measurements(0, 0.1, 1) == 1);
   // Own error 0.3^2 - 0.1^2 = 0.08; against 0.01 / n.
   CHECK(weight_of_measurements(0.1, 0.3, 1) == Approx(0.08 / 0.09));
@@ -21,7 +22,7 @@ TEST_CASE("measurements weigh more the less they scatter and the more there are"
   CHECK(weight_of_measurements(0.2, 0.2, 1) == Approx(0.0004 / 0.0404));
 }
 
-TEST_CASE("noise is what repeated shapes differ by") {
+TEST_CASE("noise_of: measures by how much repeated shapes differ") {
   std::vector<std::vector<double>> repeats(kMinRepeatedShapes, {100.0, 110.0});
   CHECK(noise_of(repeats) == Approx(1.4826 * std::log(1.1) / std::sqrt(2.0)));
   repeats.pop_back();
@@ -32,7 +33,7 @@ TEST_CASE("noise is what repeated shapes differ by") {
 
 // 300 shapes, each measured twice with noise of 30 %: the table is nearer to the truth than the
 // means of the measurements are.
-TEST_CASE("scattered measurements are drawn towards the trees") {
+TEST_CASE("Measured times: scattered measurements are drawn towards the trees") {
   const TempFolder folder;
   Profile profile;
   Rng rng(7);

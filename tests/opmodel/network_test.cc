@@ -12,7 +12,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("a lasting name has no numbers that change from run to run") {
+TEST_CASE("lasting_name: removes numbers that change from run to run") {
   CHECK(lasting_name("Default/layer1/conv2/Conv2D-op17") == "Default/layer1/conv2/ConvD");
   CHECK(lasting_name("Default/layer1/conv2/Conv2D-op23") == "Default/layer1/conv2/ConvD");
   CHECK(lasting_name("Default/layer2/FusionOp_12_x") == "Default/layer2/FusionOp__x");
@@ -21,8 +21,8 @@ TEST_CASE("a lasting name has no numbers that change from run to run") {
   CHECK(lasting_name("42").empty());
 }
 
-// Training steps of made-up networks on a made-up NPU: times affine in the batch, each network and
-// op type with its own slope, launch and 3 % of noise.
+// Training steps of synthetic networks on a synthetic NPU: times affine in the batch, each network
+// and op type with its own slope, launch and 3 % of noise.
 Profile npu_steps(const std::vector<int>& batches) {
   Profile profile;
   const std::vector<std::string> types = {"Conv2D", "BNTrainingUpdate", "TransData", "ReluGrad",
@@ -56,7 +56,7 @@ Profile npu_steps(const std::vector<int>& batches) {
   return profile;
 }
 
-TEST_CASE("a third batch size of networks is predicted from two, op by op and in total") {
+TEST_CASE("Trained model: predicts a third batch size of networks from two, per op and in total") {
   const TempFolder folder;
   train(npu_steps({16, 64}), folder / "npu");
   const auto model = TrainedModel::load(folder / "npu");
@@ -75,8 +75,8 @@ TEST_CASE("a third batch size of networks is predicted from two, op by op and in
 
 constexpr int kInstances = 200;
 
-// One network of equal ops, each with a factor of its own in [0.8, 1.2], under names that are
-// numbered anew at each batch size; 1 % of noise.
+// One network of equal ops, each with a factor of its own in [0.8, 1.2], under names with
+// different numbers at each batch size; 1 % of noise.
 Profile uneven_steps(int batch, bool lasting) {
   Profile profile;
   Rng noise(static_cast<uint64_t>(batch));
@@ -108,18 +108,19 @@ double error_at_another_batch(bool lasting) {
   return evaluation->overall.all.model.mape;
 }
 
-TEST_CASE("an op that is always slower than others of its shape is so at another batch size") {
+TEST_CASE(
+    "Instance effects: an op slower than others of its shape stays slower at another batch size") {
   CHECK(error_at_another_batch(/*lasting=*/true) < 0.02);
 }
 
-TEST_CASE("deviations that do not last are noise and are not believed") {
-  // Factors drawn anew: the median is the best guess, 10 % off on average.
+TEST_CASE("Instance effects: deviations that do not last count as noise") {
+  // Each batch size draws its own factors: the median is the best guess, 10 % off on average.
   const double error = error_at_another_batch(/*lasting=*/false);
   CHECK(error > 0.08);
   CHECK(error < 0.13);
 }
 
-TEST_CASE("effects are shrunk by the share of noise") {
+TEST_CASE("Instance effects: the share of noise shrinks them") {
   // Instances a, b of one shape in two runs each, 30 pairs: deviations +-10 %, of which all lasts.
   TrainingData data;
   data.ops.resize(1);

@@ -65,7 +65,8 @@ std::vector<std::string> runs_on(const NodeWorkload& node, TaskId task, const Pl
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("inputs come from the host's memory and outputs go back, through views too") {
+TEST_CASE(
+    "Node lowering: inputs come from the host's memory and outputs return, also through views") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
   const TensorId y = tensor(builder, "y", TensorRole::kActivation, {2, 3});
@@ -110,7 +111,7 @@ TEST_CASE("inputs come from the host's memory and outputs go back, through views
   }
 }
 
-TEST_CASE("ops stay off devices that cannot run them") {
+TEST_CASE("Node lowering: keeps ops off devices that cannot run them") {
   GraphBuilder builder;
   const TensorId words = tensor(builder, "words", TensorRole::kActivation, {4}, DType::kString);
   builder.mark_input(words);
@@ -137,7 +138,7 @@ TEST_CASE("ops stay off devices that cannot run them") {
         std::string::npos);
 }
 
-TEST_CASE("readers of a large parameter run together, where they are fastest and it fits") {
+TEST_CASE("Node lowering: places readers of a large parameter together on the fastest device") {
   for (const bool small_gpu : {false, true}) {
     GraphBuilder builder;
     const TensorId ids = tensor(builder, "ids", TensorRole::kActivation, {4}, DType::kInt64);

@@ -1,4 +1,4 @@
-// What measuring added: learned with the times, off the predictions.
+// Overheads of measuring: training learns them with the times, predictions exclude them.
 #include "opmodel/samples/overheads.h"
 
 #include <catch2/catch.hpp>
@@ -32,7 +32,7 @@ OpCost cost_of(const TrainedModel& model, int64_t size) {
   return costs[0];
 }
 
-TEST_CASE("overheads come off predictions, not off what evaluate compares with") {
+TEST_CASE("Overheads: are subtracted from predictions, not from the times that evaluate compares") {
   const TempFolder folder;
   Profile profile = toy_profile(300, 7);
   add_gemm(profile, 512, 512, 512);
@@ -49,7 +49,7 @@ TEST_CASE("overheads come off predictions, not off what evaluate compares with")
   REQUIRE(net.ok());
   CHECK(cost_of(**net, 512).time_ns == cost_of(**plain, 512).time_ns - 2500);
   CHECK(cost_of(**net, 300).time_ns == cost_of(**plain, 300).time_ns - 2500);
-  // Of 3 us at least a tenth is left.
+  // At least a tenth of the 3 us is left.
   options.overheads = {{kToyDevice, 100}};
   train(profile, folder / "net", options);
   const auto all = TrainedModel::load(folder / "net");
@@ -60,7 +60,7 @@ TEST_CASE("overheads come off predictions, not off what evaluate compares with")
   CHECK(judged->overall.by_seen[static_cast<size_t>(Seen::kShape)].model.mape < 1e-5);
 }
 
-TEST_CASE("overheads of a device that no row has are an error that names the nearest") {
+TEST_CASE("Overheads: the error about a device that no row has names the nearest") {
   const TempFolder folder;
   TrainOptions options = fast_options();
   options.overheads = {{"Toy GPUs", 1}};
@@ -69,7 +69,7 @@ TEST_CASE("overheads of a device that no row has are an error that names the nea
   CHECK(report.status().message().find(kToyDevice) != std::string::npos);
 }
 
-TEST_CASE("files of overheads") {
+TEST_CASE("Overheads: files are read strictly") {
   const TempFolder folder;
   const std::string path = folder / "o.json";
   const auto read = [&](const std::string& text) {

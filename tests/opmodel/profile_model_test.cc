@@ -48,7 +48,8 @@ void add_named(Profile& profile, const std::string& name, const std::string& typ
   profile.add(row);
 }
 
-TEST_CASE("the optimised model gives attributes, gaps and shapes to the rows it names") {
+TEST_CASE(
+    "Profile model: the optimised model gives attributes, gaps and shapes to the rows it names") {
   const Graph graph = model();
   Profile profile;
   const TensorSpec bytes = {DType::kUInt8, {16384}, "BYTES"};
@@ -66,7 +67,7 @@ TEST_CASE("the optimised model gives attributes, gaps and shapes to the rows it 
   CHECK(profile.text(conv.attributes) ==
         "dilations=2,2;group=1;kernel_shape=3,3;pads=2,2,2,2;strides=2,2");
   CHECK(conv.op_class == OpClass::kConv);
-  // What ran had batch 2, whatever the file says.
+  // The run had batch 2, whatever batch the file has.
   CHECK(profile.tensors(conv.inputs)[0].extents == std::vector<int64_t>{2, 4, 32, 32});
   CHECK(profile.tensors(profile.row(2).inputs) ==
         TensorList{f32({1, 4, 32, 32}), f32({8, 4, 3, 3})});

@@ -65,7 +65,7 @@ void check_equal(const OpDescriptor& graph, const std::string& type, OpClass op_
   CHECK(a.bytes == b.bytes);
 }
 
-TEST_CASE("rows of a profile and ops of a graph give equal descriptors") {
+TEST_CASE("Profile ops: rows of a profile and ops of a graph give equal descriptors") {
   Attributes conv;
   conv.set("strides", std::vector<int64_t>{2, 2});
   conv.set("pads", std::vector<int64_t>{1, 1, 1, 1});

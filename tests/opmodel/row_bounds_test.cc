@@ -8,7 +8,8 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("rows faster than half of their bound go, with their row number; others stay") {
+TEST_CASE(
+    "Row bounds: drop rows faster than half of their bound, with the row number, and keep others") {
   Profile profile;
   // 2 * 2000^3 FLOPs at 19.5 TFLOP/s are 820 us.
   add_gemm(profile, 2000, 2000, 2000);
@@ -28,7 +29,7 @@ TEST_CASE("rows faster than half of their bound go, with their row number; other
   CHECK(drops.entries()[0].message.find("at least half of its bound") != std::string::npos);
 }
 
-TEST_CASE("what is not known to be a bound is none") {
+TEST_CASE("Row bounds: ops without a known bound have none") {
   const DeviceSpec a100 = find_device("a100").value();
   OpDescriptor op;
   op.op_type = "Relu";
@@ -49,7 +50,7 @@ TEST_CASE("what is not known to be a bound is none") {
   CHECK(least_time_us(geometry_of(op), a100) == 0);
 }
 
-TEST_CASE("an NPU's matrix units may take a dtype by converting it") {
+TEST_CASE("Row bounds: an NPU's matrix units may convert a dtype that they lack") {
   const DeviceSpec npu = find_device("ascend910").value();
   OpDescriptor op;
   op.op_type = "MatMul";

@@ -24,7 +24,7 @@ OpDescriptor op_of(int64_t flops, Bytes bytes, DType dtype, bool matrix) {
   return op;
 }
 
-TEST_CASE("the bound is the higher arm of the roofline plus the launch floor") {
+TEST_CASE("Bound model: the bound is the higher arm of the roofline plus the launch floor") {
   const DeviceSpec device = sol_device();
   // 1e9 FLOP at 1e12/s = 1 ms; 1e6 B at 1e11 B/s = 10 us.
   const Sol compute =
@@ -41,14 +41,14 @@ TEST_CASE("the bound is the higher arm of the roofline plus the launch floor") {
   CHECK(matrix.compute_s == Approx(1e-3));
 }
 
-TEST_CASE("views cost nothing, not even a launch") {
+TEST_CASE("Bound model: views cost nothing, not even a launch") {
   OpDescriptor view = op_of(0, 0, DType::kFloat32, false);
   view.op_class = OpClass::kView;
   CHECK(speed_of_light(view, sol_device()).seconds() == 0);
   CHECK(speed_of_light(view, sol_device()).bound() == Bound::kNone);
 }
 
-TEST_CASE("the bound model marks every answer bound-only") {
+TEST_CASE("Bound model: marks every answer bound-only") {
   const std::array ops = {op_of(1'000'000'000, 0, DType::kFloat32, true)};
   std::array<OpCost, 1> costs;
   REQUIRE(make_sol_model()->predict(ops, sol_device(), costs).ok());

@@ -1,4 +1,4 @@
-// A made-up GPU whose operator times are known exactly: the ground on which training is tested.
+// A synthetic GPU whose operator times are known exactly, as data for tests of training.
 #pragma once
 
 #include <string>

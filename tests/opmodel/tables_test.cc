@@ -8,7 +8,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("a lookup table finds what was put in, with the median of repeats, after a round trip") {
+TEST_CASE("LookupTable: finds the median of repeated entries, also after a round trip") {
   const LookupTable table({{7, 1.0F}, {3, 9.0F}, {7, 2.0F}, {7, 50.0F}});
   const auto loaded = LookupTable::parse(table.serialize(), "lookup.bin");
   REQUIRE(loaded.ok());
@@ -18,7 +18,7 @@ TEST_CASE("a lookup table finds what was put in, with the median of repeats, aft
   CHECK_FALSE(loaded->find_us(4).has_value());
 }
 
-TEST_CASE("damaged tables are errors") {
+TEST_CASE("LookupTable: damaged files are errors") {
   const std::string bytes = LookupTable({{7, 1.0F}, {3, 9.0F}}).serialize();
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(LookupTable::parse(bytes.substr(0, size), "cut").ok());
@@ -39,11 +39,11 @@ OpDescriptor conv_at(int64_t batch) {
   return op;
 }
 
-TEST_CASE("of an even number of repeats the mean of the middle two stays") {
+TEST_CASE("LookupTable: an even number of repeats gives the mean of the middle two") {
   CHECK(LookupTable({{7, 1.0F}, {7, 3.0F}}).find_us(7) == 2.0);
 }
 
-TEST_CASE("between two batch sizes time is affine in the batch") {
+TEST_CASE("ScalingTable: time is affine in the batch between two batch sizes") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(128), "npu", 340);  // 20 + 2.5 b
@@ -71,7 +71,7 @@ TEST_CASE("between two batch sizes time is affine in the batch") {
   CHECK_FALSE(single.estimate(conv_at(64), "npu").has_value());
 }
 
-TEST_CASE("another number of channels is not another batch size") {
+TEST_CASE("ScalingTable: another number of channels is not another batch size") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(128), "npu", 340);
@@ -80,7 +80,7 @@ TEST_CASE("another number of channels is not another batch size") {
   CHECK_FALSE(table.estimate(wide, "npu").has_value());
 }
 
-TEST_CASE("the nearest sizes around the wanted one decide, whatever network has them") {
+TEST_CASE("ScalingTable: the nearest sizes on both sides decide, in any network") {
   ScalingTable table;
   table.add(conv_at(8), "npu", 77);
   table.add(conv_at(48), "npu", 100);
@@ -90,7 +90,7 @@ TEST_CASE("the nearest sizes around the wanted one decide, whatever network has 
   CHECK(table.estimate(conv_at(64), "npu")->distance == Approx(1.25));
 }
 
-TEST_CASE("repeats of a size give their median; an op's own time is not looked at") {
+TEST_CASE("ScalingTable: repeats of a size count with their median; an op's own time is ignored") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(32), "npu", 120);
@@ -99,7 +99,7 @@ TEST_CASE("repeats of a size give their median; an op's own time is not looked a
   CHECK(table.estimate(conv_at(64), "npu")->time_us == Approx(174));
 }
 
-TEST_CASE("ops that differ in one axis are on another line than those that differ in the other") {
+TEST_CASE("ScalingTable: ops that differ in different axes are on different lines") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(128), "npu", 340);
@@ -110,7 +110,7 @@ TEST_CASE("ops that differ in one axis are on another line than those that diffe
   CHECK(table.estimate(conv_at(64), "npu")->time_us == Approx(180));
 }
 
-TEST_CASE("effects of instances are factors; unknown ones have none") {
+TEST_CASE("ScalingTable: effects of instances are factors, and unknown instances have none") {
   ScalingTable table;
   table.add_effect(5, std::log(1.25));
   CHECK(table.factor_of(5) == Approx(1.25));
@@ -119,7 +119,7 @@ TEST_CASE("effects of instances are factors; unknown ones have none") {
   CHECK(table.size() == 1);
 }
 
-TEST_CASE("times never fall with the batch, and never start below zero") {
+TEST_CASE("ScalingTable: times never fall with the batch and never start below zero") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(64), "npu", 90);
@@ -131,7 +131,7 @@ TEST_CASE("times never fall with the batch, and never start below zero") {
   CHECK(steep.estimate(conv_at(128), "npu")->time_us == Approx(200));
 }
 
-TEST_CASE("a scaling table survives a round trip; damage is an error") {
+TEST_CASE("ScalingTable: survives a round trip, and damage is an error") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);
   table.add(conv_at(128), "npu", 340);

@@ -65,7 +65,7 @@ class Step:
             for i, (shape, _, layout) in enumerate(tensors):
                 info[f"{kind}_{i}"] = {"format": layout, "data_type": names[tag],
                                        "shape": ",".join(map(str, shape))}
-        # The compiler numbers ops anew at each batch size.
+        # The compiler numbers ops differently at each batch size.
         name = f"Default/network/{op_type}-op{index + 3 * self.batch}"
         self.rows.append((name, op_type, max(1, min(CORES, int(blocks))), info, time))
 

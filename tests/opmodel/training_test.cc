@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a model learns a toy GPU, says how well, and beats the bound") {
+TEST_CASE("Training: a model learns a toy GPU, reports its error, and beats the bound") {
   const TempFolder folder;
   const Profile profile = toy_profile(1500, 1);
   const TrainReport report = train(profile, folder / "toy");
@@ -50,7 +50,7 @@ TEST_CASE("a model learns a toy GPU, says how well, and beats the bound") {
   CHECK(cell.model.mape < 1e-5);
 }
 
-TEST_CASE("the same rows and seed give the same files, whatever the number of threads") {
+TEST_CASE("Training: the same rows and seed give the same files on any number of threads") {
   const TempFolder folder;
   Profile profile = toy_profile(400, 3);
   Rng rng(5);
@@ -86,7 +86,7 @@ OpDescriptor gemm_op(int64_t m, int64_t n, int64_t k, DType dtype = DType::kFloa
   return op;
 }
 
-TEST_CASE("answers are marked measured, predicted, extrapolated or bound-only") {
+TEST_CASE("Trained model: marks answers measured, predicted, extrapolated or bound-only") {
   const TempFolder folder;
   Profile profile = toy_profile(600, 7);
   add_gemm(profile, 512, 512, 512, 1.5);  // a measured outlier must win over the trees
@@ -131,7 +131,7 @@ TEST_CASE("answers are marked measured, predicted, extrapolated or bound-only") 
   CHECK(costs[1].source == CostSource::kExtrapolated);
 }
 
-TEST_CASE("a launch that was measured with the kernel is taken off the device's time") {
+TEST_CASE("Training: subtracts a launch that was measured with the kernel from the device's time") {
   const TempFolder folder;
   Profile profile;
   Rng rng(8);
@@ -156,7 +156,7 @@ TEST_CASE("a launch that was measured with the kernel is taken off the device's 
   CHECK(costs[0].time_ns == Approx(1000 * kernel_us).epsilon(0.15));
 }
 
-TEST_CASE("a class with three rows answers with its median, marked extrapolated") {
+TEST_CASE("Training: a class with three rows answers with its median, marked extrapolated") {
   const TempFolder folder;
   Profile profile;
   for (const int64_t m : {100, 200, 300}) {
@@ -174,7 +174,7 @@ TEST_CASE("a class with three rows answers with its median, marked extrapolated"
   CHECK(costs[0].time_ns == Approx(1000 * toy_gemm_us(250, 512, 512)).epsilon(0.3));
 }
 
-TEST_CASE("new rows can be added to a model") {
+TEST_CASE("Training: new rows can be added to a model") {
   const TempFolder folder;
   train(toy_profile(500, 11), folder / "toy");
   Profile more;
@@ -201,7 +201,7 @@ TEST_CASE("new rows can be added to a model") {
   CHECK(old_ground->overall.all.model.mape < 0.06);
 }
 
-TEST_CASE("a host that slows down while it measures is found and taken off") {
+TEST_CASE("Training: finds and subtracts the time by which measuring slows the host down") {
   const TempFolder folder;
   Profile profile;
   Rng rng(61);
@@ -226,7 +226,7 @@ TEST_CASE("a host that slows down while it measures is found and taken off") {
   CHECK(part.held_out.mape < 0.05);
 }
 
-TEST_CASE("a profile of several devices keeps them apart; a class that is missing is bound-only") {
+TEST_CASE("Training: keeps the devices of a profile apart; a missing class is bound-only") {
   const TempFolder folder;
   Profile profile = toy_profile(400, 17);
   Rng rng(18);
@@ -255,7 +255,7 @@ TEST_CASE("a profile of several devices keeps them apart; a class that is missin
   }
 }
 
-TEST_CASE("networks are summed with their counts") {
+TEST_CASE("Evaluation: sums networks with the counts of their ops") {
   const TempFolder folder;
   train(toy_profile(500, 21), folder / "toy");
   const auto model = TrainedModel::load(folder / "toy");
@@ -278,7 +278,7 @@ TEST_CASE("networks are summed with their counts") {
   CHECK(std::abs(evaluation->networks[0].error()) < 0.1);
 }
 
-TEST_CASE("a launch is never taken off below the speed of light") {
+TEST_CASE("Training: never subtracts a launch below the speed of light") {
   const TempFolder folder;
   Profile profile;
   // Conv2d 1x1 and 3x3 that take nothing but their launch, whatever their size.
@@ -319,7 +319,7 @@ TEST_CASE("a launch is never taken off below the speed of light") {
   }
 }
 
-TEST_CASE("rows faster than half of the bound are left out and counted") {
+TEST_CASE("Training: drops and counts rows faster than half of their bound") {
   const TempFolder folder;
   Profile profile = toy_profile(300, 31);
   TrainOptions options = fast_options();
@@ -329,7 +329,7 @@ TEST_CASE("rows faster than half of the bound are left out and counted") {
   CHECK(report.drops.count(DropReason::kImpossible) == 1);
 }
 
-TEST_CASE("damaged, newer and missing models are errors that say what to do") {
+TEST_CASE("Trained model: errors about damaged, newer and missing models name a remedy") {
   const TempFolder folder;
   const TrainReport report = train(toy_profile(300, 41), folder / "toy");
   const std::string manifest_path = folder / "toy/manifest.json";
@@ -376,7 +376,7 @@ TEST_CASE("damaged, newer and missing models are errors that say what to do") {
   CHECK(TrainedModel::load(folder / "nothing").status().code() == StatusCode::kNotFound);
 }
 
-TEST_CASE("an empty profile and an unknown device or model are errors") {
+TEST_CASE("Training: an empty profile and an unknown device or model are errors") {
   const TempFolder folder;
   CHECK_FALSE(train_model(Profile(), fast_options(), folder / "none", {}).ok());
   TrainOptions options = fast_options();
@@ -391,7 +391,7 @@ TEST_CASE("an empty profile and an unknown device or model are errors") {
   CHECK(model.status().message().find("dfsim train") != std::string::npos);
 }
 
-TEST_CASE("any op type trains: unknown ones share a part that knows their level") {
+TEST_CASE("Training: unknown op types share a part that knows their level") {
   const TempFolder folder;
   Profile profile;
   Rng rng(51);

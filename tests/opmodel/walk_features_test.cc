@@ -22,7 +22,7 @@ std::map<std::string, double> transpose(const std::vector<int64_t>& x, const std
   return walk("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm);
 }
 
-TEST_CASE("transpositions that copy alike have the same features") {
+TEST_CASE("Walk features: transpositions with the same copies have the same features") {
   // Axes of one element are none: [197, 3, 64] with the first two exchanged.
   const auto heads = transpose({1, 197, 1, 3, 64}, "2,0,3,1,4");
   CHECK(heads == transpose({197, 3, 64}, "1,0,2"));
@@ -44,14 +44,14 @@ TEST_CASE("transpositions that copy alike have the same features") {
   CHECK(copy.at("walk_moved") == Approx(0));
 }
 
-TEST_CASE("permutations that are none are no transpositions") {
+TEST_CASE("Walk features: invalid permutations are not transpositions") {
   for (const char* perm : {"0,0", "0,7", "0", "x"}) {
     const auto found = transpose({4, 6}, perm);
     CHECK(std::isfinite(found.at("walk_run")));
   }
 }
 
-TEST_CASE("reductions are told by what lies inside and what is reduced") {
+TEST_CASE("Walk features: reductions differ by the reduced axes and the extent inside them") {
   const auto pixels = walk("ReduceMean", OpClass::kReduce, {{8, 64, 14, 14}}, {{8, 64, 1, 1}},
                            "axes=2,3;keepdims=1");
   CHECK(pixels ==
@@ -65,7 +65,7 @@ TEST_CASE("reductions are told by what lies inside and what is reduced") {
   CHECK(channels.at("walk_kind1x0") == 1);
 }
 
-TEST_CASE("broadcasts are told by the innermost run of one pattern") {
+TEST_CASE("Walk features: broadcasts differ by the innermost run of one pattern") {
   const auto channel =
       walk("Mul", OpClass::kElementwise, {{8, 64, 14, 14}, {1, 64, 1, 1}}, {{8, 64, 14, 14}});
   CHECK(channel.at("walk_axes") == 3);
@@ -79,14 +79,14 @@ TEST_CASE("broadcasts are told by the innermost run of one pattern") {
   CHECK(std::isfinite(walk("Mul", OpClass::kElementwise, {{2, 3, 4}, {4}}, {{4}}).at("walk_run")));
 }
 
-TEST_CASE("slices are told by what is copied in one piece") {
+TEST_CASE("Walk features: slices differ by the size of a contiguous piece") {
   const auto found =
       walk("Slice", OpClass::kDataMovement, {{2, 20, 12}, {1}, {1}, {1}}, {{2, 5, 12}});
   CHECK(found.at("walk_run") == Approx(std::log(60)));
   CHECK(found.at("walk_extent1x0") == Approx(std::log(2)));
 }
 
-TEST_CASE("a known whole exponent is a feature") {
+TEST_CASE("Walk features: a known integer exponent is a feature") {
   CHECK(walk("Pow", OpClass::kElementwise, {{4, 4}, {}}, {{4, 4}}, "exponent=2").at("exponent") ==
         1);
   CHECK(walk("Pow", OpClass::kElementwise, {{4, 4}, {}}, {{4, 4}}).at("exponent") == 0);

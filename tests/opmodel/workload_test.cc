@@ -21,7 +21,7 @@ Workload workload_of(GraphBuilder& builder) {
   return std::move(*workload);
 }
 
-TEST_CASE("equal ops share a cost row, different shapes do not") {
+TEST_CASE("Workload: equal ops share a cost row, and different shapes do not") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
   builder.mark_input(x);
@@ -37,7 +37,7 @@ TEST_CASE("equal ops share a cost row, different shapes do not") {
   CHECK(workload.rows[1].attributes == "perm=1,0");
 }
 
-TEST_CASE("readers of a view read the data it shows") {
+TEST_CASE("Workload: readers of a view read the data that it shows") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
   builder.mark_input(x);
@@ -59,7 +59,7 @@ TEST_CASE("readers of a view read the data it shows") {
   CHECK(dispatch_times(workload, runtime) == std::vector<TimeNs>{100, 107});
 }
 
-TEST_CASE("a view that leaves the graph keeps its source alive") {
+TEST_CASE("Workload: a view that is an output keeps its source alive") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 3});
   builder.mark_input(x);
@@ -70,7 +70,7 @@ TEST_CASE("a view that leaves the graph keeps its source alive") {
   CHECK(workload.graph.data_is_output(DataId(0)));
 }
 
-TEST_CASE("a weight counts once, with its first reader, also through a transpose") {
+TEST_CASE("Workload: a weight counts once, with its first reader, also through a transpose") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {2, 4});
   const TensorId w = tensor(builder, "w", TensorRole::kWeight, {8, 4});
@@ -87,7 +87,7 @@ TEST_CASE("a weight counts once, with its first reader, also through a transpose
   CHECK(workload.graph.resident_bytes(TaskId(2)) == 0);
 }
 
-TEST_CASE("canonical attributes of a convolution are complete, whatever the file leaves out") {
+TEST_CASE("Workload: canonical attributes of a convolution include the defaults") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1, 3, 8, 8});
   const TensorId w = tensor(builder, "w", TensorRole::kWeight, {16, 3, 3, 3});
@@ -102,7 +102,7 @@ TEST_CASE("canonical attributes of a convolution are complete, whatever the file
         "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,1,1;strides=2,2");
 }
 
-TEST_CASE("the cost table has every row on every device") {
+TEST_CASE("Workload: the cost table has every row on every device") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1000});
   builder.mark_input(x);

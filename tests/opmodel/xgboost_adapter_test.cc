@@ -52,7 +52,7 @@ Booster train(size_t rounds) {
   return std::move(booster).value();
 }
 
-TEST_CASE("a booster learns a function with a step and survives saving and loading") {
+TEST_CASE("Booster: learns a function with a step and survives saving and loading") {
   const Booster trained = train(60);
   CHECK(trained.columns() == 3);
   const auto bytes = trained.save();
@@ -80,11 +80,11 @@ TEST_CASE("a booster learns a function with a step and survives saving and loadi
   CHECK((*importance)[1].first <= 1);
 }
 
-TEST_CASE("the same rows and seed give the same model bytes") {
+TEST_CASE("Booster: the same rows and seed give the same model bytes") {
   CHECK(train(20).save().value() == train(20).save().value());
 }
 
-TEST_CASE("the first rounds of a model are a model of their own") {
+TEST_CASE("Booster: the first rounds of a model are a complete model") {
   const Booster all = train(20);
   const auto part = all.first_rounds(5);
   REQUIRE(part.ok());
@@ -97,7 +97,7 @@ TEST_CASE("the first rounds of a model are a model of their own") {
   CHECK_FALSE(all.first_rounds(21).ok());
 }
 
-TEST_CASE("damaged models are refused, whatever the damage") {
+TEST_CASE("Booster: refuses damaged models of every kind") {
   const std::string bytes = train(5).save().value();
   const uint64_t checksum = checksum64(bytes);
   for (const size_t size :
@@ -120,13 +120,13 @@ TEST_CASE("damaged models are refused, whatever the damage") {
   }
 }
 
-TEST_CASE("a file that is no model but has the right checksum is an error, not a crash") {
+TEST_CASE("Booster: a file with the right checksum that is not a model is an error, not a crash") {
   for (const std::string text : {"{}", "{\"learner\":1}", "{L", "not a model"}) {
     CHECK_FALSE(Booster::load(text, checksum64(text), "text.ubj").ok());
   }
 }
 
-TEST_CASE("bad parameters and sizes are errors with XGBoost's reason") {
+TEST_CASE("Booster: errors about bad parameters and sizes give XGBoost's reason") {
   const Rows rows = make_rows(10, 1);
   const auto matrix = TrainingMatrix::create(
       {.values = rows.values, .columns = 3, .labels = rows.labels, .weights = {}}, 1);
@@ -148,7 +148,7 @@ TEST_CASE("bad parameters and sizes are errors with XGBoost's reason") {
   CHECK_FALSE(train(1).predict(rows.values, out).ok());
 }
 
-TEST_CASE("the checksum sees every bit, the order of blocks and the length") {
+TEST_CASE("Checksum: depends on every bit, the order of blocks and the length") {
   const std::string text(100, 'a');
   CHECK(checksum64(text) == checksum64(std::string(100, 'a')));
   CHECK(checksum64(text) != checksum64(std::string(101, 'a')));

@@ -17,7 +17,7 @@ OpOutcome checked(const OpCase& example) {
   return outcome;
 }
 
-TEST_CASE("fused attention: projection, scores, cache") {
+TEST_CASE("Fused attention: counts projection, scores and cache") {
   // 2 x 10 positions of 64, 4 heads of 16, 6 earlier positions.
   const OpOutcome fused = checked({"Attention",
                                    {operand({2, 10, 64}), weight({64, 192}), weight({192}),
@@ -31,7 +31,7 @@ TEST_CASE("fused attention: projection, scores, cache") {
   CHECK(fused.work().macs == 2 * 10 * 64 * 192 + 2 * 4 * 10 * 16 * (16 + 16));
 }
 
-TEST_CASE("operators of early converters that ONNX has since removed") {
+TEST_CASE("Operators removed from ONNX: early converters' operators still have shapes and work") {
   const OpOutcome scaled = checked({"ImageScaler", {operand({1, 3, 4, 5})}});
   CHECK(scaled.shape(0) == "1x3x4x5");
   CHECK(scaled.work().flops == 2 * 60);
@@ -47,7 +47,7 @@ TEST_CASE("operators of early converters that ONNX has since removed") {
   CHECK_FALSE(infer({"Crop", {operand({1, 3, 10, 8})}, {{"border", too_much}}}).status.ok());
 }
 
-TEST_CASE("operators of opsets 20 to 28") {
+TEST_CASE("Opsets 20 to 28: new operators have shapes and work") {
   CHECK(checked({"BitCast", {operand({2, 3})}, {{"to", int64_t{6}}}, 26}).dtype() == DType::kInt32);
   CHECK(checked({"CumProd", {operand({2, 3}), scalar_int(1)}, {}, 26}).work().flops == 6);
   CHECK(checked({"SwiGLU", {operand({2, 3}), operand({2, 3})}, {}, 28}).work().flops == 36);
@@ -75,7 +75,7 @@ TEST_CASE("operators of opsets 20 to 28") {
   CHECK(image.unresolved.size() == 1);
 }
 
-TEST_CASE("attention that is linear in the number of tokens") {
+TEST_CASE("Linear attention: has work linear in the number of tokens") {
   // 2 x 5 tokens, 4 query heads of 3, 2 state heads of 3 x 7.
   const OpCase example = {"LinearAttention",
                           {operand({2, 5, 12}), operand({2, 5, 6}), operand({2, 5, 14})},
@@ -92,7 +92,7 @@ TEST_CASE("attention that is linear in the number of tokens") {
   CHECK(linear.work().flops == 2 * linear.work().macs + states);
 }
 
-TEST_CASE("multi-head and grouped attention") {
+TEST_CASE("Multi-head and grouped attention: have shapes and work") {
   const OpOutcome multi = checked({"MultiHeadAttention",
                                    {operand({1, 3, 32}), operand({1, 5, 32}), operand({1, 5, 64})},
                                    {{"num_heads", int64_t{4}}},
@@ -113,7 +113,7 @@ TEST_CASE("multi-head and grouped attention") {
   CHECK(grouped.work().macs == 8 * 100 * (8 + 8));
 }
 
-TEST_CASE("ONNX Runtime's products and norms") {
+TEST_CASE("ONNX Runtime's operators: products and norms have shapes and work") {
   const OpOutcome bits =
       checked({"MatMulNBits",
                {operand({1, 7, 64}), weight({128, 2, 16}, DType::kUInt8), weight({256})},
@@ -123,7 +123,7 @@ TEST_CASE("ONNX Runtime's products and norms") {
                kMs});
   CHECK(bits.shape() == "1x7x128");
   CHECK(bits.work().macs == 7 * 64 * 128);
-  CHECK(bits.work().weight_bytes == 128 * 2 * 16 + 256 * 4);  // packed, as it lies in memory
+  CHECK(bits.work().weight_bytes == 128 * 2 * 16 + 256 * 4);  // packed, as in memory
   const OpOutcome fused = checked({"FusedMatMul",
                                    {operand({2, 4, 3}), operand({2, 4, 5})},
                                    {{"transA", int64_t{1}}},
@@ -147,7 +147,7 @@ TEST_CASE("ONNX Runtime's products and norms") {
   CHECK(conv.work().macs == 4 * 36 * 27);
 }
 
-TEST_CASE("vision") {
+TEST_CASE("Vision operators: have shapes and work") {
   CHECK(checked({"GridSample", {operand({1, 3, 8, 8}), operand({1, 4, 5, 2})}}).shape() ==
         "1x3x4x5");
   CHECK(checked({"AffineGrid", {operand({2, 2, 3}), ints({2, 3, 5, 6})}, {}, 20}).shape() ==
@@ -167,7 +167,7 @@ TEST_CASE("vision") {
             .shape() == "1x1x4x4");
 }
 
-TEST_CASE("signals") {
+TEST_CASE("Signal operators: have shapes and work") {
   CHECK(checked({"DFT", {operand({1, 10, 1})}, {{"onesided", int64_t{1}}}}).shape() == "1x6x2");
   CHECK(checked({"DFT", {operand({1, 10, 8, 2})}, {}, 20}).shape() == "1x10x8x2");
   CHECK(checked({"STFT", {operand({1, 128, 1}), scalar_int(8), weight({16})}}).shape() ==
@@ -179,7 +179,7 @@ TEST_CASE("signals") {
   CHECK(checked({"Det", {operand({5, 3, 3})}}).shape() == "5");
 }
 
-TEST_CASE("classical models and training") {
+TEST_CASE("Classical models and training: operators have shapes and work") {
   const OpOutcome linear = checked(
       {"LinearClassifier",
        {operand({6, 4})},

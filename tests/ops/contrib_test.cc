@@ -20,7 +20,7 @@ OpOutcome checked_contrib(const OpCase& example) {
 
 Operand bytes_of(Dims dims) { return operand(std::move(dims), DType::kUInt8); }
 
-TEST_CASE("what ONNX Runtime's optimiser and exporters emit has rules") {
+TEST_CASE("ONNX Runtime's operators: every operator of its optimiser and exporters has rules") {
   for (const char* op_type : {"Attention",
                               "MultiHeadAttention",
                               "GroupQueryAttention",
@@ -81,7 +81,7 @@ TEST_CASE("what ONNX Runtime's optimiser and exporters emit has rules") {
   }
 }
 
-TEST_CASE("channels last: convolutions and pools") {
+TEST_CASE("Channels last: convolutions and pools have shapes and work") {
   // 9 x 7 pixels of 4 channels, 3 x 3 windows without padding.
   const OpOutcome conv =
       checked_contrib({"NhwcConv",
@@ -114,7 +114,7 @@ TEST_CASE("channels last: convolutions and pools") {
           .status.ok());
 }
 
-TEST_CASE("quantised convolutions, pools and reductions in either layout") {
+TEST_CASE("Quantised operators: convolutions, pools and reductions accept either layout") {
   const std::vector<Operand> scales = {floats({1}), bytes_of({})};
   const auto with_scales = [&](Operand x) {
     return std::vector<Operand>{std::move(x), scales[0], scales[1], scales[0], scales[1]};
@@ -150,7 +150,7 @@ TEST_CASE("quantised convolutions, pools and reductions in either layout") {
   CHECK(mean.work().flops == 24);
 }
 
-TEST_CASE("a quantised LSTM has the products of an LSTM") {
+TEST_CASE("Quantised LSTM: has the products of an LSTM") {
   // 5 steps of 2 x 3, 7 units, both directions
   const OpOutcome lstm = checked_contrib(
       {"DynamicQuantizeLSTM",
@@ -164,7 +164,7 @@ TEST_CASE("a quantised LSTM has the products of an LSTM") {
   CHECK(lstm.work().macs == 5 * 2 * 2 * 28 * (3 + 7));
 }
 
-TEST_CASE("attention over packed tokens, and one token at a time") {
+TEST_CASE("Attention: accepts packed tokens and one token at a time") {
   // 2 sequences of up to 6 positions, 9 tokens in all, 4 heads of 8.
   const OpOutcome packed =
       checked_contrib({"PackedAttention",
@@ -199,7 +199,7 @@ TEST_CASE("attention over packed tokens, and one token at a time") {
   CHECK(decoder.work().macs == 100 * 32 * 2);
 }
 
-TEST_CASE("mixtures of experts run and read what is chosen") {
+TEST_CASE("Mixture of experts: runs and reads only the chosen experts") {
   // 3 rows of 8 through 2 of 16 experts, 8 x 24 and back.
   const OpOutcome few = checked_contrib(
       {"MoE",
@@ -211,7 +211,7 @@ TEST_CASE("mixtures of experts run and read what is chosen") {
   CHECK(few.shape() == "3x8");
   CHECK(few.work().macs == 3 * 2 * 2 * 24 * 8);
   CHECK(few.work().weight_bytes == 6 * 2 * 24 * 8 * 4);
-  // 100 rows: all experts are needed; two weights of 4 bits lie in a byte.
+  // 100 rows: all experts are needed; a byte stores two weights of 4 bits.
   const OpOutcome many = checked_contrib(
       {"QMoE",
        {operand({100, 8}), operand({100, 16}), weight({16, 24, 4}, DType::kUInt8), weight({16, 24}),
@@ -224,7 +224,7 @@ TEST_CASE("mixtures of experts run and read what is chosen") {
   CHECK(many.work().weight_bytes == 16 * 2 * 24 * 4 + 16 * 24 * 4 + 16 * 8 * 4);
 }
 
-TEST_CASE("rows of a table of 4 bits") {
+TEST_CASE("Gather of 4-bit rows: reads packed rows") {
   const OpOutcome rows = checked_contrib(
       {"GatherBlockQuantized",
        {weight({1000, 32}, DType::kUInt8), operand({2, 5}, DType::kInt64), weight({1000, 2})},

@@ -35,7 +35,8 @@ std::string text(const FactorMap& map, const std::vector<FactorDim>& dims) {
   return line;
 }
 
-TEST_CASE("a matrix product has m, n, k and batch axes; a broadcast operand has no batch") {
+TEST_CASE(
+    "Factors: a matrix product has m, n, k and batch axes; a broadcast operand has no batch") {
   const FactorMap map = factors_of({"MatMul", {operand({2, 3, 4, 8}), weight({8, 6})}});
   CHECK(text(map, map.inputs[0]) == "batch0(2) batch1(3) m(4) k(8)");
   CHECK(text(map, map.inputs[1]) == "k(8) n(6)");
@@ -48,7 +49,7 @@ TEST_CASE("a matrix product has m, n, k and batch axes; a broadcast operand has 
   CHECK_FALSE(map.can_split(k, 3));
 }
 
-TEST_CASE("Gemm's transposed operands, and its bias is an addend") {
+TEST_CASE("Factors: Gemm may transpose its operands, and its bias is an addend") {
   const FactorMap map = factors_of(
       {"Gemm", {operand({4, 8}), weight({6, 8}), weight({6})}, {{"transB", int64_t{1}}}});
   CHECK(text(map, map.inputs[1]) == "n(6) k(8)");
@@ -56,7 +57,7 @@ TEST_CASE("Gemm's transposed operands, and its bias is an addend") {
   CHECK(map.addends == std::vector<size_t>{2});
 }
 
-TEST_CASE("letters of an einsum; a diagonal stays whole") {
+TEST_CASE("Factors: letters of an einsum are axes, and a diagonal stays whole") {
   const FactorMap map = factors_of({"Einsum",
                                     {operand({2, 3, 4}), operand({4, 5})},
                                     {{"equation", std::string("...ij,jk->...ik")}}});
@@ -68,7 +69,7 @@ TEST_CASE("letters of an einsum; a diagonal stays whole") {
   CHECK(text(trace, trace.inputs[0]) == "b(2) . .");
 }
 
-TEST_CASE("a padded convolution has halos, a grouped one keeps its groups together") {
+TEST_CASE("Factors: a padded convolution has halos, a grouped one keeps its groups together") {
   const FactorMap map = factors_of({"Conv",
                                     {operand({2, 4, 8, 9}), weight({6, 4, 3, 3}), weight({6})},
                                     {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{1, 2}}}});
@@ -98,7 +99,7 @@ TEST_CASE("a padded convolution has halos, a grouped one keeps its groups togeth
         std::vector<std::pair<std::string, int>>{{"group", grouped.inputs[0][1].factor}});
 }
 
-TEST_CASE("reshapes share the outer parts of merged and split axes") {
+TEST_CASE("Factors: reshapes share the outer parts of merged and split axes") {
   const auto reshape = [](Dims from, const Ints& to) {
     const FactorMap map = factors_of({"Reshape", {operand(std::move(from)), ints(to)}});
     return text(map, map.inputs[0]) + " -> " + text(map, map.outputs[0]);
@@ -110,7 +111,7 @@ TEST_CASE("reshapes share the outer parts of merged and split axes") {
   CHECK(reshape({1, 6, 4}, {4, 6}) == ". dim1(2)/3 . -> dim1(2)/2 .");
 }
 
-TEST_CASE("normalised and searched axes stay whole") {
+TEST_CASE("Factors: normalised and searched axes stay whole") {
   const FactorMap norm =
       factors_of({"LayerNormalization", {operand({2, 6, 8}), weight({8}), weight({8})}});
   CHECK(text(norm, norm.inputs[0]) == "dim0(2) dim1(6) .");
@@ -122,7 +123,7 @@ TEST_CASE("normalised and searched axes stay whole") {
   CHECK(text(top, top.outputs[1]) == "dim0(2) .");
 }
 
-TEST_CASE("reductions are contracted where parts can be joined") {
+TEST_CASE("Factors: reductions are contracted where parts can be joined") {
   const FactorMap mean = factors_of(
       {"ReduceMean", {operand({2, 6, 8})}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}}});
   CHECK(text(mean, mean.inputs[0]) == "dim0(2) dim1(6) dim2(8)");
@@ -132,7 +133,7 @@ TEST_CASE("reductions are contracted where parts can be joined") {
   CHECK(text(norm, norm.inputs[0]) == "dim0(2) .");
 }
 
-TEST_CASE("heads of attention: grouped queries stay with their keys") {
+TEST_CASE("Factors: grouped queries of attention stay with their keys") {
   const FactorMap map = factors_of(
       {"Attention", {operand({2, 8, 5, 4}), operand({2, 2, 7, 4}), operand({2, 2, 7, 4})}, {}, 23});
   CHECK(text(map, map.inputs[0]) == "batch(2) heads(2)/4 queries(5) .");
@@ -140,7 +141,7 @@ TEST_CASE("heads of attention: grouped queries stay with their keys") {
   CHECK(text(map, map.outputs[0]) == "batch(2) heads(2)/4 queries(5) .");
 }
 
-TEST_CASE("what cannot be split says why") {
+TEST_CASE("Factors: an op that cannot be split gives the reason") {
   CHECK(factors_of({"NonZero", {operand({4, 4})}}).unsplittable ==
         "its extents depend on data, or its operands are lists");
   CHECK(factors_of({"RandomNormalLike", {operand({4})}}).unsplittable.find("agree") !=
@@ -150,7 +151,7 @@ TEST_CASE("what cannot be split says why") {
   CHECK(factors_of({"Det", {operand({4, 4})}}).unsplittable == "its operator has no factor rule");
 }
 
-TEST_CASE("every class of operators has factor rules, or is known to have none") {
+TEST_CASE("Factors: every class of operators has factor rules, or is known to have none") {
   std::map<OpClass, int> ruled;
   for (const OpDef* def : all_op_defs()) {
     const bool has_rule = def->factors != nullptr || def->op_class == OpClass::kElementwise;

@@ -21,7 +21,7 @@ Operand matrix(std::vector<int64_t> extents, std::vector<int64_t> values) {
   return operand;
 }
 
-TEST_CASE("shapes and sizes become values") {
+TEST_CASE("Folding: shapes and sizes become values") {
   CHECK(folded({"Shape", {operand({2, 3, 4})}}) == Ints{2, 3, 4});
   CHECK(folded({"Shape", {operand({2, 3, 4})}, {{"start", int64_t{-2}}}}) == Ints{3, 4});
   CHECK(folded({"Shape", {operand({2, 3, 4})}, {{"start", int64_t{1}}, {"end", int64_t{2}}}}) ==
@@ -29,7 +29,7 @@ TEST_CASE("shapes and sizes become values") {
   CHECK(folded({"Size", {operand({2, 3, 4})}}) == Ints{24});
 }
 
-TEST_CASE("integer arithmetic with broadcasting") {
+TEST_CASE("Folding: integer arithmetic broadcasts") {
   CHECK(folded({"Add", {ints({1, 2}), scalar_int(10)}}) == Ints{11, 12});
   CHECK(folded({"Sub", {ints({1, 2}), ints({3, 1})}}) == Ints{-2, 1});
   CHECK(folded({"Mul", {ints({3, 4}), ints({5})}}) == Ints{15, 20});
@@ -43,7 +43,7 @@ TEST_CASE("integer arithmetic with broadcasting") {
   CHECK(folded({"Where", {ints({1, 0}), ints({5, 6}), ints({7, 8})}}) == Ints{5, 8});
 }
 
-TEST_CASE("what has no defined value stays unknown") {
+TEST_CASE("Folding: an undefined result stays unknown") {
   CHECK(infer({"Div", {ints({1}), ints({0})}}).value() == nullptr);
   CHECK(infer({"Div", {ints({INT64_MIN}), ints({-1})}}).value() == nullptr);
   CHECK(infer({"Add", {ints({INT64_MAX}), ints({1})}}).value() == nullptr);
@@ -53,7 +53,7 @@ TEST_CASE("what has no defined value stays unknown") {
   CHECK(infer({"Cast", {floats({1e30})}, {{"to", int64_t{7}}}}).value() == nullptr);
 }
 
-TEST_CASE("moves by index") {
+TEST_CASE("Folding: operators that move elements by index have values") {
   CHECK(folded({"Gather", {ints({10, 20, 30}), ints({2, -3})}}) == Ints{30, 10});
   CHECK(folded({"Gather",
                 {matrix({2, 3}, {1, 2, 3, 4, 5, 6}), ints({2, 0})},
@@ -75,7 +75,7 @@ TEST_CASE("moves by index") {
   CHECK(folded(split, 1) == Ints{2, 3});
 }
 
-TEST_CASE("ranges, fills, reductions, casts") {
+TEST_CASE("Folding: ranges, fills, reductions and casts have values") {
   CHECK(folded({"Range", {scalar_int(1), scalar_int(8), scalar_int(3)}}) == Ints{1, 4, 7});
   CHECK(folded({"Range", {scalar_int(3), scalar_int(0), scalar_int(-1)}}) == Ints{3, 2, 1});
   CHECK(folded({"ConstantOfShape",
@@ -89,13 +89,13 @@ TEST_CASE("ranges, fills, reductions, casts") {
   CHECK(folded({"Cast", {ints({5, 0})}, {{"to", int64_t{9}}}}) == Ints{1, 0});
 }
 
-TEST_CASE("large results are not kept") {
+TEST_CASE("Folding: large results are not kept") {
   const OpOutcome outcome = infer({"ConstantOfShape", {ints({kMaxConstElements + 1})}});
   CHECK(outcome.shape() == std::to_string(kMaxConstElements + 1));
   CHECK(outcome.value() == nullptr);
 }
 
-TEST_CASE("dimension expressions") {
+TEST_CASE("Dimension expressions: are parsed and evaluated") {
   const auto value_of = [](std::string_view name) -> std::optional<int64_t> {
     return name == "past_seq_len" ? std::optional<int64_t>(100)
            : name == "seq"        ? std::optional<int64_t>(7)

@@ -1,7 +1,7 @@
 // One line for every operator: what its rules make of plain operands. A new operator needs a line,
 // and a changed rule shows as a changed line.
 //
-// DFSIM_UPDATE_OP_ROWS=1 build/release/tests/ops/test_ops "Operators: *" writes op_rows.txt anew.
+// DFSIM_UPDATE_OP_ROWS=1 build/release/tests/ops/test_ops "Operators: *" regenerates op_rows.txt.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -72,7 +72,7 @@ std::string line_of(const OpDef& def) {
   return fmt::format("{}: needs attributes or operands of its own", name);
 }
 
-TEST_CASE("Operators: every one has a line in op_rows.txt, which says what its rules give") {
+TEST_CASE("Operators: every operator has a line in op_rows.txt with the results of its rules") {
   std::string lines;
   for (const OpDef* def : all_op_defs()) {
     lines += line_of(*def) + "\n";

@@ -31,7 +31,7 @@ void check_shapes(const std::vector<ShapeCase>& cases) {
   }
 }
 
-TEST_CASE("convolutions") {
+TEST_CASE("Convolutions: infer their output shapes") {
   const Operand image = operand({1, 3, 224, 224});
   check_shapes({
       {{"Conv",
@@ -61,7 +61,7 @@ TEST_CASE("convolutions") {
   });
 }
 
-TEST_CASE("matrix products") {
+TEST_CASE("Matrix products: infer their output shapes") {
   check_shapes({
       {{"MatMul", {operand({2, 3}), operand({3, 4})}}, {"2x4"}},
       {{"MatMul", {operand({5, 1, 2, 3}), operand({7, 3, 4})}}, {"5x7x2x4"}},
@@ -82,7 +82,7 @@ TEST_CASE("matrix products") {
   });
 }
 
-TEST_CASE("pooling") {
+TEST_CASE("Pooling: infers its output shapes") {
   check_shapes({
       {{"MaxPool",
         {operand({1, 64, 112, 112})},
@@ -110,7 +110,7 @@ TEST_CASE("pooling") {
   });
 }
 
-TEST_CASE("views") {
+TEST_CASE("Views: infer their output shapes") {
   const Operand x = operand({2, 3, 4});
   check_shapes({
       {{"Reshape", {x, ints({0, -1})}}, {"2x12"}},
@@ -129,7 +129,7 @@ TEST_CASE("views") {
   });
 }
 
-TEST_CASE("data movement") {
+TEST_CASE("Data movement: infers its output shapes") {
   const Operand x = operand({2, 6, 4});
   check_shapes({
       {{"Transpose", {x}}, {"4x6x2"}},
@@ -164,7 +164,7 @@ TEST_CASE("data movement") {
   });
 }
 
-TEST_CASE("gathers, reductions, selections") {
+TEST_CASE("Gathers, reductions, selections: infer their output shapes") {
   const Operand x = operand({2, 6, 4});
   const Operand indices = operand({5, 7}, DType::kInt64);
   check_shapes({
@@ -194,7 +194,7 @@ TEST_CASE("gathers, reductions, selections") {
   });
 }
 
-TEST_CASE("elementwise operators broadcast") {
+TEST_CASE("Elementwise operators: broadcast their shapes") {
   check_shapes({
       {{"Add", {operand({2, 1, 4}), operand({3, 1})}}, {"2x3x4"}},
       {{"Mul", {operand({}), operand({5})}}, {"5"}},
@@ -215,7 +215,7 @@ TEST_CASE("elementwise operators broadcast") {
             .dtype() == DType::kInt32);
 }
 
-TEST_CASE("recurrent layers") {
+TEST_CASE("Recurrent layers: infer their output shapes") {
   const Operand x = operand({35, 2, 100});
   check_shapes({
       {{"LSTM", {x, weight({1, 80, 100}), weight({1, 80, 20})}, {}, 14, 3},
@@ -230,7 +230,7 @@ TEST_CASE("recurrent layers") {
   });
 }
 
-TEST_CASE("attention of opset 23") {
+TEST_CASE("Attention of opset 23: infers its output shapes") {
   check_shapes({
       {{"Attention",
         {operand({1, 8, 10, 64}), operand({1, 2, 12, 64}), operand({1, 2, 12, 32})},
@@ -247,7 +247,8 @@ TEST_CASE("attention of opset 23") {
   });
 }
 
-TEST_CASE("an operand of unknown shape leaves the op unresolved, with the reason") {
+TEST_CASE(
+    "Shape inference: an operand of unknown shape leaves the op unresolved, with the reason") {
   const OpOutcome outcome = infer({"Relu", {unknown_operand()}});
   REQUIRE(outcome.status.ok());
   REQUIRE(outcome.unresolved.size() == 1);
@@ -258,7 +259,7 @@ TEST_CASE("an operand of unknown shape leaves the op unresolved, with the reason
   CHECK(unknown.unresolved[0].reason == "operator Frobnicate is not known");
 }
 
-TEST_CASE("contradictions are errors that name the op") {
+TEST_CASE("Shape inference: contradictions are errors that name the op") {
   const std::vector<std::pair<OpCase, std::string>> cases = {
       {{"Conv", {operand({1, 3, 8, 8}), weight({4, 2, 3, 3})}}, "has 3 channels"},
       {{"Conv", {operand({1, 3, 2, 2}), weight({4, 3, 3, 3})}}, "smaller than the window"},

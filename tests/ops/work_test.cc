@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kF32 = 4;
 
-TEST_CASE("ResNet's first convolution") {
+TEST_CASE("Work: ResNet's first convolution has the known count") {
   const OpWork work = infer({"Conv",
                              {operand({1, 3, 224, 224}), weight({64, 3, 7, 7})},
                              {{"strides", Ints{2, 2}}, {"pads", Ints{3, 3, 3, 3}}}})
@@ -27,7 +27,8 @@ TEST_CASE("ResNet's first convolution") {
   CHECK(work.matrix);
 }
 
-TEST_CASE("a depthwise convolution does not multiply by its groups; a bias adds one per element") {
+TEST_CASE(
+    "Work: a depthwise convolution does not multiply by its groups; a bias adds one per element") {
   const OpWork work = infer({"Conv",
                              {operand({2, 32, 10, 10}), weight({32, 1, 3, 3}), weight({32})},
                              {{"group", int64_t{32}}, {"pads", Ints{1, 1, 1, 1}}}})
@@ -36,7 +37,7 @@ TEST_CASE("a depthwise convolution does not multiply by its groups; a bias adds 
   CHECK(work.flops == 2 * work.macs + 2 * 32 * 100);
 }
 
-TEST_CASE("a transposed convolution counts each input element against each tap") {
+TEST_CASE("Work: a transposed convolution multiplies each input element by each tap") {
   const OpWork work = infer({"ConvTranspose",
                              {operand({1, 4, 5, 5}), weight({4, 6, 2, 2})},
                              {{"strides", Ints{2, 2}}}})
@@ -45,12 +46,12 @@ TEST_CASE("a transposed convolution counts each input element against each tap")
   CHECK(work.bytes_written == 6 * 100 * kF32);
 }
 
-TEST_CASE("work by definition per element") {
+TEST_CASE("Work: elementwise operators count by their definition") {
   CHECK(infer({"HardSwish", {operand({2, 3})}}).work().flops == 6 * 5);
   CHECK(infer({"Sigmoid", {operand({2, 3})}}).work().flops == 6 * 4);
 }
 
-TEST_CASE("work of matrix products") {
+TEST_CASE("Work: matrix products have the counts of their formulas") {
   CHECK(infer({"MatMul", {operand({8, 12, 128, 64}), operand({8, 12, 64, 128})}}).work().macs ==
         int64_t{8} * 12 * 128 * 128 * 64);
   const OpWork gemm = infer({"Gemm",
@@ -73,7 +74,7 @@ TEST_CASE("work of matrix products") {
   CHECK(integer.bytes_written == 8 * 4);
 }
 
-TEST_CASE("half precision halves the bytes, not the arithmetic") {
+TEST_CASE("Work: half precision halves the bytes, not the arithmetic") {
   const OpWork full = infer({"Add", {operand({10, 10}), operand({10, 10})}}).work();
   const OpWork half =
       infer({"Add", {operand({10, 10}, DType::kFloat16), operand({10, 10}, DType::kFloat16)}})
@@ -85,7 +86,7 @@ TEST_CASE("half precision halves the bytes, not the arithmetic") {
   CHECK(half.dtype == DType::kFloat16);
 }
 
-TEST_CASE("an operand that is used twice is read once") {
+TEST_CASE("Work: an operand that is used twice is read once") {
   GraphBuilder builder;
   const TensorId x = builder.tensor_by_name("x");
   builder.tensor(x).shape = Shape({Dim(100)});
@@ -103,7 +104,7 @@ TEST_CASE("an operand that is used twice is read once") {
   CHECK(op_work(*graph, OpId(0))->bytes_read == 400);
 }
 
-TEST_CASE("views move nothing; gathers and slices read what they return") {
+TEST_CASE("Work: views move nothing; gathers and slices read only what they return") {
   CHECK(infer({"Reshape", {operand({2, 3}), ints({6})}}).work().bytes() == 0);
   CHECK(infer({"Identity", {operand({2, 3})}}).work() ==
         infer({"Flatten", {operand({2, 3})}}).work());
@@ -116,7 +117,7 @@ TEST_CASE("views move nothing; gathers and slices read what they return") {
   CHECK(slice.bytes_read == 5 * 10 * kF32 + 16);
 }
 
-TEST_CASE("norms, softmax, reductions, pooling count what they read") {
+TEST_CASE("Work: norms, softmax, reductions and pooling count what they read") {
   CHECK(infer({"Softmax", {operand({4, 10})}}).work().flops == 5 * 40);
   CHECK(infer({"LayerNormalization", {operand({4, 10}), weight({10})}}).work().flops == 7 * 40);
   CHECK(infer({"BatchNormalization",
@@ -129,7 +130,7 @@ TEST_CASE("norms, softmax, reductions, pooling count what they read") {
   CHECK(infer({"GlobalAveragePool", {operand({1, 2, 4, 4})}}).work().flops == 32);
 }
 
-TEST_CASE("work of recurrent layers") {
+TEST_CASE("Work: recurrent layers have the counts of their formulas") {
   // 35 steps x batch 2: four gates of 20 from 100 inputs and 20 hidden units.
   const OpWork work =
       infer({"LSTM", {operand({35, 2, 100}), weight({1, 80, 100}), weight({1, 80, 20})}}).work();
@@ -137,7 +138,7 @@ TEST_CASE("work of recurrent layers") {
   CHECK(work.flops == 2 * work.macs + 35 * 2 * 80 * 10);
 }
 
-TEST_CASE("attention: scores and their product with the values") {
+TEST_CASE("Attention of opset 23: counts the scores and their product with the values") {
   const OpWork work =
       infer({"Attention",
              {operand({1, 8, 10, 64}), operand({1, 8, 12, 64}), operand({1, 8, 12, 32})},
@@ -148,7 +149,7 @@ TEST_CASE("attention: scores and their product with the values") {
   CHECK(work.flops == 2 * work.macs + 8 * 10 * 12 * 7);
 }
 
-TEST_CASE("work that does not fit in 63 bits is an error, not a number") {
+TEST_CASE("Work: a count that does not fit in 63 bits is an error, not a number") {
   const int64_t huge = int64_t{1} << 40;
   const OpOutcome outcome = infer({"MatMul", {operand({huge, huge}), operand({huge, huge})}});
   REQUIRE(outcome.status.ok());
@@ -157,7 +158,7 @@ TEST_CASE("work that does not fit in 63 bits is an error, not a number") {
   CHECK_THAT(work.status().message(), Catch::Contains("does not fit in 63 bits"));
 }
 
-TEST_CASE("an unknown operator moves its operands") {
+TEST_CASE("Work: an unknown operator moves its operands") {
   const OpOutcome outcome = infer({"Relu", {operand({10})}});
   Graph graph = outcome.graph;
   GraphBuilder builder(graph);
@@ -170,7 +171,7 @@ TEST_CASE("an unknown operator moves its operands") {
   CHECK(work->flops == 0);
 }
 
-TEST_CASE("every definition is complete and unique") {
+TEST_CASE("Operator definitions: every definition is complete and unique") {
   std::set<std::pair<std::string, std::string>> names;
   for (const OpDef* def : all_op_defs()) {
     INFO(def->domain << "::" << def->op_type);
@@ -197,7 +198,7 @@ TEST_CASE("every definition is complete and unique") {
 }
 
 // ai.onnx, ai.onnx.ml and the previews, as ONNX itself lists them.
-TEST_CASE("every operator of the standard domains has a definition") {
+TEST_CASE("Operator definitions: every operator of the standard domains has one") {
   const std::set<std::string_view> without = {
       "Constant",  // becomes a constant tensor on import
   };
@@ -211,8 +212,8 @@ TEST_CASE("every operator of the standard domains has a definition") {
   CHECK(standard_versions("com.microsoft", "FusedConv").empty());
 }
 
-TEST_CASE("no rule crashes on operands of any rank, on none, or on values that make no sense") {
-  // Whatever the outcome, it is a Status or a graph whose work can be asked for.
+TEST_CASE("Operator rules: never crash on operands of any rank, on none, or on invalid values") {
+  // Every outcome is a Status or a graph whose work can be counted.
   const std::vector<Operand> operands = {operand({}),
                                          operand({0}),
                                          operand({1}),

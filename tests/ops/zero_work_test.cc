@@ -81,7 +81,7 @@ std::string full_name(const OpDef& def) {
                             : std::string(def.domain) + "::" + std::string(def.op_type);
 }
 
-TEST_CASE("operators without arithmetic are those that are listed with a reason") {
+TEST_CASE("Work: exactly the listed operators have no arithmetic, each with a reason") {
   std::map<std::string, std::string> listed;
   for (const Reason& reason : reasons()) {
     for (const std::string& op : reason.ops) {
@@ -104,7 +104,7 @@ TEST_CASE("operators without arithmetic are those that are listed with a reason"
   }
 }
 
-TEST_CASE("every other operator counts something at shapes that it takes") {
+TEST_CASE("Work: every other operator counts something at shapes that it accepts") {
   // Spot checks of each way of counting, as executed and not as described.
   const Operand image = operand({1, 4, 8, 8});
   const std::vector<OpCase> counted = {

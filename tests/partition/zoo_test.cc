@@ -49,7 +49,7 @@ size_t zoo_count(const ShardedGraph& sharded, const std::string& type) {
   }));
 }
 
-TEST_CASE("every network of the zoo shards by its batch and by its columns") {
+TEST_CASE("Zoo: every network shards by its batch and by its columns") {
   const DeviceMesh mesh = make_mesh({{"data", 2}, {"tensor", 2}});
   size_t networks = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/graphs/zoo")) {
@@ -75,7 +75,7 @@ TEST_CASE("every network of the zoo shards by its batch and by its columns") {
   CHECK(networks == 20);
 }
 
-TEST_CASE("bert_large over eight devices: two all-reduces per layer and nothing else") {
+TEST_CASE("Tensor parallel: bert_large on eight devices has only two all-reduces per layer") {
   const Graph graph = zoo("bert_large", 1);
   const DeviceMesh mesh = make_mesh({{"tensor", 8}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
@@ -86,7 +86,7 @@ TEST_CASE("bert_large over eight devices: two all-reduces per layer and nothing 
   CHECK(sharded.report.communications.size() == 2 * 24);
 }
 
-TEST_CASE("resnet50 by its batch needs no communication and repeats no work") {
+TEST_CASE("Zoo: resnet50 sharded by its batch needs no communication and repeats no work") {
   const Graph graph = zoo("resnet50", 8);
   const DeviceMesh mesh = make_mesh({{"data", 8}});
   const auto seeds = data_parallel_seeds(graph, mesh, 1);

@@ -48,7 +48,7 @@ TEST_CASE("arena: activations work in place, sums and negations do not") {
   CHECK(peak_of(sum) == 3 * kOne);
 }
 
-TEST_CASE("arena: nothing overwrites what somebody else reads") {
+TEST_CASE("arena: no operator overwrites a buffer with another reader") {
   PassCase graph = start();
   graph.op("Relu", {"a"}, "r");
   graph.op("Add", {"a", "r"}, "b");
@@ -56,7 +56,7 @@ TEST_CASE("arena: nothing overwrites what somebody else reads") {
   CHECK(peak_of(graph) == 3 * kOne);
 }
 
-TEST_CASE("arena: a free buffer of the same shape is taken again and stays allocated meanwhile") {
+TEST_CASE("arena: reuses a free buffer of the same shape, which stays allocated in between") {
   PassCase graph = start();
   graph.op("Concat", {"a", "a"}, "q", {{"axis", int64_t{1}}});
   graph.op("Concat", {"q", "q"}, "r", {{"axis", int64_t{1}}});
@@ -69,7 +69,7 @@ TEST_CASE("arena: a free buffer of the same shape is taken again and stays alloc
   CHECK(peak_of(graph) == 7 * kOne);
 }
 
-TEST_CASE("arena: views share, the summand of a convolution is overwritten, inputs lie elsewhere") {
+TEST_CASE("arena: views share, a convolution overwrites its summand, inputs are stored elsewhere") {
   PassCase view;
   view.input("x", {1, 8, 16, 16});
   view.ints("shape", {8, 256});

@@ -21,7 +21,7 @@ void add_batch_norm(PassCase& graph, const std::string& from, const std::string&
   graph.op("BatchNormalization", {from, "scale", "shift", "mean", "variance"}, to);
 }
 
-TEST_CASE("batch normalisation goes into the convolution before it, which gets a bias") {
+TEST_CASE("conv-fold: merges a batch normalisation into the convolution, which gets a bias") {
   PassCase graph;
   add_conv(graph);
   add_batch_norm(graph, "c", "y");
@@ -37,7 +37,7 @@ TEST_CASE("batch normalisation goes into the convolution before it, which gets a
   CHECK(result.tensor(result.outputs()[0]).name == "y");
 }
 
-TEST_CASE("a convolution whose result is read twice or returned keeps it") {
+TEST_CASE("conv-fold: keeps a normalisation whose convolution is read twice or returned") {
   PassCase twice;
   add_conv(twice);
   add_batch_norm(twice, "c", "y");
@@ -52,7 +52,7 @@ TEST_CASE("a convolution whose result is read twice or returned keeps it") {
   CHECK(returned.types_after({"conv-activation"}) == Types{"Conv", "Relu"});
 }
 
-TEST_CASE("scales per channel fold, per element they don't") {
+TEST_CASE("conv-fold: merges scales per channel but not per element") {
   for (const bool channel : {true, false}) {
     PassCase graph;
     add_conv(graph);
@@ -63,7 +63,7 @@ TEST_CASE("scales per channel fold, per element they don't") {
   }
 }
 
-TEST_CASE("Hardswish written out is an activation, too") {
+TEST_CASE("conv-activation: recognises Hardswish written out") {
   PassCase graph;
   add_conv(graph);
   graph.op("HardSigmoid", {"c"}, "h");
@@ -75,7 +75,7 @@ TEST_CASE("Hardswish written out is an activation, too") {
   CHECK(result.op(OpId(0)).attributes.string_or("activation", "") == "HardSwish");
 }
 
-TEST_CASE("a Gemm takes a Relu, but no Erf") {
+TEST_CASE("gemm-activation: merges a Relu but not an Erf") {
   for (const char* activation : {"Relu", "Erf"}) {
     PassCase graph;
     graph.input("x", {4, 8});
@@ -89,7 +89,7 @@ TEST_CASE("a Gemm takes a Relu, but no Erf") {
   }
 }
 
-TEST_CASE("zero padding goes into the convolution, padding by ones doesn't") {
+TEST_CASE("pad-fold: merges zero padding into the convolution but not padding by ones") {
   for (const double value : {0.0, 1.0}) {
     PassCase graph;
     graph.input("x", {1, 16, 6, 6});
@@ -103,7 +103,7 @@ TEST_CASE("zero padding goes into the convolution, padding by ones doesn't") {
   }
 }
 
-TEST_CASE("a residual block in blocks: the sum goes into a convolution, reorders stay outside") {
+TEST_CASE("nchwc: a residual block merges its sum into a convolution and reorders outside") {
   PassCase graph;
   add_conv(graph);
   graph.op("Relu", {"c"}, "r");
@@ -117,7 +117,7 @@ TEST_CASE("a residual block in blocks: the sum goes into a convolution, reorders
               "com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
 }
 
-TEST_CASE("three input channels are read as they are; grouped ones need whole blocks") {
+TEST_CASE("nchwc: reads three input channels unblocked; grouped ones need whole blocks") {
   PassCase first;
   first.input("x", {1, 3, 8, 8});
   first.weight("w", {16, 3, 3, 3});
@@ -135,7 +135,7 @@ TEST_CASE("three input channels are read as they are; grouped ones need whole bl
   }
 }
 
-TEST_CASE("a depthwise convolution fills its last block as long as channels come in fours") {
+TEST_CASE("nchwc: a depthwise convolution pads its last block if channels are a multiple of four") {
   // ONNX Runtime 1.31 blocks ShuffleNet's 116 channels and leaves its 58.
   for (const int64_t channels : {24, 116, 58}) {
     PassCase graph;
@@ -147,7 +147,7 @@ TEST_CASE("a depthwise convolution fills its last block as long as channels come
   }
 }
 
-TEST_CASE("zeros before a mean are counted in it from then on, those before a maximum stay") {
+TEST_CASE("pad-fold: zeros before a mean become counted padding, zeros before a maximum stay") {
   for (const std::string kind : {"AveragePool", "MaxPool"}) {
     PassCase graph;
     graph.input("x", {1, 16, 6, 6});
@@ -162,7 +162,7 @@ TEST_CASE("zeros before a mean are counted in it from then on, those before a ma
       CHECK(*result.op(OpId(0)).attributes.get_ints("pads") == std::vector<int64_t>{1, 1, 1, 1});
     }
   }
-  // Its own padding is not counted: both together are no padding of one kind.
+  // The pool's own padding is not counted, so the two cannot merge into one padding.
   PassCase both;
   both.input("x", {1, 16, 6, 6});
   both.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
@@ -174,7 +174,7 @@ TEST_CASE("zeros before a mean are counted in it from then on, those before a ma
   CHECK(both.types_after({"pad-fold"}).size() == 2);
 }
 
-TEST_CASE("a Gelu of a blocked tensor runs in blocks, one of a plain tensor doesn't") {
+TEST_CASE("nchwc: a Gelu of a blocked tensor runs in blocks, a Gelu of a plain tensor does not") {
   PassCase graph;
   add_conv(graph);
   graph.op("com.microsoft.Gelu", {"c"}, "y");
@@ -189,7 +189,7 @@ TEST_CASE("a Gelu of a blocked tensor runs in blocks, one of a plain tensor does
   CHECK(plain.types_after({"nchwc-8"}) == Types{"com.microsoft.Gelu"});
 }
 
-TEST_CASE("a pool works in blocks and reorders its input; channels must fill the blocks") {
+TEST_CASE("nchwc: a pool runs in blocks and reorders its input; channels must fill the blocks") {
   for (const int64_t channels : {16, 12}) {
     PassCase graph;
     graph.input("x", {1, channels, 8, 8});
@@ -202,7 +202,7 @@ TEST_CASE("a pool works in blocks and reorders its input; channels must fill the
   }
 }
 
-TEST_CASE("a global pool works in blocks only where its input is in blocks") {
+TEST_CASE("nchwc: a global pool runs in blocks only if its input is in blocks") {
   PassCase plain;
   plain.input("x", {1, 16, 8, 8});
   plain.op("GlobalAveragePool", {"x"}, "y");
@@ -231,7 +231,7 @@ void add_moved_conv(PassCase& graph, bool read_twice) {
   }
 }
 
-TEST_CASE("reorders move channels from and to the end instead of a Transpose") {
+TEST_CASE("nchwc: reorders replace a Transpose that moves channels to or from the end") {
   PassCase graph;
   add_moved_conv(graph, false);
   const Graph& moved = graph.after({"nchwc-8"});
@@ -241,7 +241,7 @@ TEST_CASE("reorders move channels from and to the end instead of a Transpose") {
   CHECK(moved.op(OpId(0)).attributes.int_or("channels", 0) == 16);
   CHECK(moved.op(OpId(2)).op_type == "ReorderOutput");
   CHECK(moved.op(OpId(2)).attributes.int_or("channels_last", 0) == 1);
-  // Who else reads the transposed input keeps it; the output is reordered once for either layout.
+  // Other readers keep the transposed input; the output is reordered once for either layout.
   PassCase shared;
   add_moved_conv(shared, true);
   const Types types = shared.types_after({"nchwc-8"});
@@ -249,7 +249,7 @@ TEST_CASE("reorders move channels from and to the end instead of a Transpose") {
   CHECK(std::count(types.begin(), types.end(), "com.microsoft.nchwc.ReorderOutput") == 2);
 }
 
-TEST_CASE("nearest values by whole factors from the corner are repeated in blocks") {
+TEST_CASE("nchwc: nearest upsampling by integer factors from the corner runs in blocks") {
   struct ConvCase {
     const char* mode;
     const char* transformation;
@@ -287,7 +287,7 @@ TEST_CASE("nearest values by whole factors from the corner are repeated in block
   }
 }
 
-TEST_CASE("a blocked tensor that others read is reordered once") {
+TEST_CASE("nchwc: a blocked tensor with plain readers is reordered once") {
   PassCase graph;
   add_conv(graph);
   graph.op("Erf", {"c"}, "e");

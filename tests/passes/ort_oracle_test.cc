@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The project's goal is 95 %; all of them agree in every operator, and shall go on doing so.
+// The project's goal is 95 %; all of them agree in every operator and must continue to do so.
 constexpr double kLeastAgreement = 1;
 
 using Counts = std::map<std::string, int64_t>;
@@ -95,15 +95,15 @@ void check_all_of(const std::string& folder, const std::set<std::string>& names)
   }
 }
 
-TEST_CASE("ort-cpu executes what ONNX Runtime executes, on every network of the zoo") {
+TEST_CASE("ort-cpu: executes what ONNX Runtime executes, on every network of the zoo") {
   check_all_of("/graphs/zoo", check_networks("ort_ops.json", "ort-cpu"));
 }
 
-TEST_CASE("ort-cpu executes what ONNX Runtime executes, on measured and on quantised networks") {
+TEST_CASE("ort-cpu: executes what ONNX Runtime executes, on measured and on quantised networks") {
   check_networks("ort_measured_ops.json", "ort-cpu");
 }
 
-TEST_CASE("ort-avx512 executes what ONNX Runtime executes, on every network there is") {
+TEST_CASE("ort-avx512: executes what ONNX Runtime executes, on every network of both sets") {
   const std::set<std::string> names = check_networks("ort_avx512_ops.json", "ort-avx512");
   check_all_of("/graphs/zoo", names);
   check_all_of("/datasets/measured/networks", names);

@@ -70,7 +70,7 @@ const Tensor* find(const Graph& graph, const std::string& name) {
   return nullptr;
 }
 
-TEST_CASE("an op on weights alone is folded into a weight, the unused weight is dropped") {
+TEST_CASE("Prune: folds an op on weights alone into a weight and drops the unused weight") {
   PruneCase example;
   example.input("x");
   example.weight("w");
@@ -86,7 +86,7 @@ TEST_CASE("an op on weights alone is folded into a weight, the unused weight is 
   CHECK(find(result.graph, "w") == nullptr);
 }
 
-TEST_CASE("shape arithmetic is folded although it reads an activation") {
+TEST_CASE("Prune: folds shape arithmetic although it reads an activation") {
   PruneCase example;
   example.input("x");
   example.op("Shape", {"x"}, "s");
@@ -99,7 +99,7 @@ TEST_CASE("shape arithmetic is folded although it reads an activation") {
   CHECK(find(result.graph, "s")->role == TensorRole::kConstant);
 }
 
-TEST_CASE("what leads to no output is dead, chains of it too") {
+TEST_CASE("Prune: drops ops that lead to no output, and chains of them") {
   PruneCase example;
   example.input("x");
   example.op("Relu", {"x"}, "y");
@@ -112,7 +112,7 @@ TEST_CASE("what leads to no output is dead, chains of it too") {
   CHECK(names(result.graph) == std::vector<std::string>{"y"});
 }
 
-TEST_CASE("random operators are never folded") {
+TEST_CASE("Prune: never folds random operators") {
   PruneCase example;
   example.weight("w");
   example.op("RandomNormalLike", {"w"}, "r");
@@ -123,7 +123,7 @@ TEST_CASE("random operators are never folded") {
   CHECK(names(result.graph) == std::vector<std::string>{"r", "y"});
 }
 
-TEST_CASE("inputs and outputs stay, also an output that is an input or folded") {
+TEST_CASE("Prune: keeps inputs and outputs, even an output that is an input or folded") {
   PruneCase example;
   example.input("x");
   example.input("unused");
@@ -139,7 +139,7 @@ TEST_CASE("inputs and outputs stay, also an output that is an input or folded") 
   CHECK(find(result.graph, "folded")->role == TensorRole::kWeight);
 }
 
-TEST_CASE("pruning twice changes nothing more") {
+TEST_CASE("Prune: a second run changes nothing") {
   PruneCase example;
   example.input("x");
   example.weight("w");
@@ -156,7 +156,7 @@ TEST_CASE("pruning twice changes nothing more") {
   CHECK(twice->graph.tensor_count() == once.graph.tensor_count());
 }
 
-TEST_CASE("an op of unknown shape is kept") {
+TEST_CASE("Prune: keeps an op of unknown shape") {
   PruneCase example;
   example.weight("w");
   example.op("Frobnicate", {"w"}, "y");

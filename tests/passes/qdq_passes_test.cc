@@ -29,7 +29,7 @@ class QuantizedCase : public PassCase {
   }
 };
 
-TEST_CASE("qdq: convolution, bias and a Relu that the zero point makes superfluous are one") {
+TEST_CASE("qdq: merges convolution, bias and a Relu that the zero point makes redundant") {
   for (const std::string zero : {"z0", "z128"}) {
     QuantizedCase graph;
     graph.input("x", {1, 16, 8, 8});
@@ -52,7 +52,7 @@ TEST_CASE("qdq: convolution, bias and a Relu that the zero point makes superfluo
   }
 }
 
-TEST_CASE("qdq: a Clip is dropped when the range of 8 bits is narrower") {
+TEST_CASE("qdq: drops a Clip if the range of 8 bits is narrower") {
   for (const double upper : {6.0, 4.0}) {  // 255 x 0.02 = 5.1
     QuantizedCase graph;
     graph.input("x", {1, 16, 8, 8});
@@ -69,7 +69,7 @@ TEST_CASE("qdq: a Clip is dropped when the range of 8 bits is narrower") {
   }
 }
 
-TEST_CASE("qdq: products with and without a quantised result") {
+TEST_CASE("qdq: fuses products with and without a quantised result") {
   QuantizedCase graph;
   graph.input("x", {4, 16});
   graph.quantized_weight("w", {16, 16});
@@ -87,7 +87,7 @@ TEST_CASE("qdq: products with and without a quantised result") {
                                             "com.microsoft.MatMulIntegerToFloat"});
 }
 
-TEST_CASE("qdq: values are moved as they are, unless scale or zero point change") {
+TEST_CASE("qdq: moves values unchanged unless scale or zero point change") {
   for (const std::string zero : {"z128", "z0"}) {
     QuantizedCase graph;
     graph.input("x", {4, 16});
@@ -102,7 +102,7 @@ TEST_CASE("qdq: values are moved as they are, unless scale or zero point change"
   }
 }
 
-TEST_CASE("qdq: each reader of a dequantised tensor has a DequantizeLinear of its own") {
+TEST_CASE("qdq: gives each reader of a dequantised tensor its own DequantizeLinear") {
   QuantizedCase graph;
   graph.input("x", {4, 16});
   graph.pair("x");
@@ -115,7 +115,7 @@ TEST_CASE("qdq: each reader of a dequantised tensor has a DequantizeLinear of it
   CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 3);
 }
 
-TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose at either end") {
+TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose at either end") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});
   graph.quantized_weight("w", {16, 16, 3, 3});

@@ -22,7 +22,7 @@ Types types_of(const Graph& graph) {
   return types;
 }
 
-TEST_CASE("whose file it is") {
+TEST_CASE("TensorFlow form: recognises inference models by their producer") {
   for (const auto& [producer, training, wanted] :
        std::vector<std::tuple<std::string, bool, bool>>{{"tf2onnx 1.17.0", false, true},
                                                         {"tensorflow 2.21.0", false, true},
@@ -39,7 +39,7 @@ TEST_CASE("whose file it is") {
 }
 
 // transpose, pad, conv, scale, sum, transpose: a convolution
-TEST_CASE("scales, sums, pads and transposes round a convolution") {
+TEST_CASE("TensorFlow form: handles scales, sums, pads and transposes around a convolution") {
   PassCase model;
   model.input("x", {1, 8, 8, 3});
   model.weight("filter", {16, 3, 3, 3});
@@ -58,7 +58,7 @@ TEST_CASE("scales, sums, pads and transposes round a convolution") {
   CHECK(types_of(formed(model)) == Types{"Transpose", "Conv", "Relu"});
 }
 
-TEST_CASE("a bias goes into a product of matrices, a sum of two products stays") {
+TEST_CASE("TensorFlow form: merges a bias into a matrix product and keeps a sum of two products") {
   PassCase model;
   model.input("x", {4, 8});
   model.input("h", {4, 8});
@@ -77,7 +77,7 @@ TEST_CASE("a bias goes into a product of matrices, a sum of two products stays")
   CHECK(types_of(formed(model)) == Types{"MatMul", "MatMul", "Add", "Relu", "Gemm"});
 }
 
-TEST_CASE("one row of a tensor is a view where its elements are side by side") {
+TEST_CASE("TensorFlow form: one row of a tensor is a view if its elements are contiguous") {
   for (const auto& [extents, axis, view] :
        std::vector<std::tuple<std::vector<int64_t>, int64_t, bool>>{
            {{5, 4}, 0, true}, {{1, 5, 4}, 1, true}, {{2, 5, 4}, 1, false}}) {
@@ -93,7 +93,7 @@ TEST_CASE("one row of a tensor is a view where its elements are side by side") {
   }
 }
 
-TEST_CASE("a slice names the axes that it shortens") {
+TEST_CASE("TensorFlow form: a slice names the axes that it shortens") {
   PassCase model;
   model.input("x", {2, 9});
   model.ints("starts", {0, 3});
@@ -108,7 +108,7 @@ TEST_CASE("a slice names the axes that it shortens") {
   CHECK(graph.constant(graph.ops()[0].inputs[3])->ints == std::vector<int64_t>{1});
 }
 
-TEST_CASE("the order of operators does not hang on that of the file") {
+TEST_CASE("TensorFlow form: the order of operators does not depend on the order in the file") {
   const auto types = [](bool long_way_first) {
     PassCase model;
     model.input("x", {4});

@@ -43,7 +43,8 @@ void add_layer_norm(PassCase& graph, int64_t axis) {
   graph.output("y");
 }
 
-TEST_CASE("GELU by erf in the order that ONNX Runtime knows; PyTorch knows all") {
+TEST_CASE(
+    "gelu: fuses GELU by erf only in ONNX Runtime's order; PyTorch's pass fuses every order") {
   PassCase known;
   add_gelu(known, true);
   CHECK(known.types_after({"gelu"}) == Types{"com.microsoft.Gelu"});
@@ -58,7 +59,7 @@ TEST_CASE("GELU by erf in the order that ONNX Runtime knows; PyTorch knows all")
   CHECK(origins_of(result.op(OpId(0))).size() == 5);
 }
 
-TEST_CASE("a value inside a GELU that is read elsewhere stops the fusion") {
+TEST_CASE("gelu: a second reader of an inner value prevents the fusion") {
   PassCase graph;
   add_gelu(graph, true);
   graph.op("Neg", {"e"}, "n");
@@ -66,7 +67,7 @@ TEST_CASE("a value inside a GELU that is read elsewhere stops the fusion") {
   CHECK(graph.types_after({"gelu"}).size() == 6);
 }
 
-TEST_CASE("SiLU is x sigmoid x") {
+TEST_CASE("aten-activations: x sigmoid(x) becomes SiLU") {
   PassCase graph;
   graph.input("x", {2, 8});
   graph.op("Sigmoid", {"x"}, "s");
@@ -75,7 +76,7 @@ TEST_CASE("SiLU is x sigmoid x") {
   CHECK(graph.types_after({"quick-gelu"}) == Types{"com.microsoft.QuickGelu"});
 }
 
-TEST_CASE("layer normalisation over the last axis only") {
+TEST_CASE("layer-norm: fuses normalisation over the last axis only") {
   for (const int64_t axis : {-1, 1}) {
     PassCase graph(13);
     graph.input("x", {2, 8, 8});
@@ -84,7 +85,7 @@ TEST_CASE("layer normalisation over the last axis only") {
   }
 }
 
-TEST_CASE("the sum before a normalisation goes into it unless it is read elsewhere") {
+TEST_CASE("skip-layer-norm: merges the sum before a normalisation unless something else reads it") {
   for (const bool read : {false, true}) {
     PassCase graph;
     graph.input("a", {2, 4, 8});
@@ -103,7 +104,7 @@ TEST_CASE("the sum before a normalisation goes into it unless it is read elsewhe
   }
 }
 
-TEST_CASE("MatMul and bias become Gemm between reshapes; a bias of rows doesn't") {
+TEST_CASE("matmul-add: MatMul and bias become Gemm between reshapes, unless the bias is per row") {
   for (const int64_t columns : {5, 1}) {
     PassCase graph;
     graph.input("x", {2, 3, 4});
@@ -117,7 +118,7 @@ TEST_CASE("MatMul and bias become Gemm between reshapes; a bias of rows doesn't"
   }
 }
 
-TEST_CASE("aten-linear keeps the shape and the work of MatMul and Add") {
+TEST_CASE("aten-linear: keeps the shape and the work of MatMul and Add") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
   graph.weight("w", {4, 5});
@@ -134,7 +135,7 @@ TEST_CASE("aten-linear keeps the shape and the work of MatMul and Add") {
   CHECK(work->flops == 2 * 2 * 3 * 5 * 4 + 2 * 3 * 5);
 }
 
-TEST_CASE("scales and transposes round a product go into it") {
+TEST_CASE("matmul-scale, matmul-transpose: merge scales and transposes into the product") {
   PassCase graph;
   graph.input("q", {2, 3, 4});
   graph.input("k", {2, 5, 4});
@@ -152,7 +153,7 @@ TEST_CASE("scales and transposes round a product go into it") {
   CHECK(op_work(result, OpId(0))->macs == 2 * 3 * 5 * 4);
 }
 
-TEST_CASE("a batch that stands second is read in place") {
+TEST_CASE("matmul-transpose: reads a batch in the second axis in place") {
   PassCase graph;
   graph.input("q", {3, 2, 4});
   graph.input("k", {5, 2, 4});
@@ -167,7 +168,7 @@ TEST_CASE("a batch that stands second is read in place") {
   CHECK(op_work(result, OpId(0))->macs == 2 * 3 * 5 * 4);
 }
 
-TEST_CASE("reshapes in a row become one; one that allows zeros is left alone") {
+TEST_CASE("merge-reshapes: merges a chain but skips a reshape that allows zeros") {
   for (const int64_t allow_zero : {0, 1}) {
     PassCase graph;
     graph.input("x", {2, 3, 4});
@@ -180,7 +181,7 @@ TEST_CASE("reshapes in a row become one; one that allows zeros is left alone") {
   }
 }
 
-TEST_CASE("slices that cover an axis are a split, those with a gap aren't") {
+TEST_CASE("slices-to-split: slices that cover an axis become a split, slices with a gap do not") {
   for (const int64_t begin : {3, 4}) {
     PassCase graph;
     graph.input("x", {2, 6});
@@ -200,7 +201,7 @@ TEST_CASE("slices that cover an axis are a split, those with a gap aren't") {
   }
 }
 
-TEST_CASE("slices of one of several results stay slices") {
+TEST_CASE("slices-to-split: slices of one of several results stay slices") {
   PassCase graph;
   graph.input("x", {2, 6});
   graph.split("x", {"p", "q"}, 0);
@@ -218,7 +219,7 @@ TEST_CASE("slices of one of several results stay slices") {
   CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Slice", "Slice", "Relu", "Relu"});
 }
 
-TEST_CASE("single indices of an axis are a split and squeezes") {
+TEST_CASE("slices-to-split: single indices of an axis become a split and squeezes") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
   graph.index("zero", 0);
@@ -230,7 +231,7 @@ TEST_CASE("single indices of an axis are a split and squeezes") {
   CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Squeeze", "Squeeze", "Add"});
 }
 
-TEST_CASE("operators that change nothing go, the graph's output keeps its name") {
+TEST_CASE("no-ops: drops operators that change nothing and keeps the name of the graph's output") {
   PassCase graph;
   graph.input("x", {2, 3});
   graph.number("one", 1);
@@ -244,7 +245,7 @@ TEST_CASE("operators that change nothing go, the graph's output keeps its name")
   CHECK(result.tensor(result.outputs()[0]).name == "y");
 }
 
-TEST_CASE("equal operators run once; different attributes keep them apart") {
+TEST_CASE("common-subexpressions: equal operators run once, unless attributes differ") {
   PassCase graph;
   graph.input("x", {2, 3});
   graph.op("LeakyRelu", {"x"}, "a", {{"alpha", 0.1}});
@@ -257,8 +258,7 @@ TEST_CASE("equal operators run once; different attributes keep them apart") {
         Types{"LeakyRelu", "LeakyRelu", "Add", "Add"});
 }
 
-TEST_CASE(
-    "a product over batch and heads copies a transposed operand, over heads alone it doesn't") {
+TEST_CASE("torch-views: a product over batch and heads, not heads, copies a transposed operand") {
   for (const int64_t batch : {1, 2}) {
     PassCase graph;
     graph.input("x", {batch, 3, 2, 4});
@@ -271,7 +271,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("attention written out is one call; its key comes upright") {
+TEST_CASE("aten-attention: attention written out becomes one call and drops the key's transpose") {
   PassCase graph;
   graph.input("q", {1, 2, 3, 4});
   graph.input("k", {1, 2, 5, 4});
@@ -291,7 +291,8 @@ TEST_CASE("attention written out is one call; its key comes upright") {
   CHECK(result.tensor(result.op(OpId(0)).inputs[1]).name == "k");
 }
 
-TEST_CASE("a chain of elementwise operators is one kernel, a normalisation takes chains with it") {
+TEST_CASE(
+    "pointwise: a chain of elementwise operators, also around a normalisation, is one kernel") {
   PassCase graph;
   graph.input("x", {2, 8});
   graph.weight("b", {8});
@@ -309,7 +310,7 @@ TEST_CASE("a chain of elementwise operators is one kernel, a normalisation takes
   CHECK(op_work(result, OpId(0))->bytes() == 4 * (16 + 8 + 8 + 16));
 }
 
-TEST_CASE("a chain ends at a tensor that something else reads") {
+TEST_CASE("pointwise: a chain ends at a tensor with another reader") {
   PassCase graph;
   graph.input("x", {2, 8});
   graph.op("Relu", {"x"}, "r");
@@ -320,7 +321,7 @@ TEST_CASE("a chain ends at a tensor that something else reads") {
   CHECK(graph.types_after({"pointwise"}) == Types{"Relu", "compiled.pointwise"});
 }
 
-TEST_CASE("an unknown pass gives the nearest name") {
+TEST_CASE("Pass pipeline: an unknown pass gives the nearest name") {
   PassCase graph;
   graph.input("x", {2});
   graph.op("Relu", {"x"}, "y");
@@ -374,7 +375,8 @@ void add_attention(PassCase& graph, bool normalised, bool mask_is_given) {
   graph.output("y");
 }
 
-TEST_CASE("self attention of BERT's older exports is one operator, its mask the one given") {
+TEST_CASE(
+    "attention: self attention of BERT's older exports becomes one operator with the given mask") {
   PassCase known;
   add_attention(known, true, true);
   const Graph& result = known.after({"attention"});

@@ -4,7 +4,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("transposes meet through an activation and cancel") {
+TEST_CASE("transposes: meet through an activation and cancel") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
   graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
@@ -15,7 +15,7 @@ TEST_CASE("transposes meet through an activation and cancel") {
   CHECK(graph.types_after({"transposes"}) == Types{"Relu", "Neg"});
 }
 
-TEST_CASE("a transpose stays where moving it gains nothing, and axes follow one that moves") {
+TEST_CASE("transposes: stay where moving them gains nothing, and axes follow a moved one") {
   PassCase stays;
   stays.input("x", {2, 3, 4});
   stays.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
@@ -33,7 +33,7 @@ TEST_CASE("a transpose stays where moving it gains nothing, and axes follow one 
   CHECK(result.op(OpId(0)).op_type == "ReduceMean");
 }
 
-TEST_CASE("a reshape that takes axes apart goes before the transpose, one that joins them stays") {
+TEST_CASE("transposes: move behind a reshape that splits axes, but not one that joins them") {
   struct Case {
     std::vector<int64_t> extents;
     std::vector<int64_t> reshaped;  // before the Transpose, or nothing
@@ -64,7 +64,7 @@ TEST_CASE("a reshape that takes axes apart goes before the transpose, one that j
   }
 }
 
-TEST_CASE("views of PyTorch: a transpose copies only where a reshape needs it") {
+TEST_CASE("torch-views: a transpose copies only if a reshape needs it") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
   graph.ints("flat", {6, 4});

@@ -35,7 +35,7 @@ void check_advice(const Trace& trace, std::string_view kind, double before_us, d
   CHECK(found);
 }
 
-TEST_CASE("launches one by one") {
+TEST_CASE("Advice: single launches suggest one graph") {
   // Kernels of 3 us, 5 us after launches every 10 us. As one graph: they begin at 5 and follow each
   // other.
   check_advice(KinetoEvents()
@@ -47,7 +47,7 @@ TEST_CASE("launches one by one") {
                "launch-overhead", 28, 14);
 }
 
-TEST_CASE("neighbouring elementwise kernels") {
+TEST_CASE("Advice: adjacent elementwise kernels suggest fusion") {
   // 1000 and 500 us become one of 1000 us.
   check_advice(KinetoEvents()
                    .op("aten::add", 0, 4, 1)
@@ -58,7 +58,7 @@ TEST_CASE("neighbouring elementwise kernels") {
                "fusion", 1506, 1006);
 }
 
-TEST_CASE("elementwise kernels of different shapes stay") {
+TEST_CASE("Advice: elementwise kernels of different shapes do not suggest fusion") {
   const TraceAnalysis analysis =
       advised(KinetoEvents()
                   .op("aten::add", 0, 4, 1, 1, R"("Input Dims":[[8,64]],"Input type":["float"])")
@@ -71,7 +71,7 @@ TEST_CASE("elementwise kernels of different shapes stay") {
   }
 }
 
-TEST_CASE("reading single values") {
+TEST_CASE("Advice: reading single values suggests less synchronisation") {
   // Without the wait the second kernel is launched at 513 and begins when the first one ends, at
   // 1005.
   check_advice(KinetoEvents()
@@ -85,7 +85,7 @@ TEST_CASE("reading single values") {
                "synchronisation", 2517, 2005);
 }
 
-TEST_CASE("an allocator that grows") {
+TEST_CASE("Advice: a growing allocator is reported") {
   check_advice(KinetoEvents()
                    .op("aten::mm", 0, 510, 1)
                    .call("cudaMalloc", 2, 500)
@@ -94,7 +94,7 @@ TEST_CASE("an allocator that grows") {
                "allocator-growth", 609, 109);
 }
 
-TEST_CASE("a run that waits for its input") {
+TEST_CASE("Advice: a run that waits for its input is reported") {
   check_advice(KinetoEvents()
                    .op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 1000, 1)
                    .op("aten::mm", 1000, 10, 2)
@@ -103,7 +103,7 @@ TEST_CASE("a run that waits for its input") {
                "input-stalls", 1505, 505);
 }
 
-TEST_CASE("copies from pageable memory") {
+TEST_CASE("Advice: copies from pageable memory are reported") {
   // The call lasts until the copy is done, at 1000. Without the wait the host is 999 us earlier at
   // the second launch.
   check_advice(
@@ -116,7 +116,7 @@ TEST_CASE("copies from pageable memory") {
       "pageable-copies", 2504, 1505);
 }
 
-TEST_CASE("copies into another layout") {
+TEST_CASE("Advice: copies into another layout are reported") {
   // Without the copy the product is launched 10 us earlier and begins at 7.
   check_advice(KinetoEvents()
                    .op("aten::contiguous", 0, 10, 1)
@@ -128,7 +128,7 @@ TEST_CASE("copies into another layout") {
                "layout-copies", 1507, 507);
 }
 
-TEST_CASE("an operator on the host between the device's") {
+TEST_CASE("Advice: an operator on the host between operators on the device is reported") {
   // It takes 2 us, as a launch does.
   check_advice(KinetoEvents()
                    .op("aten::mm", 0, 4, 1)
@@ -140,7 +140,7 @@ TEST_CASE("an operator on the host between the device's") {
                "placement", 1025, 27);
 }
 
-TEST_CASE("activations that are computed again") {
+TEST_CASE("Advice: recomputed activations are reported") {
   // Without the part that runs again (400 us on the device) the last kernel is launched right
   // after the first one, and begins when that ends, at 105.
   check_advice(
@@ -156,9 +156,9 @@ TEST_CASE("activations that are computed again") {
       "recomputation", 605, 205);
 }
 
-TEST_CASE("threads that slow each other down") {
-  // Alone the operator takes 100 us, beside another one 300 us: 10 alone and 20 pairs take 7000 us,
-  // 50 one after the other 5000.
+TEST_CASE("Advice: threads that slow each other down are reported") {
+  // The operator takes 100 us alone and 300 us next to another one: 10 alone and 20 pairs take
+  // 7000 us, 50 one after the other 5000 us.
   KinetoEvents events;
   int id = 0;
   for (int i = 0; i < 10; ++i) {
@@ -171,7 +171,7 @@ TEST_CASE("threads that slow each other down") {
   check_advice(events.trace(), "threads", 7000, 5000);
 }
 
-TEST_CASE("threads that do not slow each other down") {
+TEST_CASE("Advice: threads that do not slow each other down are not reported") {
   KinetoEvents events;
   events.op("aten::mm", 0, 100, 1, 1).op("aten::mm", 100, 100, 2, 1);
   events.op("aten::mm", 100, 100, 3, 2);
@@ -180,7 +180,7 @@ TEST_CASE("threads that do not slow each other down") {
   }
 }
 
-TEST_CASE("communication that nothing hides") {
+TEST_CASE("Advice: exposed communication is reported") {
   check_advice(KinetoEvents()
                    .op("x", 0, 10, 1)
                    .kernel("gemm", 1, 5, 100, 1)
@@ -190,7 +190,7 @@ TEST_CASE("communication that nothing hides") {
                "communication", 605, 505);
 }
 
-TEST_CASE("communication in the queue of the computation") {
+TEST_CASE("Advice: communication in the queue of the computation is reported") {
   check_advice(KinetoEvents()
                    .op("x", 0, 10, 1)
                    .kernel("gemm", 1, 5, 100, 1)
@@ -200,7 +200,7 @@ TEST_CASE("communication in the queue of the computation") {
                "communication", 605, 505);
 }
 
-TEST_CASE("one operator alone on many threads") {
+TEST_CASE("Advice: a single operator on many threads is reported") {
   // 1000 us on two threads take 500.
   check_advice(KinetoEvents()
                    .op("Gather", 0, 1000, 1)
@@ -210,7 +210,7 @@ TEST_CASE("one operator alone on many threads") {
                "serial-section", 1500, 1000);
 }
 
-TEST_CASE("a batch that fits") {
+TEST_CASE("Advice: a larger batch is suggested if it fits") {
   KinetoEvents events;
   events.op("aten::mm", 0, 100, 1).kernel("gemm", 1, 5, 5, 1);
   events.raw(R"({"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":2,"args":{"Device Type":1,)"
@@ -220,7 +220,7 @@ TEST_CASE("a batch that fits") {
   check_advice(events.trace("NVIDIA A100-SXM4-80GB"), "batch", 100, 100.0 / 9);
 }
 
-TEST_CASE("a run that the device fills needs no advice") {
+TEST_CASE("Advice: a run that keeps the device busy needs none") {
   const Trace trace = KinetoEvents()
                           .op("aten::mm", 0, 4, 1)
                           .kernel("gemm", 1, 5, 10000, 1)
@@ -234,7 +234,7 @@ TEST_CASE("a run that the device fills needs no advice") {
   CHECK(text.find("advice        none") != std::string::npos);
 }
 
-TEST_CASE("advice in text and JSON") {
+TEST_CASE("Advice: text and JSON list it") {
   const Trace trace = KinetoEvents()
                           .op("aten::mm", 0, 510, 1)
                           .call("cudaMalloc", 2, 500)

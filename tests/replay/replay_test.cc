@@ -48,7 +48,7 @@ Trace host_bound() {
       .trace();
 }
 
-TEST_CASE("a run that the host holds up") {
+TEST_CASE("Replay: scales a run that the host limits") {
   const Trace trace = host_bound();
   const ReplayGraph graph = graph_of(trace);
   CHECK(graph.span_ns == 28'000);
@@ -63,7 +63,7 @@ TEST_CASE("a run that the host holds up") {
   CHECK(scaled_us(trace, "aten::m?=0") == 5);
 }
 
-TEST_CASE("a call that waits for the device") {
+TEST_CASE("Replay: a call waits for the device") {
   const Trace trace = KinetoEvents()
                           .op("aten::mm", 0, 8, 1)
                           .kernel("gemm", 2, 20, 35, 1)
@@ -78,7 +78,7 @@ TEST_CASE("a call that waits for the device") {
   CHECK(scaled_us(trace, "kernel=0") == 35);
 }
 
-TEST_CASE("a queue that waits for another") {
+TEST_CASE("Replay: a queue waits for another queue") {
   const Trace trace = KinetoEvents()
                           .op("x", 0, 10, 1)
                           .kernel("gemm", 1, 5, 100, 1)
@@ -86,13 +86,13 @@ TEST_CASE("a queue that waits for another") {
                           .kernel("gemm", 5, 508, 100, 1)
                           .trace();
   CHECK(span_us(graph_of(trace)) == 608);
-  // What lies between them stays: 1 us before and 2 us after the communication.
+  // The gaps stay: 1 us before and 2 us after the communication.
   CHECK(scaled_us(trace, "communication=0.5") == 408);
   // The communication now waits for its launch, 3 + 4 us.
   CHECK(scaled_us(trace, "gemm=0") == 409);
 }
 
-TEST_CASE("work of one queue that overlaps itself") {
+TEST_CASE("Replay: keeps work of one queue that overlaps itself") {
   const Trace trace = KinetoEvents()
                           .op("x", 0, 10, 1)
                           .kernel("a", 1, 5, 100, 1)
@@ -102,7 +102,7 @@ TEST_CASE("work of one queue that overlaps itself") {
   CHECK(span_us(graph_of(trace)) == 160);
 }
 
-TEST_CASE("a thread that hands over to another and waits for it") {
+TEST_CASE("Replay: a thread that starts another one waits for it") {
   KinetoEvents events;
   events.op("forward", 0, 100, 1)
       .kernel("k", 10, 15, 20, 1)
@@ -115,14 +115,14 @@ TEST_CASE("a thread that hands over to another and waits for it") {
   CHECK(scaled_us(trace, "forward=0") == 600);
 }
 
-TEST_CASE("a trace of the host alone") {
+TEST_CASE("Replay: accepts a trace of the host alone") {
   const Trace trace = KinetoEvents().op("Conv", 0, 100, 1).op("Relu", 110, 50, 2).trace();
   CHECK(span_us(graph_of(trace)) == 160);
   CHECK(scaled_us(trace, "Conv=0.5") == 110);
   CHECK(scaled_us(trace, "gap=0") == 150);
 }
 
-TEST_CASE("work without a launch keeps its gaps") {
+TEST_CASE("Replay: work without a launch keeps its gaps") {
   KinetoEvents events;
   events.add("kernel", "a", 0, 7, 100, 10).add("kernel", "b", 0, 7, 130, 10);
   const Trace trace = events.trace();
@@ -132,7 +132,7 @@ TEST_CASE("work without a launch keeps its gaps") {
   CHECK(scaled_us(trace, "kernel=0.5") == 30);
 }
 
-TEST_CASE("the chain that decides the span") {
+TEST_CASE("Replay: reports the chain that decides the span") {
   const Trace trace = host_bound();
   const auto run = run_replay(graph_of(trace));
   REQUIRE(run.ok());
@@ -143,7 +143,7 @@ TEST_CASE("the chain that decides the span") {
   CHECK(run->path_ns[static_cast<size_t>(PieceKind::kOp)] == 18'000);
 }
 
-TEST_CASE("the interval is of times that like pieces took") {
+TEST_CASE("Replay interval: draws the times of similar pieces") {
   const Trace steady = host_bound();
   const auto none = replay_interval(graph_of(steady), 1);
   REQUIRE(none.ok());
@@ -162,7 +162,7 @@ TEST_CASE("the interval is of times that like pieces took") {
 }
 
 // Most are short and few are long: drawn further up than down they would add up to too much.
-TEST_CASE("the interval of many skewed pieces holds the run") {
+TEST_CASE("Replay interval: contains the run for many skewed pieces") {
   KinetoEvents events;
   double at = 0;
   for (int i = 0; i < 400; ++i) {
@@ -179,7 +179,7 @@ TEST_CASE("the interval of many skewed pieces holds the run") {
   CHECK(interval->high_ns > run->span_ns);
 }
 
-TEST_CASE("a policy keeps what is recorded as an order") {
+TEST_CASE("Replay: a policy keeps the recorded order where it is a constraint") {
   const Trace trace = host_bound();
   const PolicyRegistry registry;
   const auto policy = registry.find("heft");
@@ -191,7 +191,7 @@ TEST_CASE("a policy keeps what is recorded as an order") {
   CHECK(run->span_ns == 28'000);
 }
 
-TEST_CASE("the replayed run as a trace") {
+TEST_CASE("Replay: writes the replayed run as a trace") {
   const Trace trace = host_bound();
   ReplayGraph graph = graph_of(trace);
   const auto rule = parse_scale_rule("kernel=2");
@@ -200,7 +200,7 @@ TEST_CASE("the replayed run as a trace") {
   REQUIRE(run.ok());
   const Trace replayed = replayed_trace(trace, graph, *run);
   CHECK(analyze_trace(replayed).breakdown.computation_us == 18);
-  // What is written is read back.
+  // The reader reads back the written trace.
   const auto again = read_trace_content("r", kineto_json(replayed));
   REQUIRE(again.ok());
   CHECK(again->format == "kineto");
@@ -208,7 +208,7 @@ TEST_CASE("the replayed run as a trace") {
   CHECK(analyze_trace(*again).breakdown.total_us == analyze_trace(replayed).breakdown.total_us);
 }
 
-TEST_CASE("patterns of names") {
+TEST_CASE("Name patterns: stars match any text") {
   CHECK(matches_pattern("aten::mm", "aten::*"));
   CHECK(matches_pattern("aten::addmm", "*mm"));
   CHECK(matches_pattern("aXbYbZc", "a*b*c"));
@@ -217,7 +217,7 @@ TEST_CASE("patterns of names") {
   CHECK_FALSE(matches_pattern("addmm", "mm"));
 }
 
-TEST_CASE("rules that are none") {
+TEST_CASE("Scale rules: malformed text is refused") {
   for (const std::string_view text : {"", "kernel", "=2", "kernel=", "kernel=x", "kernel=-1",
                                       "kernel=nan", "kernel=inf", "kernel=1e7", "kernel=1 "}) {
     CHECK_FALSE(parse_scale_rule(text).ok());
@@ -228,7 +228,7 @@ TEST_CASE("rules that are none") {
   CHECK(rule->factor == 0.25);
 }
 
-TEST_CASE("traces that cannot be replayed") {
+TEST_CASE("Replay: refuses an empty trace and one with two clocks") {
   Trace empty;
   empty.path = std::string("e");
   CHECK_FALSE(make_replay_graph(empty).ok());
@@ -259,7 +259,7 @@ Platform machine(double flops_per_s, double bytes_per_s) {
   return platform;
 }
 
-TEST_CASE("times on other hardware say where they are from") {
+TEST_CASE("Other hardware: every time names its source") {
   const Trace trace = with_shapes();
   const Platform from = machine(10e12, 1e12);
   const Platform to = machine(20e12, 4e12);
@@ -286,7 +286,7 @@ TEST_CASE("times on other hardware say where they are from") {
 }
 
 // Every trace of PyTorch's profiler, ONNX Runtime and TensorFlow.
-TEST_CASE("recorded runs take the time that was measured") {
+TEST_CASE("Replay: recorded runs take the measured time") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

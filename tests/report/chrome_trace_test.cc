@@ -21,7 +21,8 @@ std::vector<Json> events_of(const Json& trace, const std::string& phase) {
   return events;
 }
 
-TEST_CASE("a trace holds a slice per op, named tracks, arrows along data and a memory counter") {
+TEST_CASE(
+    "Chrome trace: has a slice per op, named tracks, arrows along data and a memory counter") {
   const Json trace = Json::parse(small_prediction().trace);
   const auto slices = events_of(trace, "X");
   REQUIRE(slices.size() == 2);
@@ -57,7 +58,7 @@ TEST_CASE("a trace holds a slice per op, named tracks, arrows along data and a m
   CHECK(peak == 128 + 64);
 }
 
-TEST_CASE("the host's dispatches are slices of their own process") {
+TEST_CASE("Chrome trace: shows the host's dispatches as slices of their own process") {
   const Graph graph = small_graph();
   const auto workload = make_workload(graph);
   REQUIRE(workload.ok());
@@ -81,7 +82,7 @@ TEST_CASE("the host's dispatches are slices of their own process") {
   CHECK(names["dispatch 0"] == slices[0]["pid"]);
 }
 
-TEST_CASE("slices of one queue never overlap") {
+TEST_CASE("Chrome trace: slices of one queue never overlap") {
   const Json trace = Json::parse(small_prediction().trace);
   std::map<std::pair<int, int>, double> end_of;
   for (const Json& slice : events_of(trace, "X")) {

@@ -1,4 +1,4 @@
-// Tables of measured collectives: what is read, refused and judged.
+// Tests how tables of measured collectives are read, refused and evaluated.
 #include "study/training/collective_evaluation.h"
 #include "report/measurements/collective_evaluation_views.h"
 
@@ -43,7 +43,8 @@ std::string error_of(const std::string& table) {
   return result.status().message().substr(folder.file("").size());
 }
 
-TEST_CASE("errors of collectives, by hand, from both kinds of table in a folder") {
+TEST_CASE(
+    "Collective evaluation: both kinds of table in a directory give the errors computed by hand") {
   const ScratchFolder folder;
   // 20,000 and 200,000 bytes: 10 us + 1 us and 10 us + 10 us.
   folder.write("nccl/a.csv", std::string(kNccl) + "all_gather,half,2,10000,0.010\n" +
@@ -75,7 +76,8 @@ TEST_CASE("errors of collectives, by hand, from both kinds of table in a folder"
   CHECK(result->groups[4].mape.large == Approx(0.225));
 }
 
-TEST_CASE("a fit is found, judged, and printed as a hardware file takes it") {
+TEST_CASE(
+    "Collective fit: finds the protocols, reports their errors and prints a hardware file's text") {
   const ScratchFolder folder;
   std::string table = kNccl;
   for (int64_t bytes = 1024; bytes <= int64_t{1} << 28; bytes *= 2) {
@@ -104,7 +106,7 @@ TEST_CASE("a fit is found, judged, and printed as a hardware file takes it") {
   CHECK(again->collectives[0].protocols.size() == result->fits[0].protocols.size());
 }
 
-TEST_CASE("tables that are none, or do not fit the machine") {
+TEST_CASE("Collective evaluation: refuses malformed tables and tables of another machine") {
   CHECK(error_of("a,b\n1,2\n").find("table.csv:1: found columns of no known table") == 0);
   CHECK(error_of(kNccl) == "table.csv: found no rows, expected measured collectives");
   CHECK(error_of(std::string(kNccl) + "all_reduce,half,2,ten,0.1\n").find("table.csv:2: found") ==
@@ -121,7 +123,7 @@ TEST_CASE("tables that are none, or do not fit the machine") {
   CHECK_FALSE(evaluate_collectives(folder.file("missing.csv"), two_gpus(), false).ok());
 }
 
-TEST_CASE("shipped fits are within 20 % up to 64 KiB and 10 % above, on public measurements") {
+TEST_CASE("Shipped collective fits: are within 20 % up to 64 KiB and 10 % above on public data") {
   struct Node {
     const char* hardware;
     const char* table;

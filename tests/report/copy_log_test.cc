@@ -33,7 +33,7 @@ struct HostAndDevice {
 
 }  // namespace
 
-TEST_CASE("copies have a kind, an engine, a duration and a wait") {
+TEST_CASE("Copy log: copies have a kind, an engine, a duration and a wait") {
   HostAndDevice machine;
   CopyLog log(machine.sim.platform);
   machine.sim.run({}, &log);
@@ -59,7 +59,7 @@ TEST_CASE("copies have a kind, an engine, a duration and a wait") {
   CHECK(copy_kind_name(copies[2].kind) == "device to host");
 }
 
-TEST_CASE("a trace has the copies on the copy engines and on the links") {
+TEST_CASE("Copy log: a trace shows the copies on the copy engines and on the links") {
   HostAndDevice machine;
   const auto trace = ChromeTrace::create({machine.sim.graph, machine.sim.platform});
   machine.sim.run({}, trace.get());
@@ -91,7 +91,7 @@ TEST_CASE("a trace has the copies on the copy engines and on the links") {
   CHECK(on_links == 3);
 }
 
-TEST_CASE("no device copies more at once than it has engines, and engines one thing at a time") {
+TEST_CASE("Copy log: no device copies more at once than it has engines, each one copy at a time") {
   size_t seen = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const RandomCase random = random_case(seed, {}, 80);

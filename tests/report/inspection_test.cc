@@ -32,7 +32,7 @@ Graph diamond() {
   return std::move(graph).value();
 }
 
-TEST_CASE("the structure of a diamond: three deep, two wide, the longer branch is the chain") {
+TEST_CASE("Inspection: a diamond is three deep and two wide, and its longer branch is critical") {
   const Graph graph = diamond();
   const auto totals = graph_totals(graph);
   REQUIRE(totals.ok());
@@ -44,7 +44,7 @@ TEST_CASE("the structure of a diamond: three deep, two wide, the longer branch i
   CHECK(structure->critical_flops == 12);
 }
 
-TEST_CASE("the structure of an empty graph is nothing") {
+TEST_CASE("Inspection: an empty graph has an empty structure") {
   GraphBuilder builder;
   const auto graph = builder.build();
   REQUIRE(graph.ok());
@@ -57,7 +57,7 @@ TEST_CASE("the structure of an empty graph is nothing") {
   CHECK(structure->critical_flops == 0);
 }
 
-TEST_CASE("text and JSON of an inspection say the same") {
+TEST_CASE("Inspection: text and JSON have the same content") {
   ImportedModel model{small_graph(), {}};
   const auto totals = graph_totals(model.graph);
   REQUIRE(totals.ok());

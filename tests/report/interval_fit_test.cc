@@ -22,8 +22,8 @@ ValidatedRun run_of(const std::string& network, double percent, double scale = 1
   return run;
 }
 
-TEST_CASE("interval fit: the scale is a quantile of distances, judged without each network") {
-  // Of 9 distances the (9 + 1) 0.8 = 8th, 16 % in half widths of 10 %.
+TEST_CASE("Interval fit: the scale is a quantile of distances, evaluated on held-out networks") {
+  // The scale is the (9 + 1) 0.8 = 8th of 9 distances: 16 % in half widths of 10 %.
   std::vector<ValidatedRun> runs;
   for (int i = 1; i <= 9; ++i) {
     runs.push_back(run_of("net" + std::to_string(i), (i % 2 == 0 ? 2.0 : -2.0) * i));
@@ -40,7 +40,7 @@ TEST_CASE("interval fit: the scale is a quantile of distances, judged without ea
   CHECK((*fits)[0].inside == Approx(8.0 / 9));
 }
 
-TEST_CASE("interval fit: the scale that intervals have is taken off first") {
+TEST_CASE("Interval fit: removes the scale that intervals already have") {
   std::vector<ValidatedRun> plain;
   std::vector<ValidatedRun> scaled;
   for (int i = 1; i <= 5; ++i) {
@@ -55,7 +55,8 @@ TEST_CASE("interval fit: the scale that intervals have is taken off first") {
   CHECK((*again)[0].scale == Approx((*first)[0].scale).epsilon(1e-6));
 }
 
-TEST_CASE("interval fit: runs of one network leave together; devices are fitted by themselves") {
+TEST_CASE(
+    "Interval fit: holds out runs of one network together, and fits every device separately") {
   std::vector<ValidatedRun> runs;
   for (int i = 0; i < 5; ++i) {
     for (int batch = 0; batch < 4; ++batch) {
@@ -73,7 +74,7 @@ TEST_CASE("interval fit: runs of one network leave together; devices are fitted 
   CHECK((*fits)[1].inside == Approx(1.0));
 }
 
-TEST_CASE("interval fit: few networks are refused, and so is a folder without a model") {
+TEST_CASE("Interval fit: refuses too few networks and a directory without a model") {
   std::vector<ValidatedRun> runs;
   for (int batch = 0; batch < 20; ++batch) {
     runs.push_back(run_of("net" + std::to_string(batch % 4), 2));

@@ -22,8 +22,8 @@ using Row = std::tuple<TimeNs, TimeNs, std::string, std::string, SpanKind, Bytes
 
 TimeNs ns(double us) { return static_cast<TimeNs>(std::llround(us * 1000)); }
 
-// What is the same in both: spans with their kinds and devices. Shared links have lanes in one of
-// them.
+// The rows that both formats share: spans with their kinds and devices. Only one format has lanes
+// for shared links.
 std::vector<Row> rows_of(const Trace& trace) {
   std::vector<Row> rows;
   for (const Span& span : trace.spans) {
@@ -65,7 +65,7 @@ Written write(const ChromeTrace::Subject& subject, const Run& run) {
   return written;
 }
 
-TEST_CASE("both formats of a prediction hold the same spans, arrows and memory") {
+TEST_CASE("Perfetto trace: has the same spans, arrows and memory as the Chrome trace") {
   const Graph graph = small_graph();
   auto pruned = prune(graph);
   const auto workload = make_workload(pruned->graph);
@@ -85,7 +85,7 @@ TEST_CASE("both formats of a prediction hold the same spans, arrows and memory")
   CHECK(perfetto.text(perfetto.spans[0].name) == "MatMul");
   CHECK(perfetto.text(perfetto.spans[0].detail) == "MatMul_op");
   CHECK(rows_of(json) == rows_of(perfetto));
-  // Of changes at one time only the last is written, and the greatest before it.
+  // Only the last of simultaneous changes is written, and the greatest before it.
   const auto peak = [](const Trace& trace) {
     const TraceAnalysis analysis = analyze_trace(trace);
     REQUIRE(analysis.memory.size() == 1);
@@ -98,7 +98,8 @@ TEST_CASE("both formats of a prediction hold the same spans, arrows and memory")
   CHECK(perfetto.flows.size() == json.flows.size());
 }
 
-TEST_CASE("both formats agree on random runs with copies, and the size stays small") {
+TEST_CASE(
+    "Perfetto trace: agrees with the Chrome trace on random runs with copies and stays small") {
   size_t json_bytes = 0;
   size_t perfetto_bytes = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -115,7 +116,7 @@ TEST_CASE("both formats agree on random runs with copies, and the size stays sma
   CHECK(perfetto_bytes * 4 < json_bytes);
 }
 
-TEST_CASE("a cut file is read as far as it goes") {
+TEST_CASE("Perfetto trace: a truncated file is read up to the cut") {
   const RandomCase random = random_case(3, {}, 20);
   const Written written =
       write({random.input().graph, random.platform}, [&](SimListener* listener) {
@@ -132,7 +133,7 @@ TEST_CASE("a cut file is read as far as it goes") {
   CHECK_FALSE(cut->warnings.empty());
 }
 
-TEST_CASE("names and clocks of another program's events") {
+TEST_CASE("Perfetto trace: reads names and clocks of another program's events") {
   // A sequence with the absolute clock, names in the events, a slice that never ends.
   const auto packet = [](uint64_t time_ns, const ProtoWriter& event) {
     return ProtoWriter().varint(8, time_ns).varint(10, 5).message(11, event);
@@ -157,7 +158,7 @@ TEST_CASE("names and clocks of another program's events") {
   CHECK(trace->warnings.size() == 1);
 }
 
-TEST_CASE("the name of the file says the format") {
+TEST_CASE("Trace files: the name of the file selects the format") {
   const RandomCase random = random_case(1, {}, 10);
   for (const std::string name : {"t.json", "t.pftrace", "t.pftrace.gz", "t.json.gz"}) {
     INFO(name);

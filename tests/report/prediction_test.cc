@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST_CASE("a prediction adds up to what is computed by hand") {
+TEST_CASE("Prediction: totals equal the sums computed by hand") {
   const Prediction prediction = small_prediction().prediction;
   CHECK(prediction.latency_ns == 240);
   CHECK(prediction.macs == 32);
@@ -41,7 +41,7 @@ TEST_CASE("a prediction adds up to what is computed by hand") {
   CHECK(prediction.classes[0].fraction == Approx(176.0 / 240));
 }
 
-TEST_CASE("the JSON of a prediction has the documented fields") {
+TEST_CASE("Prediction: the JSON has the documented fields") {
   const Json json = Json::parse(prediction_json(small_prediction().prediction));
   CHECK(json["schema"] == "dfsim.predict/1");
   for (const char* field :
@@ -63,13 +63,13 @@ TEST_CASE("the JSON of a prediction has the documented fields") {
   CHECK(json["sources"][0]["ops"] == 2);
 }
 
-TEST_CASE("two predictions of one model are the same bytes") {
+TEST_CASE("Prediction: two predictions of one model are the same bytes") {
   CHECK(prediction_json(small_prediction().prediction) ==
         prediction_json(small_prediction().prediction));
   CHECK(small_prediction().trace == small_prediction().trace);
 }
 
-TEST_CASE("the CSV has one row per executed op and quotes what needs it") {
+TEST_CASE("Prediction: the CSV has one row per executed op and quotes fields that need it") {
   Prediction prediction = small_prediction().prediction;
   prediction.ops[0].name = "a,\"b\"";
   const std::string csv = ops_csv(prediction);
@@ -79,7 +79,7 @@ TEST_CASE("the CSV has one row per executed op and quotes what needs it") {
         std::string::npos);
 }
 
-TEST_CASE("the summary fits 100 columns, also with long names") {
+TEST_CASE("Prediction: the summary fits 100 columns, also with long names") {
   Prediction prediction = small_prediction().prediction;
   prediction.ops[0].name = std::string(300, 'n');
   prediction.host_busy_ns = prediction.latency_ns;  // the longest reason
@@ -96,13 +96,13 @@ TEST_CASE("the summary fits 100 columns, also with long names") {
   CHECK(text.find("latency        240 ns") != std::string::npos);
 }
 
-TEST_CASE("what does not fit the device is said") {
+TEST_CASE("Prediction: the summary reports a model that does not fit the device") {
   Prediction prediction = small_prediction().prediction;
   prediction.memory_bytes = 100;
   CHECK(summary_text(prediction).find("MORE than its 100 B") != std::string::npos);
 }
 
-TEST_CASE("unresolved ops are listed, never silent") {
+TEST_CASE("Prediction: lists unresolved ops") {
   Prediction prediction = small_prediction().prediction;
   prediction.unresolved.push_back({"node7", "Mystery", "operator Mystery is not known"});
   const std::string text = summary_text(prediction);

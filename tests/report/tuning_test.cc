@@ -1,4 +1,4 @@
-// The search for settings on made-up machines, where every time is known.
+// Tests the search for settings on synthetic machines, where every time is known.
 #include "study/tuning/tune_search.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ void run_on(const Machine& machine, TuneSearch* search) {
   }
 }
 
-TEST_CASE("the space begins with the default") {
+TEST_CASE("tune_space: begins with the default") {
   const auto space = tune_space(8, {1, 4});
   CHECK(space.front() == TuneSetting{8, 1, false, 3, 1});
   for (size_t i = 0; i < space.size(); ++i) {
@@ -41,7 +41,7 @@ TEST_CASE("the space begins with the default") {
   CHECK(single.size() == 5);  // two numbers of operators at once, three more levels
 }
 
-TEST_CASE("a right prediction is confirmed with few measurements") {
+TEST_CASE("TuneSearch: confirms a right prediction with few measurements") {
   const Machine machine = [](const TuneSetting& s) {
     return (1.0 + 8.0 / s.intra + (s.inter > 1 ? 4.0 : 0.0) + (3 - s.level)) /
            static_cast<double>(s.batch);
@@ -52,7 +52,7 @@ TEST_CASE("a right prediction is confirmed with few measurements") {
   CHECK(search.measured() < search.candidates().size() / 3);
 }
 
-TEST_CASE("a wrong prediction is corrected by what was measured") {
+TEST_CASE("TuneSearch: measurements correct a wrong prediction") {
   // Predicted: the more threads the better. In fact two are best and more are far worse.
   const Machine predicted = [](const TuneSetting& s) { return 8.0 / s.intra; };
   const Machine machine = [](const TuneSetting& s) {
@@ -64,7 +64,7 @@ TEST_CASE("a wrong prediction is corrected by what was measured") {
   CHECK(search.measured() <= search.candidates().size());
 }
 
-TEST_CASE("the budget is kept and the default comes first") {
+TEST_CASE("TuneSearch: measures the default first and keeps the budget") {
   const Machine flat = [](const TuneSetting&) { return 1.0; };
   TuneSearch search = search_of(16, {1, 2, 4}, flat, 3);
   CHECK(search.next() == std::optional<size_t>(0));
@@ -73,7 +73,7 @@ TEST_CASE("the budget is kept and the default comes first") {
   CHECK_FALSE(search.next().has_value());
 }
 
-TEST_CASE("distances count knobs") {
+TEST_CASE("tune_distance: counts the knobs that differ") {
   CHECK(tune_distance({1, 1, false, 3, 1}, {1, 1, false, 3, 1}) == 0);
   CHECK(tune_distance({1, 1, false, 3, 1}, {2, 2, true, 0, 8}) == 5);
   CHECK(tune_setting_text({2, 1, true, 2, 8}) ==

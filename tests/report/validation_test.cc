@@ -18,7 +18,7 @@ ValidatedRun validated_run(const std::string& network, TimeNs measured, TimeNs p
   return run;
 }
 
-TEST_CASE("validation: mean, median, worst and bias by hand") {
+TEST_CASE("Validation: mean, median, worst and bias equal the values computed by hand") {
   const std::vector<ValidatedRun> runs = {
       validated_run("a", 100, 110), validated_run("a", 200, 190), validated_run("b", 100, 130)};
   const ValidationSummary summary = summarize(runs);
@@ -33,7 +33,7 @@ TEST_CASE("validation: mean, median, worst and bias by hand") {
   CHECK(summarize({}).mean == 0);
 }
 
-TEST_CASE("validation: the error's shares add up, by type of operator where types are known") {
+TEST_CASE("Validation: shares of the error add up, by type of operator where types are known") {
   ValidatedRun run = validated_run("a", 1000, 1200);
   run.measured_ops_ns = 900;
   run.predicted_ops_ns = 1150;
@@ -53,7 +53,7 @@ TEST_CASE("validation: the error's shares add up, by type of operator where type
   CHECK_FALSE(error_shares(validated_run("a", 1, 1)).known);
 }
 
-TEST_CASE("validation: intervals of a network are narrower than its operators', never empty") {
+TEST_CASE("Validation: intervals of a network are narrower than its operators' but never empty") {
   ExecGraphBuilder builder;
   CostTable costs(100, 1);
   for (uint32_t row = 0; row < 100; ++row) {
@@ -73,7 +73,7 @@ TEST_CASE("validation: intervals of a network are narrower than its operators', 
   CHECK(interval.high_ns < 120'000);
 }
 
-TEST_CASE("latency interval: what cannot be shorter stays, and a device's scale counts") {
+TEST_CASE("Latency interval: respects the lower bound and a device's scale") {
   ExecGraphBuilder builder;
   CostTable costs(1, 2);
   for (int i = 0; i < 2; ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("latency interval: what cannot be shorter stays, and a device's scale 
   CHECK(narrow.high_ns == std::llround(20'000 * std::exp(std::hypot(0.5, 0.04 * 1.2816))));
 }
 
-TEST_CASE("validation: text and JSON say the same") {
+TEST_CASE("Validation: text and JSON have the same content") {
   ValidatedRun run = validated_run("net", 1'000'000, 1'100'000);
   run.dims = "sequence=128";
   run.measured_ops = 5;

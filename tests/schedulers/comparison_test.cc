@@ -30,7 +30,7 @@ const TimeFormat kUnits{static_cast<double>(kNsPerFileUnit), ""};
 
 }  // namespace
 
-TEST_CASE("the simulator confirms the papers' makespans") {
+TEST_CASE("Comparison: the simulator confirms the papers' makespans") {
   const Comparison heft = compared(heft_paper(), "heft,cpop,best-single-device");
   REQUIRE(heft.policies.size() == 3);
   CHECK(heft.policies[0].name == "heft");
@@ -48,7 +48,7 @@ TEST_CASE("the simulator confirms the papers' makespans") {
   CHECK(peft.policies[1].makespan_ns == 133 * kNsPerFileUnit);
 }
 
-TEST_CASE("simulated without contention, no static plan takes longer than planned") {
+TEST_CASE("Comparison: without contention, no static plan takes longer than planned") {
   for (const char* shape : {"layered", "fork-join", "random", "two-components"}) {
     const ProblemInstance instance = generated({shape, 60}, 4, 2.0, 0.2, 9);
     const PolicyRegistry registry;
@@ -69,7 +69,7 @@ TEST_CASE("simulated without contention, no static plan takes longer than planne
   }
 }
 
-TEST_CASE("text, JSON, CSV and drawings agree and fit") {
+TEST_CASE("Comparison: text, JSON, CSV and drawings agree and fit") {
   const ProblemInstance instance = heft_paper();
   const Comparison comparison = compared(instance, "heft,cpop,peft");
   const std::string text = comparison_text(comparison, kUnits);
@@ -97,7 +97,7 @@ TEST_CASE("text, JSON, CSV and drawings agree and fit") {
   CHECK(profile_svg(summarise({comparison, comparison}), 2).ends_with("</svg>\n"));
 }
 
-TEST_CASE("a Gantt chart by hand") {
+TEST_CASE("Gantt chart: equals the chart drawn by hand") {
   // Two tasks of 5 on P1, one of 10 on P2 at the same time: 3 x 10 columns.
   const ProblemInstance instance = make_hand_instance({{5, -1}, {5, -1}, {-1, 10}}, {{1, 2, 0}});
   const Comparison comparison = compared(instance, "heft");
@@ -108,7 +108,7 @@ TEST_CASE("a Gantt chart by hand") {
         "      0                           10\n");
 }
 
-TEST_CASE("ranks, wins and ratios over several problems") {
+TEST_CASE("Comparison: ranks, wins and ratios cover several problems") {
   const Comparison a = compared(heft_paper(), "heft,cpop");
   const Comparison b = compared(peft_paper(), "heft,cpop");
   const auto summary = summarise({a, b});

@@ -1,4 +1,4 @@
-// What every policy must do, on every shape of graph and number of devices.
+// Tests requirements of every policy on every shape of graph and number of devices.
 #include <catch2/catch.hpp>
 
 #include "schedulers/registry.h"
@@ -49,7 +49,7 @@ constexpr GraphShape kShapes[] = {{"chain", 40},   {"fork-join", 40}, {"tree", 4
 
 }  // namespace
 
-TEST_CASE("every policy gives a valid schedule on every shape and number of devices") {
+TEST_CASE("Policies: give a valid schedule on every shape and number of devices") {
   for (const GraphShape& shape : kShapes) {
     for (const size_t devices : {1, 2, 3, 5, 16, 64}) {
       if (shape.tasks == kOptimalTasks && devices > 3) {
@@ -63,7 +63,7 @@ TEST_CASE("every policy gives a valid schedule on every shape and number of devi
   }
 }
 
-TEST_CASE("tasks that take no time and edges that carry nothing") {
+TEST_CASE("Policies: accept tasks that take no time and edges that carry nothing") {
   check_all(make_hand_instance({{0, 0}, {0, 0}, {0, 0}, {5, 5}, {0, 0}, {0, 0}},
                                {{1, 2, 0}, {2, 3, 0}, {3, 5, 0}, {4, 5, 0}, {5, 6, 3}, {1, 4, 0}}));
   check_all(make_hand_instance({{0, 0}, {0, 0}, {0, 0}}, {{1, 2, 0}, {2, 3, 0}}));
@@ -71,14 +71,14 @@ TEST_CASE("tasks that take no time and edges that carry nothing") {
                                {{1, 2, 0}, {1, 3, 7}, {2, 4, 0}, {3, 4, 0}}));
 }
 
-TEST_CASE("tasks that only one device can run") {
+TEST_CASE("Policies: accept tasks that only one device can run") {
   const ProblemInstance workload =
       make_hand_instance({{1, -1, -1}, {-1, 2, -1}, {-1, -1, 3}, {4, -1, -1}, {-1, 5, 6}},
                          {{1, 2, 2}, {2, 3, 2}, {3, 4, 2}, {3, 5, 1}});
   check_all(workload);
 }
 
-TEST_CASE("the same problem gives the same plan") {
+TEST_CASE("Policies: the same problem gives the same plan") {
   const ProblemInstance workload = generated({"layered", 60}, 4, 1.0, 0.2, 11);
   for (const PolicyInfo& policy : builtin_policies()) {
     if (policy.name == "optimal") {
@@ -94,7 +94,7 @@ TEST_CASE("the same problem gives the same plan") {
   }
 }
 
-TEST_CASE("problems that nobody can solve are refused by everybody, by name") {
+TEST_CASE("Policies: each refuses an unsolvable problem by name") {
   ProblemInstance no_devices = make_hand_instance({{1}}, {});
   no_devices.platform.devices.clear();
   ProblemInstance nowhere = make_hand_instance({{1}, {2}}, {});
@@ -113,8 +113,8 @@ TEST_CASE("problems that nobody can solve are refused by everybody, by name") {
   }
 }
 
-TEST_CASE("memory-aware policies respect memories and say what never fits") {
-  // Four tasks of 60 bytes; each device holds one of them, beside 10 bytes of data.
+TEST_CASE("Memory-aware policies: respect memories and report tasks that never fit") {
+  // Four tasks of 60 bytes; each device has room for one of them and 10 bytes of data.
   for (const char* name : {"m-etf", "m-sct", "m-topo"}) {
     for (const Bytes capacity : {Bytes{150}, Bytes{70}, Bytes{69}}) {
       TaskGraph graph;
@@ -150,7 +150,7 @@ TEST_CASE("memory-aware policies respect memories and say what never fits") {
   }
 }
 
-TEST_CASE("Baechi's policies place on the fast, equal devices, and elsewhere only what must") {
+TEST_CASE("Baechi's policies: use the fast, equal devices, and others only where they must") {
   // Two fast devices of 70 bytes and a slow one without limit. Task 4 runs on the slow one only,
   // and of the others, which take 60 bytes each, two fit on the fast ones.
   for (const char* name : {"m-etf", "m-sct", "m-topo"}) {
@@ -182,7 +182,7 @@ TEST_CASE("Baechi's policies place on the fast, equal devices, and elsewhere onl
   }
 }
 
-TEST_CASE("DONF and DONFM wait for memory") {
+TEST_CASE("DONF and DONFM: wait for memory") {
   // One device of 100 bytes: 0 -> 2 with 60 bytes, 1 -> 3 with 60. Only one item fits at a time, so
   // task 1 has to wait until 2 has read the first.
   for (const char* name : {"donf", "donfm"}) {
@@ -209,7 +209,7 @@ TEST_CASE("DONF and DONFM wait for memory") {
   }
 }
 
-TEST_CASE("a chain of a million tasks and a wide graph need no deep recursion") {
+TEST_CASE("Policies: a chain of a million tasks and a wide graph need no deep recursion") {
   for (const GraphShape& shape :
        {GraphShape{"chain", 1'000'000}, GraphShape{"independent", 100'000}}) {
     const ProblemInstance workload = generated(shape, 2, 1.0, 0.0, 1);
@@ -223,7 +223,7 @@ TEST_CASE("a chain of a million tasks and a wide graph need no deep recursion") 
   }
 }
 
-TEST_CASE("the registry: selection, unknown names, additions") {
+TEST_CASE("Policy registry: selects by name, refuses unknown names and accepts additions") {
   PolicyRegistry registry;
   CHECK(registry.find("hefd").status().message().find("did you mean 'heft'") != std::string::npos);
   CHECK(registry.select("heft,peft,heft", 10)->size() == 2);

@@ -65,7 +65,7 @@ const Slots kPeftSchedule = {
 
 }  // namespace
 
-TEST_CASE("HEFT paper: HEFT 80 and CPoP 86, with its ranks and schedule") {
+TEST_CASE("HEFT paper: HEFT takes 80 and CPoP 86, with the paper's ranks and schedule") {
   const ProblemInstance workload = heft_paper();
   CHECK(makespan(workload, "heft") == 80);
   CHECK(makespan(workload, "cpop") == 86);
@@ -81,7 +81,7 @@ TEST_CASE("HEFT paper: HEFT 80 and CPoP 86, with its ranks and schedule") {
   }
 }
 
-TEST_CASE("PEFT paper: PEFT 122 and HEFT 133, with its ranks, table and schedule") {
+TEST_CASE("PEFT paper: PEFT takes 122 and HEFT 133, with the paper's ranks, table and schedule") {
   const ProblemInstance workload = peft_paper();
   CHECK(makespan(workload, "peft") == 122);
   CHECK(makespan(workload, "heft") == 133);
@@ -94,7 +94,7 @@ TEST_CASE("PEFT paper: PEFT 122 and HEFT 133, with its ranks, table and schedule
                 42, 39, 44, 13, 16, 22, 13, 16, 33, 13, 16, 20, 0,  0,  0});
 }
 
-TEST_CASE("the shared copy of the papers' examples agrees") {
+TEST_CASE("Papers' examples: the shared copy agrees") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -133,7 +133,7 @@ TEST_CASE("the shared copy of the papers' examples agrees") {
   }
 }
 
-TEST_CASE("DONF: priorities and device choice by hand") {
+TEST_CASE("DONF: priorities and devices equal those found by hand") {
   // 1 -> 3, 1 -> 4, 2 -> 4, 3 -> 5, 4 -> 5. WOD: 1: 1 + 1/2, 2: 1/2, 3: 1/2, 4: 1/2, 5: 0.
   // At time 0 task 1 goes first: P1 takes 4, P2 5, so P1. Task 2: P1 would finish at 4 + 3, P2
   // at 4. At 4 both end. Task 3 is on 1's device P1: there 4 + 2 = 6; P2: 4 + 6 (data) + 1 = 11:

@@ -8,7 +8,7 @@
 using namespace dfsim;
 using namespace dfsim::testing;
 
-TEST_CASE("the example plugin adds a policy that works") {
+TEST_CASE("Plugins: the example plugin adds a policy that works") {
   PolicyRegistry registry;
   const Status status = load_plugin(SHORTEST_QUEUE, registry);
   INFO(status.message());
@@ -19,12 +19,12 @@ TEST_CASE("the example plugin adds a policy that works") {
   const auto schedule = plan_with(**policy, instance.problem());
   REQUIRE(schedule.ok());
   CHECK(check_schedule(instance.problem(), *schedule) == "");
-  // Its name is taken the second time.
+  // The second time, the registry already has the name.
   CHECK(load_plugin(SHORTEST_QUEUE, registry).message().find("already a policy") !=
         std::string::npos);
 }
 
-TEST_CASE("what is no plugin for this dfsim is refused with the reason") {
+TEST_CASE("Plugins: refuse an incompatible library with the reason") {
   PolicyRegistry registry;
   const size_t before = registry.policies().size();
   CHECK(load_plugin("/nonexistent.so", registry).code() == StatusCode::kNotFound);

@@ -111,7 +111,7 @@ std::string shown(const std::map<size_t, double>& gaps) {
 
 }  // namespace
 
-TEST_CASE("STG, 50 tasks: mean gaps to the optimum") {
+TEST_CASE("STG with 50 tasks: mean gaps to the optimum are within their limits") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -130,7 +130,7 @@ TEST_CASE("STG, 50 tasks: mean gaps to the optimum") {
   CHECK(donf[8] <= 5.0 + 0.3);
 }
 
-TEST_CASE("Sinnen set, with communication: mean gaps to the optimum") {
+TEST_CASE("Sinnen set: mean gaps to the optimum are within their limits") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -162,7 +162,7 @@ TEST_CASE("Sinnen set, with communication: mean gaps to the optimum") {
   CHECK(anneal[0] <= 2.5);
 }
 
-TEST_CASE("the Auckland examples: optimal schedules of 7 to 11 nodes") {
+TEST_CASE("Auckland examples: optimal finds the known optima of 7 to 11 nodes") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;
@@ -189,7 +189,7 @@ TEST_CASE("the Auckland examples: optimal schedules of 7 to 11 nodes") {
   }
 }
 
-TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing comes close") {
+TEST_CASE("Small graphs: no policy beats the proven optimum, and annealing comes close") {
   std::map<std::string, double> gaps;
   size_t count = 0;
   const PolicyRegistry registry;
@@ -225,7 +225,7 @@ TEST_CASE("own small graphs: nobody beats the proven optimum, and annealing come
   CHECK(gaps["heft"] <= 25.0);
 }
 
-TEST_CASE("optimal equals exhaustive search on tiny graphs") {
+TEST_CASE("optimal: equals exhaustive search on tiny graphs") {
   // Every assignment of devices and every topological order, appended.
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const ProblemInstance workload = generated({"random", 5}, 2, 2.0, 0.3, seed);

@@ -24,7 +24,7 @@ std::unique_ptr<SmallTaskGroups> groups_of(const SchedulingProblem& problem) {
 
 }  // namespace
 
-TEST_CASE("a task joins its producer when moving it cannot pay") {
+TEST_CASE("Small tasks: a task joins its producer when moving it cannot pay") {
   // 1 -> 2 (small: 3 at most, its input takes 4) -> 3 (not small: 5 > 4) -> 4 (small, but only P2
   // runs it) ; 1 -> 5 (small), 2 and 5 -> 6 (small, all inputs in one group); 3 and 6 -> 7 (small,
   // of two groups).
@@ -51,7 +51,7 @@ TEST_CASE("a task joins its producer when moving it cannot pay") {
   CHECK(grouped.graph.edge_count() == 4);
 }
 
-TEST_CASE("every policy places groups as one, validly, in plans and in runs") {
+TEST_CASE("Small tasks: every policy places a group on one device, in plans and in runs") {
   for (const char* shape : {"layered", "tree", "chain", "random", "two-components"}) {
     for (const double ccr : {0.5, 2.0, 20.0}) {
       const ProblemInstance instance = generated({shape, 60}, 4, ccr, 0.2, 5);
@@ -92,7 +92,7 @@ TEST_CASE("every policy places groups as one, validly, in plans and in runs") {
   }
 }
 
-TEST_CASE("what is no plan of the groups is refused") {
+TEST_CASE("Small tasks: a malformed plan of the groups is refused") {
   const ProblemInstance instance = make_hand_instance({{9, 9}, {1, 1}, {9, 9}}, {{1, 2, 4}});
   const auto groups = groups_of(instance.problem());
   REQUIRE(groups->group_count() == 2);

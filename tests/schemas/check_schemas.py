@@ -81,7 +81,7 @@ CASES = {
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in
 # themselves.
 NOT_RUN = {"calibrate", "evaluate-collectives", "tune"}
-# Whose --json is a file format of its own: docs/reference/task-graphs.md.
+# The --json of these is a file format of its own: docs/reference/task-graphs.md.
 OWN_FORMAT = {"generate"}
 
 KEYWORDS = {"$schema", "$id", "$defs", "$ref", "title", "description", "type", "properties",
@@ -123,7 +123,7 @@ class Validator:
         if "type" in node:
             names = [node["type"]] if isinstance(node["type"], str) else node["type"]
             if not any(TYPES[name](value) for name in names):
-                yield f"{where}: {str(value)[:40]!r} is no {' or '.join(names)}"
+                yield f"{where}: {str(value)[:40]!r} is not of type {' or '.join(names)}"
                 return
         if isinstance(value, dict):
             yield from self.object_problems(value, node, where)
@@ -165,7 +165,7 @@ class Validator:
             yield from self.walk(item, f"#{name}")
 
     def flaws(self, node=None, where="$"):
-        """What is wrong with the schema itself."""
+        """Lists the errors in the schema itself."""
         node = self.schema if node is None else node
         for keyword in node.keys() - KEYWORDS:
             yield f"{where}: keyword '{keyword}' is not known here"
@@ -252,7 +252,7 @@ def main():
     failures = check(sys.argv[1])
     for failure in failures:
         print(failure)
-    print(f"{len(CASES)} schemas held against output, {len(failures)} failures")
+    print(f"{len(CASES)} schemas checked against output, {len(failures)} failures")
     return 1 if failures else 0
 
 

@@ -53,7 +53,7 @@ PLANTED = [
     ("study/up.cc", '#include "report/json.h"\n', "study/ must not include"),
     ("report/side.cc", '#include "sim/engine.h"\n', "report/ must not include"),
     ("report/up.cc", '#include "cli/command.h"\n', "report/ must not include"),
-    ("cli/lost.cc", '#include "command.h"\n', "is no file of this project"),
+    ("cli/lost.cc", '#include "command.h"\n', "file of this project; write the path from the root"),
     ("graphs/onnx/shown.h", "#include <onnx/onnx_pb.h>\n", "allowed only in graphs/onnx/*.cc"),
     ("sim/proto.cc", "#include <google/protobuf/message.h>\n", "allowed only in graphs/onnx/*.cc"),
     ("sim/learned.cc", "# include <xgboost/c_api.h>\n", "allowed only in opmodel/*.cc"),
@@ -123,7 +123,7 @@ class CheckIncludes(unittest.TestCase):
         self.assertEqual(1, len(found), found)
         self.assertIn('"sim/own.h" is internal to sim/', found[0])
         gone = tree["scripts/shared_headers.txt"] + "sim/gone.h\n"
-        self.assertEqual(["scripts/shared_headers.txt:1: sim/gone.h is no file; remove the line"],
+        self.assertEqual(["scripts/shared_headers.txt:1: sim/gone.h is not a file; remove the line"],
                          violations(tree | {"scripts/shared_headers.txt": gone}))
 
     def test_an_empty_tree_is_no_success(self):

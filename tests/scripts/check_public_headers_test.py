@@ -18,14 +18,14 @@ CLEAN = {
     "examples/one/main.cc": '#include "sim/b.h"\n#include "own.h"\n',
     "examples/one/own.h": "",
 }
-# What is planted -> the beginning of the one line that must say so.
+# The planted error -> the beginning of the one line that must report it.
 PLANTED = [
     ({"sim/b.h": '// B\n#include "sim/c.h"\n'}, 'sim/b.h:2: "sim/c.h" is not public'),
     ({"base/a.h": "// A\n#include <fmt/format.h>\n"}, "base/a.h:2: <fmt/format.h>"),
     ({"base/a.h": "#pragma once\n"}, "base/a.h:1: a public header must begin"),
     ({"examples/one/main.cc": '#include "sim/c.h"\n'}, 'examples/one/main.cc:1: "sim/c.h"'),
     ({"cmake/public_headers.cmake": "set(DFSIM_PUBLIC_HEADERS\n  base/a.h\n  sim/b.h\n  gone.h\n)\n"},
-     "cmake/public_headers.cmake:4: gone.h is no file"),
+     "cmake/public_headers.cmake:4: gone.h is not a file"),
     ({"cmake/public_headers.cmake": "set(DFSIM_PUBLIC_HEADERS\n  base/a.h\n  sim/b.h\n  base/a.h\n)\n"},
      "cmake/public_headers.cmake:4: base/a.h is named twice"),
 ]

@@ -4,7 +4,7 @@
 
 using namespace dfsim;
 
-TEST_CASE("a chain on one device runs back to back", "[sim]") {
+TEST_CASE("Simulator: a chain on one device runs back to back", "[sim]") {
   SimCase sim(1);
   const TaskId a = sim.task(10);
   const TaskId b = sim.task(20);
@@ -21,7 +21,7 @@ TEST_CASE("a chain on one device runs back to back", "[sim]") {
   CHECK(result.bytes_moved == 0);
 }
 
-TEST_CASE("an asynchronous host dispatches ahead of the device", "[sim]") {
+TEST_CASE("Simulator: an asynchronous host dispatches ahead of the device", "[sim]") {
   SimCase sim(1);
   sim.platform.runtime.dispatch_ns = 10;
   sim.platform.runtime.run_overhead_ns = 100;
@@ -55,7 +55,7 @@ TEST_CASE("an asynchronous host dispatches ahead of the device", "[sim]") {
   }
 }
 
-TEST_CASE("data crosses a link once for all readers of a device", "[sim]") {
+TEST_CASE("Simulator: data crosses a link once for all readers of a device", "[sim]") {
   SimCase sim(2);
   const TaskId a = sim.task(10, 0);
   const TaskId b = sim.task(5, 1);
@@ -73,13 +73,13 @@ TEST_CASE("data crosses a link once for all readers of a device", "[sim]") {
   CHECK(result.makespan_ns == 127);
 }
 
-TEST_CASE("the empty graph takes no time", "[sim]") {
+TEST_CASE("Simulator: the empty graph takes no time", "[sim]") {
   SimCase sim(2);
   sim.build();
   CHECK(sim.run().makespan_ns == 0);
 }
 
-TEST_CASE("a chain of a million zero-cost tasks does not recurse", "[sim]") {
+TEST_CASE("Simulator: a chain of a million zero-cost tasks does not recurse", "[sim]") {
   SimCase sim(1);
   TaskId last = sim.task(0);
   for (int i = 1; i < 1'000'000; ++i) {
@@ -91,7 +91,7 @@ TEST_CASE("a chain of a million zero-cost tasks does not recurse", "[sim]") {
   CHECK(sim.run().makespan_ns == 0);
 }
 
-TEST_CASE("a schedule that waits in a circle is reported", "[sim]") {
+TEST_CASE("Simulator: reports a schedule that waits in a circle", "[sim]") {
   SimCase sim(1);
   const TaskId a = sim.task(1);
   const TaskId b = sim.task(1);

@@ -40,7 +40,7 @@ TEST_CASE("DataCopies: later readers find the copy of their device", "[sim]") {
   CHECK(copies.at(copy).readers_left == 3);
 }
 
-TEST_CASE("DataCopies: a dropped copy leaves the list, and its id is used again", "[sim]") {
+TEST_CASE("DataCopies: a dropped copy leaves the list, and its id is reused", "[sim]") {
   const PartCase sim = shared_item();
   DataCopies copies(sim.graph, DataCopies::Keeping::kUntilDropped, true);
   copies.grow(0);
@@ -53,7 +53,7 @@ TEST_CASE("DataCopies: a dropped copy leaves the list, and its id is used again"
   CHECK(copies.at(first).readers_left == 0);
 }
 
-TEST_CASE("DataCopies: a copy that nobody keeps goes when it arrives", "[sim]") {
+TEST_CASE("DataCopies: a forgotten copy disappears when it arrives", "[sim]") {
   const PartCase sim = shared_item();
   DataCopies copies(sim.graph, DataCopies::Keeping::kUntilArrival, true);
   copies.grow(0);
@@ -65,7 +65,7 @@ TEST_CASE("DataCopies: a copy that nobody keeps goes when it arrives", "[sim]") 
   CHECK(copies.add(0, 0, 2) == copy);
 }
 
-TEST_CASE("DataCopies: slots have copies of their own", "[sim]") {
+TEST_CASE("DataCopies: each slot has its own copies", "[sim]") {
   const PartCase sim = shared_item();
   DataCopies copies(sim.graph, DataCopies::Keeping::kUntilDropped, true);
   copies.grow(1);

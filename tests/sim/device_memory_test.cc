@@ -36,7 +36,7 @@ TEST_CASE("DeviceMemory: counts bytes in use and their peak", "[sim]") {
   CHECK(memory.peak(0) == 130);
   CHECK(memory.free_bytes(0) == 40);
   CHECK(sim.timeline.ok());
-  CHECK_FALSE(memory.anything_freed());  // nobody can wait under this policy
+  CHECK_FALSE(memory.anything_freed());  // no task can wait under this policy
 }
 
 TEST_CASE("DeviceMemory: a full memory ends a run that may not wait", "[sim]") {
@@ -55,7 +55,7 @@ TEST_CASE("DeviceMemory: a full memory ends a run that may not wait", "[sim]") {
   CHECK(sim.error().find("a list") != std::string::npos);
 }
 
-TEST_CASE("DeviceMemory: a capacity of 0 is no limit", "[sim]") {
+TEST_CASE("DeviceMemory: a capacity of 0 means no limit", "[sim]") {
   PartCase sim = small_device();
   sim.platform.devices[0].memory_bytes = 0;
   sim.arrive();
@@ -81,7 +81,7 @@ TEST_CASE("DeviceMemory: copies wait behind a task and behind other copies", "[s
   CHECK(memory.copy_must_wait(0, 1));
 }
 
-TEST_CASE("DeviceMemory: devices with freed memory are handed out once, ascending", "[sim]") {
+TEST_CASE("DeviceMemory: reports devices with freed memory once, in ascending order", "[sim]") {
   PartCase sim(3);
   sim.task(1);
   sim.arrive();

@@ -54,7 +54,7 @@ struct HostCase {
 
 }  // namespace
 
-TEST_CASE("HostDispatch: free dispatch waits for nothing but the run's overhead", "[sim]") {
+TEST_CASE("HostDispatch: free dispatch waits only for the run's overhead", "[sim]") {
   HostCase host(1);
   host.sim.platform.runtime.dispatch_ns = 0;
   const HostDispatch& dispatch = host.begin();
@@ -81,7 +81,7 @@ TEST_CASE("HostDispatch: an asynchronous host dispatches one task after the othe
   CHECK(host.sim.timeline.empty());
 }
 
-TEST_CASE("HostDispatch: a full launch queue holds the host up until a task finishes", "[sim]") {
+TEST_CASE("HostDispatch: a full launch queue blocks the host until a task finishes", "[sim]") {
   HostCase host(2);
   host.sim.platform.runtime.queue_depth = 1;
   HostDispatch& dispatch = host.begin();

@@ -6,7 +6,7 @@
 
 using namespace dfsim;
 
-TEST_CASE("InputSender: where arrivals are known an input is booked, once per device", "[sim]") {
+TEST_CASE("InputSender: books an input with a known arrival once per device", "[sim]") {
   MemoryCase sim(2);
   const TaskId a = sim.task(1, 0);
   const TaskId b = sim.task(1, 1);
@@ -36,7 +36,7 @@ TEST_CASE("InputSender: data with one reader needs no copy on fair links", "[sim
   CHECK(shipment.copy == kNoIndex);
 }
 
-TEST_CASE("InputSender: data of no bytes is there at once", "[sim]") {
+TEST_CASE("InputSender: data without bytes arrives at once", "[sim]") {
   MemoryCase sim(2);
   const TaskId a = sim.task(1, 0);
   sim.edge(a, sim.task(1, 1), 0);
@@ -45,7 +45,7 @@ TEST_CASE("InputSender: data of no bytes is there at once", "[sim]") {
   CHECK(sim.timeline.events() == 0);
 }
 
-TEST_CASE("InputSender: a reader that comes late finds the copy on its device", "[sim]") {
+TEST_CASE("InputSender: a later reader finds the copy on its device", "[sim]") {
   MemoryCase sim(2);
   const TaskId a = sim.task(1, 0);
   const TaskId b = sim.task(1, 1);
@@ -112,7 +112,7 @@ TEST_CASE("InputSender: spilled inputs of the next task come back from the host"
   CHECK(event.time_ns == 80);
 }
 
-TEST_CASE("InputSender: devices that no link joins are an error", "[sim]") {
+TEST_CASE("InputSender: devices without a connection are an error", "[sim]") {
   MemoryCase sim(2);
   sim.platform.links.clear();
   const TaskId a = sim.task(1, 0);

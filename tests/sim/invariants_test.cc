@@ -49,7 +49,7 @@ void limit_memory(RandomCase& random, double share) {
 
 }  // namespace
 
-TEST_CASE("static plans keep the invariants", "[sim]") {
+TEST_CASE("Invariants: static plans keep them", "[sim]") {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     RandomCase random = random_case(seed, {}, 120);
     SimOptions options;
@@ -70,9 +70,10 @@ TEST_CASE("static plans keep the invariants", "[sim]") {
   }
 }
 
-// Without memory nobody asks what is under way, and arrivals on FIFO links are known when they are
-// requested; with memory each is an event. Also where many events share an instant.
-TEST_CASE("arrivals known ahead give the same run as arrivals one by one", "[sim]") {
+// Without limited memory no part asks for data in flight, and arrivals on FIFO links are known when
+// they are requested; with limited memory each is an event. The test includes events at one
+// instant.
+TEST_CASE("Invariants: arrivals known ahead give the same run as arrivals one by one", "[sim]") {
   RandomFeatures features;
   features.fair = false;
   features.overlap = false;
@@ -95,7 +96,7 @@ TEST_CASE("arrivals known ahead give the same run as arrivals one by one", "[sim
   CHECK(moved > 200);
 }
 
-TEST_CASE("online policies keep the invariants", "[sim]") {
+TEST_CASE("Invariants: online policies keep them", "[sim]") {
   for (uint64_t seed = 1000; seed < 1300; ++seed) {
     RandomCase random = random_case(seed, {}, 120);
     SimOptions options;
@@ -115,7 +116,7 @@ TEST_CASE("online policies keep the invariants", "[sim]") {
   }
 }
 
-TEST_CASE("runs in limited memory keep the invariants", "[sim]") {
+TEST_CASE("Invariants: runs in limited memory keep them", "[sim]") {
   size_t waited = 0;
   size_t gave_up = 0;
   size_t spilled = 0;
@@ -145,7 +146,7 @@ TEST_CASE("runs in limited memory keep the invariants", "[sim]") {
   CHECK(gave_up < 290);
 }
 
-TEST_CASE("many requests keep the invariants", "[sim]") {
+TEST_CASE("Invariants: many requests keep them", "[sim]") {
   for (uint64_t seed = 3000; seed < 3200; ++seed) {
     RandomCase random = random_case(seed, {}, 40);
     SimOptions options;
@@ -170,7 +171,7 @@ TEST_CASE("many requests keep the invariants", "[sim]") {
   }
 }
 
-TEST_CASE("many requests under online policies keep the invariants", "[sim]") {
+TEST_CASE("Invariants: many requests under online policies keep them", "[sim]") {
   const PolicyRegistry registry;
   size_t overlapped = 0;
   for (uint64_t seed = 4000; seed < 4300; ++seed) {
@@ -213,7 +214,7 @@ TEST_CASE("many requests under online policies keep the invariants", "[sim]") {
   CHECK(overlapped > 1000);
 }
 
-TEST_CASE("one request under a policy is a single run", "[sim]") {
+TEST_CASE("Requests: one request under a policy is a single run", "[sim]") {
   for (uint64_t seed = 5000; seed < 5050; ++seed) {
     const RandomCase random = random_case(seed, {}, 60);
     SimOptions options;

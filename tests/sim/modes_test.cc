@@ -22,7 +22,7 @@ SimCase two_stages() {
 
 }  // namespace
 
-TEST_CASE("a closed loop of one request is one run after the other", "[sim]") {
+TEST_CASE("Closed loop: one request at a time gives one run after the other", "[sim]") {
   const SimCase sim = two_stages();
   RequestOptions requests;
   requests.requests = 5;
@@ -34,7 +34,7 @@ TEST_CASE("a closed loop of one request is one run after the other", "[sim]") {
   CHECK(result->throughput_per_s == Approx(1e9 / 30));
 }
 
-TEST_CASE("a full pipeline runs at the pace of its slowest stage", "[sim]") {
+TEST_CASE("Closed loop: a full pipeline runs at the pace of its slowest stage", "[sim]") {
   const SimCase sim = two_stages();
   RequestOptions requests;
   requests.requests = 10;
@@ -47,7 +47,7 @@ TEST_CASE("a full pipeline runs at the pace of its slowest stage", "[sim]") {
   CHECK(result->p50_ns == 60);  // three stages of 20 behind one another
 }
 
-TEST_CASE("requests below capacity keep their latency, above it they queue", "[sim]") {
+TEST_CASE("Open loop: requests keep their latency below capacity and queue above it", "[sim]") {
   const SimCase sim = two_stages();
   RequestOptions requests;
   requests.requests = 100;
@@ -64,7 +64,8 @@ TEST_CASE("requests below capacity keep their latency, above it they queue", "[s
   CHECK_FALSE(simulate_requests(sim.input(), sim.schedule, requests).ok());
 }
 
-TEST_CASE("under policies every request is decided on its own, earlier ones first", "[sim]") {
+TEST_CASE("Requests: a policy decides on every request separately, earlier requests first",
+          "[sim]") {
   // One task of 10 per request, on either of two devices.
   SimCase sim(2);
   sim.task(10, 0);
@@ -105,7 +106,7 @@ TEST_CASE("under policies every request is decided on its own, earlier ones firs
   CHECK(queued.requests[10].finish_ns == 60);
 }
 
-TEST_CASE("weights of many requests are on a device once", "[sim]") {
+TEST_CASE("Requests: a device stores the weights of many requests once", "[sim]") {
   SimCase sim(1);
   sim.task(10, 0, 0, 100);
   sim.build();
@@ -120,7 +121,7 @@ TEST_CASE("weights of many requests are on a device once", "[sim]") {
   CHECK(result->run.devices[0].peak_memory_bytes == 100);
 }
 
-TEST_CASE("noise follows the intervals and the seed", "[sim]") {
+TEST_CASE("Noise: follows the intervals and the seed", "[sim]") {
   SimCase sim(1);
   sim.task(1'000'000);
   sim.build();
@@ -144,7 +145,7 @@ TEST_CASE("noise follows the intervals and the seed", "[sim]") {
   CHECK(other->makespans_ns != result->makespans_ns);
 }
 
-TEST_CASE("an online policy meets the noise as it comes", "[sim]") {
+TEST_CASE("Noise: an online policy adapts to it", "[sim]") {
   // Two devices, sixteen equal tasks without data: whoever is idle takes the next one.
   SimCase sim(2);
   for (int i = 0; i < 16; ++i) {
@@ -176,7 +177,7 @@ TEST_CASE("an online policy meets the noise as it comes", "[sim]") {
   CHECK(threaded->makespans_ns == adaptive->makespans_ns);
 }
 
-TEST_CASE("tasks of one op share their noise when asked to", "[sim]") {
+TEST_CASE("Noise: tasks of one op share it on request", "[sim]") {
   SimCase sim(1);
   for (int i = 0; i < 100; ++i) {
     ExecGraphBuilder::Task task;

@@ -11,7 +11,7 @@ using namespace dfsim;
 
 namespace {
 
-// Answers with what the test says, and notes what it was told.
+// Gives the answers of the test and records the calls.
 class ScriptedPolicy final : public OnlineScheduler {
  public:
   std::string_view name() const override { return "scripted"; }
@@ -103,7 +103,7 @@ std::string error_of_decision(const Decision& decision) {
 
 }  // namespace
 
-TEST_CASE("PolicyDriver: a policy is told ready tasks once, ascending", "[sim]") {
+TEST_CASE("PolicyDriver: a policy receives each ready task once, in ascending order", "[sim]") {
   PolicyCase asked;
   asked.begin();
   CHECK(asked.policy.begun == 1);
@@ -161,7 +161,7 @@ TEST_CASE("PolicyDriver: a policy that cannot begin ends the run", "[sim]") {
   CHECK(asked.sim.error() == "no");
 }
 
-TEST_CASE("PolicyDriver: ready tasks that a policy holds back for good are an error", "[sim]") {
+TEST_CASE("PolicyDriver: a policy that delays ready tasks forever is an error", "[sim]") {
   PolicyCase asked;
   asked.begin();
   const Status status = asked.driver->stuck();
@@ -201,7 +201,7 @@ TEST_CASE("PolicyDriver: the policy of the earliest request is asked first", "[s
   CHECK(order == std::vector<int>{1, 2});
 }
 
-TEST_CASE("PolicyView: data is where it was produced, and where a copy has arrived", "[sim]") {
+TEST_CASE("PolicyView: data is on its producer's device and where a copy has arrived", "[sim]") {
   PolicyCase asked;
   asked.begin();
   asked.sim.tasks->place(0, 0, 10);
@@ -209,7 +209,7 @@ TEST_CASE("PolicyView: data is where it was produced, and where a copy has arriv
   asked.sim.tasks->finish(0);
   CHECK(asked.view->has_data(DataId(0), DeviceId(0)));
   const uint32_t copy = asked.copies->add(0, 0, 1);
-  CHECK_FALSE(asked.view->has_data(DataId(0), DeviceId(1)));  // under way
+  CHECK_FALSE(asked.view->has_data(DataId(0), DeviceId(1)));  // in flight
   asked.copies->arrive(copy);
   CHECK(asked.view->has_data(DataId(0), DeviceId(1)));
   CHECK(asked.view->free_bytes(DeviceId(0)) == INT64_MAX);  // memory is not simulated

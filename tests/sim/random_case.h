@@ -21,7 +21,7 @@ struct RandomCase {
   SimInput input() const { return {graph, costs, platform}; }
 };
 
-// What a random platform may have.
+// Features that a random platform may have.
 struct RandomFeatures {
   bool fair = true;
   bool fifo = true;

@@ -25,7 +25,7 @@ SimCase two_transfers() {
 
 }  // namespace
 
-TEST_CASE("a FIFO link serves one transfer at a time", "[sim]") {
+TEST_CASE("Links: a FIFO link serves one transfer at a time", "[sim]") {
   SimCase sim = two_transfers();
   sim.platform.links[0].latency_ns = 5;
   sim.build();
@@ -35,7 +35,7 @@ TEST_CASE("a FIFO link serves one transfer at a time", "[sim]") {
   CHECK(result.links[0].busy_ns == 200);
 }
 
-TEST_CASE("a fair link shares its bandwidth", "[sim]") {
+TEST_CASE("Links: a fair link shares its bandwidth", "[sim]") {
   SimCase sim = two_transfers();
   sim.platform.links[0].sharing = LinkSharing::kFair;
   sim.build();
@@ -45,7 +45,7 @@ TEST_CASE("a fair link shares its bandwidth", "[sim]") {
   CHECK(result.tasks[3].start_ns == 210);
 }
 
-TEST_CASE("a link without contention delays nobody", "[sim]") {
+TEST_CASE("Links: a link without contention delays no transfer", "[sim]") {
   SimCase sim = two_transfers();
   sim.platform.links[0].sharing = LinkSharing::kNone;
   sim.build();
@@ -54,7 +54,7 @@ TEST_CASE("a link without contention delays nobody", "[sim]") {
   CHECK(result.tasks[3].start_ns == 120);
 }
 
-TEST_CASE("one copy engine orders copies on different links", "[sim]") {
+TEST_CASE("Copy engines: one engine orders copies on different links", "[sim]") {
   SimCase sim(3);
   const TaskId a = sim.task(10, 0);
   const TaskId b = sim.task(1, 1);
@@ -73,7 +73,7 @@ TEST_CASE("one copy engine orders copies on different links", "[sim]") {
   }
 }
 
-TEST_CASE("half duplex shares one wire between directions", "[sim]") {
+TEST_CASE("Links: half duplex shares one wire between directions", "[sim]") {
   SimCase sim(2);
   const TaskId a = sim.task(10, 0);
   const TaskId b = sim.task(10, 1);
@@ -92,7 +92,7 @@ TEST_CASE("half duplex shares one wire between directions", "[sim]") {
   }
 }
 
-TEST_CASE("a route adds latencies and takes the slowest hop", "[sim]") {
+TEST_CASE("Routes: add latencies and take the slowest hop", "[sim]") {
   SimCase sim(2);
   sim.platform.links.clear();
   sim.platform.switches = {"sw"};
@@ -110,7 +110,7 @@ TEST_CASE("a route adds latencies and takes the slowest hop", "[sim]") {
   CHECK(sim.run().tasks[1].start_ns == 117);
 }
 
-TEST_CASE("devices that no link joins are reported", "[sim]") {
+TEST_CASE("Routes: devices without a connection are reported", "[sim]") {
   SimCase sim(2);
   sim.platform.links.clear();
   const TaskId a = sim.task(10, 0);
@@ -121,7 +121,7 @@ TEST_CASE("devices that no link joins are reported", "[sim]") {
   CHECK(result.status().message().find("no links lead there") != std::string::npos);
 }
 
-TEST_CASE("compute is slowed down while a transfer overlaps", "[sim]") {
+TEST_CASE("Overlap: a transfer slows compute down", "[sim]") {
   SimCase sim(2);
   sim.platform.devices[0].overlap_slowdown = 2;
   const TaskId a = sim.task(10, 0);
@@ -134,7 +134,7 @@ TEST_CASE("compute is slowed down while a transfer overlaps", "[sim]") {
   CHECK(result.devices[0].busy_ns == 140);
 }
 
-TEST_CASE("queues run independent tasks side by side, ready first", "[sim]") {
+TEST_CASE("Queues: run independent tasks in parallel, ready tasks first", "[sim]") {
   SimCase sim(1);
   sim.platform.devices[0].queues = 2;
   sim.platform.runtime.streams = 2;
@@ -149,7 +149,7 @@ TEST_CASE("queues run independent tasks side by side, ready first", "[sim]") {
   CHECK(sim.run(options).makespan_ns == 25);  // the third task comes after b
 }
 
-TEST_CASE("workers of a pool pay for their own dispatch", "[sim]") {
+TEST_CASE("Dispatch: workers of a pool pay for their own dispatch", "[sim]") {
   SimCase sim(1);
   sim.platform.devices[0].type = DeviceType::kCpu;
   sim.platform.runtime.inter_op_workers = 2;
@@ -164,7 +164,7 @@ TEST_CASE("workers of a pool pay for their own dispatch", "[sim]") {
   CHECK(result.tasks[2].wait_ns == WaitTimes{0, 0, 3, 13, 0});
 }
 
-TEST_CASE("two dispatch threads halve the cost of dispatch", "[sim]") {
+TEST_CASE("Dispatch: two threads halve its cost", "[sim]") {
   SimCase sim(1);
   sim.platform.runtime.dispatch_ns = 10;
   for (int i = 0; i < 4; ++i) {
@@ -176,7 +176,8 @@ TEST_CASE("two dispatch threads halve the cost of dispatch", "[sim]") {
   CHECK(sim.run().makespan_ns == 22);
 }
 
-TEST_CASE("memory that is full", "[sim]") {
+TEST_CASE("Memory: a full device is tracked, fails the run or delays tasks, as the policy demands",
+          "[sim]") {
   // a -> b, c -> d: one device, 100 bytes each; a and c both alive need 200.
   SimCase sim(2);
   const TaskId a = sim.task(10, 0);
@@ -189,7 +190,7 @@ TEST_CASE("memory that is full", "[sim]") {
   sim.platform.host.node = "d1";
   SimOptions options;
   sim.build();
-  SECTION("tracked: only the peak is told") {
+  SECTION("tracked: only the peak is reported") {
     const SimResult result = sim.run(options);
     CHECK(result.devices[0].peak_memory_bytes == 200);
     CHECK(result.tasks[2].start_ns == 10);
@@ -217,7 +218,7 @@ TEST_CASE("memory that is full", "[sim]") {
   }
 }
 
-TEST_CASE("a tensor is spilled and comes back", "[sim]") {
+TEST_CASE("Memory: a tensor is spilled and comes back", "[sim]") {
   SimCase sim(1);
   sim.link("host", "d0");
   const TaskId a = sim.task(10);
@@ -240,7 +241,7 @@ TEST_CASE("a tensor is spilled and comes back", "[sim]") {
   CHECK(result.host_peak_memory_bytes == 100);
 }
 
-TEST_CASE("max-min shares of a small network", "[sim]") {
+TEST_CASE("Max-min fairness: a small network has the shares computed by hand", "[sim]") {
   // Channels of 10 and 4: flow 0 crosses both, flow 1 the first, flow 2 the second, flow 3 the
   // first with a cap of 1.
   FairShare shares({10, 4});
@@ -267,7 +268,7 @@ TEST_CASE("max-min shares of a small network", "[sim]") {
 
 // The closed form of FIFO links and the event-driven network are two ways to the same times: a fair
 // link that nothing crosses switches from one to the other.
-TEST_CASE("both networks give the same times on FIFO links", "[sim]") {
+TEST_CASE("Max-min fairness: both networks give the same times on FIFO links", "[sim]") {
   RandomFeatures features;
   features.fair = false;
   features.overlap = false;

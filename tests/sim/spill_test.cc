@@ -38,7 +38,7 @@ Shipment next_shipment(MemoryCase& sim) {
 
 }  // namespace
 
-TEST_CASE("Spill: the tensor whose reader comes last leaves, and its reader misses it", "[sim]") {
+TEST_CASE("Spill: evicts the tensor with the latest reader, which then waits for it", "[sim]") {
   MemoryCase sim = two_tensors();
   CHECK(sim.memory->in_use(0) == 80);
   CHECK_FALSE(sim.spill->make_room(0, 30, 2));  // on its way out

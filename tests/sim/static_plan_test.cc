@@ -68,8 +68,9 @@ TEST_CASE("StaticPlan: the host dispatches by id where the orders agree", "[sim]
   CHECK(host_program(sim.graph, sim.schedule, keeps_order) == std::vector<uint32_t>{0, 1, 2});
 }
 
-TEST_CASE("StaticPlan: else the host follows dependencies and orders, earliest start first",
-          "[sim]") {
+TEST_CASE(
+    "StaticPlan: the host follows dependencies and orders, earliest start first, if ids disagree",
+    "[sim]") {
   SimCase sim = three_tasks();
   sim.schedule.order[0] = {TaskId(1), TaskId(0)};
   sim.schedule.placements[1].planned_start_ns = 0;
@@ -81,7 +82,7 @@ TEST_CASE("StaticPlan: else the host follows dependencies and orders, earliest s
   CHECK(host_program(sim.graph, sim.schedule, never) == std::vector<uint32_t>{0, 1, 2});
 }
 
-TEST_CASE("StaticPlan: tasks behind a circle are left out of the host's program", "[sim]") {
+TEST_CASE("StaticPlan: the host's program omits tasks behind a cycle", "[sim]") {
   SimCase sim(1);
   const TaskId a = sim.task(1);
   const TaskId b = sim.task(1);

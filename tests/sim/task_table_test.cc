@@ -38,7 +38,7 @@ TEST_CASE("TaskTable: a task waits for its predecessors and for their data", "[s
   CHECK(tasks.inputs_there(2));
 }
 
-TEST_CASE("TaskTable: inputs on their way arrive at the later instant, last requested last",
+TEST_CASE("TaskTable: inputs in flight arrive at the later instant, in the order of request",
           "[sim]") {
   PartCase sim = join_of_two();
   sim.arrive();
@@ -85,7 +85,7 @@ TEST_CASE("TaskTable: waits follow each other without gaps and add up to the sta
   CHECK(tasks.has(2, kFinished));
 }
 
-TEST_CASE("TaskTable: a policy that holds a task back makes it wait for the device", "[sim]") {
+TEST_CASE("TaskTable: a task that a policy delays waits for the device", "[sim]") {
   PartCase sim = join_of_two();
   sim.arrive();
   TaskTable& tasks = *sim.tasks;

@@ -31,7 +31,7 @@ TEST_CASE("TensorLifetimes: outputs of the graph stay until the request is done"
   MemoryCase sim(1);
   const TaskId a = sim.task(1);
   sim.builder.add_data(a, 30, true);
-  sim.builder.add_data(a, 5, false);  // nobody reads it
+  sim.builder.add_data(a, 5, false);  // no task reads it
   sim.arrive_with(MemoryPolicy::kTrack);
   sim.run_task(0);
   CHECK(sim.memory->peak(0) == 35);
@@ -89,7 +89,7 @@ TEST_CASE("TensorLifetimes: a decided task's weights move in once", "[sim]") {
   CHECK(sim.memory->in_use(0) == 60);
 }
 
-TEST_CASE("TensorLifetimes: a task without room waits, and says so when nothing will free it",
+TEST_CASE("TensorLifetimes: a task without room waits, and is reported when nothing will free it",
           "[sim]") {
   MemoryCase sim(1);
   sim.platform.devices[0].memory_bytes = 100;

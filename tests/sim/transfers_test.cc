@@ -26,7 +26,7 @@ Shipment shipment_of(uint32_t data) {
   return shipment;
 }
 
-// What a listener hears of transfers.
+// Records the transfers that a listener receives.
 class Heard final : public SimListener {
  public:
   void on_transfer_started(const TransferEvent& event) override { starts.push_back(event); }
@@ -88,7 +88,7 @@ TEST_CASE("Transfers: a fair link shares its bandwidth, instant by instant", "[s
   CHECK(transfers.next_ns() == 150);  // the other 50 at the full rate
 }
 
-TEST_CASE("Transfers: the listener hears of starts and finishes, also of booked ones", "[sim]") {
+TEST_CASE("Transfers: report starts and finishes to the listener, also of booked ones", "[sim]") {
   PartCase sim = two_items();
   sim.arrive();
   Heard heard;
@@ -132,7 +132,7 @@ TEST_CASE("Transfers: totals keep inputs and spilled tensors apart", "[sim]") {
   CHECK(result.links[0].busy_ns == 150);
 }
 
-TEST_CASE("Transfers: ends that no link joins are not reachable", "[sim]") {
+TEST_CASE("Transfers: devices without a connection are not reachable", "[sim]") {
   PartCase sim = two_items();
   sim.platform.links.clear();
   sim.arrive();

@@ -184,7 +184,7 @@ void start_flows(Network& network, size_t index) {
 
 }  // namespace
 
-TEST_CASE("max-min sharing agrees with SimGrid", "[sim]") {
+TEST_CASE("Max-min fairness: agrees with SimGrid", "[sim]") {
   simgrid::s4u::Engine engine("test_simgrid");
   for (const char* setting :
        {"network/model:CM02", "network/TCP-gamma:0", "network/bandwidth-factor:1",

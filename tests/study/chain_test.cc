@@ -38,7 +38,7 @@ Prediction predicted(const std::string& network, int64_t batch, const std::strin
 
 }  // namespace
 
-TEST_CASE("One chain: validate predicts the figures of predict") {
+TEST_CASE("One chain: validate gives the figures of predict") {
   const TemporaryFolder folder("chain");
   for (const std::string hardware : {"epyc-genoa", "epyc-milan", "a100"}) {
     const auto platform = load_platform(hardware);
@@ -65,7 +65,7 @@ TEST_CASE("One chain: validate predicts the figures of predict") {
   }
 }
 
-TEST_CASE("One chain: compare simulates the figures of predict, also on several devices") {
+TEST_CASE("One chain: compare gives the figures of predict, also on several devices") {
   for (const std::string hardware : {"a100", "pcie-2gpu"}) {
     for (const std::string policy : {"first-device", "heft"}) {
       CompareRequest request;
@@ -87,7 +87,7 @@ TEST_CASE("One chain: compare simulates the figures of predict, also on several 
   }
 }
 
-TEST_CASE("One chain: the roofline has the operators' times of predict") {
+TEST_CASE("One chain: the roofline has the same operator times as predict") {
   const Prediction expected = predicted("resnet18", 1, "a100");
   RooflineOptions options;
   options.source.model = zoo_model("resnet18");
@@ -133,14 +133,14 @@ TEST_CASE("One chain: an unknown policy is an error of prepare") {
   CHECK(run.status().message().find("heft") != std::string::npos);
 }
 
-TEST_CASE("Machines: another runtime replaces that of the hardware file") {
+TEST_CASE("Machines: another runtime replaces the runtime of the hardware file") {
   const auto machine = load_machine("a100", "cuda-graph");
   REQUIRE(machine.ok());
   CHECK(machine->runtime.name == "cuda-graph");
   CHECK_FALSE(load_machine("a100", "cuda-grph").ok());
 }
 
-TEST_CASE("Machines: the file of another number of threads is found next to the one given") {
+TEST_CASE("Machines: finds the file for another number of threads next to the given file") {
   const auto one = machine_with_threads("epyc-genoa", "", 1);
   const auto none = machine_with_threads("epyc-genoa", "", 77);
   REQUIRE_FALSE(none.ok());

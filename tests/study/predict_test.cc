@@ -46,7 +46,7 @@ class CountingRecorder final : public RunRecorder {
 
 }  // namespace
 
-TEST_CASE("predict: a model that ships, with its stages in order") {
+TEST_CASE("predict: runs its stages in order on a shipped model") {
   Listener listener;
   const auto prediction = predict(resnet_on_a100(), listener.progress());
   INFO(prediction.status().message());
@@ -81,7 +81,7 @@ TEST_CASE("predict: cancellation reaches the predictions behind advice") {
   CHECK(prediction.status().message().starts_with("cancelled at: predicting: "));
 }
 
-TEST_CASE("predict: the recorder sees the single run and no other") {
+TEST_CASE("predict: the recorder receives only the single run") {
   CountingRecorder::Counts counts;
   PredictOptions options = resnet_on_a100();
   options.repeat = 3;
@@ -96,7 +96,7 @@ TEST_CASE("predict: the recorder sees the single run and no other") {
   CHECK(counts.finished == prediction->ops.size());
 }
 
-TEST_CASE("predict: an error of the recorder is the study's") {
+TEST_CASE("predict: returns an error of the recorder") {
   PredictOptions options = resnet_on_a100();
   options.record = [](const RunSubject&) -> StatusOr<std::unique_ptr<RunRecorder>> {
     return failed("no space left");

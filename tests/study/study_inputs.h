@@ -1,5 +1,5 @@
-// What the tests of studies share: models that ship, folders that go away, and a Progress that is
-// listened to.
+// Shared by the tests of studies: shipped models, temporary directories, and a Progress that
+// records its calls.
 #pragma once
 
 #include <catch2/catch.hpp>

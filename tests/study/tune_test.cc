@@ -62,7 +62,7 @@ TEST_CASE("tune: the fastest measured setting wins, within the budget") {
   CHECK(listener.notes.size() == result->measured);
 }
 
-TEST_CASE("tune: what was measured once is not measured again") {
+TEST_CASE("tune: does not repeat a measurement") {
   const Host host("again");
   REQUIRE(tune_on_host(host.options).ok());
   const size_t first = host.calls();
@@ -73,7 +73,7 @@ TEST_CASE("tune: what was measured once is not measured again") {
   CHECK(again->candidates[again->best].setting.pinned);
 }
 
-TEST_CASE("tune: a cancelled search goes on where it stopped") {
+TEST_CASE("tune: a cancelled search resumes where it stopped") {
   const Host host("cancelled");
   Listener listener("measuring ");
   const auto cancelled = tune_on_host(host.options, listener.progress());
@@ -83,7 +83,7 @@ TEST_CASE("tune: a cancelled search goes on where it stopped") {
   CHECK(tune_on_host(host.options).ok());
 }
 
-TEST_CASE("tune: a machine without a hardware file is an error that says what to do") {
+TEST_CASE("tune: the error about a machine without a hardware file names a remedy") {
   Host host("bare");
   host.options.hardware.clear();
   const auto result = tune_on_host(host.options);

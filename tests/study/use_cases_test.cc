@@ -42,7 +42,7 @@ const std::string kTrace = R"({"schemaVersion":1,"traceEvents":[
 
 }  // namespace
 
-TEST_CASE("compare: policies on a model, the best first") {
+TEST_CASE("compare: lists the policies on a model, the best first") {
   Listener listener;
   const auto compared = compare(vision_on_node(), PolicyRegistry(), listener.progress());
   INFO(compared.status().message());
@@ -54,7 +54,7 @@ TEST_CASE("compare: policies on a model, the best first") {
   CHECK(listener.stages.size() == 3);
 }
 
-TEST_CASE("compare: cancelled before the second policy") {
+TEST_CASE("compare: can be cancelled before the second policy") {
   Listener listener("simulating first-device");
   const auto compared = compare(vision_on_node(), PolicyRegistry(), listener.progress());
   REQUIRE_FALSE(compared.ok());
@@ -69,7 +69,7 @@ TEST_CASE("compare: a model needs hardware") {
   CHECK(compared.status().code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("partition: data parallelism on eight devices, cancellation and unknown strategies") {
+TEST_CASE("partition: runs data parallelism, can be cancelled, refuses unknown strategies") {
   const auto partitioning = partition_model(data_parallel());
   INFO(partitioning.status().message());
   REQUIRE(partitioning.ok());
@@ -100,7 +100,7 @@ TEST_CASE("partition: a plan that is run again takes as long as before") {
   CHECK(again->run.result.makespan_ns == partitioning->best()->makespan_ns);
 }
 
-TEST_CASE("validate: cancellation, and networks that nobody has") {
+TEST_CASE("validate: can be cancelled, and refuses unknown networks") {
   const auto runs = find_data_file("datasets/measured/epyc-milan/int8_runs.csv");
   REQUIRE(runs.ok());
   ValidateOptions options;
@@ -131,7 +131,7 @@ TEST_CASE("roofline: a sweep has a roofline per value, and stops when it is canc
   CHECK(listener.stages.size() == 1);
 }
 
-TEST_CASE("inspect: facts of a model, also as a runtime executes it") {
+TEST_CASE("inspect: reports facts of a model, also as a runtime executes it") {
   InspectOptions options;
   options.model = zoo_model("resnet18");
   const auto plain = inspect(options);
@@ -147,7 +147,7 @@ TEST_CASE("inspect: facts of a model, also as a runtime executes it") {
   CHECK_FALSE(executed->passes.empty());
 }
 
-TEST_CASE("analyze, diff and replay: a recorded run without the command line") {
+TEST_CASE("analyze, diff and replay: study a recorded run without the command line") {
   const TemporaryFolder folder("recorded");
   const std::string path = folder.file("trace.json", kTrace);
   AnalyzeOptions analyze_options;
@@ -179,7 +179,7 @@ TEST_CASE("analyze, diff and replay: a recorded run without the command line") {
   CHECK_FALSE(replay(options).ok());
 }
 
-TEST_CASE("train and evaluate: no directory, no such model") {
+TEST_CASE("train and evaluate: refuse a missing directory and an unknown model") {
   TrainRequest request;
   const auto trained = train(request);
   REQUIRE_FALSE(trained.ok());
@@ -190,7 +190,7 @@ TEST_CASE("train and evaluate: no directory, no such model") {
   CHECK(evaluated.status().code() == StatusCode::kNotFound);
 }
 
-TEST_CASE("compare: a task graph with processors of its own needs no hardware") {
+TEST_CASE("compare: a task graph with its own processors needs no hardware") {
   CompareRequest request;
   request.graph = DFSIM_SOURCE_DIR "/examples/taskgraphs/heft_paper.json";
   request.policies = "heft";

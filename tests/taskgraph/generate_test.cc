@@ -25,7 +25,7 @@ std::string written(const TaskGraph& graph) {
 
 }  // namespace
 
-TEST_CASE("every shape at every small size is valid and reads back the same") {
+TEST_CASE("Generator: every shape at every small size is valid and reads back the same") {
   for (const std::string& shape : graph_shapes()) {
     for (const size_t tasks : {0, 1, 2, 3, 7, 50}) {
       INFO(shape << " " << tasks);
@@ -43,13 +43,13 @@ TEST_CASE("every shape at every small size is valid and reads back the same") {
   }
 }
 
-TEST_CASE("seeds and options decide the graph") {
+TEST_CASE("Generator: seeds and options decide the graph") {
   const std::string a = written(generate({.tasks = 100, .seed = 1}));
   CHECK(a == written(generate({.tasks = 100, .seed = 1})));
   CHECK(a != written(generate({.tasks = 100, .seed = 2})));
 }
 
-TEST_CASE("ccr and mean degree come out as asked") {
+TEST_CASE("Generator: reaches the requested ccr and mean degree") {
   const TaskGraph graph = generate({.shape = "layered", .tasks = 20000, .ccr = 3.0});
   double costs = 0;
   for (size_t i = 0; i < graph.graph.task_count(); ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("ccr and mean degree come out as asked") {
   CHECK(edges / tasks == Approx(2.6).epsilon(0.05));
 }
 
-TEST_CASE("known shapes have their known counts") {
+TEST_CASE("Generator: known shapes have their known counts") {
   CHECK(generate({.shape = "cholesky", .tasks = 20}).graph.task_count() == 20);  // 4 x 4 tiles
   CHECK(generate({.shape = "cholesky", .tasks = 20}).graph.edge_count() == 30);
   CHECK(generate({.shape = "fft", .tasks = 12}).graph.task_count() == 12);  // 4 points
@@ -74,7 +74,7 @@ TEST_CASE("known shapes have their known counts") {
   CHECK(generate({.shape = "chain", .tasks = 5}).graph.edge_count() == 4);
 }
 
-TEST_CASE("bad options are refused") {
+TEST_CASE("Generator: refuses bad options") {
   CHECK(
       generate_task_graph({.shape = "layerd"}).status().message().find("did you mean 'layered'") !=
       std::string::npos);

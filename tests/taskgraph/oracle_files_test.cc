@@ -21,7 +21,7 @@ fs::path oracles() {
 
 }  // namespace
 
-TEST_CASE("every graph of the public sets reads with its published size") {
+TEST_CASE("Public task graphs: every graph reads with its published size") {
   if (oracles().empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
     return;

@@ -32,7 +32,7 @@ TimeNs time_of(const TaskGraph& graph, size_t task, size_t column = 0) {
 
 }  // namespace
 
-TEST_CASE("STG: numbers, comments, dummies counted or not") {
+TEST_CASE("STG: reads numbers, comments, and dummies that count or not") {
   const TaskGraph graph = read("2\n 0 0 0\n 1 9 1 0 # note\n 2 4.25 1 0\n 3 0 2 1 2\n# end\n");
   CHECK(graph.format == "stg");
   CHECK(graph.graph.task_count() == 4);
@@ -44,7 +44,7 @@ TEST_CASE("STG: numbers, comments, dummies counted or not") {
   CHECK(read("0\n").graph.task_count() == 0);
 }
 
-TEST_CASE("STG: malformed input names the line") {
+TEST_CASE("STG: errors of malformed input name the line") {
   CHECK(error("2\n0 1 0\n") ==
         ":3: the file ends after 1 tasks; the first line says 2 (plus two dummies or none)");
   CHECK(error("1\n0 -3 0\n") ==
@@ -65,7 +65,7 @@ TEST_CASE("STG: a file that is not sorted keeps its numbers as names") {
   CHECK(time_of(graph, 0) == 4 * kNsPerFileUnit);
 }
 
-TEST_CASE("DOT: weights, chains, defaults, quoting, comments, subgraphs") {
+TEST_CASE("DOT: reads weights, chains, defaults, quoting, comments and subgraphs") {
   const TaskGraph graph = read(R"(// a comment
 strict digraph "my graph" {
   graph [CCR=10.0, "No of edges"=3]; rankdir=LR
@@ -89,7 +89,7 @@ strict digraph "my graph" {
   CHECK(graph.graph.edge_bytes(edges[1]) == 500'000);
 }
 
-TEST_CASE("DOT: malformed input names the line") {
+TEST_CASE("DOT: errors of malformed input name the line") {
   CHECK(error("digraph {\n a -> b\n}") ==
         ":2: node 'a' has no Weight; write a [Weight=...]; or give all nodes a default");
   CHECK(error("digraph {\n a [Weight=-1]\n}").starts_with(":2: the Weight is -1"));
@@ -132,7 +132,7 @@ TEST_CASE("WfFormat: files become data items shared by their readers") {
   CHECK(graph.graph.edge_bytes(edges[1]) == 0);
 }
 
-TEST_CASE("WfFormat: what is wrong is named") {
+TEST_CASE("WfFormat: errors name the fault") {
   CHECK(error(R"({"name": "w", "schemaVersion": "1.4", "workflow": {}})")
             .starts_with(": schemaVersion is '1.4', expected 1.5"));
   CHECK(error("{\"schemaVersion\": \"1.5\",\n\"workflow\": {\"specification\": {\"tasks\": [\n"
@@ -146,7 +146,7 @@ TEST_CASE("WfFormat: what is wrong is named") {
         std::string::npos);
 }
 
-TEST_CASE("DAX: jobs, files and dependencies") {
+TEST_CASE("DAX: reads jobs, files and dependencies") {
   const TaskGraph graph = read(R"(<?xml version="1.0"?>
 <!-- generated -->
 <adag xmlns="http://pegasus.isi.edu/schema/DAX" version="2.1" name="m">
@@ -165,7 +165,7 @@ TEST_CASE("DAX: jobs, files and dependencies") {
   CHECK(graph.graph.edge_bytes(graph.graph.edges()[0]) == 4000);
 }
 
-TEST_CASE("DAX: malformed input names the line, entity bombs are refused") {
+TEST_CASE("DAX: errors name the line, and entity bombs are refused") {
   CHECK(error("<adag>\n<job id=\"a\"/>\n</adag>") == ":2: a <job> has no 'runtime'");
   CHECK(error("<adag>\n<job id=\"a\" runtime=\"-1\"/>\n</adag>")
             .starts_with(":2: the runtime of job 'a' is -1"));
@@ -175,7 +175,7 @@ TEST_CASE("DAX: malformed input names the line, entity bombs are refused") {
             .starts_with(":1: a document type declaration"));
 }
 
-TEST_CASE("own JSON: names or positions, null costs, devices") {
+TEST_CASE("dfsim JSON: reads names or positions, null costs and devices") {
   const TaskGraph graph = read(R"({"format": "dfsim-taskgraph", "version": 1, "name": "g",
     "devices": ["cpu", {"name": "gpu", "memory_bytes": 100}],
     "tasks": [{"name": "a", "cost": [14, null], "memory_bytes": 7}, [1.5, 2]],
@@ -191,7 +191,7 @@ TEST_CASE("own JSON: names or positions, null costs, devices") {
   CHECK(graph.graph.name(TaskId(size_t{1})) == "t1");
 }
 
-TEST_CASE("own JSON: units, bytes, edges before tasks") {
+TEST_CASE("dfsim JSON: reads units, bytes, and edges before tasks") {
   const TaskGraph graph = read(R"({"edges": [[0, 1, 2048]], "tasks": [3, 4], "unit": "us",
     "communication": "bytes", "bandwidth_bytes_per_s": 1e9, "latency": 2, "version": 1,
     "format": "dfsim-taskgraph"})");
@@ -203,7 +203,7 @@ TEST_CASE("own JSON: units, bytes, edges before tasks") {
   CHECK(graph.graph.edge_bytes(graph.graph.edges()[0]) == 2048);
 }
 
-TEST_CASE("own JSON: malformed input names the line") {
+TEST_CASE("dfsim JSON: errors of malformed input name the line") {
   const std::string head = "{\"format\": \"dfsim-taskgraph\", \"version\": 1,\n";
   CHECK(error(head + "\"tasks\": [[1, -2]]}") ==
         ":2: the cost of task 0 is -2, expected 0 or more (null where it cannot run)");
@@ -227,11 +227,11 @@ TEST_CASE("own JSON: malformed input names the line") {
   CHECK(error("{\"format\": \"dfsim-taskgraph\"}") == ": 'version' is 0, expected 1");
 }
 
-TEST_CASE("files that are no task graph are refused by what they start with") {
-  CHECK(error("\x08\x07\x12\x04onnx").find("is no task graph") != std::string::npos);
-  CHECK(error("").find("is no task graph") != std::string::npos);
-  CHECK(error("{\"hello\": 1}").find("is no task graph") != std::string::npos);
-  CHECK(error("hello").find("is no task graph") != std::string::npos);
+TEST_CASE("Task graphs: files in another format are refused") {
+  CHECK(error("\x08\x07\x12\x04onnx").find("is not a task graph") != std::string::npos);
+  CHECK(error("").find("is not a task graph") != std::string::npos);
+  CHECK(error("{\"hello\": 1}").find("is not a task graph") != std::string::npos);
+  CHECK(error("hello").find("is not a task graph") != std::string::npos);
   CHECK(read_task_graph("/nonexistent/x").status().code() == StatusCode::kNotFound);
   CHECK(read_task_graph("/").status().code() == StatusCode::kInvalidInput);
 }

@@ -6,7 +6,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("calls of functions are inlined, arguments and outputs by name") {
+TEST_CASE("TensorFlow functions: calls are inlined, with arguments and outputs by name") {
   const std::string library = "library { " +
                               function("layer", {"x", "w"}, {"y"},
                                        node("product", "MatMul", {"x", "w"}) +
@@ -24,7 +24,7 @@ TEST_CASE("calls of functions are inlined, arguments and outputs by name") {
   CHECK(graph_totals(model->graph)->macs == 3 * 2 * 8 * 8);
 }
 
-TEST_CASE("a function that calls itself is refused") {
+TEST_CASE("TensorFlow functions: a function that calls itself is refused") {
   const std::string library =
       "library { " +
       function("f", {"x"}, {"y"}, node("again", "PartitionedCall", {"x"}, attr("f", func("f"))),
@@ -47,7 +47,7 @@ const std::string kWhileLibrary =
              ret("i2", "next:z:0") + ret("x2", "product:product:0") + ret("w2", "same:output:0")) +
     "}\n";
 
-TEST_CASE("a While of TensorFlow 2 runs as often as its condition counts") {
+TEST_CASE("While: a loop of TensorFlow 2 runs as often as its condition counts") {
   const auto model =
       import_text(integer("zero", 0) + placeholder("x", {2, 8}) + weight("w", {8, 8}) +
                   node("loop", "While", {"zero", "x", "w"},
@@ -62,7 +62,7 @@ TEST_CASE("a While of TensorFlow 2 runs as often as its condition counts") {
   CHECK(output_shape(model->graph) == "2x8");
 }
 
-TEST_CASE("trips that the graph does not tell are assumed, or given") {
+TEST_CASE("While: unknown trip counts are assumed, or given by the user") {
   const std::string text = placeholder("zero", {}, "DT_INT32") + placeholder("x", {2, 8}) +
                            weight("w", {8, 8}) +
                            node("loop", "While", {"zero", "x", "w"},
@@ -105,7 +105,7 @@ std::string loop_v1() {
          node("stacked", "TensorArrayGatherV3", {"array", "rows", "v_a/exit"});
 }
 
-TEST_CASE("a while loop of TensorFlow 1: frames become one Loop, arrays are tensors") {
+TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors") {
   const auto model = import_text(loop_v1());
   INFO(model.status().message());
   REQUIRE(model.ok());
@@ -132,7 +132,7 @@ std::string if_graph() {
          kIfLibrary;
 }
 
-TEST_CASE("an If is costed as its larger branch, or as the one that is chosen") {
+TEST_CASE("If: costs its larger branch, or the branch that the user chooses") {
   const auto both = import_text(if_graph());
   INFO(both.status().message());
   REQUIRE(both.ok());
@@ -145,7 +145,7 @@ TEST_CASE("an If is costed as its larger branch, or as the one that is chosen") 
   CHECK(no->report.notes.empty());
 }
 
-TEST_CASE("Switch and Merge: the side that a constant chooses, else one of them") {
+TEST_CASE("Switch and Merge: follow the side that a constant chooses, else one of the two") {
   const std::string start = placeholder("x", {2, 8}) + weight("w", {8, 8});
   const std::string rest = node("s", "Switch", {"x", "c"}) + node("no", "Relu", {"s"}) +
                            node("yes", "MatMul", {"s:1", "w"}) + node("y", "Merge", {"no", "yes"});
@@ -166,7 +166,7 @@ TEST_CASE("Switch and Merge: the side that a constant chooses, else one of them"
   CHECK(op_types(given->graph) == "MatMul Identity");
 }
 
-TEST_CASE("a SavedModel: signatures name inputs and outputs, variables are weights") {
+TEST_CASE("SavedModel: signatures name inputs and outputs, and variables are weights") {
   const std::string variable =
       attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { " + shape_text({8, 4}) + "}");
   const auto tensor_info = [](const std::string& kind, const std::string& key,

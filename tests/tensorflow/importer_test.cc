@@ -18,7 +18,7 @@ const std::string kConvGraph = placeholder("x", {1, 9, 7, 3}) + weight("w", {3, 
                                node("conv", "Conv2D", {"x", "w"}, kStrides + kSame) +
                                node("bias", "BiasAdd", {"conv", "b"}) + node("y", "Relu", {"bias"});
 
-TEST_CASE("a convolution becomes Conv with its bias, channels first, and TensorFlow's SAME") {
+TEST_CASE("Conv2D: becomes Conv with its bias, channels first, and TensorFlow's SAME") {
   const auto model = import_text(kConvGraph);
   INFO(model.status().message());
   REQUIRE(model.ok());
@@ -36,14 +36,14 @@ TEST_CASE("a convolution becomes Conv with its bias, channels first, and TensorF
   CHECK(model->graph.tensor(conv.inputs[1]).role == TensorRole::kWeight);
 }
 
-TEST_CASE("an even SAME padding puts the odd one behind") {
+TEST_CASE("SAME padding: puts the odd element of an odd total at the end") {
   const auto model = import_text(placeholder("x", {1, 8, 8, 3}) + weight("w", {3, 3, 3, 8}) +
                                  node("conv", "Conv2D", {"x", "w"}, kStrides + kSame));
   REQUIRE(model.ok());
   CHECK(*model->graph.op(OpId(1)).attributes.get_ints("pads") == Extents{0, 0, 1, 1});
 }
 
-TEST_CASE("a chain of images is transposed only where it enters and leaves") {
+TEST_CASE("Layouts: a chain of images is transposed only where it enters and leaves") {
   const std::string depthwise = node("depthwise", "DepthwiseConv2dNative", {"pad", "d"},
                                      kStrides + attr("padding", "s: \"VALID\""));
   const std::string text = kConvGraph + ints("rows", {0, 0, 1, 2, 1, 2, 0, 0}) +
@@ -70,7 +70,7 @@ TEST_CASE("a chain of images is transposed only where it enters and leaves") {
   CHECK(totals->macs == 5 * 4 * 8 * 27 + 3 * 3 * 16 * 9);
 }
 
-TEST_CASE("what only keeps books costs nothing and leaves no operator") {
+TEST_CASE("Bookkeeping operators: cost nothing and leave no operator") {
   const auto model = import_text(
       placeholder("x", {2, 3}) + weight("w", {3, 4}) + node("read", "Identity", {"w"}) +
       node("stop", "StopGradient", {"x"}) + node("none", "NoOp", {"^stop"}) +
@@ -79,7 +79,7 @@ TEST_CASE("what only keeps books costs nothing and leaves no operator") {
   CHECK(op_types(model->graph) == "MatMul");
 }
 
-TEST_CASE("shape arithmetic folds") {
+TEST_CASE("Shape arithmetic: is folded") {
   const auto model =
       import_text(placeholder("x", {-1, 4, 6}) + node("shape", "Shape", {"x"}) + ints("zero", {0}) +
                       ints("one", {1}) +
@@ -97,7 +97,7 @@ TEST_CASE("shape arithmetic folds") {
   CHECK(op_types(pruned->graph) == "Reshape");
 }
 
-TEST_CASE("an input without a shape needs one") {
+TEST_CASE("Inputs: an input without a shape needs one from the user") {
   const std::string text = node("x", "Placeholder", {}, attr("dtype", "type: DT_FLOAT")) +
                            weight("w", {3, 4}) + node("y", "MatMul", {"x", "w"});
   const auto without = import_text(text);
@@ -112,7 +112,7 @@ TEST_CASE("an input without a shape needs one") {
   CHECK(output_shape(with->graph) == "7x4");
 }
 
-TEST_CASE("an operator that nobody knows is listed, not dropped") {
+TEST_CASE("Unknown operators: are listed, not dropped") {
   const auto model = import_text(placeholder("x", {2, 3}) + node("y", "Mystery", {"x"}) +
                                  node("z", "Relu", {"y"}));
   REQUIRE(model.ok());
@@ -122,7 +122,7 @@ TEST_CASE("an operator that nobody knows is listed, not dropped") {
   CHECK(model->graph.op_count() == 2);
 }
 
-TEST_CASE("an einsum of two operands is a matrix product") {
+TEST_CASE("Einsum: two operands become a matrix product") {
   const auto model =
       import_text(placeholder("q", {2, 5, 4, 8}) + placeholder("k", {2, 7, 4, 8}) +
                   node("scores", "Einsum", {"q", "k"}, attr("equation", "s: \"bqhd,bkhd->bhqk\"")));
@@ -135,7 +135,7 @@ TEST_CASE("an einsum of two operands is a matrix product") {
   CHECK(totals->macs == 2 * 4 * 5 * 7 * 8);
 }
 
-TEST_CASE("masks of a strided slice") {
+TEST_CASE("StridedSlice: masks decide the shape of the output") {
   const auto sliced = [](const Extents& begin, const Extents& end, const Extents& steps,
                          const std::string& masks) {
     const auto model =
@@ -153,7 +153,7 @@ TEST_CASE("masks of a strided slice") {
   CHECK(sliced({0}, {0}, {-1}, attr("begin_mask", "i: 1") + attr("end_mask", "i: 1")) == "4x6x8");
 }
 
-TEST_CASE("a training step: gradients and updates are results") {
+TEST_CASE("Training step: gradients and updates are outputs") {
   const std::string variable =
       attr("dtype", "type: DT_FLOAT") + attr("shape", "shape { " + shape_text({3, 3, 3, 8}) + "}");
   const auto model = import_text(

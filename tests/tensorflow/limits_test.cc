@@ -1,5 +1,5 @@
-// Files at the edge: over 2 GB, names of a million characters or of bytes that are no UTF-8, deep
-// nesting, constants that claim more elements than there can be.
+// Files at the limits: over 2 GB, names of a million characters or of bytes that are not UTF-8,
+// deep nesting, and constants that claim an impossible number of elements.
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -23,7 +23,7 @@ void check_line(const std::string& message) {
   }
 }
 
-TEST_CASE("a frozen graph of over 2 GB costs what its graph costs") {
+TEST_CASE("TensorFlow import: a frozen graph of over 2 GB costs what its graph costs") {
   // x + w, where w's values are a hole.
   const std::string shape = wire_field(2, wire_field(2, "\x08" + wire_number(64)));
   const std::string content = std::string("\x08\x01", 2) + shape + wire_field(4, "", kHoleBytes);
@@ -49,7 +49,7 @@ TEST_CASE("a frozen graph of over 2 GB costs what its graph costs") {
   CHECK(graph_totals(model->graph)->parameters == 64);
 }
 
-TEST_CASE("over 1 GiB of text is refused before it is read") {
+TEST_CASE("TensorFlow import: over 1 GiB of text is refused before it is read") {
   const SparseFile file("dfsim_sparse_graph.pbtxt", placeholder("x", {2}));
   const auto start = std::chrono::steady_clock::now();
   const auto model = import_tensorflow(file.path(), {});
@@ -58,7 +58,7 @@ TEST_CASE("over 1 GiB of text is refused before it is read") {
   CHECK(model.status().message().find("expected at most 1 GiB") != std::string::npos);
 }
 
-TEST_CASE("names of a million characters, and names that are no UTF-8") {
+TEST_CASE("TensorFlow import: accepts names of a million characters and names that are not UTF-8") {
   for (const std::string& name : {std::string(1'000'000, 'z'), std::string("\\303(\\377\\n")}) {
     const std::string known = placeholder(name, {2, 3}) + node("y", "Relu", {name});
     const auto model = import_text(known);
@@ -74,7 +74,7 @@ TEST_CASE("names of a million characters, and names that are no UTF-8") {
       REQUIRE_FALSE(refused.ok());
       check_line(refused.status().message());
     }
-    // What nobody knows is listed under its name; the program cuts it where it prints.
+    // An unknown operator is listed under its name; the program shortens the name in its output.
     const auto unknown = import_text(placeholder("x", {2}) + node("y", name, {"x"}));
     REQUIRE(unknown.ok());
     REQUIRE(unknown->report.unresolved.size() == 1);
@@ -96,7 +96,7 @@ std::string nested_calls(int levels) {
          library + "}\n";
 }
 
-// The same with Ifs whose condition nobody knows.
+// The same with Ifs whose condition is unknown.
 std::string nested_branches(int levels) {
   std::string library = "library { ";
   for (int i = 0; i < levels; ++i) {
@@ -116,7 +116,7 @@ std::string nested_branches(int levels) {
          library + "}\n";
 }
 
-TEST_CASE("64 levels of nesting are read, more are refused") {
+TEST_CASE("TensorFlow import: reads 64 levels of nesting and refuses more") {
   CHECK(import_text(nested_calls(60)).ok());
   const auto calls = import_text(nested_calls(70));
   REQUIRE_FALSE(calls.ok());
@@ -133,7 +133,7 @@ TEST_CASE("64 levels of nesting are read, more are refused") {
   check_line(branches.status().message());
 }
 
-TEST_CASE("attributes that nest over 64 deep in a binary file") {
+TEST_CASE("TensorFlow import: refuses attributes of a binary file that nest over 64 deep") {
   std::string inner;
   for (int i = 0; i < 70; ++i) {  // NameAttrList -> attr entry -> AttrValue -> func
     inner = wire_field(2, wire_field(1, "f") + wire_field(2, wire_field(10, inner)));
@@ -146,7 +146,7 @@ TEST_CASE("attributes that nest over 64 deep in a binary file") {
   CHECK(model.status().message().find("nested over 64 deep") != std::string::npos);
 }
 
-TEST_CASE("a small file that claims 2^60 elements costs nothing") {
+TEST_CASE("TensorFlow import: a small file that claims 2^60 elements costs nothing") {
   constexpr int64_t kHalf = int64_t{1} << 30;
   const auto constant = [](const std::string& type, const std::string& value) {
     return node("w", "Const", {},

@@ -1,4 +1,4 @@
-// Files that are no graphs, or contradict themselves: one clear line, no crash, no hang.
+// Files of another format or with contradictions: one clear line, no crash, no hang.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ bool says(const std::string& text, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
 
-TEST_CASE("what contradicts itself is refused with the node's name") {
+TEST_CASE("TensorFlow import: the error about a contradiction names the node") {
   const std::string x = placeholder("x", {2, 3});
   CHECK(says("", "the graph has no nodes"));
   CHECK(says("node {", "not a valid graph in text format"));
@@ -46,7 +46,7 @@ TEST_CASE("what contradicts itself is refused with the node's name") {
   CHECK(says(placeholder("x", {1LL << 41}) + node("y", "Relu", {"x"}), "unknown shape") == false);
 }
 
-TEST_CASE("bytes that are no graph, cut off or claim too much") {
+TEST_CASE("TensorFlow import: refuses bytes of another format, cut off or with huge lengths") {
   const auto binary = [](const std::string& bytes) {
     return import_tensorflow_bytes(bytes, TensorFlowFormat::kGraphDef, {}).status().message();
   };
@@ -58,7 +58,7 @@ TEST_CASE("bytes that are no graph, cut off or claim too much") {
   CHECK(binary(std::string("\x00\x01", 2)).find("field number 0") != std::string::npos);
 }
 
-TEST_CASE("payloads of large constants never reach the parser") {
+TEST_CASE("TensorFlow import: payloads of large constants never reach the parser") {
   // GraphDef.node.attr["value"].tensor.tensor_content of 1 MiB
   const auto field = [](int number, const std::string& content) {
     std::string bytes(1, static_cast<char>(number << 3 | 2));
@@ -96,7 +96,7 @@ void check_any(const std::string& bytes, TensorFlowFormat format) {
   }
 }
 
-TEST_CASE("files with changed bytes import or are refused") {
+TEST_CASE("TensorFlow import: files with changed bytes import or are refused") {
   namespace fs = std::filesystem;
   constexpr int kChangedFiles = 150;
   Rng random(7);

@@ -47,7 +47,7 @@ const std::vector<Network>& networks() {
   return kNetworks;
 }
 
-TEST_CASE("the same MACs in TensorFlow and in ONNX") {
+TEST_CASE("Zoo: TensorFlow and ONNX give the same MACs") {
   for (const Network& network : networks()) {
     INFO(network.tensorflow);
     const bool text = std::string(network.tensorflow).starts_with("bert");
@@ -82,7 +82,7 @@ TEST_CASE("the same MACs in TensorFlow and in ONNX") {
   }
 }
 
-TEST_CASE("recurrent networks of both generations have the MACs of their formula") {
+TEST_CASE("Recurrent networks: both generations have the MACs of their formula") {
   // 32 steps of 2 layers: gates x hidden x (input + hidden), then the classifier.
   const auto macs_of = [](const std::string& file) {
     const auto model = import_tensorflow(kFolder + file, {});
@@ -102,7 +102,7 @@ TEST_CASE("recurrent networks of both generations have the MACs of their formula
 
 // Forward, and twice that backwards. A function leaves the derivative by the image out; in
 // TensorFlow 1's graphs control edges make it run.
-TEST_CASE("training steps have the MACs of their formulas, and update everything") {
+TEST_CASE("Training steps: have the MACs of their formulas and update every weight") {
   constexpr int64_t kFirst = 26 * 26 * 16 * 9;
   constexpr int64_t kSecond = 11 * 11 * 32 * 9 * 16;
   constexpr int64_t kBatch = 32;
@@ -129,7 +129,7 @@ TEST_CASE("training steps have the MACs of their formulas, and update everything
   }
 }
 
-TEST_CASE("BERT has the MACs of its export by PyTorch") {
+TEST_CASE("BERT: has the MACs of its export by PyTorch") {
   const auto model =
       import_tensorflow(kFolder + "bert_base",
                         {.input_shapes = {{"input_ids", {1, 128}}, {"attention_mask", {1, 128}}}});
@@ -146,7 +146,7 @@ TEST_CASE("BERT has the MACs of its export by PyTorch") {
             .epsilon(kMostMacDifference));
 }
 
-// What the program prints, parsed.
+// Runs the program and parses its output.
 nlohmann::json json_of(const std::string& arguments) {
   const std::string command = std::string(DFSIM_PROGRAM) + " " + arguments + " --json";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -168,8 +168,8 @@ double latency_ms(const std::string& file, const std::string& options, const std
       .get<double>();
 }
 
-// Whatever runtime ships, each on the machine that it is for.
-TEST_CASE("the same predicted latency in TensorFlow and in ONNX") {
+// Every shipped runtime on its own machine.
+TEST_CASE("Zoo: TensorFlow and ONNX give the same predicted latency") {
   std::vector<std::string> runtimes;
   for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/hardware/runtimes")) {
     runtimes.push_back(entry.path().stem().string());
@@ -187,7 +187,7 @@ TEST_CASE("the same predicted latency in TensorFlow and in ONNX") {
   }
 }
 
-TEST_CASE("inspect lists what loops consist of, with the work of all trips") {
+TEST_CASE("inspect: lists the operators inside loops with the work of all trips") {
   for (const char* file : {"lstm", "gru.pb", "lstm_v1.pb"}) {
     INFO(file);
     size_t loops = 0;
@@ -224,7 +224,8 @@ struct ForeignFile {
 constexpr int64_t kGateMacs = 28 * 128 * (28 + 128);
 constexpr int64_t kClassifierMacs = 128 * 10;
 
-TEST_CASE("other projects' files import; only inputs without a shape leave operators unresolved") {
+TEST_CASE(
+    "Other projects' files: import, and only inputs without a shape leave operators unresolved") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

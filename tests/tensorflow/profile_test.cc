@@ -9,7 +9,7 @@
 namespace dfsim {
 namespace {
 
-TEST_CASE("a TensorFlow model gives attributes to the rows of its nodes") {
+TEST_CASE("Profile model: a TensorFlow model gives attributes to the rows of its nodes") {
   const auto model =
       import_text(placeholder("x", {1, 3, 8, 8}) + weight("w", {3, 3, 3, 5}) +
                   node("conv", "Conv2D", {"x", "w"},

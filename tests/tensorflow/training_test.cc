@@ -37,7 +37,7 @@ int64_t executed_macs(const ImportedModel& model) {
   return graph_totals(pruned->graph)->macs;
 }
 
-TEST_CASE("a SavedModel's training step: updates are results although only the loss is returned") {
+TEST_CASE("SavedModel: updates of a training step are outputs although it returns only the loss") {
   const std::string text =
       "saved_model_schema_version: 1 meta_graphs { graph_def { " + kData +
       node("v", "VarHandleOp", {}, kVariable) + call("v") + "library { " + kStep +
@@ -55,7 +55,7 @@ TEST_CASE("a SavedModel's training step: updates are results although only the l
   CHECK(executed_macs(*model) == 2 * kProductMacs);
 }
 
-TEST_CASE("a traced function's graph: captured variables are weights of the shape that is read") {
+TEST_CASE("Traced functions: captured variables are weights with the shape of their readers") {
   const std::string handle = node("captured", "Placeholder", {},
                                   attr("dtype", "type: DT_RESOURCE") + attr("shape", "shape { }"));
   const std::string library = "library { " + kStep + "}\n";
@@ -90,7 +90,7 @@ TEST_CASE("a traced function's graph: captured variables are weights of the shap
   CHECK(executed_macs(*declared) == 3 * kProductMacs);
 }
 
-TEST_CASE("resources that are no variables ask for no shape") {
+TEST_CASE("Resources: those that are not variables need no shape") {
   const std::string iterator =
       node("iterator", "Placeholder", {},
            attr("dtype", "type: DT_RESOURCE") + attr("shape", "shape { }"));
@@ -107,7 +107,7 @@ TEST_CASE("resources that are no variables ask for no shape") {
   CHECK(output_shape(model->graph) == "2x8");
 }
 
-TEST_CASE("assignments are results when they hang on inputs, not when they initialise") {
+TEST_CASE("Assignments: are outputs when they depend on inputs, not when they initialise") {
   const std::string start = kData + node("v", "VarHandleOp", {}, kVariable);
   const std::string trained =
       node("dw", "MatMul", {"x", "dy"}, attr("transpose_a", "b: true")) +
@@ -126,7 +126,7 @@ TEST_CASE("assignments are results when they hang on inputs, not when they initi
   CHECK(op_types(initial->graph).find("Random") == std::string::npos);
 }
 
-TEST_CASE("what is computed from weights alone runs every time when weights are trained") {
+TEST_CASE("Weight arithmetic: runs every time when the weights are trained") {
   const std::string decay =
       kData + node("v", "VarHandleOp", {}, kVariable) +
       node("w", "ReadVariableOp", {"v"}, attr("dtype", "type: DT_FLOAT")) +
@@ -142,7 +142,7 @@ TEST_CASE("what is computed from weights alone runs every time when weights are 
   CHECK(op_types(prune(inference->graph)->graph) == "MatMul");
 }
 
-TEST_CASE("a loop over training steps has the work of its updates") {
+TEST_CASE("Training loop: has the work of its updates") {
   const std::string library =
       "library { " + kStep +
       function("more", {"i", "x", "dy", "v"}, {"go"},
@@ -163,7 +163,7 @@ TEST_CASE("a loop over training steps has the work of its updates") {
   INFO(model.status().message());
   REQUIRE(model.ok());
   CHECK(model->report.unresolved.empty());
-  // The loss is nobody's: the product of the weight's gradient remains.
+  // Nothing reads the loss: the product of the weight's gradient remains.
   CHECK(graph_totals(model->graph)->macs == 3 * kProductMacs);
 }
 

@@ -48,14 +48,14 @@ class Events {
   int correlation_ = 0;
 };
 
-TEST_CASE("sets of intervals") {
+TEST_CASE("Interval sets: union, difference and length equal the results found by hand") {
   CHECK(unite({{3, 4}, {0, 2}, {1, 3}}) == Intervals{{0, 4}});
   CHECK(subtract({{0, 10}}, {{2, 3}, {5, 20}}) == Intervals{{0, 2}, {3, 5}});
   CHECK(subtract({{0, 1}, {4, 6}}, {{0, 5}}) == Intervals{{5, 6}});
   CHECK(total_length({{0, 2}, {5, 6}}) == 3);
 }
 
-TEST_CASE("the four parts add up to the total") {
+TEST_CASE("Breakdown: the four parts add up to the total") {
   // compute 10-20, 30-40; nccl 15-35 (10 of it alone); copy 38-50 (10 alone); idle 50-60; compute
   // 60-70.
   const TraceAnalysis a = analyze_trace(Events()
@@ -80,7 +80,7 @@ TEST_CASE("the four parts add up to the total") {
   CHECK(a.copies[0].bytes_per_s == Approx(1000 / 12e-6));
 }
 
-TEST_CASE("work of no recorded operator is left out") {
+TEST_CASE("Breakdown: work of no recorded operator is excluded") {
   const TraceAnalysis a = analyze_trace(Events()
                                             .op("x", 0, 9, 1)
                                             .launched("kernel", "k1", 7, 1, 10, 10, 1)
@@ -90,7 +90,7 @@ TEST_CASE("work of no recorded operator is left out") {
   CHECK(a.breakdown.total_us == 10);
 }
 
-TEST_CASE("idle time has its cause") {
+TEST_CASE("Idle time: every gap has its cause") {
   // k2 is launched after k1 ends: host. k3 in time and 0.02 us later: kernel gap. k4 in time and 5
   // us later: other.
   const TraceAnalysis a = analyze_trace(Events()
@@ -111,7 +111,7 @@ TEST_CASE("idle time has its cause") {
   CHECK(a.launches.delay.median_us == Approx((8 + 10.02) / 2));
 }
 
-TEST_CASE("operators have their own work only, and their own host time") {
+TEST_CASE("Operators: count only their own work and their own host time") {
   const TraceAnalysis a = analyze_trace(Events()
                                             .op("outer", 0, 50, 1)
                                             .op("inner", 10, 20, 2)
@@ -132,7 +132,7 @@ TEST_CASE("operators have their own work only, and their own host time") {
   CHECK(a.kernels[0].name == "k2");
 }
 
-TEST_CASE("the critical path: other work outstanding, and long gaps, as published") {
+TEST_CASE("Critical path: handles outstanding work and long gaps as published") {
   // When k1 begins, k2 is launched already: what k1 waited for is not known.
   const Trace outstanding = Events()
                                 .op("x", 0, 12, 1)
@@ -152,7 +152,7 @@ TEST_CASE("the critical path: other work outstanding, and long gaps, as publishe
   CHECK(path.class_us[static_cast<size_t>(PathClass::kKernelGap)] == 1499);
 }
 
-TEST_CASE("the critical path goes where the time is") {
+TEST_CASE("Critical path: follows the longest times") {
   // Launch at 8; kernel 12-112 with nothing outstanding: launch overhead 4 from the call's begin,
   // and then 100 of work. The second kernel follows in the queue with a gap of 1.
   const Trace trace = Events()
@@ -173,7 +173,7 @@ TEST_CASE("the critical path goes where the time is") {
   CHECK(sum == path.length_us);
 }
 
-TEST_CASE("the allocator's peak and what makes it") {
+TEST_CASE("Allocator: the analysis gives its peak and the operators that cause it") {
   std::string events;
   const auto memory = [&events](double ts, int64_t address, int64_t bytes, int64_t total) {
     events += fmt::format(R"(,{{"ph":"i","name":"[memory]","cat":"cpu_instant_event","pid":1,)"
@@ -203,7 +203,7 @@ TEST_CASE("the allocator's peak and what makes it") {
   CHECK(a.memory[0].at_peak[1].bytes == 500);
 }
 
-TEST_CASE("the schema of the JSON holds") {
+TEST_CASE("Analysis JSON: follows its schema") {
   const Trace trace = Events().op("x", 0, 9, 1).launched("kernel", "k", 7, 1, 10, 10, 1).trace();
   const auto json = nlohmann::json::parse(analyses_json({analyze_trace(trace)}, {trace}));
   CHECK(json["schema"] == "dfsim.analyze/1");
@@ -221,7 +221,7 @@ TEST_CASE("the schema of the JSON holds") {
   CHECK(one["kernels"][0]["time"]["median_us"] == 10);
 }
 
-TEST_CASE("two runs: slower, missing, new") {
+TEST_CASE("Trace diff: finds slower, missing and new operators") {
   const TraceAnalysis a = analyze_trace(Events()
                                             .op("mm", 0, 9, 1)
                                             .launched("kernel", "k1", 7, 1, 10, 60, 1)
@@ -251,7 +251,7 @@ TEST_CASE("two runs: slower, missing, new") {
   CHECK(nlohmann::json::parse(diff_json(diff))["rows"].size() == 3);
 }
 
-TEST_CASE("ranks: the one that computes longer than the others") {
+TEST_CASE("Ranks: the report names the rank that computes longer than the others") {
   std::vector<TraceAnalysis> traces(3);
   for (size_t i = 0; i < 3; ++i) {
     traces[i].rank = static_cast<int64_t>(2 - i);
@@ -264,7 +264,7 @@ TEST_CASE("ranks: the one that computes longer than the others") {
   CHECK(compare_ranks({TraceAnalysis()}).empty());
 }
 
-TEST_CASE("ranks: who comes last to a collective is in it for the shortest time") {
+TEST_CASE("Ranks: the last rank to reach a collective spends the shortest time in it") {
   std::vector<TraceAnalysis> traces(2);
   traces[0].rank = 0;
   traces[1].rank = 1;
@@ -277,12 +277,12 @@ TEST_CASE("ranks: who comes last to a collective is in it for the shortest time"
   CHECK(rows[0].waited_us == 7 + 3);
   CHECK(rows[1].came_last == 2);
   CHECK(rows[1].waited_us == 5);
-  // Of different runs: nothing to compare.
+  // Traces of different runs cannot be compared.
   traces[1].collectives_us.pop_back();
   CHECK(compare_ranks(traces)[0].collectives == 0);
 }
 
-TEST_CASE("work that checkpointing does again is told apart") {
+TEST_CASE("Checkpointing: repeated work is reported separately") {
   const TraceAnalysis a = analyze_trace(
       Events()
           .op("mm", 0, 9, 1)

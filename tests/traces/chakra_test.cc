@@ -46,7 +46,7 @@ std::string chakra_file(const std::vector<ChakraNode>& nodes) {
   return file.text();
 }
 
-TEST_CASE("Chakra: nodes without a start follow what they depend on and who is before them") {
+TEST_CASE("Chakra: nodes without a start follow their dependencies and predecessors") {
   // b waits for a's data; k for b by control, on its own stream; c only for the thread.
   const auto trace =
       read_trace_content("t", chakra_file({{10, "a", 4, 5, {}, {}},
@@ -66,7 +66,7 @@ TEST_CASE("Chakra: nodes without a start follow what they depend on and who is b
   CHECK(trace->spans[4].communication);
 }
 
-TEST_CASE("Chakra: starts count where they are, circles are left out") {
+TEST_CASE("Chakra: uses recorded starts and drops cycles") {
   const auto timed = read_trace_content(
       "t", chakra_file({{1, "a", 4, 5, {}, {}, true, 100}, {2, "b", 4, 3, {}, {1}, true, 200}}));
   REQUIRE(timed.ok());
@@ -78,7 +78,7 @@ TEST_CASE("Chakra: starts count where they are, circles are left out") {
   CHECK(warnings_of(*circle, "depend on themselves") == 2);
 }
 
-TEST_CASE("Chakra as JSON, with the keys of either spelling") {
+TEST_CASE("Chakra: the JSON reader accepts both spellings of keys") {
   const auto trace = read_trace_content("t", R"({"workload_graph":[
         {"Id":1,"Name":"op","NodeType":4,"ctrlDeps":[0],"data_deps":[],"runtime":9,"is_cpu_op":true},
         {"id":2,"name":"kernel","type":4,"ctrl_deps":[1],"runtime":3,"is_cpu_op":false},
@@ -89,7 +89,7 @@ TEST_CASE("Chakra as JSON, with the keys of either spelling") {
   CHECK(warnings_of(*trace, "without a name") == 1);
 }
 
-TEST_CASE("Chakra: broken files end with what is whole, or one line") {
+TEST_CASE("Chakra: a broken file gives its complete nodes or one line") {
   check_every_cut(chakra_file({{1, "a", 4, 5, {}, {}}, {2, "b", 4, 3, {1}, {1}, false}}));
   const std::string whole = chakra_file({{1, "a", 4, 5, {}, {}}, {2, "b", 4, 3, {}, {}}});
   const auto cut = read_trace_content("t", whole.substr(0, whole.size() - 4));
@@ -107,7 +107,7 @@ constexpr std::string_view kOldNodes = R"json({"schema":"1.0.1","pid":1,"nodes":
   {"name":"aten::addmm","id":5,"parent":3,"tid":1,"scope":0,"input_shapes":[],"input_types":[]},
   {"name":"step","id":6,"parent":2,"tid":1,"scope":7,"input_shapes":[],"input_types":[]}]})json";
 
-TEST_CASE("PyTorch execution traces: the order and nesting of ids, one step for each leaf") {
+TEST_CASE("PyTorch execution traces: follow the order and nesting of ids, one step per leaf") {
   const auto trace = read_trace_content("t", std::string(kOldNodes));
   REQUIRE(trace.ok());
   CHECK(trace->format == "pytorch-et");
@@ -119,7 +119,7 @@ TEST_CASE("PyTorch execution traces: the order and nesting of ids, one step for 
   CHECK(warnings_of(*trace, "without a time") == 3);
 }
 
-TEST_CASE("PyTorch execution traces: newer schema, circles, ids twice, cuts") {
+TEST_CASE("PyTorch execution traces: accept a newer schema, cycles, repeated ids and cuts") {
   const auto trace = read_trace_content("t", R"({"schema":"1.1.1-chakra.0.0.4","nodes":[
       {"id":7,"name":"x","ctrl_deps":2,"inputs":{"values":[],"shapes":[[2]],"types":["Int"]},
        "attrs":[{"name":"tid","type":"uint64","value":3},{"name":"scope","type":"uint64","value":0}]},

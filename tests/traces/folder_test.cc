@@ -136,7 +136,7 @@ TEST_CASE("CTF: tracepoints of a framework, a GPU's runtime and its queues becom
   CHECK(warnings_of(*trace, "never began") == 1);
 }
 
-TEST_CASE("CTF: cut streams, broken metadata and empty traces") {
+TEST_CASE("CTF: cut streams, broken metadata and empty traces are read partly or refused") {
   const Folder cut("dfsim_ctf_cut_test");
   cut.write("metadata", metadata());
   cut.write("channel_0", stream().substr(0, 150));
@@ -155,7 +155,7 @@ TEST_CASE("CTF: cut streams, broken metadata and empty traces") {
   CHECK_FALSE(empty.read().ok());
 }
 
-TEST_CASE("CTF: what kills the library that reads it is refused with one line") {
+TEST_CASE("CTF: a file that crashes the reading library is refused with one line") {
   const Folder folder("dfsim_ctf_deadly_test");
   std::string deadly = metadata();
   const size_t frequency = deadly.find("freq = 1000000000");  // of a clock, by which it divides
@@ -172,7 +172,7 @@ TEST_CASE("CTF: what kills the library that reads it is refused with one line") 
   CHECK(folder.read().ok());
 }
 
-TEST_CASE("a folder without a trace is refused with one line") {
+TEST_CASE("Trace directories: one without a trace is refused with one line") {
   const Folder folder("dfsim_no_trace_test");
   folder.write("notes.txt", "nothing");
   const auto trace = folder.read();
@@ -210,7 +210,7 @@ TEST_CASE("MindSpore: operators on their streams, with starts where they are rec
   CHECK(timed->warnings.empty());
 }
 
-TEST_CASE("a folder of nothing that is known is refused with one line") {
+TEST_CASE("Trace directories: one with only unknown files is refused with one line") {
   const Folder folder("dfsim_no_trace_test");
   folder.write("notes.txt", "hello");
   const auto trace = folder.read();

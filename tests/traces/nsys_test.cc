@@ -67,7 +67,7 @@ class NsysFile {
   sqlite3* database_ = nullptr;
 };
 
-TEST_CASE("Nsight Systems: work, calls and ranges, joined within a process") {
+TEST_CASE("Nsight Systems: joins work, calls and ranges within a process") {
   const auto trace = NsysFile().fill().read();
   REQUIRE(trace.ok());
   CHECK(trace->format == "nsys");
@@ -120,7 +120,7 @@ TEST_CASE("Nsight Systems: damaged databases are read as far as possible, or ref
   }
 }
 
-TEST_CASE("Nsight Systems: what SQLite quotes of a damaged file stays on one line") {
+TEST_CASE("Nsight Systems: SQLite's quotes from a damaged file stay on one line") {
   const auto trace =
       NsysFile()
           .run("CREATE TABLE \"two\nlines\" (x INT)")

@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> read_csv(const std::string& path) {
   return rows;
 }
 
-TEST_CASE("TraceLens's device timelines, to every printed digit") {
+TEST_CASE("TraceLens: device timelines agree to every printed digit") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -70,7 +70,7 @@ TEST_CASE("TraceLens's device timelines, to every printed digit") {
   CHECK(compared == 5 * 8);
 }
 
-TEST_CASE("TraceLens's operator tables, to every printed digit") {
+TEST_CASE("TraceLens: operator tables agree to every printed digit") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -106,7 +106,7 @@ TEST_CASE("TraceLens's operator tables, to every printed digit") {
 
 // Work that checkpointing does again, apart from the rest; this version of TraceLens left memsets
 // out of both.
-TEST_CASE("TraceLens's split of recomputation, to every printed digit") {
+TEST_CASE("TraceLens: the split of recomputation agrees to every printed digit") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -140,7 +140,7 @@ TEST_CASE("TraceLens's split of recomputation, to every printed digit") {
 }
 
 // The published overlay marks the spans on the path and lists its edges.
-TEST_CASE("HolisticTraceAnalysis's critical path") {
+TEST_CASE("HolisticTraceAnalysis: the critical path agrees") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -181,7 +181,7 @@ TEST_CASE("HolisticTraceAnalysis's critical path") {
 }
 
 // The sums were made from the file with a few lines of Python.
-TEST_CASE("rocprofv3's kernels") {
+TEST_CASE("rocprofv3: the breakdown agrees with sums made in Python") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -197,7 +197,7 @@ TEST_CASE("rocprofv3's kernels") {
   CHECK(analysis.breakdown.total_us / 1000 == Approx(15122.023494));
 }
 
-TEST_CASE("every sample is read or refused with one line") {
+TEST_CASE("Samples: every one is read or refused with one line") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");
@@ -224,7 +224,7 @@ TEST_CASE("every sample is read or refused with one line") {
 }
 
 // Sums made from the files with a few lines of Python and the sqlite3 and protobuf that it has.
-TEST_CASE("samples of the binary formats") {
+TEST_CASE("Binary formats: spans and kernel times agree with sums made in Python") {
   const std::string root = shared_traces();
   if (root.empty()) {
     WARN("skipped: DFSIM_SHARED is not set");

@@ -48,7 +48,7 @@ std::string spans_of(const Trace& trace) {
   return text;
 }
 
-TEST_CASE("complete events and pairs, in an array or an object") {
+TEST_CASE("Trace reader: accepts complete events and pairs, in an array or an object") {
   const std::string events =
       R"([{"ph":"X","name":"a","pid":1,"tid":2,"ts":10,"dur":5},
           {"ph":"B","name":"b","pid":1,"tid":2,"ts":20},{"ph":"E","pid":1,"tid":2,"ts":30}])";
@@ -61,7 +61,7 @@ TEST_CASE("complete events and pairs, in an array or an object") {
   CHECK(trace.events == 3);
 }
 
-TEST_CASE("times between quotes, escapes, names of threads") {
+TEST_CASE("Trace reader: accepts quoted times, escapes and names of threads") {
   const Trace trace = read(
       R"([{"ph":"X","name":"a \"b\" \u00e9","pid":"p","tid":"7","ts":"1.5","dur":2},
           {"ph":"M","name":"thread_name","pid":"p","tid":7,"args":{"name":"worker"}},
@@ -73,7 +73,7 @@ TEST_CASE("times between quotes, escapes, names of threads") {
   CHECK(trace.track(trace.spans[0].track).process == "program");
 }
 
-TEST_CASE("commas too many and files that stop are repaired and counted") {
+TEST_CASE("Trace reader: repairs and counts trailing commas and truncated files") {
   const std::string one = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1})";
   CHECK(warnings(read(fmt::format("[{},]", one)), "commas") == 1);
   CHECK(warnings(read(fmt::format("[{},,{}]", one, one)), "commas") == 1);
@@ -87,7 +87,7 @@ TEST_CASE("commas too many and files that stop are repaired and counted") {
   }
 }
 
-TEST_CASE("every cut of a file gives a trace or one line") {
+TEST_CASE("Trace reader: every cut of a file gives a trace or one line") {
   const std::string whole =
       R"({"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a\"","pid":1,"tid":1,)"
       R"("ts":1.25,"dur":2,"args":{"External id":3,"Input Dims":[[1,2],[]]}}, {"ph":"X","cat":)"
@@ -101,7 +101,7 @@ TEST_CASE("every cut of a file gives a trace or one line") {
   CHECK(read(whole).spans.size() == 2);
 }
 
-TEST_CASE("spans that cannot be are left out and counted") {
+TEST_CASE("Trace reader: drops and counts impossible spans") {
   const Trace trace = read(
       R"([{"ph":"X","name":"good","pid":1,"tid":1,"ts":5,"dur":1},
           {"ph":"X","name":"negative","pid":1,"tid":1,"ts":5,"dur":-1},
@@ -116,7 +116,7 @@ TEST_CASE("spans that cannot be are left out and counted") {
   CHECK(warnings(trace, "not JSON") == 1);
 }
 
-TEST_CASE("pairs that do not fit are matched by name") {
+TEST_CASE("Trace reader: matches pairs that do not nest by name") {
   const auto event = [](std::string_view phase, std::string_view name, int ts) {
     return fmt::format(R"({{"ph":"{}","name":"{}","pid":1,"tid":1,"ts":{}}})", phase, name, ts);
   };
@@ -134,7 +134,7 @@ TEST_CASE("pairs that do not fit are matched by name") {
   CHECK(spans_of(read(fmt::format("[{},{}]", event("E", "a", 3), event("B", "a", 1)))) == "a 1-3");
 }
 
-TEST_CASE("what is no trace is refused with one line") {
+TEST_CASE("Trace reader: refuses another format with one line") {
   CHECK(error_of("").find("is empty") != std::string::npos);
   CHECK(error_of("hello").find("begins with 'h'") != std::string::npos);
   CHECK(error_of("{}").find("without trace events") != std::string::npos);
@@ -157,7 +157,7 @@ constexpr std::string_view kKineto = R"({"schemaVersion":1,
    "args":{"Device Type":1,"Device Id":0,"Addr":140,"Bytes":512,"Total Allocated":512,
            "Total Reserved":2048}}]})";
 
-TEST_CASE("Kineto: levels are linked, lost kernels counted, the allocator's events kept") {
+TEST_CASE("Kineto: links levels, counts lost kernels and keeps the allocator's events") {
   const Trace trace = read(std::string(kKineto));
   CHECK(trace.format == "kineto");
   CHECK(trace.device_name == "GPU X");
@@ -199,7 +199,8 @@ TEST_CASE("ONNX Runtime: nodes are operators, fences are not") {
   CHECK(trace.text(trace.spans[2].detail) == "c1");
 }
 
-TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summaries are left out") {
+TEST_CASE(
+    "TensorFlow: a stream's work belongs to the node of that name, and summaries are dropped") {
   const auto op = [](int pid, std::string_view type, int ts) {
     return fmt::format(R"({{"ph":"X","cat":"Op","pid":{},"tid":0,"name":"{}","ts":{},"dur":2,)"
                        R"("args":{{"name":"n","op":"{}"}}}})",
@@ -220,7 +221,7 @@ TEST_CASE("TensorFlow: a stream's work belongs to the node of that name, summari
   CHECK(trace.spans[1].op == SpanId(0));
 }
 
-TEST_CASE("rocprofv3: kernels on their queues; broken results are refused with one line") {
+TEST_CASE("rocprofv3: reads kernels on their queues and refuses broken results with one line") {
   const std::string path =
       (std::filesystem::temp_directory_path() / "dfsim_rocprof_test.json").string();
   const auto read_file_of = [&path](std::string_view json) {

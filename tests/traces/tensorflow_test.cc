@@ -32,7 +32,7 @@ ProtoWriter step_stats() {
   return ProtoWriter().message(1, gpu).message(1, stream).message(1, all);
 }
 
-TEST_CASE("StepStats: queues, their nodes, and memory") {
+TEST_CASE("StepStats: gives queues, their nodes, and memory") {
   // Bare, and as the first field of a RunMetadata with a graph behind it.
   const std::string metadata = ProtoWriter().message(1, step_stats()).bytes(3, "a graph").text();
   for (const std::string& content : {step_stats().text(), metadata}) {
@@ -58,7 +58,7 @@ TEST_CASE("StepStats: queues, their nodes, and memory") {
   }
 }
 
-TEST_CASE("StepStats: what lies before the cut is read") {
+TEST_CASE("StepStats: a cut file is read up to the cut") {
   const std::string whole = step_stats().text();
   const auto cut = read_trace_content("t", whole.substr(0, whole.size() - 3));
   REQUIRE(cut.ok());
@@ -106,7 +106,7 @@ std::string xspace() {
   return ProtoWriter().message(1, device).message(1, host).bytes(4, "host").text();
 }
 
-TEST_CASE("XPlane: streams, calls and operators; lines that say it again are left out") {
+TEST_CASE("XPlane: reads streams, calls and operators, and drops lines that repeat them") {
   const auto trace = read_trace_content("t", xspace());
   REQUIRE(trace.ok());
   CHECK(trace->format == "xplane");

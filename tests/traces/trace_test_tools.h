@@ -1,4 +1,4 @@
-// What the tests of the readers share.
+// Shared by the tests of the readers.
 #pragma once
 
 #include <fmt/format.h>

@@ -57,7 +57,7 @@ def read_errors(path):
 class Chooser:
     def __init__(self, errors):
         self.errors = errors
-        # Where nothing was judged yet, the usual error is expected.
+        # Expects the usual error where nothing was evaluated yet.
         self.unknown = statistics.fmean(errors.values())
         self.picked = collections.Counter()
 

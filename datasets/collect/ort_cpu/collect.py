@@ -24,7 +24,7 @@ BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
     "network": {"seconds": 0.9, "least": 4, "most": 60, "warm": 1},
 }
 SHARE_OF_NETWORKS = 0.45
-# Of these families every so-manieth sample is measured as int8 (QDQ), too.
+# Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4
 
@@ -97,7 +97,7 @@ class Collector:
         return {"family": task["family"], "seed": task["seed"], **record}
 
     def prepare(self, task):
-        """Optimises a network once; weights are made up. Kept in the scratch folder for the next measurements."""
+        """Optimises a network once, with synthetic weights. Kept in the scratch folder for the next measurements."""
         sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
         import onnx
         import ort_optimized_ops
@@ -264,7 +264,7 @@ def parse_arguments():
         command.add_argument("--batches", default="1,8", help="batch sizes of networks; default: 1,8")
         command.add_argument("--scratch", type=pathlib.Path, help="folder for models in between; default: in the output")
         if name == "run":
-            command.add_argument("--minutes", type=float, required=True, help="stop after about so many minutes")
+            command.add_argument("--minutes", type=float, required=True, help="stop after about this many minutes")
             command.add_argument("--network-share", type=float, default=SHARE_OF_NETWORKS,
                                  help=f"share of the time for networks; default: {SHARE_OF_NETWORKS}")
             command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
@@ -282,8 +282,7 @@ def parse_arguments():
     command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv or .csv.gz)")
     command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
     command.add_argument("--busy", type=pathlib.Path, nargs="*", default=[],
-                         help="those of the folders that were measured while other work ran: of them only what ran on "
-                              "one thread counts")
+                         help="those of the folders that were measured while other work ran: only their single-threaded measurements count")
     command.add_argument("--overheads", type=pathlib.Path,
                          help="file to write what the profiler added to each operator, for dfsim train (.json)")
     command.add_argument("--leave-out", type=pathlib.Path, nargs="*", default=[],

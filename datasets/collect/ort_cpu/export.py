@@ -25,7 +25,8 @@ DEFAULT_EXPONENTS = {"arithmetic": 0.9, "memory": 0.15}
 LEAST_REPETITIONS = 20  # of networks, to fit the exponents
 FIT_ROUNDS = 30
 SMALL_RESIDUAL = 0.01  # below it residuals weigh alike
-# What is brought to one speed: whole runs, and the operators of a run with the profiler on.
+# Times that are normalised to one speed: whole runs, and the operators of a run with the profiler
+# on.
 WALL, OPS = "wall", "ops"
 REFERENCE_OF = {WALL: "wall_reference", OPS: "reference"}
 LEAST_NETWORKS = 8  # to tell what the profiler adds to each operator from what it adds to all of them
@@ -110,7 +111,7 @@ def measured_us(record, what):
 
 
 def speed_factor(record, what):
-    """What to multiply a time of the record by to get that at the usual speed."""
+    """Returns the factor from a time of the record to the time at the usual speed."""
     usual = record["usual"]
     exponents = usual.get("exponents", {}).get(what, DEFAULT_EXPONENTS)
     product = 1.0
@@ -277,7 +278,7 @@ def export(options):
         found = operator_scatter(tasks, threads)
         if found:
             print(f"their operators differ by {100 * found[0]:.1f} %, half of them by {100 * found[1]:.1f} % at most")
-    # Who is left out to judge says nothing about the profiler either.
+    # Networks held out as the test set do not count for the profiler either.
     costs = profiler_costs({name: repeats for name, repeats in tasks.items()
                             if repeats[0].get("network", "") not in left_out})
     groups = [repeats for _, repeats in sorted(tasks.items())]

@@ -43,7 +43,7 @@ def upsampled(net, x, factor):
 
 
 def fused_block(net, x, activation):
-    """HRNet's and feature pyramids': a coarser branch, put back beside the fine one."""
+    """HRNet's and feature pyramids': a coarser branch, concatenated with the fine one."""
     c, h, w = x[1][1:]
     factor = net.pick(2, 2, 4)
     if h % factor or w % factor:
@@ -58,7 +58,7 @@ def fused_block(net, x, activation):
 
 
 def pooled_block(net, x, activation):
-    """Inception's and YOLO's: pools of stride 1 beside what they read, then 1x1; or a pool that halves."""
+    """Inception's and YOLO's: pools of stride 1 concatenated with their input, then 1x1; or a pool that halves."""
     n, c, h, w = x[1]
     if h < LEAST_POOLED or w < LEAST_POOLED:
         return conv(net, x, c, 1, activation=activation)
@@ -75,7 +75,7 @@ def pooled_block(net, x, activation):
 
 
 def line_conv(net, x, kernel, group, out):
-    """A convolution along a line, as of sound and of texts whose channels lie in front."""
+    """A convolution along a line, as of sound and of texts whose channels come first."""
     n, c, length = x[1]
     weights = [net.weight([out, c // group, kernel], 1.0 / (c // group * kernel)), net.weight([out])]
     net.macs += n * out * length * (c // group) * kernel

@@ -97,7 +97,7 @@ class Reference:
 
 
 def summary_of(references):
-    """What a record keeps of the reference kernels' times while it was measured: medians, and between quartiles."""
+    """Summarises the reference kernels' times during a measurement: medians and interquartile ranges."""
     summary = {}
     for name, column in zip(("arithmetic", "memory"), zip(*references)):
         ordered = sorted(column)
@@ -109,7 +109,7 @@ def summary_of(references):
 
 
 def timed_runs(run, reference, *, seconds, least, most, warm):
-    """Wall times in us of at least `least` runs, for about `seconds`; and the reference's beside them."""
+    """Wall times in us of at least `least` runs, for about `seconds`, and those of the reference."""
     for _ in range(warm):
         run()
     references = [reference.sample_us() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""A family of samples beside convolutions and transformers: single operators of every other kind."""
+"""A family of samples in addition to convolutions and transformers: single operators of every other kind."""
 
 import numpy as np
 from networks import Network, channels, layer_norm, linear, pool

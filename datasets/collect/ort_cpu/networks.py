@@ -1,4 +1,4 @@
-"""A network that is being made up, and the layers that all families of samples are built of."""
+"""A generated network, and the layers that all families of samples are built of."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

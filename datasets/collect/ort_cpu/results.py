@@ -1,4 +1,4 @@
-"""What was measured: one line of JSON for each measurement, appended as soon as it is made."""
+"""Measurements: one line of JSON each, appended as soon as it is made."""
 
 import json
 import os
@@ -10,7 +10,7 @@ NETWORK_REPEATS = 3  # a machine's state lasts minutes: whole networks are measu
 
 
 class BadInput(Exception):
-    """What to tell the user, without a traceback."""
+    """An error to report to the user without a traceback."""
 
 
 def read_results(folder):
@@ -30,7 +30,7 @@ def read_results(folder):
                 with path.open("r+b") as file:
                     file.truncate(sum(len(l) + 1 for l in lines[:-1]))
                 break
-            raise BadInput(f"{path}:{number}: found a line that is no JSON ({error}), expected one record a line; "
+            raise BadInput(f"{path}:{number}: found a line that is not JSON ({error}), expected one record a line; "
                            "remove the line to go on without it") from error
     return records
 

@@ -202,7 +202,7 @@ class Executed:
             "attributes": canonical_attributes(node, shapes, self.constants, self.opset),
             "inputs": ";".join("none" if item is None else tensor_text(item) for item in items),
             "outputs": ";".join(tensor_text(item) for item in args["output_type_shape"]),
-            # What the caller feeds was last touched a whole run ago and is in no cache.
+            # The caller's inputs were last touched a whole run ago and are in no cache.
             "fed": any(n in self.fed for n in node.input),
         }
 

@@ -22,7 +22,7 @@ from measure import NUMPY_TYPES, PROVIDERS
 
 
 def with_weights(path, folder):
-    """The model itself, or a copy in `folder` with made-up weights where it has none."""
+    """The model itself, or a copy in `folder` with synthetic weights where it has none."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ort_optimized_ops"))
     import onnx
     import ort_optimized_ops

@@ -31,7 +31,7 @@ def has_data(tensor):
 
 
 def invent_weights(model, folder):
-    """Points every weight without data at one file of made-up values; they may overlap there."""
+    """Points every weight without data at one file of synthetic values; they may overlap there."""
     floats = [t for t in model.graph.initializer if not has_data(t)]
     generator = np.random.default_rng(0)
     largest = 0
@@ -109,7 +109,7 @@ def count_ops(graph):
 
 
 def instructions():
-    """What decides how many channels ONNX Runtime puts into a block; None where the system does not say."""
+    """Returns the instruction set that decides ONNX Runtime's channels per block; None if unknown."""
     try:
         flags = pathlib.Path("/proc/cpuinfo").read_text().split()
     except OSError:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures operators, copies and whole networks with PyTorch on a CUDA GPU, or on the CPU to try the script out.
 
-    collect.py run -o campaign --minutes 25            # most valuable first; goes on where it stopped
+    collect.py run -o campaign --minutes 25            # most valuable first; resumes where it stopped
     collect.py export campaign -o ops.csv.gz --runs runs.csv
 
 See README.md.
@@ -45,7 +45,7 @@ SEQUENCE = 128
 
 
 class BadInput(Exception):
-    """What to tell the user, without a traceback."""
+    """An error to report to the user without a traceback."""
 
 
 def import_torch():

@@ -62,8 +62,8 @@ int32_t batch_at(const std::vector<Token>& tokens, size_t i) {
   return 0;
 }
 
-// A last number that stands alone is a batch size where it looks like one: "deepfm_16000" and
-// "bert_32", but not "resnet_50" or "vit_b_16".
+// A last number on its own is a batch size where it looks like one: "deepfm_16000" and "bert_32",
+// but not "resnet_50" or "vit_b_16".
 int32_t lone_batch(const std::vector<Token>& tokens) {
   const int32_t batch = as_batch(tokens.back().text);
   const bool power_of_two = (batch & (batch - 1)) == 0;
@@ -99,7 +99,7 @@ void read_folders(const fs::path& folder, MindsporeRun* run) {
   }
 }
 
-// The N of "framework_raw_N.csv" or ".csv.gz"; "" when it is no such name.
+// The N of "framework_raw_N.csv" or ".csv.gz"; "" for other names.
 std::string run_number(std::string_view file_name) {
   if (file_name.ends_with(".gz")) {
     file_name.remove_suffix(3);
@@ -125,8 +125,9 @@ StatusOr<MindsporeRun> run_of(const fs::path& framework_file) {
     }
   }
   if (run.detail_file.empty()) {
-    return invalid_input(fmt::format("{}: aicore_intermediate_{}_detail.csv is not beside it",
-                                     run.framework_file, number));
+    return invalid_input(
+        fmt::format("{}: aicore_intermediate_{}_detail.csv is missing from the same directory",
+                    run.framework_file, number));
   }
   if (number.find_first_not_of("0123456789") != std::string::npos) {
     const FolderMeaning meaning = read_folder_name(number);  // framework_raw_resnet50_bs32.csv

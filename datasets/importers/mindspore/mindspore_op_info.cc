@@ -40,7 +40,7 @@ std::string undouble_quotes(std::string_view json) {
   return out;
 }
 
-// "1, 2,3" with or without brackets; false when an item is no extent.
+// "1, 2,3" with or without brackets; false when an item is not an extent.
 bool parse_shape_text(std::string_view text, std::vector<int64_t>* extents) {
   text = trim(text);
   while (!text.empty() && (text.front() == '[' || text.front() == '(')) {
@@ -118,7 +118,7 @@ std::string parse_operand(std::string_view key, const JsonValue& value, TensorSp
   }
   const JsonValue shape = value["shape"];
   if (!shape.is(JsonKind::kMissing) && !parse_shape(shape, &spec->extents)) {
-    return fmt::format("{} has a shape that is no list of extents", printable(key));
+    return fmt::format("{} has a shape that is not a list of extents", printable(key));
   }
   return "";
 }

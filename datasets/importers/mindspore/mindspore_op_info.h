@@ -36,7 +36,7 @@ class OpInfoParser {
 // float16 of "NUMBER_TYPE_FLOAT16", "kNumberTypeFloat16", "Float16"; kUnknown when not known.
 DType mindspore_dtype(std::string_view name);
 
-// What shapes and formats say about attributes that the profiler does not record: a convolution's
+// Attributes that the profiler does not record, derived from shapes and formats: a convolution's
 // geometry, a matrix product's transposes; "" when they say nothing.
 std::string guess_mindspore_attributes(std::string_view onnx_type, const TensorList& inputs,
                                        const TensorList& outputs);

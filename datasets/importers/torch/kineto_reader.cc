@@ -151,7 +151,7 @@ ByThread nest_calls(KinetoRun* trace) {
       }
       calls[i].parent = open.empty() ? kNoCall : open.back();
       if (!is_torch_bookkeeping(calls[i].name)) {
-        // Who has the mark has passed it on to all its ancestors already.
+        // A marked span has already passed the mark on to all its ancestors.
         for (size_t a = calls[i].parent; a != kNoCall && !calls[a].has_working_child;
              a = calls[a].parent) {
           calls[a].has_working_child = true;

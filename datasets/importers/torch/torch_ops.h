@@ -23,9 +23,9 @@ struct TorchArgument {
 std::vector<TorchArgument> parse_torch_arguments(std::string_view dims, std::string_view types,
                                                  std::string_view strides, std::string_view values);
 
-// What a call is to a profile. Ops that the table does not list keep their name, their tensors in
-// order, and the class that their name suggests (or kOpaque); outputs are empty where they cannot
-// be told from the inputs.
+// The role of a call in a profile. Ops that the table does not list keep their name, their tensors
+// in order, and the class that their name suggests (or kOpaque); outputs are empty where they do
+// not follow from the inputs.
 struct TorchOp {
   std::string op_type;
   OpClass op_class = OpClass::kOpaque;
@@ -38,7 +38,8 @@ TorchOp describe_torch_op(std::string_view name, const std::vector<TorchArgument
 // True for ops that only allocate or reinterpret memory (empty, view, as_strided...).
 bool is_torch_bookkeeping(std::string_view name);
 
-// float16 of "c10::Half", "float", "long int"...; kUnknown for what is no element type.
+// float16 of "c10::Half", "float", "long int"...; kUnknown for anything that is not an element
+// type.
 DType torch_dtype(std::string_view name);
 
 }  // namespace dfsim::inline datasets

@@ -24,7 +24,7 @@ VISION = ["alexnet", "squeezenet1_1", "resnet34", "resnet101", "resnext50_32x4d"
           "wide_resnet50_2", "regnet_x_800mf", "mnasnet0_5", "vgg13", "squeezenet1_0", "shufflenet_v2_x0_5",
           "efficientnet_b1",
           "regnet_y_800mf", "shufflenet_v2_x1_5", "densenet201"]
-# Of the timm library, in the same Python.
+# These come from the timm library, in the same Python.
 TIMM = ["ghostnet_100", "mobilevit_xs", "deit_tiny_patch16_224", "mixer_s32_224", "poolformer_s12", "repvgg_a0",
         "dla34", "mobilenetv4_conv_small", "resnet26d", "edgenext_xx_small",
         "fbnetc_100", "lcnet_100", "rexnet_100", "ese_vovnet19b_dw", "resmlp_12_224", "pvt_v2_b0",

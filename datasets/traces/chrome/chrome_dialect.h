@@ -19,8 +19,8 @@ class ChromeDialect {
   // Whether only this dialect has such an event, or such a field of the top object.
   virtual bool claims(const ChromeEvent& event) const = 0;
   virtual bool claims_field(std::string_view key) const = 0;
-  // What a complete event ("X", or a pair of "B" and "E") is. `span` comes with times, name, track
-  // and kind kOther; false leaves the span out.
+  // The kind of a complete event ("X", or a pair of "B" and "E"). `span` comes with times, name,
+  // track and kind kOther; false leaves the span out.
   virtual bool describe(const ChromeEvent& event, Trace* trace, Span* span) const = 0;
   // Any other event that the dialect understands in a way of its own; true = done with it.
   virtual bool read_other(const ChromeEvent& event, Trace* trace) const = 0;

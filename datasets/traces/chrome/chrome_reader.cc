@@ -347,7 +347,7 @@ class ChromeReader {
   TrackId last_track_;
 };
 
-// Any JSON may hold events. The reader also reports of other text that it is no JSON.
+// Any JSON may hold events. The reader also reports other text as not being JSON.
 Sniff sniff_chrome(const TraceInput& input) {
   const bool text =
       input.kind() == TraceInput::Kind::kJson || input.kind() == TraceInput::Kind::kText;

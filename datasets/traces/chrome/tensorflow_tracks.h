@@ -1,5 +1,5 @@
-// What timelines and step statistics of TensorFlow 1 have in common: queues of devices are
-// processes of their own, and some say again what others say.
+// Code that timelines and step statistics of TensorFlow 1 share: queues of devices are processes of
+// their own, and some say again what others say.
 #pragma once
 
 #include <string_view>

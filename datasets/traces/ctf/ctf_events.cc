@@ -1,5 +1,5 @@
 // The library reads in a child process, which sends records through a pipe: four bytes of length,
-// one of what it is, then its values. Whatever damage does to the child, this process goes on.
+// one of what it is, then its values. If a damaged file crashes the child, this process continues.
 #include "datasets/traces/ctf/ctf_events.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ class RecordWriter {
     while (done < buffer_.size()) {
       const ssize_t count = write(file_, buffer_.data() + done, buffer_.size() - done);
       if (count < 0 && errno != EINTR) {
-        _exit(1);  // nobody listens any more
+        _exit(1);  // the parent no longer reads
       }
       done += count > 0 ? static_cast<size_t>(count) : 0;
     }

@@ -144,7 +144,7 @@ bt_graph_simple_sink_component_consume_func_status consume(MessageIterator* mess
   return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
 }
 
-// What went wrong, innermost cause first, on one line.
+// Describes the error, innermost cause first, on one line.
 std::string take_error() {
   const bt_error* const error = bt_current_thread_take_error();
   if (error == nullptr) {

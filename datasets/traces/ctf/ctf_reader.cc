@@ -353,7 +353,7 @@ class CtfReader {
     running_.clear();
   }
 
-  // A trace of a system alone: what ran there is what there is to look at.
+  // A trace of a system alone: the recorded spans are those that ran there.
   void promote_host_spans() {
     for (const Span& span : trace_.spans) {
       if (span.kind == SpanKind::kOp || is_device_work(span.kind)) {

@@ -2,8 +2,8 @@
 //
 // A factor is one dimension of an op's iteration space, as a letter of an einsum is. Splitting it p
 // ways splits every operand dimension that carries it into p equal runs, and the op at shard shapes
-// is an ordinary op that costs what its definition says. What happens to the results tells the
-// kind:
+// is an ordinary op that costs what its definition says. The kind depends on what happens to the
+// results:
 //   parallel    every output carries the factor: shards of the results, nothing to exchange
 //   contracted  some output does not: each device has a part of it, to be joined by `reduction`
 //   halo        windows slide along it: neighbours first exchange the edges of an input
@@ -29,7 +29,7 @@ std::string_view reduction_name(Reduction reduction);
 enum class FactorKind : uint8_t { kParallel, kContracted, kHalo };
 std::string_view factor_kind_name(FactorKind kind);
 
-// What stands beyond the first and last element of an axis: padding of sums or of maxima.
+// The values beyond the first and last element of an axis: padding of sums or of maxima.
 enum class HaloFill : uint8_t { kZero, kLowest };
 
 struct Factor {

@@ -69,8 +69,8 @@ void factors_attention(FactorContext& context) {
   if (axes >= 3 && mask[axes - 3] != Dim(1)) {
     context.carry_in(3, axes - 3, heads, mask[axes - 3].extent() / kv_heads);
   }
-  // Queries are independent of each other, unless their positions decide what they see or keys are
-  // put out whole beside them.
+  // Queries are independent of each other, unless their positions decide what they see or the
+  // operator also outputs whole keys.
   if (context.attributes().int_or("is_causal", 0) == 0 && context.output_count() == 1) {
     const int dim = in_heads ? 2 : 1;
     const int queries = context.add("queries", context.in_extent(0, dim));

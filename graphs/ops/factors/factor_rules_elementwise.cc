@@ -119,7 +119,7 @@ void factors_update(FactorContext& context) {
     }
   }
   if (count != 1) {
-    // Outputs of other parameters lack the factor, yet are no partial results.
+    // Outputs of other parameters lack the factor, yet are not partial results.
     context.set_unsplittable("it updates several parameters at once");
   }
 }

@@ -1,5 +1,6 @@
 // Factor rules of gathers and scatters. The axis that indices count along is whole, but for lookups
-// in floating-point tables, whose rows may lie on several devices (Megatron's vocabulary split).
+// in floating-point tables, whose rows may be split over several devices (Megatron's vocabulary
+// split).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -121,7 +121,7 @@ void factors_expand(FactorContext& context) {
   const Shape& x = context.input(0);
   const Shape& y = context.output(0);
   if (!take_shape_operand(context, 1, "shape")) {
-    // The target may be shorter than the output: then its axes stand at the end of it.
+    // The target may be shorter than the output: then its axes are the last ones.
     context.set_unsplittable("its target shape does not name every axis");
     return;
   }

@@ -1,4 +1,4 @@
-// The factor map of an operator of a graph, by its definition's rule. What a map says:
+// The factor map of an operator of a graph, by its definition's rule. Meaning of a map:
 // factor_map.h.
 #pragma once
 

@@ -108,7 +108,7 @@ int64_t negated(int64_t a) { return static_cast<int64_t>(-static_cast<uint64_t>(
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
   std::vector<int64_t> strides(extents.size(), 1);
   for (size_t i = extents.size(); i-- > 1;) {
-    // Wraps only beside an extent of 0, where no element is ever addressed.
+    // Wraps only next to an extent of 0, where no element is ever addressed.
     strides[i - 1] =
         static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(extents[i]));
   }

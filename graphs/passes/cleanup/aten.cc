@@ -1,4 +1,4 @@
-// What one call of PyTorch did before an exporter wrote it out.
+// Restores single calls of PyTorch that an exporter wrote out as several operators.
 #include <algorithm>
 
 #include "graphs/ops/families/extensions/runtime_ops.h"

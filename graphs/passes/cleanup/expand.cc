@@ -70,7 +70,7 @@ class Expander {
     copy.name += shared ? "" : scope.suffix;
     copy.shape = translated(*scope.graph, copy.shape);
     mapped = builder_.add_tensor(std::move(copy));
-    // What inference knows inside a body may hold for one trip only.
+    // Facts that inference finds inside a body may hold for one trip only.
     const ConstValue* value = scope.graph->constant(id);
     if (value != nullptr && (parameter || !scope.inside)) {
       builder_.set_constant(mapped, *value);
@@ -81,7 +81,7 @@ class Expander {
     return mapped;
   }
 
-  // Symbols are numbered anew.
+  // Symbols get new numbers.
   Shape translated(const Graph& graph, const Shape& shape) {
     if (!shape.has_rank() || shape.is_static()) {
       return shape;
@@ -159,7 +159,7 @@ class Expander {
     }
   }
 
-  // What joins a list reads the elements themselves.
+  // Operators that join a list read the elements themselves.
   void read_elements(Op* op) const {
     const bool joins = (op->domain == kTensorFlow && op->op_type == "TensorListStack") ||
                        (op->domain.empty() && op->op_type == "ConcatFromSequence");
@@ -241,7 +241,7 @@ class Expander {
     return write_out_loop(scope, op, body, runs.trips);
   }
 
-  // Of a body's results Loop's first is its condition; then come states; the others are stacked.
+  // The first result of Loop's body is the condition; states follow; the others are stacked.
   Status write_out_loop(Scope& scope, const Op& op, const Graph& body, int64_t trips) {
     const size_t operands = op.inputs.size() - op.capture_count;
     const size_t ignored = op.op_type == "Loop" ? 1 : 0;
@@ -282,7 +282,7 @@ class Expander {
     return ok_status();
   }
 
-  // What the trip's body reads besides states.
+  // Values that the trip's body reads besides states.
   StatusOr<std::vector<TensorId>> formals_of(Scope& scope, const Op& op, int64_t trip,
                                              int64_t trips) {
     const std::string name = fmt::format("{}{}#{}", op.name, scope.suffix, trip);

@@ -1,14 +1,14 @@
 // expand_control_flow: branches and loops written out, so that what runs inside them is costed,
 // fused and simulated as everything else.
 //
-// If gives way to the branch that is taken (an unknown condition: the larger one). Loop, Scan and
-// SequenceMap give way to their body, once per trip, with the shapes of that trip; operators of
-// trip 3 are named "name#3". Counters are known in every trip, so that arithmetic on them folds. An
-// element of a list is the tensor that was put there, and stacking a list reads its elements.
+// The taken branch replaces If (an unknown condition: the larger one). copies of the body, one per
+// trip, replace Loop, Scan and SequenceMap, with the shapes of that trip; operators of trip 3 are
+// named "name#3". Counters are known in every trip, so that arithmetic on them folds. An element of
+// a list is the tensor that was put there, and stacking a list reads its elements.
 //
-// What runs besides the bodies is not counted: testing the condition, except where the body itself
-// reads it. Stays one operator, whose cost is the bound on its bodies' work: what would make the
-// graph larger than `most_ops`, and Scan of opset 8.
+// Work outside the bodies is not counted: testing the condition, except where the body itself reads
+// it. Stays one operator, whose cost is the bound on its bodies' work: what would make the graph
+// larger than `most_ops`, and Scan of opset 8.
 #pragma once
 
 #include "base/status.h"

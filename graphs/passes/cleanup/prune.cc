@@ -33,7 +33,7 @@ bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& cons
   return values_known || (inputs_constant && shapes_known);
 }
 
-// Weights of a graph that updates them are no constants.
+// Weights of a graph that updates them are not constants.
 bool is_training(const Graph& graph) {
   const auto& metadata = graph.info().metadata;
   return std::any_of(metadata.begin(), metadata.end(),

@@ -14,10 +14,9 @@ struct PruneResult {
 
 // An op is folded when all of its outputs have known values, or when it reads only weights and
 // constants and is not random; its outputs become weights (or constants). Graphs that update their
-// weights (kTrainingKey) fold constants only. Tensors that nobody uses any more are dropped, so the
-// result's weights are what a runtime keeps. A weight that only changes its layout (transposes,
-// views) shares its source's storage_key: frameworks read it in place. Ids change; names stay.
-// O(ops + tensors).
+// weights (kTrainingKey) fold constants only. Unused tensors are dropped, so the result's weights
+// are what a runtime keeps. A weight that only changes its layout (transposes, views) shares its
+// source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
 StatusOr<PruneResult> prune(const Graph& graph);
 
 }  // namespace dfsim::inline graphs

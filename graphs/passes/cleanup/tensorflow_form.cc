@@ -60,7 +60,7 @@ void narrow_slices(EditableGraph& graph) {
       }
     }
     if (kept[2].empty() || kept[2].size() == given[2]->size()) {
-      continue;  // all of it, which is no operator at all, or nothing to leave out
+      continue;  // all of it, which is not an operator at all, or nothing to leave out
     }
     const std::string name = slice.name;
     for (size_t part = 0; part < kept.size(); ++part) {

@@ -7,7 +7,7 @@
 // Grappler, folds and cleans up first. So does this, before the passes of a runtime: sums and
 // products that change nothing go, equal operators run once, padding, scales and sums per channel
 // go into convolutions, a bias into its matrix product, transposes to where they cancel; an element
-// of a list is a view. A training step is left as it is: its weights are no constants.
+// of a list is a view. A training step is left as it is: its weights are not constants.
 #pragma once
 
 #include "base/status.h"

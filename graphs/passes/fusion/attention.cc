@@ -95,7 +95,7 @@ bool fitting_shapes(const EditableGraph& graph, const Match& found, const Op& la
   return true;
 }
 
-// Of the Reshape that takes heads apart; 0 when it does something else.
+// The head count of the Reshape that splits heads; 0 when it does something else.
 int64_t head_count(const EditableGraph& graph, const Match& found, int64_t hidden) {
   for (const OpId id : found.ops) {
     const Op& reshape = graph.op(id);
@@ -108,7 +108,7 @@ int64_t head_count(const EditableGraph& graph, const Match& found, int64_t hidde
   return 0;
 }
 
-// The three products and one sum read a layer normalisation, and nobody else does.
+// The three products and one sum read a layer normalisation, and no other operator does.
 bool between_norm_and_sum(const EditableGraph& graph, TensorId x) {
   const auto readers = graph.readers(x);
   const auto reading = [&](std::string_view type) {

@@ -30,8 +30,8 @@ bool takes_pads(const Op& op, bool any_padding) {
   if (!op.domain.empty() || op.attributes.string_or("auto_pad", "NOTSET") != "NOTSET") {
     return false;
   }
-  // The zeros count in a mean, which a pool's own padding does only when it is told so; the largest
-  // of a window is another with zeros in it.
+  // The zeros count in a mean, which a pool's own padding does only when an attribute asks for it;
+  // the largest of a window is another with zeros in it.
   if (op.op_type == "AveragePool") {
     return !any_padding || pads_nothing(op) || op.attributes.int_or("count_include_pad", 0) != 0;
   }

@@ -60,7 +60,7 @@ std::optional<Scale> scale_of(const EditableGraph& graph, OpId id) {
   return std::nullopt;
 }
 
-// What a permutation in front of a product's operand amounts to.
+// The effect of a permutation in front of a product's operand.
 struct Orientation {
   bool swaps = false;        // of the last two axes
   bool moves_batch = false;  // [m, batch..., k] read as [batch..., m, k]

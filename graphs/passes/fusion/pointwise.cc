@@ -1,4 +1,4 @@
-// What a compiler of kernels (TorchInductor, XLA) makes of elementwise operators: one kernel for a
+// Fuses elementwise operators as a compiler of kernels does (TorchInductor, XLA): one kernel for a
 // chain of them, and for a reduction or normalisation with the chains before and after it.
 //
 // A tensor in between that something else reads ends a chain.

@@ -287,7 +287,7 @@ class QuantizedFuser {
     return a == b || (x.has_value() && x == graph_.scalar(b));
   }
 
-  // What only moves values moves quantised ones, when scale and zero point stay what they are.
+  // Operators that only move values move quantised ones when scale and zero point do not change.
   void move(OpId id) {
     const Op& op = graph_.op(id);
     const OpId source = dequantiser(op.inputs[0]);

@@ -310,8 +310,8 @@ class Blocker {
     std::erase(order_, plain);
   }
 
-  // What is not blocked reads the blocked tensor through a reorder, which moves channels to the end
-  // where a Transpose did that.
+  // Operators that are not blocked read the blocked tensor through a reorder, which moves channels
+  // to the end where a Transpose did that.
   void reorder_output(TensorId plain) {
     const TensorId twin = in_blocks(plain);
     const std::string name = graph_.op(graph_.producer(twin)).name;

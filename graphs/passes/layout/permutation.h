@@ -28,7 +28,7 @@ inline Permutation inverse(const Permutation& perm) {
   return result;
 }
 
-// What `first`, then `second` amount to.
+// The permutation that applies `first`, then `second`.
 inline Permutation composed(const Permutation& first, const Permutation& second) {
   Permutation result;
   result.reserve(second.size());

@@ -1,7 +1,7 @@
-// What is a view in PyTorch: other strides over the same bytes. No kernel runs for it; whoever
-// reads it reads the bytes where they are. A reshape of a transposed tensor has to copy: there the
-// Transpose stays a kernel, and the reshape is free. So does a product over several batch axes,
-// which PyTorch reshapes to one.
+// Operators that are views in PyTorch: other strides over the same bytes. No kernel runs for it;
+// whoever reads it reads the bytes where they are. A reshape of a transposed tensor has to copy:
+// there the Transpose stays a kernel, and the reshape is free. So does a product over several batch
+// axes, which PyTorch reshapes to one.
 #include <algorithm>
 
 #include "graphs/passes/passes.h"

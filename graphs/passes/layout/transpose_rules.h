@@ -9,7 +9,7 @@
 
 namespace dfsim::inline graphs {
 
-// What happens to a Transpose in front of an operator.
+// The fate of a Transpose in front of an operator.
 enum class TransposeRule {
   kNone,       // it stays
   kAll,        // every operand and result is transposed alike

@@ -46,7 +46,7 @@ class TransposeMover {
     return fits ? perm : nullptr;
   }
 
-  // What a tensor comes to through operators that can be passed.
+  // The end of a tensor's way through operators that a Transpose can pass.
   struct Way {
     bool alone = false;              // one Transpose, and nothing else reads anything on the way
     std::vector<Permutation> perms;  // of all Transposes
@@ -314,7 +314,7 @@ class TransposeMover {
     }
   }
 
-  // The second of two Transposes (or a Reshape that is one) takes over both.
+  // The second of two Transposes (or a Reshape that is one) replaces both.
   bool merge(OpId id, TransposeRule rule, const Permutation& first) {
     const OpId transpose = graph_.producer(graph_.op(id).inputs[0]);
     const TensorId source = graph_.op(transpose).inputs[0];

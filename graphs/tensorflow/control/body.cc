@@ -22,7 +22,7 @@ ValueId SubgraphMaker::add_formal(ValueId outer) {
   }
   Value value = outer_.value(outer);
   if (!value.has_tensor()) {
-    return emitter_.add(std::move(value));  // a list of elements that nobody knows yet
+    return emitter_.add(std::move(value));  // a list of elements that are not known yet
   }
   const TensorId tensor = outer_.plain(outer);
   if (!tensor.valid()) {

@@ -20,7 +20,7 @@ class SubgraphMaker {
       : outer_(outer), options_(quiet(options)), emitter_(&builder_, options_, nullptr) {}
 
   Emitter& emitter() { return emitter_; }
-  // An input that the operator feeds anew: of that type and shape.
+  // An input that the operator feeds in each trip: of that type and shape.
   TensorId add_formal(const std::string& name, DType dtype, const Shape& shape);
   // The same for a value of the outer graph: a tensor or a list.
   ValueId add_formal(ValueId outer);

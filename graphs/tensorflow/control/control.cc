@@ -98,7 +98,7 @@ Status Translator::translate_if(int32_t node) {
     for (const Source source : branch->returns()) {
       const TensorId tensor = maker.emitter().plain(inner.value(source));
       if (!tensor.valid()) {
-        emit_unknown(node, "a branch returns something that is no tensor");
+        emit_unknown(node, "a branch returns something that is not a tensor");
         return ok_status();
       }
       maker.mark_output(tensor);

@@ -121,7 +121,7 @@ int NodeGraph::merge_choice(int32_t merge, std::optional<bool> branch, bool* cer
   size_t larger = 0;
   int choice = 0;
   for (size_t i = 0; i < std::min(at.inputs.size(), kMostInputs); ++i) {
-    // Breadth first to the Switch that this input hangs on, by data or by control.
+    // Breadth first to the Switch that this input depends on, by data or by control.
     std::deque<int32_t> queue;
     std::unordered_set<int32_t> seen;
     const auto visit = [&](int32_t next) {

@@ -9,15 +9,15 @@
 namespace dfsim::inline graphs {
 namespace {
 
-// What the body makes of one variable must be a tensor, but for what it hands on.
+// The body's result for each variable must be a tensor, except where it passes a value on.
 std::string missing_tensor(const Emitter& inside, const Loop& loop, const TripValues& after) {
   for (size_t i = 0; i < loop.initial.size(); ++i) {
     const ValueId result = i < after.variables.size() ? after.variables[i] : kNoValue;
     if (!loop.invariant[i] && (result == kNoValue || !inside.value(result).has_tensor())) {
-      return fmt::format("variable {} of the loop is no tensor of known shape", i);
+      return fmt::format("variable {} of the loop is not a tensor of known shape", i);
     }
   }
-  return after.condition == kNoValue ? "the loop's condition is no tensor" : "";
+  return after.condition == kNoValue ? "the loop's condition is not a tensor" : "";
 }
 
 class LoopMaker {

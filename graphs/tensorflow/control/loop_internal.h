@@ -28,7 +28,7 @@ struct Loop {
   std::function<Status(Emitter&, const TripValues& before, TripValues* after)> trip;
 };
 
-// Emits a Loop; `results` are the variables after it. Lists whose elements nobody knows before the
+// Emits a Loop; `results` are the variables after it. Lists whose elements are unknown before the
 // first trip are tried once, then made. Returns "" or why the loop cannot be translated.
 StatusOr<std::string> emit_loop(Emitter& emitter, const InferOptions& options, Loop& loop,
                                 std::vector<ValueId>* results);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxCallDepth = 16;
 
-// Nodes that nobody reads and that are no results either.
+// Nodes without readers that are not results either.
 bool is_no_result(const std::string& type) {
   static const std::unordered_set<std::string_view> kTypes = {"Const",
                                                               "NoOp",
@@ -141,12 +141,12 @@ StatusOr<std::vector<NamedRoot>> find_roots(const TfSource& source, const NodeGr
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
     const std::string& type = graph.op(index);
-    // What only initialises a variable hangs on no input.
+    // Nodes that only initialise a variable depend on no input.
     const bool update = is_update_op(type) || (changes_variable(type) && fed[i]);
     if (!update && (read[i] || is_no_result(type))) {
       continue;
     }
-    // A parameter that is only handed on is no result.
+    // A parameter that is only passed on is not a result.
     const Source origin = graph.skip_identities({index, 0});
     if (!update && !origin.is_argument() && is_no_result(graph.op(origin.node)) &&
         origin.node != index) {

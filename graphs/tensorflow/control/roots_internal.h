@@ -20,15 +20,15 @@ struct NamedRoot {
   Source source;
 };
 
-// The signature's outputs; without one what nobody reads, updates of parameters, and assignments of
-// what was computed from inputs. Error (kInvalidInput): there is none, or the signature names a
-// tensor that does not exist. O(nodes + edges).
+// The signature's outputs; without one, results without readers, updates of parameters, and
+// assignments of what was computed from inputs. Error (kInvalidInput): there is none, or the
+// signature names a tensor that does not exist. O(nodes + edges).
 StatusOr<std::vector<NamedRoot>> find_roots(const TfSource& source, const NodeGraph& graph);
 
 // Gives what is fed from outside.
 bool is_input_op(const std::string& type);
 
-// Changes parameters: has an effect although nobody reads what it returns.
+// Changes parameters: has an effect although no node reads what it returns.
 bool is_update_op(const std::string& type);
 // The same or sets a variable, which initialisation does, too.
 bool changes_variable(const std::string& type);
@@ -37,8 +37,8 @@ bool changes_variable(const std::string& type);
 // variable that it captures.
 bool is_captured_resource(const tf::NodeDef& node);
 
-// What those that read a captured variable say about it. The shape stays unknown when no reader
-// declares one (`_output_shapes`).
+// Facts about a captured variable, from the nodes that read it. The shape stays unknown when no
+// reader declares one (`_output_shapes`).
 struct CapturedVariable {
   DType dtype = DType::kUnknown;
   Shape shape = {};
@@ -48,8 +48,9 @@ class CapturedVariables {
  public:
   // Both must outlive the object.
   CapturedVariables(const TfSource& source, const NodeGraph& graph);
-  // Of a placeholder of the main graph, following calls of functions. nullopt: nobody reads it as a
-  // variable (tables and iterators are resources, too). O(readers), at most kMostLooks over all.
+  // Applies to a placeholder of the main graph, following calls of functions. nullopt: no node
+  // reads it as a variable (tables and iterators are resources, too). O(readers), at most
+  // kMostLooks over all.
   std::optional<CapturedVariable> find(int32_t node);
 
  private:

@@ -58,7 +58,7 @@ class Counter {
     return trips <= kMaxExtent ? std::optional(trips) : std::nullopt;
   }
 
-  // What a trip adds to the variable.
+  // The amount that a trip adds to the variable.
   std::optional<int64_t> step_of(size_t variable) const {
     const Source result = loop_.body.skip_identities(loop_.results[variable]);
     if (result.is_argument() || !is_add(loop_.body.op(result.node)) ||

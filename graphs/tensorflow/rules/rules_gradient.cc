@@ -23,7 +23,8 @@ std::optional<Shape> shape_value(NodeContext& node, size_t i) {
 
 bool is_depthwise(const NodeContext& node) { return node.type().starts_with("Depthwise"); }
 
-// What a convolution's filter looks like to our operators; `group` receives the number of groups.
+// The filter of a convolution in the form that dfsim's operators expect; `group` receives the
+// number of groups.
 TensorId filter_of(NodeContext& node, size_t input, int64_t channels, int64_t* group) {
   const Shape filter = node.shape(input);
   const int rank = filter.rank();
@@ -150,7 +151,7 @@ void bias_gradient(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, {x, node.emitter().add_ints(axes)}, {{"keepdims", int64_t{0}}}));
 }
 
-// The gradient lies in a tensor of zeros whose shape is the first or the last input.
+// The gradient is part of a tensor of zeros whose shape is the first or the last input.
 void into_zeros(NodeContext& node, std::string_view target) {
   const bool strided = node.type() == "StridedSliceGrad";
   const auto shape = shape_value(node, strided ? 0 : 1);
@@ -178,7 +179,7 @@ void resize_gradient(NodeContext& node, std::string_view target) {
                                                (*sizes)[0], (*sizes)[1]};
   if (std::any_of(extents.begin(), extents.end(),
                   [](int64_t e) { return e < 0 || e > kMaxExtent; })) {
-    node.error("its sizes are no extents");
+    node.error("its sizes are not extents");
     return;
   }
   node.set_channels_first(0, node.emit(target, {node.emitter().channels_first(node.input(0))},

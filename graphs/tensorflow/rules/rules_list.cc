@@ -32,7 +32,7 @@ void set_list(NodeContext& node, size_t output, Value list, TensorId tensor) {
   node.set_value(output, node.emitter().add(std::move(list)));
 }
 
-// The shape that an input holds as a list of extents, -1 for those that nobody knows.
+// The shape that an input holds as a list of extents, -1 for unknown ones.
 Shape element_shape(NodeContext& node, size_t i) {
   const auto extents = node.ints(i);
   if (!extents || node.rank(i) != 1 || extents->size() > static_cast<size_t>(kMaxRank)) {
@@ -58,7 +58,7 @@ void reserve_list(NodeContext& node, std::string_view /*target*/) {
   node.set_value(0, node.emitter().add(std::move(list)));
 }
 
-// size -> handle, flow. What is in the array travels with the flow.
+// size -> handle, flow. The array's contents travel with the flow.
 void make_array(NodeContext& node, std::string_view /*target*/) {
   Value list;
   list.is_list = true;

@@ -69,7 +69,7 @@ void split_node(NodeContext& node, std::string_view target) {
   const int rank = node.rank(data);
   const int axis = node.axis(*given, rank);
   if (rank == 0) {
-    return;  // axis() has said so
+    return;  // axis() has reported it
   }
   if (parts < 1 || parts > (1 << 20) || (by_sizes && sizes->size() != static_cast<size_t>(parts))) {
     node.error(fmt::format("num_split is {}; expected as many as there are sizes", parts));

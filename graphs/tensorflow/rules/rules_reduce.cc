@@ -146,7 +146,7 @@ constexpr TfRule kReduceRules[] = {
     {.type = "Min", .translate = reduce, .target = "ReduceMin", .required_inputs = 2},
     {.type = "Prod", .translate = reduce, .target = "ReduceProd", .required_inputs = 2},
     {.type = "EuclideanNorm", .translate = reduce, .target = "ReduceL2", .required_inputs = 2},
-    // Of booleans: as of the numbers 0 and 1.
+    // Reductions of booleans: as of the numbers 0 and 1.
     {.type = "All", .translate = reduce, .target = "ReduceMin", .required_inputs = 2},
     {.type = "Any", .translate = reduce, .target = "ReduceMax", .required_inputs = 2},
     {.type = "ArgMax", .translate = arg_reduce, .target = "ArgMax"},

@@ -1,4 +1,4 @@
-// What gives tensors other shapes, asks for shapes, or makes constants: folded or free.
+// Operators that give tensors other shapes, ask for shapes, or make constants: folded or free.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ void broadcast_args(NodeContext& node, std::string_view /*target*/) {
   const Shape shape =
       valid(*a) && valid(*b) ? broadcast_shapes(Shape::of(*a), Shape::of(*b), &conflict) : Shape();
   if (!shape.is_static() || !conflict.empty()) {
-    node.error(conflict.empty() ? "its operands are no shapes" : conflict);
+    node.error(conflict.empty() ? "its operands are not shapes" : conflict);
     return;
   }
   const std::vector<int64_t> whole = shape.extents();
@@ -163,7 +163,7 @@ void random(NodeContext& node, std::string_view target) {
   node.set(0, result);
 }
 
-// Key and counter of a random generator, from its seed: numbers that no shape hangs on.
+// Key and counter of a random generator, from its seed: numbers that no shape depends on.
 void random_key(NodeContext& node, std::string_view /*target*/) {
   node.set(0, node.emitter().add_constant({DType::kUInt64, {1}, {0}, {}}, node.name()));
   node.set(1, node.emitter().add_constant({DType::kUInt64, {2}, {0, 0}, {}}, node.name() + ":1"));

@@ -40,7 +40,8 @@ std::vector<TaskId> critical_path(const TaskView& view, const std::vector<double
 }
 
 // The device that runs the path in the least time. Tasks that it cannot run (the paper has none)
-// will run elsewhere and count their mean; a device that can run none of the path is no candidate.
+// will run elsewhere and count their mean; a device that can run none of the path is not a
+// candidate.
 size_t path_device(const TaskView& view, const std::vector<TaskId>& path) {
   size_t best = 0;
   double best_sum = std::numeric_limits<double>::infinity();

@@ -1,8 +1,8 @@
 // EarliestPair: among ready tasks and devices, the pair of least max(available, data ready) + key.
 //
-// What ETF (key 0), min-min (key = time) and DLS (key = -level - advantage) search for. Per device
-// three heaps: tasks whose data is there (by key), tasks whose data is on its way (by ready + key),
-// and the latter by arrival; tasks taken elsewhere are dropped when they surface.
+// The search of ETF (key 0), min-min (key = time) and DLS (key = -level - advantage). Each device
+// has three heaps: tasks whose data is there (by key), and two of the tasks whose data is on its
+// way (by ready + key, and by arrival); tasks taken elsewhere are dropped when they surface.
 // Complexity: O(devices * log ready) per task, instead of scanning all pairs for each decision.
 #pragma once
 
@@ -22,7 +22,7 @@ class EarliestPair {
  public:
   EarliestPair(size_t tasks, size_t devices) : taken_(tasks, 0), heaps_(devices) {}
 
-  // Adds a task on a device. Of equal sums the smaller `tie` wins, then the smaller task.
+  // Adds a task on a device. Ties: the smaller `tie` wins, then the smaller task.
   void push(TaskId task, size_t device, TimeNs ready, double key, double tie) {
     Heaps& heaps = heaps_[device];
     heaps.arrivals.push({static_cast<double>(ready), tie, task, ready, key});

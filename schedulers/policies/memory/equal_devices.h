@@ -1,10 +1,9 @@
 // EqualDevices: the devices that Baechi's policies place on.
 //
-// Baechi (Jeon et al., SoCC 2020) places on n identical accelerators, where it is no matter which
-// of them starts a task first. On a node the CPU is a device too: idle, next to the inputs, and ten
-// times slower; earliest start alone would give it most of the work. So these policies take the
-// fastest devices that are about equal, and any other one only for a task that none of them can run
-// or hold.
+// Baechi (Jeon et al., SoCC 2020) places on n identical accelerators, where any of them may start a
+// task first. On a node the CPU is a device too: idle, next to the inputs, and ten times slower;
+// earliest start alone would give it most of the work. So these policies take the fastest devices
+// that are about equal, and any other one only for a task that none of them can run or hold.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ void OnlineBase::look_at(const OnlineView& view, TaskId task) {
       known->bytes += input.bytes;
     }
   }
-  // What deciding the successors will read: in large graphs it is far away by then.
+  // Data that decisions about the successors will read: in large graphs it is far away by then.
   for (const Edge& edge : view_->graph().out_edges(task)) {
     inputs_->fetch(edge.to);
     __builtin_prefetch(view_->times(edge.to));

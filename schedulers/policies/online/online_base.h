@@ -1,4 +1,4 @@
-// What the online policies share: the view of the problem, and estimates of arrival and finish.
+// Base of the online policies: the view of the problem, and estimates of arrival and finish.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,8 @@
 //
 // Every schedule in which no task could start earlier without changing the order on its device
 // comes out of appending tasks in the order of their starts, so only such sequences are searched.
-// Bounds: remaining critical path with least times, remaining work over the devices' free time. Of
-// devices that look alike and are still unused only the first is tried.
+// Bounds: remaining critical path with least times, remaining work over the devices' free time. The
+// search tries only the first of several equal unused devices.
 #include <fmt/format.h>
 
 #include <algorithm>

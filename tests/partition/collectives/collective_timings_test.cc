@@ -52,7 +52,7 @@ TEST_CASE("CollectiveTiming: applies to the links of the slowest route and to it
   CHECK(of(timings_of(dgx, {0}), CollectiveKind::kAllReduce) == nullptr);
 }
 
-TEST_CASE("CollectiveTiming: a call takes the quickest protocol") {
+TEST_CASE("CollectiveTiming: a call uses the fastest protocol") {
   const CollectiveTiming timing{"nvlink*", "", {{1000, 100, 1e9}, {9000, 10, 10e9}}, ""};
   // 4 ranks, 8,000 bytes: 3 steps and 6,000 bytes; 1000 + 300 + 6000 and 9000 + 30 + 600.
   CHECK(timed_collective_ns(timing, CollectiveKind::kAllGather, 8000, 4) == 7300);
@@ -61,7 +61,7 @@ TEST_CASE("CollectiveTiming: a call takes the quickest protocol") {
   CHECK(timed_collective_ns(timing, CollectiveKind::kAllReduce, 8000, 1) == 0);
 }
 
-TEST_CASE("two protocols are found again from times with noise") {
+TEST_CASE("Protocol fit: finds two protocols again from noisy times") {
   const CollectiveTiming truth{"", "", {{4000, 700, 30e9}, {15000, 200, 200e9}}, ""};
   Rng rng(7);
   std::vector<CollectiveSample> samples;

@@ -97,7 +97,7 @@ Platform cluster(size_t nodes, size_t local) {
   return platform;
 }
 
-TEST_CASE("formulas of collectives, by hand") {
+TEST_CASE("Collectives: formulas give the times computed by hand") {
   GroupCosts costs;
   costs.ranks = 8;
   costs.ring = costs.exchange = costs.pairwise = {1000, 0.5};
@@ -134,7 +134,7 @@ TEST_CASE("formulas of collectives, by hand") {
   CHECK(cheapest_collective(Kind::kBroadcast, n, costs).time_ns == 0);
 }
 
-TEST_CASE("alpha and beta come from the platform's links and their load") {
+TEST_CASE("Collectives: alpha and beta come from the platform's links and their load") {
   const GroupCosts costs = costs_of(switched_platform(4, 3000));
   CHECK(costs.ring.alpha_ns == 3000);
   CHECK(costs.ring.beta_ns_per_byte == 1);
@@ -154,7 +154,7 @@ TEST_CASE("alpha and beta come from the platform's links and their load") {
   CHECK(costs_of(half).ring.beta_ns_per_byte == 2);
 }
 
-TEST_CASE("messages of a collective take what its formula says on an idle symmetric network") {
+TEST_CASE("Collectives: messages take the time of the formula on an idle symmetric network") {
   int compared = 0;
   for (const size_t ranks : {2, 3, 4, 6, 8, 16}) {
     const Platform platform = switched_platform(ranks, 2000);
@@ -183,7 +183,7 @@ TEST_CASE("messages of a collective take what its formula says on an idle symmet
   CHECK(compared == 2 * (6 * 6 + 4 * 4));  // every number of ranks; powers of two
 }
 
-TEST_CASE("a hierarchical all-reduce on a cluster: messages and formula agree") {
+TEST_CASE("Hierarchical all-reduce: messages and formula agree on a cluster") {
   const Platform platform = cluster(2, 4);
   const GroupCosts costs = costs_of(platform);
   for (const Bytes bytes : {Bytes{40'000}, Bytes{4'000'000}}) {
@@ -198,7 +198,7 @@ TEST_CASE("a hierarchical all-reduce on a cluster: messages and formula agree") 
   }
 }
 
-TEST_CASE("messages move as many bytes as the collective must") {
+TEST_CASE("Collectives: messages move as many bytes as the collective needs") {
   const auto moved = [](Kind kind, Algorithm algorithm, uint32_t ranks, uint32_t local = 1) {
     const auto rounds = collective_rounds(kind, algorithm, 1000, ranks, local);
     REQUIRE(rounds.ok());

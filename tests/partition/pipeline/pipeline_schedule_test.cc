@@ -21,12 +21,13 @@ std::string text(const PipelineShape& shape, uint32_t group) {
   return out;
 }
 
-TEST_CASE("inference takes micro-batches in order") {
+TEST_CASE("Pipeline schedules: inference runs micro-batches in order") {
   CHECK(text({PipelineSchedule::kGpipe, 2, 1, 3, false}, 1) == "F0 F1 F2");
   CHECK(text({PipelineSchedule::k1f1b, 2, 1, 3, false}, 0) == "F0 F1 F2");
 }
 
-TEST_CASE("GPipe runs all forward passes first, 1F1B as few as fill the pipeline") {
+TEST_CASE(
+    "Pipeline schedules: GPipe runs all forward passes first, 1F1B as few as fill the pipeline") {
   CHECK(text({PipelineSchedule::kGpipe, 2, 1, 3, true}, 0) == "F0 F1 F2 B0 B1 B2");
   const PipelineShape shape{PipelineSchedule::k1f1b, 3, 1, 4, true};
   CHECK(text(shape, 0) == "F0 F1 F2 B0 F3 B1 B2 B3");
@@ -34,7 +35,7 @@ TEST_CASE("GPipe runs all forward passes first, 1F1B as few as fill the pipeline
   CHECK(text(shape, 2) == "F0 B0 F1 B1 F2 B2 F3 B3");
 }
 
-TEST_CASE("interleaved: groups of micro-batches through one chunk, then the next") {
+TEST_CASE("Pipeline schedules: interleaving runs groups of micro-batches chunk by chunk") {
   CHECK(text({PipelineSchedule::kInterleaved, 2, 2, 4, false}, 0) ==
         "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0 F2.1 F3.1");
   const PipelineShape shape{PipelineSchedule::kInterleaved, 2, 2, 4, true};
@@ -43,7 +44,7 @@ TEST_CASE("interleaved: groups of micro-batches through one chunk, then the next
         "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 F2.1 B2.1 F3.1 B3.1 B2.0 B3.0");
 }
 
-TEST_CASE("every step comes once, forward before backward") {
+TEST_CASE("Pipeline schedules: every step runs once, forward before backward") {
   for (const auto schedule :
        {PipelineSchedule::kGpipe, PipelineSchedule::k1f1b, PipelineSchedule::kInterleaved}) {
     for (uint32_t groups = 1; groups <= 4; ++groups) {
@@ -64,7 +65,7 @@ TEST_CASE("every step comes once, forward before backward") {
   }
 }
 
-TEST_CASE("what a schedule cannot do is refused") {
+TEST_CASE("Pipeline schedules: impossible parameters are refused") {
   CHECK_FALSE(check_pipeline({PipelineSchedule::k1f1b, 2, 2, 4, false}).ok());
   CHECK_FALSE(check_pipeline({PipelineSchedule::kInterleaved, 2, 2, 3, false}).ok());
   CHECK_FALSE(check_pipeline({PipelineSchedule::kGpipe, 0, 1, 3, false}).ok());

@@ -13,8 +13,8 @@ struct PublishedInstance {
 };
 
 // Forward nodes of one colour, with their backward nodes, are one node. Colours of backward nodes
-// alone (the losses) stand behind what they read of the forward pass, and otherwise against their
-// edges; what then goes round in a circle is one node. A failed requirement: not such a file.
+// alone (the losses) follow the forward nodes that they read; their other edges are reversed. Nodes
+// on a cycle become one node. A failed requirement means that the file has another format.
 PublishedInstance read_published(const std::string& path);
 
 }  // namespace dfsim

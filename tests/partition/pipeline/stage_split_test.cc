@@ -79,7 +79,7 @@ StageGraph random_graph(Rng& rng, size_t nodes) {
   return graph;
 }
 
-TEST_CASE("a chain by hand") {
+TEST_CASE("Stage split: a chain has the stages found by hand") {
   const StageGraph graph = chain({4, 1, 1, 4, 2}, 0.5);
   StageLimits limits;
   limits.devices = 2;
@@ -103,7 +103,7 @@ TEST_CASE("a chain by hand") {
   CHECK_FALSE(split_contiguous(graph, limits).ok());
 }
 
-TEST_CASE("random graphs: contiguous and downset splits equal brute force") {
+TEST_CASE("Stage split: contiguous and downset splits of random graphs equal brute force") {
   Rng rng(3);
   for (int round = 0; round < 60; ++round) {
     const StageGraph graph = random_graph(rng, 4 + rng.below(4));
@@ -121,7 +121,7 @@ TEST_CASE("random graphs: contiguous and downset splits equal brute force") {
   }
 }
 
-TEST_CASE("too many downsets and bad graphs are refused") {
+TEST_CASE("Stage split: too many downsets and bad graphs are refused") {
   StageGraph wide;
   wide.nodes.resize(20);
   StageLimits limits;
@@ -133,7 +133,7 @@ TEST_CASE("too many downsets and bad graphs are refused") {
   CHECK_FALSE(split_downsets(wide, limits, 1000).ok());
 }
 
-TEST_CASE("leaves that take no time go with their neighbour and cost no downsets") {
+TEST_CASE("Stage split: leaves that take no time join their neighbour and cost no downsets") {
   StageGraph graph;  // two nodes in a row, each with ten idle readers
   graph.nodes = {{3, 0, 0, false}, {4, 0, 0, false}};
   graph.edges = {{0, 1}};
@@ -157,7 +157,7 @@ TEST_CASE("leaves that take no time go with their neighbour and cost no downsets
   CHECK(split_downsets(graph, limits, 10).status().code() == StatusCode::kUnsupported);
 }
 
-TEST_CASE("largest loads of the published graphs equal the optima, none lies below") {
+TEST_CASE("Stage split: the largest loads of the published graphs equal the optima") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
     WARN("skipped: DFSIM_SHARED is not set");

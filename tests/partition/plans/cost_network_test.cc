@@ -49,7 +49,7 @@ CostNetwork random_network(Rng& rng, size_t variables, double density) {
   return network;
 }
 
-TEST_CASE("a chain of three by hand") {
+TEST_CASE("Cost network: a chain of three has the minimum found by hand") {
   CostNetwork network;
   network.add_variable({0, 5});
   network.add_variable({1, 0});
@@ -64,7 +64,7 @@ TEST_CASE("a chain of three by hand") {
   CHECK(best.fixed == 0);
 }
 
-TEST_CASE("series-parallel networks need no fixing and are exact") {
+TEST_CASE("Cost network: series-parallel networks need no fixing and are exact") {
   Rng rng(7);
   for (int round = 0; round < 50; ++round) {
     // A ladder of diamonds: 0 - {1, 2} - 3 - {4, 5} - 6, with a shortcut 0 - 6.
@@ -84,7 +84,7 @@ TEST_CASE("series-parallel networks need no fixing and are exact") {
   }
 }
 
-TEST_CASE("random networks: exact where it says so, never below the optimum") {
+TEST_CASE("Cost network: random networks are exact where reported and never below the optimum") {
   Rng rng(11);
   int exact = 0;
   int fixed = 0;
@@ -104,7 +104,8 @@ TEST_CASE("random networks: exact where it says so, never below the optimum") {
   CHECK(fixed > 10);
 }
 
-TEST_CASE("what cannot be tried out is improved and does not claim to be exact") {
+TEST_CASE(
+    "Cost network: a network too large for an exact search is improved and not called exact") {
   Rng rng(5);
   for (int round = 0; round < 20; ++round) {
     CostNetwork network;

@@ -57,7 +57,7 @@ std::string error_of(const std::string& text) {
   return parse_plan(text, "p.yaml").status().message();
 }
 
-TEST_CASE("patterns") {
+TEST_CASE("Name patterns: stars match any text") {
   CHECK(matches_pattern("layer.10.weight", "layer.*.weight"));
   CHECK(matches_pattern("abc", "*"));
   CHECK(matches_pattern("", "*"));
@@ -67,7 +67,7 @@ TEST_CASE("patterns") {
   CHECK_FALSE(matches_pattern("abc", ""));
 }
 
-TEST_CASE("plan files are read strictly") {
+TEST_CASE("Plan files: are read strictly") {
   CHECK(error_of("mesh: {t: 2}\ntensor: []\n").find("did you mean 'tensors'") != std::string::npos);
   CHECK(error_of("model: m\n").find("mesh") != std::string::npos);
   CHECK(error_of("mesh: {t: zero}\n").find("p.yaml:1") != std::string::npos);
@@ -80,7 +80,7 @@ TEST_CASE("plan files are read strictly") {
   CHECK(error_of("").size() > 0);
 }
 
-TEST_CASE("a file written is the file read") {
+TEST_CASE("Plan files: reading gives back what was written") {
   PlanFile plan;
   plan.model = "m \"quoted\"";
   plan.hardware = "h";
@@ -104,7 +104,7 @@ TEST_CASE("a file written is the file read") {
   CHECK_FALSE(read->propagate);
 }
 
-TEST_CASE("names of a plan must mean something") {
+TEST_CASE("Plan files: refuse names that the graph and the platform do not have") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const Platform platform = steady_platform(4);
   const auto resolve = [&](const std::string& text) {
@@ -127,7 +127,7 @@ TEST_CASE("names of a plan must mean something") {
         std::string::npos);
 }
 
-TEST_CASE("a plan described resolves to the same plan") {
+TEST_CASE("Plan descriptions: resolve to the same plan") {
   const Graph graph = transformer_layer(4, 4, 8, 4);
   const Platform platform = steady_platform(8);
   for (const ParallelDegrees& degrees :
@@ -149,7 +149,7 @@ TEST_CASE("a plan described resolves to the same plan") {
   }
 }
 
-TEST_CASE("a pipeline of two stages by hand") {
+TEST_CASE("Pipelines: two stages take the time computed by hand") {
   const Graph graph = chain(4);
   const Platform platform = steady_platform(2);
   const ParallelDegrees degrees{1, 1, 2, 4, PipelineSchedule::k1f1b, 1, false};
@@ -165,7 +165,7 @@ TEST_CASE("a pipeline of two stages by hand") {
   CHECK(outcome.shares.bubble + outcome.shares.communication == Approx(1 - outcome.shares.compute));
 }
 
-TEST_CASE("interleaving fills the pipeline sooner") {
+TEST_CASE("Pipelines: interleaving fills the pipeline sooner") {
   const Graph graph = chain(8);
   const Platform platform = steady_platform(2);
   PlanSpec spec = spec_of({1, 1, 2, 4, PipelineSchedule::k1f1b, 1, false}, graph, platform);
@@ -179,7 +179,7 @@ TEST_CASE("interleaving fills the pipeline sooner") {
   CHECK(interleaved >= (4 * 4 + 2) * kOpNs);
 }
 
-TEST_CASE("a slow stage on two replicas") {
+TEST_CASE("Pipelines: two replicas speed up a slow stage") {
   // One operator of three units and one of one; three devices: 2 + 1 replicas are not better than
   // all three for everything, which PipeDream's split finds.
   const Graph graph = chain(4);
@@ -195,7 +195,7 @@ TEST_CASE("a slow stage on two replicas") {
   CHECK(replicated.result.makespan_ns >= 8 * kOpNs);  // 8 micro-batches x 4 us on 4 devices
 }
 
-TEST_CASE("a large product is shared with a slower device in proportion to its speed") {
+TEST_CASE("Uneven split: a slower device gets its share of a large product by speed") {
   Platform platform = steady_platform(2);
   platform.devices[0].peaks = {{DType::kFloat32, 3e12, 0}};
   platform.devices[1].peaks = {{DType::kFloat32, 1e12, 0}};
@@ -240,7 +240,7 @@ TEST_CASE("a large product is shared with a slower device in proportion to its s
         std::string::npos);
 }
 
-TEST_CASE("plans that the platform cannot run say so") {
+TEST_CASE("Plans: a plan that the platform cannot run is refused with the reason") {
   const Graph graph = transformer_layer(4, 4, 8, 4);
   const Platform platform = steady_platform(2);
   CHECK(degrees_spec({4, 1, 1, 1, PipelineSchedule::k1f1b, 1, false}, graph, platform)
@@ -262,7 +262,7 @@ TEST_CASE("plans that the platform cannot run say so") {
             .find("no links lead from d0 to d1") != std::string::npos);
 }
 
-TEST_CASE("degrees of strategies") {
+TEST_CASE("Parallel degrees: every strategy lists its degrees and micro-batches") {
   const auto names = [](const std::string& strategy, int64_t batch) {
     std::string text;
     for (const ParallelDegrees& degrees : degrees_of(strategy, 4, 4, batch, 0)) {

@@ -81,7 +81,7 @@ double brute_force_search(const CostNetwork& network) {
   }
 }
 
-TEST_CASE("small graphs: the search equals brute force over all splits and cuts") {
+TEST_CASE("Search: equals brute force over all splits and cuts of small graphs") {
   const Platform platform = switched_platform(2, 1000);
   Platform fast = platform;
   for (DeviceSpec& device : fast.devices) {
@@ -109,7 +109,7 @@ TEST_CASE("small graphs: the search equals brute force over all splits and cuts"
   }
 }
 
-TEST_CASE("Megatron's split of a transformer layer, without being told") {
+TEST_CASE("Search: finds Megatron's split of a transformer layer without a hint") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());
@@ -130,7 +130,7 @@ TEST_CASE("Megatron's split of a transformer layer, without being told") {
   CHECK(found.sharded.report.all_macs.value() == found.sharded.report.source_macs);
 }
 
-TEST_CASE("memory that does not hold the weights makes the search cut them") {
+TEST_CASE("Search: cuts weights that do not fit into memory") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());
@@ -145,7 +145,8 @@ TEST_CASE("memory that does not hold the weights makes the search cut them") {
   CHECK(never.status().message().find("use more devices or a pipeline") != std::string::npos);
 }
 
-TEST_CASE("AlexNet-like: convolutions by the batch, fully connected layers by their weights") {
+TEST_CASE(
+    "Search: an AlexNet splits convolutions by the batch, fully connected layers by weights") {
   const Platform platform = dgx();
   const auto mesh = DeviceMesh::make(platform, {{"t", 8}});
   REQUIRE(mesh.ok());

@@ -1,4 +1,4 @@
-// Strategies find the known partitionings by themselves.
+// Strategies find the known partitionings without hints.
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
@@ -19,7 +19,7 @@ std::set<std::string> names(const Graph& graph, const std::vector<ShardingSeed>&
   return result;
 }
 
-TEST_CASE("tensor parallel finds Megatron's columns") {
+TEST_CASE("Tensor parallel: finds Megatron's columns") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
@@ -31,7 +31,7 @@ TEST_CASE("tensor parallel finds Megatron's columns") {
   CHECK(sharded.report.all_macs.value() == sharded.report.source_macs);
 }
 
-TEST_CASE("eight devices cannot share four heads, but the MLP can") {
+TEST_CASE("Tensor parallel: eight devices cannot share four heads, but can share the MLP") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const auto seeds = tensor_parallel_seeds(graph, make_mesh({{"tensor", 8}}), 1);
   REQUIRE(seeds.ok());
@@ -42,7 +42,7 @@ TEST_CASE("eight devices cannot share four heads, but the MLP can") {
   CHECK(kept_whole[0].find("4 (") == 0);
 }
 
-TEST_CASE("tensor parallel pairs convolutions by channels, and fully connected layers") {
+TEST_CASE("Tensor parallel: pairs convolutions by channels, and fully connected layers") {
   const Graph graph = small_conv_net(4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
@@ -65,7 +65,7 @@ Graph language_model(int64_t rows) {
   return make.finish({"logits"});
 }
 
-TEST_CASE("tensor parallel cuts vocabularies by rows, with one all-reduce and logits left cut") {
+TEST_CASE("Tensor parallel: cuts vocabularies by rows, with one all-reduce and logits left cut") {
   const Graph graph = language_model(kLeastVocabulary);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   std::vector<std::string> kept_whole;
@@ -81,7 +81,7 @@ TEST_CASE("tensor parallel cuts vocabularies by rows, with one all-reduce and lo
   CHECK(plan.tensors[tensor_named(graph, "logits").index()].dims == std::vector<AxisSet>{0, 0, 1});
 }
 
-TEST_CASE("a vocabulary that does not divide is kept whole, and said so") {
+TEST_CASE("Tensor parallel: keeps a vocabulary that does not divide whole and reports it") {
   const Graph graph = language_model(50257);
   std::vector<std::string> kept_whole;
   const auto seeds = tensor_parallel_seeds(graph, make_mesh({{"tensor", 8}}), 1, &kept_whole);
@@ -93,7 +93,7 @@ TEST_CASE("a vocabulary that does not divide is kept whole, and said so") {
   CHECK(seeds.status().message().find(kept_whole[0]) != std::string::npos);
 }
 
-TEST_CASE("data and tensor parallel on two axes of a mesh") {
+TEST_CASE("Strategies on a mesh: data and tensor parallel use two axes") {
   const Graph graph = transformer_layer(4, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"data", 2}, {"tensor", 2}});
   auto seeds = data_parallel_seeds(graph, mesh, 1);
@@ -111,7 +111,7 @@ TEST_CASE("data and tensor parallel on two axes of a mesh") {
   CHECK(sharded.report.all_macs.value() == sharded.report.source_macs);
 }
 
-TEST_CASE("strategies that do not fit say so") {
+TEST_CASE("Strategies: those that do not fit give the reason") {
   const Graph layer = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"x", 4}});
   CHECK(data_parallel_seeds(layer, mesh, 1).status().message() ==

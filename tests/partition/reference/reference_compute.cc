@@ -17,7 +17,7 @@ bool present(const Values& inputs, size_t i) {
   return i < inputs.size() && !inputs[i].values.empty();
 }
 
-// Every output element from the operand elements that broadcasting puts beside it.
+// Computes every output element from the operand elements that broadcasting assigns to it.
 void apply(const Values& inputs, RefTensor& out,
            const std::function<double(const std::vector<double>&)>& function) {
   for_each_index(out.extents, [&](const Index& index) {
@@ -41,7 +41,7 @@ void elementwise(const Op& op, const Values& inputs, Values& outputs) {
           {"Relu", [](const auto& x) { return std::max(x[0], 0.0); }},
           {"Erf", [](const auto& x) { return std::erf(x[0]); }},
       };
-  // Before opset 7 the second operand stands at `axis`.
+  // Before opset 7 the second operand begins at `axis`.
   Values aligned = inputs;
   if (op.version < 7 && op.attributes.has("axis")) {
     const int64_t behind = static_cast<int64_t>(outputs[0].extents.size()) -
@@ -330,7 +330,7 @@ void recurrent(const Op& op, const Values& inputs, Values& outputs) {
   }
 }
 
-// Per-axis scales stand at `axis`; others broadcast.
+// Per-axis scales belong to `axis`; others broadcast.
 void quantise(const Op& op, const Values& inputs, RefTensor& out) {
   const auto rank = static_cast<int64_t>(out.extents.size());
   const int64_t given = op.attributes.int_or("axis", 1);

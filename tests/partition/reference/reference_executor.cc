@@ -85,7 +85,7 @@ double reduce(const std::string& how, const std::vector<double>& parts) {
   return how == "mean" ? result / static_cast<double>(parts.size()) : result;
 }
 
-// What the member at `position` of a group gets from the shards of all members, in group order.
+// Returns the result of the member at `position` from the shards of all members, in group order.
 RefTensor communicate(const Op& op, const std::vector<RefTensor>& group, int64_t position) {
   const auto ways = static_cast<int64_t>(group.size());
   const RefTensor& own = group[static_cast<size_t>(position)];
@@ -137,8 +137,8 @@ RefTensor communicate(const Op& op, const std::vector<RefTensor>& group, int64_t
   return op.op_type == "ReduceScatter" ? cut(total, dim, ways, position) : total;
 }
 
-// Where an index into `extent` rows lies in the run of them that the member at `position` of `ways`
-// has; -1: in another one.
+// The position of an index into `extent` rows within the run of rows that the member at `position`
+// of `ways` has; -1 if another member has the row.
 int64_t own_row(double index, int64_t extent, int64_t ways, int64_t position) {
   const auto row = static_cast<int64_t>(index) + (index < 0 ? extent : 0);
   const int64_t run = extent / ways;
@@ -215,7 +215,7 @@ std::vector<RefTensor> run_sharded(const Graph& source, const DeviceMesh& mesh,
                                    const std::vector<RefTensor>& feeds, bool* replicas_agree) {
   const size_t ranks = mesh.device_count();
   const Graph& graph = sharded.graph;
-  const std::vector<RefTensor> constants = make_feeds(graph, 0);  // those that sharding made anew
+  const std::vector<RefTensor> constants = make_feeds(graph, 0);  // those that sharding added
   std::vector<std::vector<RefTensor>> values(ranks, constants);
   for (size_t t = 0; t < source.tensor_count(); ++t) {
     const TensorId local = sharded.local[t];

@@ -239,7 +239,7 @@ bool run_layout_op(const Op& op, const std::vector<RefTensor>& inputs,
   if (type == "Identity" || type == "Reshape" || type == "Flatten" || type == "Squeeze" ||
       type == "Unsqueeze") {
     outputs[0].values = inputs[0].values;
-    // What the op was told must be what its shard is.
+    // The requested shape must be the shape of the shard.
     if (type == "Reshape") {
       for (size_t d = 0; d < outputs[0].extents.size(); ++d) {
         const auto wanted = static_cast<int64_t>(inputs[1].values[d]);

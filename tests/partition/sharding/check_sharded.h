@@ -1,4 +1,4 @@
-// What must hold of every sharded graph.
+// Invariants of every sharded graph.
 #pragma once
 
 #include <vector>

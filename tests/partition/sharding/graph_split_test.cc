@@ -25,7 +25,7 @@ ShardingSeed seed(const Graph& graph, const std::string& name, std::vector<AxisS
   return {tensor_named(graph, name), {std::move(dims)}};
 }
 
-TEST_CASE("column, then row: Megatron's layer follows from its first weights") {
+TEST_CASE("Sharding propagation: Megatron's layer follows from its first weights") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   ShardingPlan plan;
@@ -60,7 +60,7 @@ TEST_CASE("column, then row: Megatron's layer follows from its first weights") {
   CHECK(sharded.report.weight_bytes == (12 * 64 / 4 + 32 / 4 + 5 * 8) * 4);
 }
 
-TEST_CASE("sequence parallel: given the residuals' split, sums are scattered and norms gathered") {
+TEST_CASE("Sequence parallel: a split of residuals scatters sums and gathers norms") {
   const Graph graph = transformer_layer(1, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   ShardingPlan plan;
@@ -75,7 +75,7 @@ TEST_CASE("sequence parallel: given the residuals' split, sums are scattered and
   CHECK(sharded.report.all_flops.value() == sharded.report.source_flops);
 }
 
-TEST_CASE("data parallel: the batch of the input is all that must be said") {
+TEST_CASE("Data parallel: the user gives only the batch of the input") {
   const Graph graph = small_conv_net(4);
   const DeviceMesh mesh = make_mesh({{"data", 4}});
   ShardingPlan plan;
@@ -86,7 +86,7 @@ TEST_CASE("data parallel: the batch of the input is all that must be said") {
   CHECK(sharded.report.replicated.empty());
 }
 
-TEST_CASE("spatial split of convolutions: halos of what the windows reach, then a gather") {
+TEST_CASE("Spatial split: convolutions exchange the halos of their windows, then gather") {
   const Graph graph = small_conv_net(1);
   const DeviceMesh mesh = make_mesh({{"space", 2}});
   ShardingPlan plan;
@@ -94,13 +94,13 @@ TEST_CASE("spatial split of convolutions: halos of what the windows reach, then 
       check_sharding_of(graph, mesh, {seed(graph, "x", {0, 0, 1, 0})}, &plan);
   const auto counts = communication(sharded);
   CHECK(counts.at("HaloExchange") == 2);  // the pooling windows do not overlap
-  CHECK(counts.at("AllGather") == 1);     // rows of a flattened picture are no run of it
+  CHECK(counts.at("AllGather") == 1);     // rows of a flattened image are not contiguous
   // conv1 receives a row of 16 from either side, 4 channels; conv2 (stride 2) one row of 8.
   CHECK(sharded.report.communications[0].bytes == 2 * 4 * 16 * 4);
   CHECK(sharded.report.communications[1].bytes == 1 * 8 * 8 * 4);
 }
 
-TEST_CASE("conflicting wishes: the heavier operand stays, the loser is named") {
+TEST_CASE("Sharding propagation: conflicts keep the heavier operand and name the other") {
   GraphMaker make;
   make.input("a", {8, 4});
   make.weight("b", {4, 64});
@@ -116,7 +116,7 @@ TEST_CASE("conflicting wishes: the heavier operand stays, the loser is named") {
   CHECK(communication(sharded) == std::map<std::string, int>{{"AllGather", 1}});
 }
 
-TEST_CASE("backward: a given output reaches the weights through what lies between") {
+TEST_CASE("Sharding propagation: a given output reaches the weights through the ops between them") {
   GraphMaker make;
   make.input("a", {4, 8});
   make.weight("b", {8, 4});
@@ -134,7 +134,8 @@ TEST_CASE("backward: a given output reaches the weights through what lies betwee
   CHECK(sharded.report.all_flops.value() == sharded.report.source_flops);
 }
 
-TEST_CASE("operators that cannot be split run whole on every device and are reported") {
+TEST_CASE(
+    "Graph split: operators that cannot be split run whole on every device and are reported") {
   GraphMaker make;
   make.input("a", {4, 8, 8});
   make.op("Relu", {"a"}, "b");
@@ -152,7 +153,7 @@ TEST_CASE("operators that cannot be split run whole on every device and are repo
   CHECK(communication(*sharded) == std::map<std::string, int>{{"AllGather", 1}});
 }
 
-TEST_CASE("seeds that cannot be kept are refused") {
+TEST_CASE("Graph split: refuses seeds that it cannot keep") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const DeviceMesh mesh = make_mesh({{"x", 4}});
   const auto message = [&](const std::vector<ShardingSeed>& seeds) {
@@ -190,7 +191,7 @@ std::vector<ShardingSeed> random_seeds(const Graph& graph, const DeviceMesh& mes
   return seeds;
 }
 
-TEST_CASE("whatever is asked for, the result stays the same") {
+TEST_CASE("Graph split: random seeds never change the result") {
   const std::vector<Graph> graphs = {transformer_layer(4, 4, 8, 4), small_conv_net(4)};
   const std::vector<DeviceMesh> meshes = {make_mesh({{"x", 2}}), make_mesh({{"x", 4}}),
                                           make_mesh({{"x", 2}, {"y", 2}}),

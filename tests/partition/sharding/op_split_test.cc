@@ -124,7 +124,7 @@ void check_all_splits(const OpCase& example, const std::vector<DeviceMesh>& mesh
   }
 }
 
-TEST_CASE("every legal split of every operator gives the same result") {
+TEST_CASE("Op split: every legal split of every operator gives the same result") {
   const std::vector<DeviceMesh> meshes = {make_mesh({{"x", 2}}), make_mesh({{"x", 4}}),
                                           make_mesh({{"x", 2}, {"y", 2}})};
   const std::vector<OpCase> cases = op_cases();
@@ -133,7 +133,7 @@ TEST_CASE("every legal split of every operator gives the same result") {
   }
 }
 
-TEST_CASE("every factor rule has a case") {
+TEST_CASE("Op split: every factor rule has a case") {
   std::set<FactorRule> covered;
   for (const OpCase& example : op_cases()) {
     covered.insert(find_op_def(example.domain, example.op_type)->factors);

@@ -18,7 +18,7 @@ std::string steps(const TensorSharding& from, const TensorSharding& to) {
   return text;
 }
 
-TEST_CASE("ranks of a mesh are row-major, groups differ on their axes only") {
+TEST_CASE("Device mesh: ranks are row-major, and groups differ only on their axes") {
   const DeviceMesh mesh = make_mesh({{"data", 2}, {"tensor", 4}});
   CHECK(mesh.device_count() == 8);
   CHECK(mesh.size(0b10) == 4);
@@ -31,7 +31,7 @@ TEST_CASE("ranks of a mesh are row-major, groups differ on their axes only") {
   CHECK(mesh.names(0b11) == "data, tensor");
 }
 
-TEST_CASE("meshes that the platform does not have are refused") {
+TEST_CASE("Device mesh: a mesh that the platform does not have is refused") {
   const Platform platform = switched_platform(4);
   const auto message = [&](std::vector<MeshAxis> axes, std::vector<DeviceId> devices = {}) {
     return DeviceMesh::make(platform, std::move(axes), std::move(devices)).status().message();
@@ -50,7 +50,7 @@ TEST_CASE("meshes that the platform does not have are refused") {
         "unknown mesh axis 'y'; did you mean 'x'? Valid: x");
 }
 
-TEST_CASE("shardings that do not fit are refused") {
+TEST_CASE("Shardings: those that do not fit the tensor or mesh are refused") {
   const DeviceMesh mesh = make_mesh({{"x", 2}, {"y", 4}});
   const auto message = [&](std::vector<AxisSet> dims) {
     return check_sharding({std::move(dims)}, Shape({Dim(6), Dim(8)}), mesh, "tensor 'a'").message();
@@ -66,7 +66,7 @@ TEST_CASE("shardings that do not fit are refused") {
   CHECK(format_sharding({{1, 0}, 2, Reduction::kSum}, mesh) == "[x; -] sum over y");
 }
 
-TEST_CASE("steps of resharding, by hand") {
+TEST_CASE("Resharding: takes the steps found by hand") {
   const TensorSharding whole{{0, 0}};
   CHECK(steps(whole, whole).empty());
   CHECK(steps(whole, {{1, 2}}) == "ShardSlice 1 dim0, ShardSlice 2 dim1");
@@ -82,7 +82,7 @@ TEST_CASE("steps of resharding, by hand") {
   CHECK(steps({{1, 0}}, {{0, 2}}) == "ShardSlice 2 dim1, AllGather 1 dim0");
 }
 
-TEST_CASE("steps lead from every sharding to every other") {
+TEST_CASE("Resharding: steps lead from every sharding to every other") {
   // All shardings of a rank-2 tensor on three axes: each axis cuts a dimension, is partial or idle.
   std::vector<TensorSharding> all;
   for (int code = 0; code < 64; ++code) {

@@ -75,7 +75,7 @@ Graph layers(int count, int64_t batch, int64_t width) {
   return make.finish({last});
 }
 
-TEST_CASE("memory of a two-layer network on one device, by hand") {
+TEST_CASE("Training memory: a two-layer network on one device needs the bytes computed by hand") {
   const Platform platform = steady(1, 1000);
   const Graph graph = mlp(8);
   PlanSpec spec = training_spec({}, graph, platform);
@@ -96,7 +96,7 @@ TEST_CASE("memory of a two-layer network on one device, by hand") {
         weights + 12);
 }
 
-TEST_CASE("computing activations again takes less memory and more time") {
+TEST_CASE("Training memory: recomputing activations takes less memory and more time") {
   const Platform platform = steady(1, 1000);
   const Graph graph = layers(16, 64, 8);
   PlanSpec spec = training_spec({}, graph, platform);
@@ -108,7 +108,7 @@ TEST_CASE("computing activations again takes less memory and more time") {
   CHECK(again.result.makespan_ns > kept.result.makespan_ns);
 }
 
-TEST_CASE("gradients are exchanged in buckets beside the backward pass") {
+TEST_CASE("Training step: exchanges gradients in buckets during the backward pass") {
   const Platform platform = steady(4, 50000);
   const Graph graph = layers(8, 8, 64);
   const Bytes one = 64 * 64 * 4;
@@ -137,7 +137,7 @@ TEST_CASE("gradients are exchanged in buckets beside the backward pass") {
   CHECK(single.compiled.program.memory[0].gradients == 8 * one);
 }
 
-TEST_CASE("a training pipeline of equal stages takes (m + p - 1) times both passes") {
+TEST_CASE("Training pipeline: equal stages take (m + p - 1) times both passes") {
   const TimeNs launch = 1000;
   const Platform platform = steady(4, launch);
   const Graph graph = layers(4, 16, 8);
@@ -160,7 +160,7 @@ TEST_CASE("a training pipeline of equal stages takes (m + p - 1) times both pass
   CHECK(early[0] + 3 * 16 * 8 * 4 <= early[1]);
 }
 
-TEST_CASE("all kinds of parallelism train, by formula and by flow") {
+TEST_CASE("Training step: all kinds of parallelism train, with formulas and with flows") {
   const Platform platform = switched_platform(8, 100);
   Platform rated = platform;
   for (DeviceSpec& device : rated.devices) {
@@ -191,7 +191,7 @@ TEST_CASE("all kinds of parallelism train, by formula and by flow") {
   }
 }
 
-TEST_CASE("one device stands for all that do the same") {
+TEST_CASE("Training step: one device represents all that do the same") {
   auto platform =
       load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/platforms/nodes/8xdgx-a100.yaml");
   REQUIRE(platform.ok());
@@ -229,7 +229,7 @@ TEST_CASE("one device stands for all that do the same") {
   }
 }
 
-TEST_CASE("a training step of 48 layers on 1,024 devices") {
+TEST_CASE("Training step: compiles and simulates 48 layers on 1,024 devices") {
   auto platform =
       load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/platforms/nodes/8xdgx-a100.yaml");
   REQUIRE(platform.ok());
@@ -255,7 +255,7 @@ TEST_CASE("a training step of 48 layers on 1,024 devices") {
   CHECK(result.resident.optimizer - 12 <= 2 * result.resident.gradients);
 }
 
-TEST_CASE("a weight that two stages read is updated once, by the first") {
+TEST_CASE("Training step: the first of two stages that read a weight updates it, once") {
   GraphMaker make;
   make.input("ids", {8, 4}, DType::kInt64);
   make.weight("table", {64, 16});
@@ -271,12 +271,12 @@ TEST_CASE("a weight that two stages read is updated once, by the first") {
   const PlanRun tied = run_training(spec, graph, platform);
   CHECK(tied.compiled.program.memory[0].optimizer == 2 * (64 + 16) * 16 * 4 + 12);
   CHECK(tied.compiled.program.memory[2].optimizer == 0);
-  // The second stage's part of the gradient goes there once per step and rank, not once per
-  // micro-batch; beside it, the activation goes there and its gradient back.
+  // The second stage sends its part of the gradient once per step and rank, not once per
+  // micro-batch. In addition, the activation goes to the second stage and its gradient back.
   CHECK(tied.result.bytes_moved == 2 * (64 * 16 * 4) + 2 * 2 * (8 * 4 * 16 * 4));
 }
 
-TEST_CASE("devices that differ stand for themselves, and so do flows") {
+TEST_CASE("Training step: devices that differ are simulated one by one, and so are flows") {
   Platform platform = steady(4, 1000);
   const Graph graph = layers(2, 8, 16);
   PlanSpec spec = training_spec({4, 1, 1, 1}, graph, platform);
@@ -290,7 +290,7 @@ TEST_CASE("devices that differ stand for themselves, and so do flows") {
   CHECK(uneven.compiled.program.asymmetry.find("not alike") != std::string::npos);
 }
 
-TEST_CASE("clusters with more and fewer nodes") {
+TEST_CASE("Clusters: can have more or fewer nodes than their file") {
   auto platform =
       load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/platforms/nodes/8xdgx-a100.yaml");
   REQUIRE(platform.ok());
@@ -311,7 +311,7 @@ TEST_CASE("clusters with more and fewer nodes") {
   CHECK_FALSE(resize_cluster(*platform, 100000).ok());
 }
 
-TEST_CASE("plans that training cannot have are refused") {
+TEST_CASE("Training plans: those that training cannot run are refused") {
   const Platform platform = steady(4, 1000);
   const Graph graph = layers(8, 4, 8);
   PlanSpec spec = training_spec({1, 1, 4, 4}, graph, platform);

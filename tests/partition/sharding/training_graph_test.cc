@@ -149,14 +149,14 @@ Graph odds_and_ends() {
   return make.finish({"y"});
 }
 
-TEST_CASE("gradients are the slopes of the loss") {
+TEST_CASE("Training graph: gradients are the slopes of the loss") {
   check_gradients(mlp());
   check_gradients(transformer_layer(2, 3, 4, 2));
   check_gradients(small_conv_net(1));
   check_gradients(odds_and_ends());
 }
 
-TEST_CASE("computing activations again changes no gradient") {
+TEST_CASE("Training graph: recomputing activations changes no gradient") {
   for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
     check_gradients(transformer_layer(1, 2, 4, 2), recompute);
     check_gradients(odds_and_ends(), recompute);
@@ -166,7 +166,7 @@ TEST_CASE("computing activations again changes no gradient") {
   }
 }
 
-TEST_CASE("arithmetic of a two-layer network, by hand") {
+TEST_CASE("Training graph: a two-layer network has the operations counted by hand") {
   // Forward 8 x 16 x 32 + 8 x 32 x 4 multiply-adds; both weights' gradients as many again, and that
   // of the activation between them 8 x 4 x 32. ReLU 1 and its gradient 2 per element of 8 x 32, the
   // loss 2 per element of 8 x 4, updates per element of 16 x 32 + 32 x 4.
@@ -184,7 +184,7 @@ TEST_CASE("arithmetic of a two-layer network, by hand") {
   CHECK(step.without_rule == 0);
 }
 
-TEST_CASE("transformers take six operations per weight and token, and attention") {
+TEST_CASE("Training graph: transformers need six operations per weight and token, plus attention") {
   for (const std::string name : {"gpt2", "bert_base", "bert_large"}) {
     INFO(name);
     ImportOptions options;
@@ -244,7 +244,7 @@ void check_step(const Graph& graph, const DeviceMesh& mesh, const std::vector<Sh
   }
 }
 
-TEST_CASE("a sharded step gives the new weights of a whole one") {
+TEST_CASE("Sharded training: a step gives the same new weights as one device") {
   const DeviceMesh mesh = make_mesh({{"data", 2}, {"tensor", 2}});
   for (const bool convolutions : {false, true}) {
     for (const Recompute recompute : {Recompute::kNone, Recompute::kFull}) {
@@ -259,7 +259,7 @@ TEST_CASE("a sharded step gives the new weights of a whole one") {
   }
 }
 
-TEST_CASE("so does a step with a vocabulary cut by rows, of a table that is read twice") {
+TEST_CASE("Sharded training: a vocabulary cut by rows and read twice gives the same new weights") {
   GraphMaker make;
   make.input("ids", {4, 2}, DType::kInt64);
   make.weight("words", {4, 6});
@@ -280,7 +280,8 @@ TEST_CASE("so does a step with a vocabulary cut by rows, of a table that is read
   check_step(graph, mesh, *seeds, Recompute::kFull);
 }
 
-TEST_CASE("the backward pass of Megatron's split has two all-reduces, and sums before them") {
+TEST_CASE(
+    "Sharded training: the backward pass of Megatron's split has two all-reduces after sums") {
   const Graph graph = transformer_layer(2, 4, 16, 4);
   const DeviceMesh mesh = make_mesh({{"tensor", 4}});
   const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
@@ -303,7 +304,7 @@ TEST_CASE("the backward pass of Megatron's split has two all-reduces, and sums b
   CHECK(sharded->report.communications.size() == 4);
 }
 
-TEST_CASE("what cannot be trained is refused") {
+TEST_CASE("Training graph: refuses graphs that cannot be trained") {
   GraphMaker make;
   make.input("x", {2, 2});
   make.op("Relu", {"x"}, "y");

@@ -24,7 +24,7 @@ Dim sum(Dim a, Dim b) {
                                 : Dim::unknown();
 }
 
-// What all of these operators come down to.
+// The common form of all these operators.
 struct Heads {
   Dim batch, q_heads, kv_heads, q_length, kv_length, head, v_head;
   Dim past;  // positions in the cache, 0 without one

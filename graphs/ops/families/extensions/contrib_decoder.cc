@@ -1,5 +1,5 @@
-// What ONNX Runtime's model builders emit for decoders (com.microsoft): attention over packed
-// tokens or one token at a time, mixtures of experts, tables of few bits.
+// Operators that ONNX Runtime's model builders emit for decoders (com.microsoft): attention over
+// packed tokens or one token at a time, mixtures of experts, tables of few bits.
 #include <fmt/format.h>
 
 #include <algorithm>

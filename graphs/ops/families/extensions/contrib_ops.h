@@ -9,8 +9,8 @@ namespace dfsim::inline graphs {
 Shape channels_behind_batch(const Shape& shape);
 Shape channels_last(const Shape& shape);
 
-// Of a pool over input 0 under the op's attributes, in the layout of the input. Unknown rank when
-// the input's is. Error: no batch, channels and space.
+// Infers a pool over input 0 under the op's attributes, in the layout of the input. Unknown rank
+// when the input's is. Error: no batch, channels and space.
 StatusOr<Shape> pooled_shape(const InferContext& context, bool last);
 // One operation per tap of each window.
 void work_pool_taps(WorkContext& context);

@@ -22,8 +22,9 @@ bool is_gradient(const Op& op) {
 using Names = std::unordered_map<std::string_view, TensorId>;
 
 Status unknown_tensor(const Op& op, std::string_view attribute, const std::string& name) {
-  return invalid_input(fmt::format("Gradient '{}': {} names '{}', which is no tensor of the graph",
-                                   printable(op.name), attribute, printable(name)));
+  return invalid_input(
+      fmt::format("Gradient '{}': {} names '{}', which is not a tensor of the graph",
+                  printable(op.name), attribute, printable(name)));
 }
 
 bool any_of(const std::vector<TensorId>& ids, const std::vector<bool>& marked) {

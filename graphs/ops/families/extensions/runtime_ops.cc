@@ -44,7 +44,7 @@ void factors_linear(FactorContext& context) {
   }
 }
 
-// Whoever fuses operators knows their shapes.
+// The pass that fuses operators knows their shapes.
 Status infer_nothing(InferContext& /*context*/) { return ok_status(); }
 
 void work_compiled(WorkContext& context) {

@@ -7,7 +7,7 @@ namespace dfsim::inline graphs {
 
 inline constexpr std::string_view kTensorFlow = "tensorflow";
 
-// In GraphInfo::metadata of graphs that update their parameters: weights are no constants there.
+// In GraphInfo::metadata of graphs that update their parameters: weights are not constants there.
 inline constexpr std::string_view kTrainingKey = "dfsim.training";
 
 }  // namespace dfsim::inline graphs

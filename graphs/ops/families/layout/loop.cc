@@ -12,7 +12,7 @@ namespace dfsim::inline graphs {
 namespace {
 
 // How often the body runs: what the user says, else the first input when that is known (a condition
-// may end the loop earlier; only the run can tell), else 1, of which the user is told.
+// may end the loop earlier; only the run can tell), else 1, with a warning.
 int64_t loop_trips(const InferContext& context) {
   const InferOptions& options = context.options();
   if (const auto it = options.trip_counts.find(context.op().name);
@@ -33,7 +33,7 @@ int64_t loop_trips(const InferContext& context) {
   return 1;
 }
 
-// What one trip adds to a carried value.
+// The amount that one trip adds to a carried value.
 struct Growth {
   std::vector<int64_t> extents;  // per axis
   int64_t length = 0;            // of a list
@@ -155,7 +155,7 @@ StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_
     }
   } else if (trips > 1) {
     for (Growth& growth : loop.growth) {
-      growth.known = growth.known && !growth.any();  // linear or not, nobody has looked
+      growth.known = growth.known && !growth.any();  // not yet checked for linearity
     }
   }
   adopt(context, "body", loop.body);
@@ -192,7 +192,7 @@ Status infer_loop(InferContext& context) {
   return ok_status();
 }
 
-// The body once for every element of the first list; other lists go along with it, tensors are the
+// The body once for every element of the first list; other lists advance with it, tensors are the
 // same for every element.
 Status infer_sequence_map(InferContext& context) {
   const size_t operands = context.input_count() - context.op().capture_count;

@@ -22,7 +22,7 @@ using GraphPtr = std::shared_ptr<const Graph>;
 // Attribute with the number of runs of a loop's body.
 inline constexpr std::string_view kTripsAttribute = "dfsim.trips";
 
-// What a subgraph's input is fed with.
+// The source of a subgraph's input.
 struct Formal {
   DType dtype = DType::kUnknown;
   Shape shape;

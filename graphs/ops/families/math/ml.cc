@@ -1,5 +1,5 @@
-// The ai.onnx.ml domain: classical models. Opaque to cost models, with the work that can be told
-// from attributes: products of linear models, kernels of support vectors, levels of trees.
+// The ai.onnx.ml domain: classical models. Opaque to cost models, with the work that follows from
+// attributes: products of linear models, kernels of support vectors, levels of trees.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ Status infer_feature_extractor(InferContext& context) {
   return ok_status();
 }
 
-// Maps are no tensors: their shape stays unknown, and the op is listed.
+// Maps are not tensors: their shape stays unknown, and the op is listed.
 Status infer_map(InferContext&) { return ok_status(); }
 
 // A list of maps from constant keys to the numbers of a row: counted as those numbers.

@@ -96,7 +96,7 @@ Status infer_conv_transpose(InferContext& context) {
   return ok_status();
 }
 
-// x [N, C, L], weight [C, 1, K], bias, past state [N, C, K - 1]: each channel by itself.
+// x [N, C, L], weight [C, 1, K], bias, past state [N, C, K - 1]: each channel on its own.
 Status infer_causal_conv(InferContext& context) {
   const Shape& x = context.shape(0);
   const Shape& w = context.shape(1);
