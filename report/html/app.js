@@ -504,7 +504,7 @@
   else if (data.rooflines) showRooflines(data);
   else if (data.path_us) showReplay(data);
   else if (data.schema === 'dfsim.diff/1') showDiff(data);
-  else if (Array.isArray(data)) showComparison(data);
+  else if (data.instances) showComparison(data.instances);
   else if (data.policies) showComparison([data]);
   else showPrediction(data);
   const theme = document.getElementById('theme');

@@ -44,17 +44,15 @@ std::string safe_in_script(std::string_view text) {
 }
 
 bool is_report(const nlohmann::json& json) {
-  if (json.is_array()) {
-    return !json.empty() && json[0].is_object() && json[0].contains("policies");
-  }
   if (!json.is_object()) {
     return false;
   }
   const std::string schema =
       json.contains("schema") && json["schema"].is_string() ? json["schema"] : "";
   return json.contains("policies") || schema.starts_with("dfsim.predict/1") ||
-         schema == "dfsim.analyze/1" || schema == "dfsim.roofline/1" ||
-         schema == "dfsim.replay/1" || schema == "dfsim.diff/1" || schema == "dfsim.partition/1";
+         schema == "dfsim.compare-many/1" || schema == "dfsim.analyze/1" ||
+         schema == "dfsim.roofline/1" || schema == "dfsim.replay/1" || schema == "dfsim.diff/1" ||
+         schema == "dfsim.partition/1";
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 """Runs golden cases of the command line: what dfsim prints, byte by byte, and its exit code.
 
 A case is a folder below tests/golden/cases (at any depth) with these files:
-  command    arguments of dfsim, quoted as for a shell; may span lines; {tmp} is an empty folder
+  command    arguments of dfsim, quoted as for a shell; may span lines; {tmp} is an empty folder,
+             {scratch} is another one, whose files are not compared
+  before     commands of dfsim that run first, one a line; each must succeed
+  masks      regular expressions, one a line: what they match reads {masked} in stdout and stderr
   exit_code  the expected exit code; absent means 0
   stdout, stderr   expected output; absent means none
   files/     files that the command is expected to leave in {tmp}; absent means none
 
-dfsim runs in the root of the sources, so that paths in its output are relative to it. An output
+dfsim runs in the root of the sources, so that paths in its output are relative to it. A page of
+`--html` shows {report/html/FILE} where it contains that file of the sources. An output
 that names the folder of the sources or of the build fails: it would differ on another machine.
 
 usage: run_golden.py DFSIM [CASE...]                check all cases or some
@@ -19,6 +23,7 @@ import argparse
 import difflib
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -28,6 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = ROOT / "tests" / "golden" / "cases"
 TIMEOUT_S = 120
 MAX_DIFF_LINES = 60
+PAGE_FILES = ("report/html/style.css", "report/html/echarts.min.js", "report/html/app.js")
 
 
 def case_names():
@@ -41,25 +47,70 @@ def clean_environment():
     return kept | {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "TZ": "UTC"}
 
 
+def lines_of(case, name):
+    """The lines of an optional file of a case, without comments."""
+    path = CASES / case / name
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def dfsim(program, line, folders):
+    """Runs dfsim with the arguments in `line`, in which {name} is a folder of `folders`."""
+    arguments = shlex.split(line, comments=True)
+    for name, folder in folders.items():
+        arguments = [a.replace("{" + name + "}", folder) for a in arguments]
+    return subprocess.run(
+        [program, *arguments],
+        cwd=ROOT,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def mark(name):
+    return b"{%s}" % name.encode()
+
+
+def shortened(page):
+    """An HTML page without the files that every page contains."""
+    for name in PAGE_FILES:
+        file = ROOT / name
+        if file.exists():
+            text = file.read_bytes()
+            # As html_page.cc writes what could end a script.
+            in_script = text.replace(b"</", b"<\\/").replace(b"<!", b"<\\u0021")
+            page = page.replace(text, mark(name)).replace(in_script, mark(name))
+    return page
+
+
 def outputs_of(program, case):
     """Runs a case; {file name in its folder: expected bytes}, empty outputs left out."""
     command = (CASES / case / "command").read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="dfsim_golden_") as tmp:
-        arguments = [a.replace("{tmp}", tmp) for a in shlex.split(command, comments=True)]
-        result = subprocess.run(
-            [program, *arguments],
-            cwd=ROOT,
-            env=clean_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+    # Not in $TMPDIR: lines are wrapped, and where depends on the length of the paths in them.
+    with tempfile.TemporaryDirectory(prefix="dfsim_golden_", dir="/tmp") as base:
+        folders = {name: f"{base}/{name}" for name in ("tmp", "scratch")}
+        for folder in folders.values():
+            os.mkdir(folder)
+        for line in lines_of(case, "before"):
+            first = dfsim(program, line, folders)
+            if first.returncode != 0:
+                raise RuntimeError(f"{case}: '{line}' failed: {first.stderr.decode()}")
+        result = dfsim(program, command, folders)
         outputs = {"stdout": result.stdout, "stderr": result.stderr}
-        for file in pathlib.Path(tmp).rglob("*"):
+        for file in pathlib.Path(folders["tmp"]).rglob("*"):
             if file.is_file():
-                outputs["files/" + file.relative_to(tmp).as_posix()] = file.read_bytes()
-        outputs = {k: v.replace(tmp.encode(), b"{tmp}") for k, v in outputs.items()}
+                name = "files/" + file.relative_to(folders["tmp"]).as_posix()
+                outputs[name] = file.read_bytes()
+        for name, folder in folders.items():
+            outputs = {k: v.replace(folder.encode(), mark(name)) for k, v in outputs.items()}
+    outputs = {k: shortened(v) if v.startswith(b"<!DOCTYPE html>") else v
+               for k, v in outputs.items()}
+    for mask in lines_of(case, "masks"):
+        for name in ("stdout", "stderr"):
+            outputs[name] = re.sub(mask.encode(), b"{masked}", outputs[name], flags=re.MULTILINE)
     if result.returncode != 0:
         outputs["exit_code"] = b"%d\n" % result.returncode
     return {name: data for name, data in outputs.items() if data or name.startswith("files/")}

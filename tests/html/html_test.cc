@@ -51,7 +51,7 @@ TEST_CASE("HTML page: accepts only results of dfsim") {
     CHECK(made.status().message().starts_with("file.json: "));
     CHECK(made.status().message().find('\n') == std::string::npos);
   }
-  CHECK(html_page("x", R"([{"policies":[]}])").ok());
+  CHECK(html_page("x", R"({"schema":"dfsim.compare-many/1","instances":[]})").ok());
   CHECK(html_page("x", R"({"schema":"dfsim.predict/1"})").ok());
 }
 
