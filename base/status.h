@@ -86,11 +86,11 @@ class [[nodiscard]] StatusOr {
 #define DFSIM_CONCAT(a, b) DFSIM_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) is not OK.
-#define DFSIM_RETURN_IF_ERROR(expr)                        \
-  do {                                                     \
-    if (::dfsim::Status status_ = (expr); !status_.ok()) { \
-      return status_;                                      \
-    }                                                      \
+#define DFSIM_RETURN_IF_ERROR(expr)                                  \
+  do {                                                               \
+    if (::dfsim::Status dfsim_error_ = (expr); !dfsim_error_.ok()) { \
+      return dfsim_error_;                                           \
+    }                                                                \
   } while (false)
 
 // `DFSIM_ASSIGN_OR_RETURN(auto x, f())`: x = value of f(), or return f()'s status.
