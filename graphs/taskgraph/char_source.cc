@@ -20,7 +20,7 @@ StatusOr<CharSource> CharSource::open(const std::string& path) {
   if (std::filesystem::is_directory(path, error)) {
     return invalid_input(fmt::format("{}: is a directory; expected a task-graph file", path));
   }
-  // Whoever asks for the format opens the file a second time, and opening a pipe may wait for ever.
+  // Detecting the format opens the file a second time, and opening a pipe may wait for ever.
   if (!std::filesystem::is_regular_file(path, error)) {
     return invalid_input(fmt::format("{}: is not a regular file; write the graph to a file", path));
   }

@@ -53,7 +53,9 @@ def main():
                                 comments=True)) for case in case_names()]
     cases += [(" ".join(words), words) for words in (*MORE, *helps(program))]
     for case, arguments in cases:
-        if any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
+        # Shell scripts and man pages keep their own line lengths.
+        generated = arguments[0] == "help" and "--format" in arguments
+        if generated or any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
             continue
         with tempfile.TemporaryDirectory(prefix="dfsim_width_") as tmp:
             result = subprocess.run(

@@ -1,4 +1,4 @@
-// What calibrations, trainings, evaluations and tunings print, of results made by hand.
+// Output of calibrate, train, evaluate and tune for hand-made results.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 

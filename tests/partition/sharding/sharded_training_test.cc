@@ -307,7 +307,7 @@ TEST_CASE("Clusters: can have more or fewer nodes than their file") {
   CHECK(fewer->links.size() == platform->links.size() / 8);
   const auto none = resize_cluster(steady(4, 1), 2);
   REQUIRE_FALSE(none.ok());
-  CHECK(none.status().message().find("no cluster") != std::string::npos);
+  CHECK(none.status().message().find("not a cluster") != std::string::npos);
   CHECK_FALSE(resize_cluster(*platform, 100000).ok());
 }
 
