@@ -63,7 +63,7 @@ bool fill_gemm(KernelRow& row, KernelSample* sample) {
   sample->kind = KernelKind::kGemm;
   sample->category = dtype_text(row.text("gemm_dtype"));
   sample->anchor = {row.number("n", 1), row.number("k", 1)};
-  sample->sizes = {row.number("m", 1), 1};
+  sample->sizes = {row.number("m", 0), 1};
   return true;
 }
 
@@ -123,7 +123,7 @@ bool fill_quantize(KernelRow& row, KernelSample* sample) {
   sample->kind = scale ? KernelKind::kComputeScale : KernelKind::kScaleMatrix;
   sample->category = std::string(row.text("quant_dtype"));
   sample->anchor = {row.number("k", 1)};
-  sample->sizes = {row.number("m", 1), 1};
+  sample->sizes = {row.number("m", 0), 1};
   return true;
 }
 
@@ -174,8 +174,9 @@ StatusOr<std::vector<KernelSample>> read_kernel_table(const std::string& path) {
     if (!row.problem().empty()) {
       return invalid_input(fmt::format("{}:{}: {}", path, csv.line_number(), row.problem()));
     }
-    // A time of 0 is a difference of two others that the noise swallowed (compute_scale).
-    if (wanted && sample.time_us > 0) {
+    // A time of 0 is a difference of two others that the noise swallowed (compute_scale); tables
+    // also hold a few products without rows.
+    if (wanted && sample.time_us > 0 && sample.sizes[0] > 0) {
       samples.push_back(std::move(sample));
     }
   }

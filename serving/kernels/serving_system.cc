@@ -13,12 +13,24 @@ namespace dfsim::inline serving {
 namespace {
 
 constexpr std::array<ServingSystem, 4> kServingSystems = {{
-    {"h100_sxm", "dgx-h100", "NVIDIA H100 80GB HBM3", {989e6, 1979e6, 3.35e6, 0.45e6},
-     Bytes{81559} << 20, true},
-    {"h200_sxm", "dgx-h200", "NVIDIA H200", {989e6, 1979e6, 4.8e6, 0.45e6}, Bytes{143771} << 20,
+    {"h100_sxm",
+     "dgx-h100",
+     "NVIDIA H100 80GB HBM3",
+     {989e6, 1979e6, 3.35e6, 0.45e6},
+     Bytes{81559} << 20,
      true},
-    {"a100_sxm", "dgx-a100", "NVIDIA A100-SXM4-80GB", {312e6, 312e6, 2.039e6, 0.3e6},
-     Bytes{81920} << 20, true},
+    {"h200_sxm",
+     "dgx-h200",
+     "NVIDIA H200",
+     {989e6, 1979e6, 4.8e6, 0.45e6},
+     Bytes{143771} << 20,
+     true},
+    {"a100_sxm",
+     "dgx-a100",
+     "NVIDIA A100-SXM4-80GB",
+     {312e6, 312e6, 2.039e6, 0.3e6},
+     Bytes{81920} << 20,
+     true},
     {"l40s", "", "NVIDIA L40S", {362e6, 733e6, 0.864e6, 0.032e6}, Bytes{46068} << 20, false},
 }};
 

@@ -17,7 +17,8 @@ struct ServingSystem {
   std::string_view gpu_name;  // as the driver reports it
   KernelGpu gpu;              // dense peaks without sparsity
   Bytes memory_bytes = 0;     // as the driver reports it
-  bool custom_all_reduce = true;  // GPUs reach each other's memory, so engines use their own kernels
+  bool custom_all_reduce =
+      true;  // GPUs reach each other's memory, so engines use their own kernels
 };
 
 std::span<const ServingSystem> serving_systems();
