@@ -9,8 +9,8 @@
 #include <map>
 #include <mutex>
 
-#include "base/data_dir.h"
-#include "base/file.h"
+#include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "serving/kernels/serving_system.h"
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "datasets/csv.h"
+#include "datasets/tables/csv.h"
 
 namespace dfsim::inline serving {
 
