@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace dfsim {
+namespace dfsim::inline base {
 namespace {
 
 struct DTypeInfo {
@@ -91,4 +91,4 @@ Count dtype_bytes(DType dtype, Count elements) {
   return Count(elements.value() / per_byte + (elements.value() % per_byte != 0 ? 1 : 0));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

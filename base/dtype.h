@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 enum class DType : uint8_t {
   kUnknown,
@@ -52,4 +52,4 @@ DType wider_stand_in(DType dtype);
 // Bytes that `elements` elements occupy, sub-byte types packed and rounded up.
 Count dtype_bytes(DType dtype, Count elements);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

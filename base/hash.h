@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // Accumulates values in order; equal sequences give equal digests. FNV-1a over bytes for text,
 // SplitMix finaliser per number. Not collision-proof against an adversary: compare keys as well.
@@ -29,4 +29,4 @@ class Hasher {
   uint64_t state_ = 0;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

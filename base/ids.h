@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 template <typename Tag>
 class Id {
@@ -35,7 +35,7 @@ using DataId = Id<struct DataTag>;
 using DeviceId = Id<struct DeviceTag>;
 using LinkId = Id<struct LinkTag>;
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base
 
 template <typename Tag>
 struct std::hash<dfsim::Id<Tag>> {

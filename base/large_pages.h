@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // Room for `size` elements. Where the system has large pages on request, an array of several of
 // them asks for them; anywhere else this is reserve().
@@ -33,4 +33,4 @@ void reserve_large(std::vector<T>& array, size_t size) {
 #endif
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 bool matches_pattern(std::string_view name, std::string_view pattern) {
   size_t n = 0;
@@ -26,4 +26,4 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // Whether the whole name fits. O(name * pattern) at worst.
 bool matches_pattern(std::string_view name, std::string_view pattern);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numbers>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 double Rng::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195). Not for cryptography. Copying
 // copies the state; two generators of one seed give the same numbers.
@@ -34,4 +34,4 @@ class Rng {
   uint64_t state_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -1,6 +1,6 @@
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 Status Status::with_place(std::string_view place) const {
   if (ok()) {
@@ -21,4 +21,4 @@ Status unsupported(std::string message) {
 }
 Status failed(std::string message) { return Status(StatusCode::kFailed, std::move(message)); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

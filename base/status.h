@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 enum class StatusCode {
   kOk,
@@ -80,7 +80,7 @@ class [[nodiscard]] StatusOr {
   Status status_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base
 
 #define DFSIM_CONCAT_INNER(a, b) a##b
 #define DFSIM_CONCAT(a, b) DFSIM_CONCAT_INNER(a, b)

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <numeric>
 
-namespace dfsim {
+namespace dfsim::inline base {
 namespace {
 
 constexpr size_t kMaxListedNames = 40;
@@ -146,4 +146,4 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // The entry of `names` nearest to `name` by edit distance (case ignored), or "" when none is near
 // enough to be meant (distance over 1/3 of the longer length, at least 2). O(|names| * |name|^2).
@@ -31,4 +31,4 @@ std::string csv_field(const std::string& text);
 
 std::string to_lower(std::string_view text);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

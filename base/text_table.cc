@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline base {
 namespace {
 
 constexpr size_t kGap = 2;           // blanks between columns
@@ -195,4 +195,4 @@ std::string TextTable::render(size_t max_width, size_t indent) const {
   return out;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

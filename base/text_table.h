@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 // Columns that text for people takes: COLUMNS or those of the terminal that stdout is, at most 100;
 // 80 when nobody tells.
@@ -41,4 +41,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline base {
 namespace {
 
 // Three significant digits: 1.23, 12.3, 123; from 1000 on all integer digits.
@@ -64,4 +64,4 @@ std::string format_count(double count, std::string_view unit) {
   return fmt::format("{}{}{}", text, text.find(' ') == std::string::npos ? " " : "", unit);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline base {
 
 using TimeNs = int64_t;  // a duration or a point on a simulation's clock, in nanoseconds
 using Bytes = int64_t;
@@ -67,4 +67,4 @@ std::string format_count(double count);
 // The same with a unit: "4.09 GMACs", "16 MACs".
 std::string format_count(double count, std::string_view unit);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline base

@@ -9,8 +9,8 @@
 
 #include "base/rng.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/model_loader.h"
-#include "opmodel/trained_model.h"
+#include "opmodel/model/model_loader.h"
+#include "opmodel/model/trained_model.h"
 
 namespace dfsim {
 namespace {

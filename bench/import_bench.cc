@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/data_dir.h"
+#include "base/io/data_dir.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/tensorflow/importer.h"
 

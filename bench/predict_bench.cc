@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "base/data_dir.h"
+#include "base/io/data_dir.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/ops/totals.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/sol.h"
 #include "opmodel/workload.h"

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/data_dir.h"
-#include "base/file.h"
+#include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/child_process.h"
@@ -18,8 +18,8 @@
 #include "cli/profile_inputs.h"
 #include "cli/validator.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/error_stats.h"
-#include "opmodel/training.h"
+#include "opmodel/train/error_stats.h"
+#include "opmodel/train/training.h"
 #include "report/interval_fit.h"
 
 namespace dfsim::cli {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"

@@ -4,15 +4,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/profile_inputs.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/evaluation.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/model/model_loader.h"
+#include "opmodel/train/evaluation.h"
 #include "report/collective_evaluation.h"
 
 namespace dfsim::cli {

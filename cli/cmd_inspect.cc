@@ -1,5 +1,5 @@
-#include "base/file.h"
-#include "base/mapped_file.h"
+#include "base/io/file.h"
+#include "base/io/mapped_file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"

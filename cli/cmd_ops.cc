@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"

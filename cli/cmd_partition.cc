@@ -1,15 +1,15 @@
 // dfsim partition: a model over many devices, every plan simulated.
 #include <memory>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/instance_source.h"
 #include "cli/partitioner.h"
 #include "cli/progress.h"
-#include "opmodel/model_loader.h"
-#include "partition/cached_model.h"
-#include "partition/cluster.h"
+#include "opmodel/cached_model.h"
+#include "opmodel/model/model_loader.h"
+#include "partition/plans/cluster.h"
 #include "report/trace_file.h"
 
 namespace dfsim::cli {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/predictor.h"

@@ -6,17 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/model_source.h"
-#include "datasets/importer.h"
-#include "datasets/profile_io.h"
-#include "datasets/profile_stats.h"
-#include "opmodel/profile_model.h"
-#include "opmodel/row_bounds.h"
+#include "datasets/importers/importer.h"
+#include "datasets/profiles/profile_io.h"
+#include "datasets/profiles/profile_stats.h"
+#include "opmodel/train/profile_model.h"
+#include "opmodel/train/row_bounds.h"
 
 namespace dfsim::cli {
 namespace {

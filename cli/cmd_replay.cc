@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "datasets/traces/trace_reader.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/model/model_loader.h"
 #include "report/html/html_page.h"
 #include "report/replay/replay_report.h"
 

@@ -1,5 +1,5 @@
-#include "base/file.h"
-#include "base/text_file.h"
+#include "base/io/file.h"
+#include "base/io/text_file.h"
 #include "cli/commands.h"
 #include "report/html/html_page.h"
 

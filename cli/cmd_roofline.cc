@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/progress.h"

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/profile_inputs.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/training.h"
+#include "opmodel/train/training.h"
 
 namespace dfsim::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/tuner.h"

@@ -1,5 +1,5 @@
 // dfsim validate: predicted latencies of whole networks against measured ones.
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/progress.h"

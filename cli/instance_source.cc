@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "hardware/platform_loader.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/model/model_loader.h"
 #include "opmodel/node_lowering.h"
 #include "schedulers/comm_model.h"
 

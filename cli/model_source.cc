@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/data_dir.h"
+#include "base/io/data_dir.h"
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
-#include "graphs/passes/expand.h"
+#include "graphs/passes/cleanup/expand.h"
+#include "graphs/passes/cleanup/prune.h"
+#include "graphs/passes/cleanup/tensorflow_form.h"
 #include "graphs/passes/pipeline.h"
-#include "graphs/passes/prune.h"
-#include "graphs/passes/tensorflow_form.h"
 #include "graphs/tensorflow/importer.h"
 
 namespace dfsim::cli {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/data_dir.h"
-#include "base/file.h"
+#include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "cli/child_process.h"
 
 namespace dfsim::cli {

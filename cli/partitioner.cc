@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
-#include "partition/parallel_degrees.h"
+#include "partition/plans/parallel_degrees.h"
 #include "report/html/html_page.h"
 
 namespace dfsim::cli {

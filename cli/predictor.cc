@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "cli/instance_source.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/cached_model.h"
+#include "opmodel/model/model_loader.h"
 #include "opmodel/node_lowering.h"
-#include "partition/cached_model.h"
 #include "report/copy_log.h"
 #include "report/policy_run.h"
 #include "report/trace_file.h"

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <set>
 
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/io/file.h"
 #include "base/text.h"
-#include "datasets/importer.h"
-#include "opmodel/xgboost_adapter.h"
+#include "datasets/importers/importer.h"
+#include "opmodel/trees/xgboost_adapter.h"
 
 namespace dfsim::cli {
 

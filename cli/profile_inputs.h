@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "datasets/profile.h"
-#include "opmodel/model_manifest.h"
+#include "datasets/profiles/profile.h"
+#include "opmodel/model/model_manifest.h"
 
 namespace dfsim::cli {
 

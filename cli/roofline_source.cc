@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "cli/instance_source.h"
-#include "datasets/runs.h"
+#include "datasets/profiles/runs.h"
 #include "datasets/traces/trace_reader.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/model/model_loader.h"
 #include "report/replay/trace_roofline.h"
 
 namespace dfsim::cli {

@@ -9,15 +9,15 @@
 #include <memory>
 #include <thread>
 
-#include "base/data_dir.h"
-#include "base/file.h"
+#include "base/io/data_dir.h"
+#include "base/io/file.h"
+#include "base/io/text_file.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "cli/child_process.h"
 #include "cli/instance_source.h"
 #include "cli/ort_environment.h"
 #include "cli/roofline_source.h"
-#include "opmodel/model_loader.h"
+#include "opmodel/model/model_loader.h"
 #include "opmodel/node_lowering.h"
 #include "report/policy_run.h"
 #include "schedulers/comm_model.h"

@@ -1,5 +1,5 @@
 # cmake --install: PREFIX/bin/dfsim, its data in PREFIX/share/dfsim (the layout of the source tree,
-# see base/data_dir.h), headers in PREFIX/include/dfsim, and the package that find_package(dfsim)
+# see base/io/data_dir.h), headers in PREFIX/include/dfsim, and the package that find_package(dfsim)
 # reads. cpack -G DEB puts the same into a Debian package.
 include(CMakePackageConfigHelpers)
 
@@ -25,7 +25,7 @@ foreach(folder base hardware graphs opmodel datasets partition schedulers sim)
             FILES_MATCHING PATTERN "*.h" PATTERN "*_internal.h" EXCLUDE
             # Folders of data and scripts would be installed empty.
             PATTERN zoo EXCLUDE PATTERN collect EXCLUDE PATTERN pretrained EXCLUDE
-            PATTERN runtimes EXCLUDE PATTERN measured EXCLUDE)
+            PATTERN runtimes EXCLUDE PATTERN platforms EXCLUDE PATTERN measured EXCLUDE)
   endif()
 endforeach()
 

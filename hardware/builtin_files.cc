@@ -8,12 +8,12 @@
 #include <system_error>
 #include <utility>
 
-#include "base/data_dir.h"
-#include "base/file.h"
+#include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "base/text.h"
-#include "hardware/yaml_tree.h"
+#include "hardware/yaml/yaml_tree.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ constexpr std::string_view kExtension = ".yaml";
 constexpr size_t kMaxNameLength = 64;
 
 std::string subfolder(FileKind kind) {
-  return kind == FileKind::kPlatform ? "hardware" : "hardware/runtimes";
+  return kind == FileKind::kPlatform ? "hardware/platforms" : "hardware/runtimes";
 }
 
 // Paths of the built-in files, of the first data folder that has a file name.
@@ -30,7 +30,7 @@ std::vector<fs::path> builtin_paths(FileKind kind) {
   std::vector<fs::path> paths;
   for (const std::string& data_folder : data_dirs()) {
     std::error_code error;
-    for (fs::directory_iterator it(fs::path(data_folder) / subfolder(kind), error), end;
+    for (fs::recursive_directory_iterator it(fs::path(data_folder) / subfolder(kind), error), end;
          !error && it != end; it.increment(error)) {
       const fs::path& path = it->path();
       const bool known = std::any_of(paths.begin(), paths.end(), [&path](const fs::path& other) {
@@ -166,4 +166,4 @@ bool read_name(YamlFields& fields, std::string_view key, std::string* out, Need 
   return true;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "hardware/yaml_fields.h"
+#include "hardware/yaml/yaml_fields.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 enum class FileKind : uint8_t { kPlatform, kRuntime };
 
@@ -32,4 +32,4 @@ bool read_name(YamlFields& fields, std::string_view key, std::string* out, Need 
 // Adds an error at `key` and returns false when `name` is no such name.
 bool check_name(YamlFields& fields, std::string_view key, std::string_view name);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -7,13 +7,13 @@
 #include <memory>
 #include <mutex>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/name_pattern.h"
 #include "base/text.h"
-#include "hardware/yaml_tree.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_tree.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 constexpr size_t kMaxFits = 64;
@@ -128,4 +128,4 @@ const std::vector<CollectiveFit>& collectives_of(const Platform& platform) {
   return *fits;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

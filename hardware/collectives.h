@@ -8,9 +8,9 @@
 
 #include "hardware/platform.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_fields.h"
+#include "hardware/yaml/yaml_fields.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 // One of a library's ways to move data: with little latency at a fraction of the links' rate, or at
 // the full rate after a longer start.
@@ -21,7 +21,7 @@ struct CollectiveProtocol {
 };
 
 // What collectives take among devices whose slowest route runs over links of these names; a call
-// takes the least of its protocols (partition/collective_fit.h).
+// takes the least of its protocols (partition/collectives/measured_collectives.h).
 struct CollectiveFit {
   std::string over;       // pattern of link names: "nvlink*"
   std::string operation;  // one of collective_operations(); "" = any
@@ -42,4 +42,4 @@ std::vector<CollectiveFit> read_collectives(YamlFields& fields, const SourceTabl
 // its errors were the loader's. Thread-safe.
 const std::vector<CollectiveFit>& collectives_of(const Platform& platform);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "hardware/memory_levels.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 constexpr YamlRange kPeakRange = {1e-6, 1e7, "TFLOP/s"};
@@ -122,4 +122,4 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
                   &device->citations);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

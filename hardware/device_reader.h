@@ -6,9 +6,9 @@
 
 #include "hardware/platform.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_fields.h"
+#include "hardware/yaml/yaml_fields.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 // Reads the keys that describe a device into `device`, which holds defaults, or with `extends` a
 // device of another file: then every key is optional and replaces what is there. `name` and `count`
@@ -16,4 +16,4 @@ namespace dfsim {
 void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& sources, bool extends,
                  DeviceSpec* device);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

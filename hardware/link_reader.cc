@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "hardware/builtin_files.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 // Everything a link can end at.
@@ -189,4 +189,4 @@ void check_connected(YamlFields& fields, const Platform& platform) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -3,9 +3,9 @@
 
 #include "hardware/platform.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_fields.h"
+#include "hardware/yaml/yaml_fields.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 inline constexpr size_t kMaxDevices = 4096;
 inline constexpr size_t kMaxLinks = 65536;
@@ -19,4 +19,4 @@ void read_links(YamlFields& fields, const SourceTable& sources, Platform* platfo
 // first device.
 void check_connected(YamlFields& fields, const Platform& platform);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

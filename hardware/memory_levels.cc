@@ -6,9 +6,9 @@
 
 #include "hardware/builtin_files.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 constexpr size_t kMaxLevels = 8;
@@ -118,4 +118,4 @@ StatusOr<std::vector<MemoryLevel>> load_memory_levels(const std::string& name_or
   return found == entries.end() ? std::vector<MemoryLevel>() : std::move(found->levels);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

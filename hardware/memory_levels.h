@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 class YamlFields;
 
@@ -31,4 +31,4 @@ std::vector<MemoryLevel> read_memory_levels(YamlFields& fields);
 StatusOr<std::vector<MemoryLevel>> load_memory_levels(const std::string& name_or_path,
                                                       const std::string& device_model);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

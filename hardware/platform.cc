@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 // Rate of the units of one kind on exactly `dtype`.
@@ -71,4 +71,4 @@ double DeviceSpec::peak_flops_per_s(DType dtype, bool matrix) const {
   return rate > 0 ? rate : stand_in_rate(*this, dtype, !matrix);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

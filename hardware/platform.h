@@ -14,7 +14,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 enum class DeviceType : uint8_t { kCpu, kGpu, kNpu };
 
@@ -127,4 +127,4 @@ struct Platform {
   const DeviceSpec& device(DeviceId id) const { return devices[id.index()]; }
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

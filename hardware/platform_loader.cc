@@ -13,11 +13,11 @@
 #include "hardware/device_reader.h"
 #include "hardware/link_reader.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_fields.h"
-#include "hardware/yaml_tree.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_fields.h"
+#include "hardware/yaml/yaml_tree.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 // Whether `device: other-file` is allowed; not inside a file that was itself named so, which also
@@ -226,4 +226,4 @@ StatusOr<Platform> load_platform(const std::string& name_or_path) {
 
 std::vector<std::string> builtin_platforms() { return builtin_names(FileKind::kPlatform); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -2,7 +2,7 @@
 //
 // Names: a file that exists at the path as given is taken first; then the built-in ones are looked
 //   up by file name, with or without ".yaml", and by alias ("a100", "a100.yaml"). Built-in files
-//   lie in hardware/ (platforms) and hardware/runtimes/ below the folders of base/data_dir.h.
+//   lie in hardware/ (platforms) and hardware/runtimes/ below the folders of base/io/data_dir.h.
 // Errors: kNotFound (unknown name: valid ones and the nearest), kInvalidInput with
 //   `file:line:column: found X, expected Y; do Z`. Reading is strict: an unknown key is an error.
 // Cost: well under 1 ms for a built-in platform; bounded for any file (1 MB, 32 levels).
@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "hardware/platform.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 StatusOr<Platform> load_platform(const std::string& name_or_path);
 StatusOr<RuntimeSpec> load_runtime(const std::string& name_or_path);
@@ -34,4 +34,4 @@ std::vector<std::string> builtin_runtimes();
 // mindspore-graph for NPUs.
 std::string_view default_runtime(DeviceType type);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

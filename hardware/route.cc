@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 namespace {
 
@@ -127,4 +127,4 @@ RouteTable::RouteTable(const Platform& platform) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "hardware/platform.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 // One link of a route; a link of a half-duplex medium is the same resource in both directions.
 struct Hop {
@@ -59,4 +59,4 @@ class RouteTable {
   std::vector<Route> routes_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

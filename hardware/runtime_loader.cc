@@ -5,11 +5,11 @@
 #include "hardware/builtin_files.h"
 #include "hardware/platform_loader.h"
 #include "hardware/sources.h"
-#include "hardware/yaml_fields.h"
-#include "hardware/yaml_tree.h"
-#include "hardware/yaml_units.h"
+#include "hardware/yaml/yaml_fields.h"
+#include "hardware/yaml/yaml_tree.h"
+#include "hardware/yaml/yaml_units.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 const std::vector<std::string>& runtime_figures() {
@@ -108,4 +108,4 @@ std::string_view default_runtime(DeviceType type) {
   return "none";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 namespace {
 
 constexpr size_t kMaxSources = 200;
@@ -115,4 +115,4 @@ std::vector<Citation> read_citations(YamlFields& fields, const YamlNode& node,
   return citations;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "hardware/platform.h"
-#include "hardware/yaml_fields.h"
+#include "hardware/yaml/yaml_fields.h"
 
-namespace dfsim {
+namespace dfsim::inline hardware {
 
 // Source id -> what it is, in words.
 using SourceTable = std::map<std::string, std::string>;
@@ -26,4 +26,4 @@ std::vector<Citation> read_citations(YamlFields& fields, const YamlNode& node,
 // Reads `source: id` of a link or the host; "" when absent.
 std::string read_source(YamlFields& fields, const SourceTable& sources);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline hardware

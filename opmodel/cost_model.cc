@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 std::string_view cost_source_name(CostSource source) {
   constexpr std::array<std::string_view, kCostSourceCount> kNames = {
@@ -37,4 +37,4 @@ uint64_t OpDescriptor::hash() const {
   return hasher.add(attributes).digest();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

@@ -17,7 +17,7 @@
 #include "graphs/ops/work.h"
 #include "hardware/platform.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 // Where a cost comes from, best first.
 enum class CostSource : uint8_t {
@@ -100,4 +100,4 @@ class CostTable {
   std::vector<double> interval_scales_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 namespace {
 
 bool has_strings(const OpDescriptor& op) {
@@ -335,4 +335,4 @@ StatusOr<NodeWorkload> lower_for_node(const Graph& graph, const Workload& worklo
   return NodeLowering(graph, workload, platform, costs).run();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

@@ -19,7 +19,7 @@
 #include "opmodel/cost_model.h"
 #include "opmodel/workload.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 // Parameters up to this size are taken to be on every device that reads them.
 inline constexpr Bytes kReplicatedParameterBytes = Bytes{1} << 20;
@@ -38,4 +38,4 @@ struct NodeWorkload {
 StatusOr<NodeWorkload> lower_for_node(const Graph& graph, const Workload& workload,
                                       const Platform& platform, const CostTable& costs);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 namespace {
 
@@ -62,4 +62,4 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device) {
 
 std::unique_ptr<CostModel> make_sol_model() { return std::make_unique<SolModel>(); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

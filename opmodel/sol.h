@@ -10,7 +10,7 @@
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 // Both arms of the roofline and the floor, in seconds.
 struct Sol {
@@ -36,4 +36,4 @@ inline constexpr double kWorstOverBound = 4.0;
 // runs from the bound to four times the bound: kernels rarely do worse (see docs/cost-models.md).
 std::unique_ptr<CostModel> make_sol_model();
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

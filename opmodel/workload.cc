@@ -11,7 +11,7 @@
 
 #include "graphs/ops/infer.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 namespace {
 
 // Attributes that change cost, always with a value, so that equal ops read equal.
@@ -348,4 +348,4 @@ StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const
   return table;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

@@ -9,7 +9,7 @@
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 
-namespace dfsim {
+namespace dfsim::inline opmodel {
 
 struct Workload {
   ExecGraph graph;                 // ExecGraph::op() points into the graph it was made from
@@ -19,12 +19,12 @@ struct Workload {
   Bytes input_bytes = 0;           // fed by the caller
 };
 
-// What a cost model may know of an op; canonical attributes as in datasets/SCHEMA.md.
+// What a cost model may know of an op; canonical attributes as in datasets/profiles/SCHEMA.md.
 OpDescriptor describe_op(const Graph& graph, OpId op, const OpWork& work);
 
 // One task per op that moves or computes something. Views cost nothing and own no memory: whoever
 // reads a view reads the data it shows. A weight belongs to the first task that reads it.
-// `graph` must be pruned (graphs/passes/prune.h). Error: work that does not fit in 63 bits.
+// `graph` must be pruned (graphs/passes/cleanup/prune.h). Error: work that does not fit in 63 bits.
 StatusOr<Workload> make_workload(const Graph& graph);
 
 // Host time to dispatch each task under the runtime, the views before it included. Empty when all
@@ -35,4 +35,4 @@ std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& 
 StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
                                     const CostModel& model);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline opmodel

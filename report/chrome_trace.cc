@@ -11,7 +11,7 @@
 
 #include "report/copy_log.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr uint32_t kFirstEngine = 1000;  // thread of a device's first copy engine, after its queues
@@ -218,4 +218,4 @@ std::unique_ptr<ChromeTrace> ChromeTrace::create(const Subject& subject) {
   return std::make_unique<ChromeTraceImpl>(subject);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

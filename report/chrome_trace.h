@@ -15,7 +15,7 @@
 #include "opmodel/workload.h"
 #include "sim/listener.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Attach to the run, then take the file's text. References must outlive the collector.
 class ChromeTrace : public SimListener {
@@ -35,4 +35,4 @@ class ChromeTrace : public SimListener {
   static std::unique_ptr<ChromeTrace> create(const Subject& subject);
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,12 +9,12 @@
 
 #include "base/name_pattern.h"
 #include "base/text.h"
-#include "datasets/collective_tables.h"
+#include "datasets/importers/collective_tables.h"
 #include "hardware/route.h"
-#include "partition/collectives.h"
-#include "partition/device_mesh.h"
+#include "partition/collectives/collectives.h"
+#include "partition/sharding/device_mesh.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr std::string_view kSendRecv = "send_recv";
@@ -220,4 +220,4 @@ StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,
   return evaluation;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "hardware/collectives.h"
 #include "hardware/platform.h"
-#include "partition/fit_collective.h"
+#include "partition/collectives/collective_training.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Absolute errors of a group of rows.
 struct CollectiveError {
@@ -30,9 +30,9 @@ struct CollectiveEvaluation {
   std::optional<CollectiveMape> held_out;  // of fits: each half of the rows by a fit to the other
 };
 
-// Tables as datasets/collective_tables.h reads them, one or a folder's, against the first devices
-// of the platform. With `fit` parameters are found for each operation and kind of link, and judged
-// in place of the platform's. send_recv is one message over the links. Errors: kNotFound;
+// Tables as datasets/importers/collective_tables.h reads them, one or a folder's, against the first
+// devices of the platform. With `fit` parameters are found for each operation and kind of link, and
+// judged in place of the platform's. send_recv is one message over the links. Errors: kNotFound;
 // kInvalidInput: no such columns, rows that cannot be read, more devices than there are, nothing
 // within one node.
 StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,
@@ -41,4 +41,4 @@ StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,
 std::string collective_evaluation_text(const CollectiveEvaluation& evaluation);
 std::string collective_evaluation_json(const CollectiveEvaluation& evaluation);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,7 +7,7 @@
 #include "base/text_table.h"
 #include "report/collective_evaluation.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -103,4 +103,4 @@ std::string collective_evaluation_json(const CollectiveEvaluation& evaluation) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

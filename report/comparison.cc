@@ -10,13 +10,13 @@
 #include <map>
 #include <numeric>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "report/policy_run.h"
 #include "report/trace_file.h"
-#include "schedulers/task_view.h"
+#include "schedulers/planning/task_view.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 PolicyRunOptions run_options(const ProblemInstance& instance, const CompareOptions& options) {
@@ -277,4 +277,4 @@ std::vector<PolicySummary> summarise(const std::vector<Comparison>& comparisons)
   return result;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

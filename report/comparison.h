@@ -11,7 +11,7 @@
 #include "schedulers/registry.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct PolicyOutcome {
   std::string name;
@@ -98,4 +98,4 @@ struct PolicySummary {
 std::vector<PolicySummary> summarise(const std::vector<Comparison>& comparisons);
 std::string summary_table(const std::vector<PolicySummary>& summary, size_t instances);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

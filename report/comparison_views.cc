@@ -7,7 +7,7 @@
 #include "base/text_table.h"
 #include "report/comparison.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -262,4 +262,4 @@ std::string summary_table(const std::vector<PolicySummary>& summary, size_t inst
   return fmt::format("over {} problems:\n\n{}", instances, table.render());
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 bool is_accelerator(const Platform& platform, DeviceId device) {
@@ -102,4 +102,4 @@ void CopyLog::on_transfer_finished(const TransferEvent& event) {
   ForwardingListener::on_transfer_finished(event);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -14,7 +14,7 @@
 #include "hardware/platform.h"
 #include "sim/forwarding_listener.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 enum class CopyKind : uint8_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kHostToHost };
 std::string_view copy_kind_name(CopyKind kind);  // "host to device"
@@ -56,4 +56,4 @@ class CopyLog final : public ForwardingListener {
   std::vector<CopyRecord> copies_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

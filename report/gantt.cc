@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/svg.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kMaxRows = 64;
@@ -222,4 +222,4 @@ std::string profile_svg(const std::vector<PolicySummary>& summary, size_t instan
   return out + "</svg>\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

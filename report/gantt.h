@@ -6,7 +6,7 @@
 
 #include "report/comparison.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // One line per device within `width` columns (at least 40), a scale below. Neighbouring tasks
 // alternate between '#' and '='; names are written into tasks that are wide enough. At most 64
@@ -23,4 +23,4 @@ std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
 // problems on which it is within a factor of the best, over that factor.
 std::string profile_svg(const std::vector<PolicySummary>& summary, size_t instances);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

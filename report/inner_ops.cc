@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/infer.h"
-#include "graphs/ops/subgraph.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 bool is_known(const Graph& graph, const Op& op) {
@@ -44,4 +44,4 @@ std::vector<InnerOp> inner_ops(const Op& op) {
   return found;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/ops/work.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Points into the graph that it was found in.
 struct InnerOp {
@@ -25,4 +25,4 @@ struct InnerOp {
 // before.
 std::vector<InnerOp> inner_ops(const Op& op);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

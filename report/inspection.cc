@@ -12,7 +12,7 @@
 #include "graphs/passes/origins.h"
 #include "report/inner_ops.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -357,4 +357,4 @@ std::string inspection_json(const Inspection& inspection) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,7 +9,7 @@
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct InspectOptions {
   bool ops = false;         // a line per op
@@ -41,4 +41,4 @@ std::string inspection_text(const Inspection& inspection, const InspectOptions& 
 // Schema: docs/commands/inspect.md. Holds everything whatever the options.
 std::string inspection_json(const Inspection& inspection);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

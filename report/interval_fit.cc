@@ -7,9 +7,9 @@
 #include <map>
 
 #include "base/text.h"
-#include "opmodel/model_manifest.h"
+#include "opmodel/model/model_manifest.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kShare = 0.8;
@@ -109,4 +109,4 @@ Status write_interval_scales(const std::string& directory, const std::vector<Int
   return write_manifest(directory, manifest);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

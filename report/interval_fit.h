@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "report/validation.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 inline constexpr size_t kLeastNetworks = 5;
 
@@ -21,4 +21,4 @@ StatusOr<std::vector<IntervalFit>> fit_intervals(const std::vector<ValidatedRun>
 // Errors: kNotFound, kInvalidInput (no model there), kFailed (not writable).
 Status write_interval_scales(const std::string& directory, const std::vector<IntervalFit>& fits);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
@@ -70,4 +70,4 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
           static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale)))};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

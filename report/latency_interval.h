@@ -7,7 +7,7 @@
 #include "graphs/ir/exec_graph.h"
 #include "opmodel/cost_model.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct LatencyInterval {
   TimeNs low_ns = 0;
@@ -23,4 +23,4 @@ struct LatencyInterval {
 LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
                                  std::span<const DeviceId> devices, TimeNs latency_ns);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

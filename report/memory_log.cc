@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // What one allocation is known by. A task's outputs are told apart by their data.
@@ -69,4 +69,4 @@ void MemoryLog::on_memory_freed(const MemoryEvent& event) {
   ForwardingListener::on_memory_freed(event);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

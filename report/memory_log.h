@@ -9,7 +9,7 @@
 #include "hardware/platform.h"
 #include "sim/forwarding_listener.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // One allocation that was alive at the peak.
 struct HeldMemory {
@@ -47,4 +47,4 @@ class MemoryLog final : public ForwardingListener {
   std::vector<std::vector<Change>> changes_;  // by device
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

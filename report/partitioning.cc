@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 Schedule schedule_of(const SpmdProgram& program) {
@@ -188,4 +188,4 @@ void rank_plans(std::vector<PlanOutcome>* plans) {
   });
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

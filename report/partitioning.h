@@ -8,11 +8,11 @@
 
 #include "base/status.h"
 #include "hardware/platform.h"
-#include "partition/plan_spec.h"
+#include "partition/plans/plan_spec.h"
 #include "report/trace_file.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Where the time of the devices that a plan uses goes: shares of devices * makespan, which add up
 // to 1.
@@ -101,4 +101,4 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
 // Devices over time (compute, communication, gaps), and how the plan cuts weights.
 std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph& graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

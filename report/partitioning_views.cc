@@ -7,7 +7,7 @@
 #include "base/text_table.h"
 #include "report/partitioning.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -250,4 +250,4 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
   return json.dump(2) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

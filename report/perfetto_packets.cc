@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kWindow = 256;  // events that may wait for earlier ones, of each sequence
@@ -234,4 +234,4 @@ SliceArgs& SliceArgs::real(std::string_view name, double value) {
   return *this;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

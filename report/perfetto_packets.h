@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // What a slice says about itself, as [name, value]; texts are interned.
 class SliceArgs;
@@ -109,4 +109,4 @@ class SliceArgs {
   ProtoWriter fields_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

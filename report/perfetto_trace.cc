@@ -11,7 +11,7 @@
 #include "report/copy_log.h"
 #include "report/perfetto_packets.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using TrackUuid = PerfettoPackets::TrackUuid;
@@ -303,4 +303,4 @@ std::unique_ptr<PerfettoTrace> PerfettoTrace::create(const ChromeTrace::Subject&
   return std::make_unique<PerfettoTraceImpl>(subject, std::move(sink));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -13,7 +13,7 @@
 
 #include "report/chrome_trace.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 class PerfettoTrace : public SimListener {
  public:
@@ -28,4 +28,4 @@ class PerfettoTrace : public SimListener {
   static std::unique_ptr<PerfettoTrace> create(const ChromeTrace::Subject& subject, Sink sink);
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -6,7 +6,7 @@
 #include "report/partitioning.h"
 #include "report/svg.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kWidth = 1000;
@@ -164,4 +164,4 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
   return out + "</svg>\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

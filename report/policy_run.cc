@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "schedulers/planning/task_view.h"
 #include "schedulers/small_tasks.h"
-#include "schedulers/task_view.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -136,4 +136,4 @@ StatusOr<RepeatResult> run_policy_repeatedly(const SchedulingProblem& problem,
              : simulate_repeatedly(input, prepared.make_policy, repeat, options.sim);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

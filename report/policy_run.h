@@ -8,7 +8,7 @@
 #include "sim/requests.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct PolicyRun {
   SimResult result;
@@ -37,4 +37,4 @@ StatusOr<RepeatResult> run_policy_repeatedly(const SchedulingProblem& problem,
                                              const PolicyRunOptions& options,
                                              const RepeatOptions& repeat);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,7 +9,7 @@
 #include "graphs/algorithms/arena_plan.h"
 #include "graphs/algorithms/dag.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // By task: how long it ran on the device it was given.
@@ -275,4 +275,4 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   return prediction;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

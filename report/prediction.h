@@ -26,7 +26,7 @@
 #include "sim/requests.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct PredictedOp {
   std::string name;
@@ -161,4 +161,4 @@ struct PredictionInput {
 // Error: times that do not fit in 63 bits.
 StatusOr<Prediction> make_prediction(const PredictionInput& input);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "report/prediction_views.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -221,4 +221,4 @@ std::string ops_csv(const Prediction& prediction) {
   return csv;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "base/text_table.h"
 #include "report/prediction_views.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kMaxListedUnresolved = 10;
@@ -280,4 +280,4 @@ std::string ops_text(const Prediction& prediction, size_t width) {
   return table.render(width);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -5,7 +5,7 @@
 
 #include "report/prediction.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // The summary that `dfsim predict` prints; `top_ops` lines of the slowest ops; fits `width`
 // columns.
@@ -20,4 +20,4 @@ std::string prediction_json(const Prediction& prediction);
 // One row per op: name,op_type,class,device,start_us,duration_us,flops,bytes,bound,source...
 std::string ops_csv(const Prediction& prediction);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kNear = 0.8;          // of a roof: at it
@@ -328,4 +328,4 @@ std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& roo
   return lines;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -18,7 +18,7 @@
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // A compute roof that some operator of the model lies under.
 struct ComputeRoof {
@@ -162,4 +162,4 @@ std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::str
 // Both axes logarithmic; a point's area is its share of the time.
 std::string roofline_svg(const RooflineReport& roofline, const std::vector<Trajectory>& lines);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

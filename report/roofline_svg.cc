@@ -7,7 +7,7 @@
 #include "report/roofline.h"
 #include "report/svg.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kSvgWidth = 860;
@@ -211,4 +211,4 @@ std::string roofline_svg(const RooflineReport& roofline, const std::vector<Traje
   return out + "</svg>\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "base/text_table.h"
 #include "report/roofline.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -272,4 +272,4 @@ std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::str
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

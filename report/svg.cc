@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 namespace {
 constexpr size_t kTextBytes = 120;
@@ -27,4 +27,4 @@ std::string svg_text(double x, double y, const std::string& text, const char* an
                      svg_escaped(text));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

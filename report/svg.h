@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // `text` as printable XML character data of at most 120 bytes (base/text.h), which fits any
 // drawing.
@@ -12,4 +12,4 @@ std::string svg_escaped(const std::string& text);
 // A <text> element at (x, y) pixels; `anchor` is start, middle or end.
 std::string svg_text(double x, double y, const std::string& text, const char* anchor = "start");
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

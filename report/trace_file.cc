@@ -1,9 +1,9 @@
 #include "report/trace_file.h"
 
-#include "base/text_file.h"
+#include "base/io/text_file.h"
 #include "report/perfetto_trace.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 class JsonTraceFile : public TraceFile {
@@ -70,4 +70,4 @@ StatusOr<std::unique_ptr<TraceFile>> TraceFile::open(const std::string& path,
   return file;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "report/chrome_trace.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Help texts of --trace.
 inline constexpr std::string_view kTraceFileHelp =
@@ -29,4 +29,4 @@ class TraceFile {
   virtual Status close() = 0;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 int nearest_distance(const std::vector<TuneCandidate>& candidates, size_t index, size_t* nearest) {
@@ -124,4 +124,4 @@ std::vector<TuneSetting> tune_space(int cores, const std::vector<int64_t>& batch
   return space;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

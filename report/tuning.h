@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct TuneSetting {
   int intra = 1;  // threads inside an operator
@@ -65,4 +65,4 @@ class TuneSearch {
 // all cores, one operator at a time, not pinned, all optimisations, the first batch.
 std::vector<TuneSetting> tune_space(int cores, const std::vector<int64_t>& batches);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

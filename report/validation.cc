@@ -9,7 +9,7 @@
 
 #include "base/text_table.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -267,4 +267,4 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

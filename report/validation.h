@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "report/latency_interval.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Operators of one type: how many, and their time together.
 struct OpTypeTime {
@@ -90,4 +90,4 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
 std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
                             const std::vector<IntervalFit>& fits = {});
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 CommModel::CommModel(const RouteTable& routes, size_t devices) : devices_(devices) {
   for (uint32_t from = 0; from < devices; ++from) {
@@ -38,4 +38,4 @@ StatusOr<std::unique_ptr<CommModel>> make_comm_model(const Platform& platform) {
   return std::unique_ptr<CommModel>(new CommModel(routes, platform.devices.size()));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -13,7 +13,7 @@
 #include "hardware/platform.h"
 #include "hardware/route.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 class CommModel {
  public:
@@ -51,4 +51,4 @@ class CommModel {
 // Error (kInvalidInput): two devices that no route joins; names them.
 StatusOr<std::unique_ptr<CommModel>> make_comm_model(const Platform& platform);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "schedulers/online_base.h"
-#include "schedulers/ready_queue.h"
-#include "schedulers/task_inputs.h"
-#include "schedulers/task_view.h"
+#include "schedulers/planning/ready_queue.h"
+#include "schedulers/planning/task_inputs.h"
+#include "schedulers/planning/task_view.h"
+#include "schedulers/policies/online/online_base.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 namespace {
 
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
@@ -290,4 +290,4 @@ StatusOr<Schedule> ideal_run(const SchedulingProblem& problem, OnlineScheduler& 
   return IdealRun(problem, inputs).run(policy);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -8,10 +8,10 @@
 #include "base/status.h"
 #include "schedulers/scheduler.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 // Errors: the policy's own; kFailed when it makes an invalid decision or leaves ready tasks
 // undecided with nothing running. O((tasks + edges) * devices) and the policy's cost.
 StatusOr<Schedule> ideal_run(const SchedulingProblem& problem, OnlineScheduler& policy);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 Status load_plugin(const std::string& path, PolicyRegistry& registry) {
   std::error_code error;
@@ -50,4 +50,4 @@ Status load_plugin(const std::string& path, PolicyRegistry& registry) {
   return plugin->add_policies(registry).with_place(path);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

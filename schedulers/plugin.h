@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "schedulers/registry.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 // Raised whenever scheduler.h, registry.h or what they include changes its layout or meaning.
 inline constexpr uint32_t kPluginInterfaceVersion = 2;  // 2: CommModel has no virtual calls
@@ -32,7 +32,7 @@ struct SchedulerPlugin {
 // that is taken). Each says what to do.
 Status load_plugin(const std::string& path, PolicyRegistry& registry);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers
 
 #define DFSIM_SCHEDULER_PLUGIN(registry)                                                 \
   static ::dfsim::Status dfsim_add_policies(::dfsim::PolicyRegistry& registry);          \

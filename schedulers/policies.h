@@ -6,7 +6,7 @@
 #include "schedulers/registry.h"
 #include "schedulers/scheduler.h"
 
-namespace dfsim::policies {
+namespace dfsim::inline schedulers::policies {
 
 using StaticPtr = std::unique_ptr<StaticScheduler>;
 using OnlinePtr = std::unique_ptr<OnlineScheduler>;
@@ -45,4 +45,4 @@ OnlinePtr make_round_robin(const PolicyOptions& options);
 OnlinePtr make_sjf(const PolicyOptions& options);
 OnlinePtr make_work_stealing(const PolicyOptions& options);
 
-}  // namespace dfsim::policies
+}  // namespace dfsim::inline schedulers::policies

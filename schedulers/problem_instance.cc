@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "schedulers/comm_model.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 namespace {
 
 constexpr size_t kMaxDevices = 1024;
@@ -139,4 +139,4 @@ StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, Platform platform)
   return instance;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -11,7 +11,7 @@
 #include "graphs/taskgraph/task_graph.h"
 #include "schedulers/scheduler.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 struct ProblemInstance {
   std::string graph_name;
@@ -52,4 +52,4 @@ StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMac
 // delays, which say nothing about links.
 StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, Platform platform);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -6,7 +6,7 @@
 #include "schedulers/ideal_run.h"
 #include "schedulers/policies.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 namespace {
 
 constexpr const char* kTopcuoglu = "Topcuoglu, Hariri, Wu 2002, doi:10.1109/71.993206";
@@ -137,4 +137,4 @@ StatusOr<Schedule> plan_with(const PolicyInfo& policy, const SchedulingProblem& 
   return policy.make_static(options)->plan(problem);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

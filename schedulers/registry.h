@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "schedulers/scheduler.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 // Settings of the policies that search; the others ignore them.
 struct PolicyOptions {
@@ -60,4 +60,4 @@ class PolicyRegistry {
 StatusOr<Schedule> plan_with(const PolicyInfo& policy, const SchedulingProblem& problem,
                              const PolicyOptions& options = {});
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -22,7 +22,7 @@
 #include "opmodel/cost_model.h"
 #include "schedulers/comm_model.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 // Everything a policy may look at. References outlive the scheduler.
 struct SchedulingProblem {
@@ -96,4 +96,4 @@ class OnlineScheduler {
                       std::vector<Decision>& decisions) = 0;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 namespace {
 
 // A run of the ungrouped problem as the policy of groups sees it.
@@ -290,4 +290,4 @@ std::unique_ptr<OnlineScheduler> SmallTaskGroups::online(OnlineScheduler& policy
   return std::make_unique<GroupedPolicy>(*this, policy);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "schedulers/scheduler.h"
 
-namespace dfsim {
+namespace dfsim::inline schedulers {
 
 // A problem of groups. Invariants: groups ascend by their first task, which is the only one that
 // depends on other groups; tasks in a group are ascending.
@@ -58,4 +58,4 @@ class SmallTaskGroups {
   std::vector<DataId> data_of_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline schedulers

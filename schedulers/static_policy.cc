@@ -1,6 +1,6 @@
 #include "schedulers/static_policy.h"
 
-namespace dfsim::policies {
+namespace dfsim::inline schedulers::policies {
 namespace {
 
 class FunctionPolicy final : public StaticScheduler {
@@ -29,4 +29,4 @@ StaticPtr static_policy(std::string_view name, PlanFunction plan) {
   return std::make_unique<FunctionPolicy>(name, plan);
 }
 
-}  // namespace dfsim::policies
+}  // namespace dfsim::inline schedulers::policies

@@ -4,15 +4,15 @@
 #include <memory>
 #include <string_view>
 
-#include "schedulers/plan_builder.h"
+#include "schedulers/planning/plan_builder.h"
+#include "schedulers/planning/task_view.h"
 #include "schedulers/policies.h"
-#include "schedulers/task_view.h"
 
-namespace dfsim::policies {
+namespace dfsim::inline schedulers::policies {
 
 using PlanFunction = StatusOr<Schedule> (*)(const TaskView& view);
 
 // A scheduler that checks the problem, answers the empty graph itself, and calls `plan`.
 StaticPtr static_policy(std::string_view name, PlanFunction plan);
 
-}  // namespace dfsim::policies
+}  // namespace dfsim::inline schedulers::policies

@@ -54,7 +54,7 @@ THIRD_PARTY = [
     (r"simdjson\.h$", ["datasets/*.cc"]),
     (r"sqlite3\.h$|babeltrace2/", ["datasets/traces/*.cc"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
-    (r"boost/", ["graphs/algorithms/*.cc", "schedulers/ranks.cc"]),
+    (r"boost/", ["graphs/algorithms/*.cc", "schedulers/planning/ranks.cc"]),
     (r"coin/", ["schedulers/*.cc"]),
     (r"CLI/", ["cli/*"]),
     (

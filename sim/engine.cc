@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 namespace {
 
@@ -347,4 +347,4 @@ StatusOr<SimResult> Engine::finish_run() {
   return std::move(result_);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

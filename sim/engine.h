@@ -23,7 +23,7 @@
 #include "sim/requests.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // What a run has beyond SimOptions: set by the modes of simulator.h and requests.h.
 struct EngineMode {
@@ -420,4 +420,4 @@ class Engine final : public OnlineView {
   bool ask_ = false;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 uint32_t Engine::find_copy(uint32_t data_instance, uint32_t device) const {
   uint32_t copy = copy_head_[data_instance];
@@ -369,4 +369,4 @@ void Engine::copy_arrived(uint32_t id) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -6,7 +6,7 @@
 
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 void Engine::set_up_host() {
   const RuntimeSpec& runtime = platform_.runtime;
@@ -183,4 +183,4 @@ void Engine::host_task_finished(uint32_t instance) {
   run_host();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 bool Engine::fits(uint32_t device, Bytes bytes) const {
   const Bytes capacity = platform_.devices[device].memory_bytes;
@@ -288,4 +288,4 @@ std::string Engine::memory_list(uint32_t device) const {
   return join(parts, ", ");
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

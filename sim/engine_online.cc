@@ -8,7 +8,7 @@
 #include "schedulers/comm_model.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 namespace {
 
@@ -219,4 +219,4 @@ bool Engine::has_data(DataId data, DeviceId device) const {
   return copy != kNone && copies_[copy].present && copies_[copy].at.home == Home::kOnDevice;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

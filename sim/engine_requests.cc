@@ -4,7 +4,7 @@
 #include "base/large_pages.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 void Engine::schedule_arrivals() {
   if (!mode_.arrivals_ns.empty()) {
@@ -138,4 +138,4 @@ TimeNs Engine::duration_of(uint32_t task, uint32_t device) const {
       std::clamp(static_cast<double>(cost.time_ns) + change + 0.5, 0.0, kMost));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

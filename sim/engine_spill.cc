@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // Spilling is for single runs: data items and their instances are the same here.
 
@@ -209,4 +209,4 @@ void Engine::pin_inputs(uint32_t task, uint32_t device, int by) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 void Engine::place(uint32_t instance, uint32_t device, TimeNs duration_ns) {
   tasks_[instance].device = device;
@@ -323,4 +323,4 @@ void Engine::finish(uint32_t queue) {
   start_tasks(d);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

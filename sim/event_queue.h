@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // After every event.
 inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
@@ -103,4 +103,4 @@ class EventQueue {
   uint64_t next_sequence_ = 0;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

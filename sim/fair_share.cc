@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 FairShare::FairShare(std::vector<double> capacities) : channels_(capacities.size()) {
   for (size_t c = 0; c < capacities.size(); ++c) {
@@ -136,4 +136,4 @@ void FairShare::solve(std::vector<uint32_t>& changed) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

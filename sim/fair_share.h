@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 class FairShare {
  public:
@@ -59,4 +59,4 @@ class FairShare {
   std::vector<uint32_t> by_cap_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

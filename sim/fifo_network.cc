@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 FifoNetwork::FifoNetwork(const Platform& platform, const RouteTable& routes, uint32_t ends)
     : channel_free_(2 * platform.links.size(), 0) {
@@ -71,4 +71,4 @@ FifoNetwork::Timing FifoNetwork::book(uint32_t route, Bytes bytes, TimeNs now_ns
   return {begin, end + path.latency_ns};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

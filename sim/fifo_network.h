@@ -15,7 +15,7 @@
 #include "hardware/platform.h"
 #include "hardware/route.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 class FifoNetwork {
  public:
@@ -53,4 +53,4 @@ class FifoNetwork {
   std::vector<TimeNs> engine_free_;   // in the same way; of an end without limit: an entry always 0
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

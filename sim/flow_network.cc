@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 namespace {
 
@@ -171,4 +171,4 @@ void FlowNetwork::advance(TimeNs now_ns, std::vector<FlowEvent>& out) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -18,7 +18,7 @@
 #include "sim/fair_share.h"
 #include "sim/indexed_heap.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 enum class FlowStep : uint8_t { kStarted, kReleased, kArrived };
 
@@ -87,4 +87,4 @@ class FlowNetwork {
   std::vector<uint32_t> changed_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

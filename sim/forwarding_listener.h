@@ -4,7 +4,7 @@
 
 #include "sim/listener.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 class ForwardingListener : public SimListener {
  public:
@@ -66,4 +66,4 @@ class ForwardingListener : public SimListener {
   SimListener* next_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

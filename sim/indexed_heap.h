@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // set, erase and pop are O(log size). An id is in the heap at most once.
 class IndexedHeap {
@@ -76,4 +76,4 @@ class IndexedHeap {
   std::vector<TimeNs> keys_;      // by id
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

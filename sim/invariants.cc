@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 InvariantChecker::InvariantChecker(const SimInput& input, const SimOptions& options)
     : input_(input),
@@ -292,4 +292,4 @@ std::string InvariantChecker::violations(const SimResult& result, size_t request
   return join(complaints_, "\n");
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

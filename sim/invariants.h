@@ -17,7 +17,7 @@
 #include "sim/requests.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 class InvariantChecker final : public SimListener {
  public:
@@ -80,4 +80,4 @@ class InvariantChecker final : public SimListener {
   size_t requests_finished_ = 0;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

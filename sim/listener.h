@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "hardware/route.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // Why a task does not run yet. The time between the arrival of its request and its start is divided
 // among these without gaps: until its last predecessor has finished (dependency), then until its
@@ -98,4 +98,4 @@ class SimListener {
   virtual void on_request_finished(uint32_t /*request*/, TimeNs /*time_ns*/) {}
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // Nearest-rank percentile of ascending, non-empty samples: the smallest one that at least `percent`
 // per cent of the samples do not exceed.
@@ -15,4 +15,4 @@ inline TimeNs percentile(const std::vector<TimeNs>& ascending, size_t percent) {
   return ascending[std::max<size_t>(rank, 1) - 1];
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -10,7 +10,7 @@
 #include "sim/engine.h"
 #include "sim/percentile.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 namespace {
 
@@ -97,4 +97,4 @@ StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePoli
       options);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -9,7 +9,7 @@
 #include "schedulers/scheduler.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // Which tasks share a draw: every task has its own (run-to-run noise), or all tasks of a cost row
 // share one (what the cost model does not know of an op is the same each time it runs).
@@ -47,4 +47,4 @@ StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePoli
                                            const RepeatOptions& repeat,
                                            const SimOptions& options = {});
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -11,7 +11,7 @@
 #include "sim/engine.h"
 #include "sim/percentile.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 namespace {
 
@@ -128,4 +128,4 @@ StatusOr<RequestResult> simulate_requests(const SimInput& input, const MakePolic
   return run_requests(input, make_policy, requests, options, listener);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

@@ -14,7 +14,7 @@
 #include "schedulers/scheduler.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 enum class ArrivalKind : uint8_t {
   kClosedLoop,  // `in_flight` at a time: the next one comes when one is done
@@ -70,4 +70,4 @@ StatusOr<RequestResult> simulate_requests(const SimInput& input, const MakePolic
                                           const SimOptions& options = {},
                                           SimListener* listener = nullptr);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

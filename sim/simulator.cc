@@ -2,7 +2,7 @@
 
 #include "sim/engine.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 std::string_view wait_reason_name(WaitReason reason) {
   switch (reason) {
@@ -43,4 +43,4 @@ Schedule single_device_schedule(const ExecGraph& graph, size_t devices, DeviceId
   return schedule;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

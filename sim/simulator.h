@@ -20,7 +20,7 @@
 #include "schedulers/scheduler.h"
 #include "sim/listener.h"
 
-namespace dfsim {
+namespace dfsim::inline sim {
 
 // What is simulated. References outlive the run.
 struct SimInput {
@@ -107,4 +107,4 @@ StatusOr<SimResult> simulate(const SimInput& input, OnlineScheduler& policy,
 // The plan that runs every task on one device in the order of ids.
 Schedule single_device_schedule(const ExecGraph& graph, size_t devices, DeviceId device);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline sim

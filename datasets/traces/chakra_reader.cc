@@ -9,10 +9,10 @@
 #include <queue>
 #include <unordered_map>
 
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -380,4 +380,4 @@ StatusOr<Trace> read_chakra_json(const std::string& path, JsonStream stream) {
   return result.finish();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -12,7 +12,7 @@
 
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -205,4 +205,4 @@ StatusOr<Trace> read_execution_trace(const std::string& path, JsonStream stream)
   return ExecutionTraceReader(path, std::move(stream)).read();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 namespace fs = std::filesystem;
@@ -412,4 +412,4 @@ const JsonStream::Repairs& JsonStream::repairs() const { return state_->repairs;
 
 int64_t JsonStream::bytes() const { return state_->consumed + static_cast<int64_t>(state_->begin); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

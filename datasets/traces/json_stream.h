@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 struct JsonItem {
   enum class Kind { kEvent, kField, kEnd };
@@ -63,4 +63,4 @@ class JsonStream {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -1,6 +1,7 @@
 // A profile of the MindSpore profiler on Ascend as a trace: framework_raw_N.csv says which operator
 // runs on which stream, aicore_intermediate_N_detail.csv how long it takes, both joined by
-// full_op_name (datasets/mindspore_reader.cc reads the same files as training data).
+// full_op_name (datasets/importers/mindspore/mindspore_reader.cc reads the same files as training
+// data).
 //
 // Where output_timeline_data_N.txt lies beside them, its starts are used ("op_name, stream_id,
 // start_time(ms), duration(ms)"). Without it the files have no starts: then operators follow each
@@ -12,14 +13,14 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "base/io/text_file.h"
 #include "base/text.h"
-#include "base/text_file.h"
-#include "datasets/mindspore_folders.h"
-#include "datasets/mindspore_op_info.h"
-#include "datasets/numbers.h"
+#include "datasets/importers/mindspore/mindspore_folders.h"
+#include "datasets/importers/mindspore/mindspore_op_info.h"
+#include "datasets/tables/numbers.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 namespace fs = std::filesystem;
@@ -250,4 +251,4 @@ StatusOr<Trace> read_mindspore_profile(const std::string& path) {
   return MindsporeReader(path).read();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 constexpr double kNsPerUsF = 1000;
@@ -443,4 +443,4 @@ StatusOr<Trace> read_nsys_content(const std::string& path, std::string content) 
   return read_database(path, database.get());
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

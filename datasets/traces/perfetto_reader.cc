@@ -10,11 +10,11 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/traces/chrome_event.h"
+#include "datasets/traces/chrome/chrome_event.h"
 #include "datasets/traces/perfetto_stream.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 class PerfettoReader {
@@ -207,4 +207,4 @@ StatusOr<Trace> read_perfetto_trace(const std::string& path, std::string_view co
   return PerfettoReader(path, content).read();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

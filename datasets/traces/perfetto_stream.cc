@@ -4,11 +4,11 @@
 
 #include <map>
 
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "base/text.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 enum PacketField : uint32_t {
@@ -434,4 +434,4 @@ bool is_perfetto_trace(std::string_view content) {
   return false;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

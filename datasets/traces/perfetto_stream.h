@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 struct PerfettoEvent {
   enum Type : uint64_t { kBegin = 1, kEnd = 2, kInstant = 3, kCount = 4 };
@@ -58,4 +58,4 @@ class PerfettoStream {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -9,7 +9,7 @@
 #include "datasets/traces/json_stream.h"
 #include "datasets/traces/trace.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 // What a stream repaired, as warnings. Trace::events must be counted.
 void warn_of_repairs(const JsonStream& stream, Trace* trace);
@@ -48,4 +48,4 @@ StatusOr<Trace> read_mindspore_profile(const std::string& path);
 bool is_ctf_folder(const std::string& path);
 StatusOr<Trace> read_ctf_trace(const std::string& folder);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

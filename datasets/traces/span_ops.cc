@@ -1,10 +1,10 @@
 #include "datasets/traces/span_ops.h"
 
 #include "base/text.h"
-#include "datasets/op_names.h"
-#include "datasets/ort_shapes.h"
+#include "datasets/importers/op_names.h"
+#include "datasets/importers/ort_shapes.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 // Ends each field; never part of JSON text.
@@ -45,4 +45,4 @@ std::optional<TorchOp> describe_span_op(const Trace& trace, const Span& span) {
   return std::nullopt;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "datasets/torch_ops.h"
+#include "datasets/importers/torch/torch_ops.h"
 #include "datasets/traces/trace.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 // Fields of Span::operands in one text, each as the format writes it.
 std::string join_operands(std::initializer_list<std::string_view> fields);
@@ -19,4 +19,4 @@ std::string join_operands(std::initializer_list<std::string_view> fields);
 // where the inputs do not tell them.
 std::optional<TorchOp> describe_span_op(const Trace& trace, const Span& span);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "base/text.h"
-#include "datasets/numbers.h"
+#include "datasets/tables/numbers.h"
+#include "datasets/traces/chrome/tensorflow_tracks.h"
 #include "datasets/traces/readers.h"
-#include "datasets/traces/tensorflow_tracks.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 // Of step_stats.proto.
@@ -305,4 +305,4 @@ StatusOr<Trace> read_step_stats(const std::string& path, std::string_view conten
   return StepStatsReader(path).read(content);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 // Host spans of a thread may overlap by so little without being wrong: clocks are read twice.
@@ -210,4 +210,4 @@ void finish_trace(Trace* trace) {
   std::stable_sort(trace->flows.begin(), trace->flows.end(), by_time);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

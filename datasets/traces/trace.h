@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 using SpanId = Id<struct SpanTag>;
 using TrackId = Id<struct TrackTag>;
@@ -169,4 +169,4 @@ std::string_view copy_direction_name(CopyDirection direction);
 // From a copy's name, such as "Memcpy HtoD (Pinned -> Device)".
 CopyDirection copy_direction(std::string_view name);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/mapped_file.h"
+#include "base/io/mapped_file.h"
+#include "base/io/text_file.h"
 #include "base/text.h"
-#include "base/text_file.h"
-#include "datasets/numbers.h"
+#include "datasets/tables/numbers.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ Status nothing_usable(const Trace& trace, std::string_view what) {
   return invalid_input(message);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "datasets/traces/trace.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 
 struct TraceFormat {
   std::string_view name;
@@ -27,4 +27,4 @@ StatusOr<Trace> read_trace(const std::string& path);
 // The same from a file's unpacked content, for tests and fuzzing. `name` stands for the path.
 StatusOr<Trace> read_trace_content(const std::string& name, std::string content);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "base/text.h"
-#include "datasets/numbers.h"
+#include "datasets/tables/numbers.h"
 #include "datasets/traces/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline datasets {
 namespace {
 
 enum PlaneField : uint32_t {
@@ -404,4 +404,4 @@ StatusOr<Trace> read_xplane(const std::string& path, std::string_view content) {
   return XplaneReader(path).read(content);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline datasets

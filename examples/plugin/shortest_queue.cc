@@ -2,8 +2,8 @@
 // tasks. Build it with the CMakeLists.txt beside it.
 #include <memory>
 
+#include "schedulers/planning/task_view.h"
 #include "schedulers/plugin.h"
-#include "schedulers/task_view.h"
 
 namespace {
 

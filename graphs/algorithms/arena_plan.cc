@@ -7,7 +7,7 @@
 #include <list>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 namespace {
 
@@ -242,4 +242,4 @@ class Planner {
 
 StatusOr<ArenaPlan> plan_arena(const Graph& graph) { return Planner(graph).run(); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -22,7 +22,7 @@
 #include "base/units.h"
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct ArenaPlan {
   std::vector<OpId> order;       // of execution
@@ -35,4 +35,4 @@ struct ArenaPlan {
 // kInvalidInput when the bytes overflow. O((ops + edges) log degree + reuses * free buffers).
 StatusOr<ArenaPlan> plan_arena(const Graph& graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 using Csr = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property,
@@ -196,4 +196,4 @@ StatusOr<std::vector<bool>> leading_to(const Digraph& graph, std::span<const uin
   return reach(reversed, graph.node_count, ends);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -16,7 +16,7 @@
 #include "graphs/ir/exec_graph.h"
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // A directed graph and nothing else. Parallel edges are allowed and harmless.
 struct Digraph {
@@ -55,4 +55,4 @@ StatusOr<std::vector<bool>> reachable_from(const Digraph& graph, std::span<const
 // By node: whether it is in `ends` or leads there along edges.
 StatusOr<std::vector<bool>> leading_to(const Digraph& graph, std::span<const uint32_t> ends);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

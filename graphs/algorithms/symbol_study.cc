@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Whether both are the same graph, so that ops and tensors can be compared by index.
@@ -76,4 +76,4 @@ std::vector<StudiedSymbol> study_symbols(
   return symbols;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

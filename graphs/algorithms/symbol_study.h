@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // One dynamic dimension (a BoundDim of the report that is not derived from others).
 struct StudiedSymbol {
@@ -33,4 +33,4 @@ std::vector<StudiedSymbol> study_symbols(
     const ImportedModel& model, const ImportOptions& options,
     const std::function<StatusOr<ImportedModel>(const ImportOptions&)>& import_again);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

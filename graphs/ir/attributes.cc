@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 int64_t ConstValue::as_int(size_t i) const {
   if (!is_floating(dtype)) {
@@ -59,4 +59,4 @@ std::string Attributes::string_or(std::string_view name, std::string_view fallba
   return text != nullptr ? *text : std::string(fallback);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -13,7 +13,7 @@
 #include "base/dtype.h"
 #include "graphs/ir/shape.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 class Graph;
 
@@ -66,4 +66,4 @@ class Attributes {
   std::vector<std::pair<std::string, AttrValue>> entries_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 Bytes ExecGraph::working_set_bytes(TaskId task) const {
   Bytes bytes = workspace_bytes(task);
@@ -187,4 +187,4 @@ StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
   return graph;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

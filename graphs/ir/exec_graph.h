@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // One dependency of a task on a data item of another (or on a pure ordering, with 0 bytes).
 struct Edge {
@@ -112,4 +112,4 @@ class ExecGraphBuilder {
   std::vector<Edge> edges_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

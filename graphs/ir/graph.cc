@@ -1,6 +1,6 @@
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 std::span<const OpId> Graph::consumers(TensorId id) const {
   const uint32_t begin = consumer_offsets_[id.index()];
@@ -13,4 +13,4 @@ const ConstValue* Graph::constant(TensorId id) const {
   return index < 0 ? nullptr : &constants_[static_cast<size_t>(index)];
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

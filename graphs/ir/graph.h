@@ -18,7 +18,7 @@
 #include "graphs/ir/op_class.h"
 #include "graphs/ir/shape.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 enum class TensorRole : uint8_t {
   kActivation,  // produced by an op, or fed as an input: exists per run
@@ -108,4 +108,4 @@ class Graph {
   GraphInfo info_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

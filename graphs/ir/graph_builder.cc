@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 std::string unique_name(std::string_view wanted,
@@ -259,4 +259,4 @@ StatusOr<Graph> GraphBuilder::build() {
   return std::move(graph_);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

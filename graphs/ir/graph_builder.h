@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 class GraphBuilder {
  public:
@@ -69,4 +69,4 @@ class GraphBuilder {
   std::unordered_map<std::string, uint32_t> symbol_ids_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct ImportOptions {
   // Value of the batch dimension: of symbols that are named like one, else of axis 0 of the inputs.
@@ -51,4 +51,4 @@ struct ImportedModel {
   ImportReport report;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

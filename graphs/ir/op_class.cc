@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr std::array<std::string_view, kOpClassCount> kNames = {
@@ -21,4 +21,4 @@ OpClass op_class_from_name(std::string_view name, bool* found) {
   return *found ? static_cast<OpClass>(it - kNames.begin()) : OpClass::kOpaque;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 enum class OpClass : uint8_t {
   kConv,          // convolutions, dense, grouped, depthwise, transposed
@@ -36,4 +36,4 @@ std::string_view op_class_name(OpClass op_class);
 // The class of that name; kOpaque with `found` false when there is none.
 OpClass op_class_from_name(std::string_view name, bool* found);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

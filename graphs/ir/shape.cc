@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 Shape Shape::of(const std::vector<int64_t>& extents) {
   return Shape(Dims(extents.begin(), extents.end()));
@@ -55,4 +55,4 @@ std::string format_shape(const Shape& shape, const std::vector<std::string>* sym
   return join(parts, "x");
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Bounds on what a tensor may claim, far above any real one. Importers and shape inference refuse
 // more, so that products of a few extents fit in 63 bits and shapes stay small.
@@ -69,4 +69,4 @@ class Shape {
 // "1x3x224x224", "scalar", "?" for unknown rank; symbols by name when `symbols` is given.
 std::string format_shape(const Shape& shape, const std::vector<std::string>* symbols = nullptr);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Operand positions that hold trained parameters.
@@ -106,4 +106,4 @@ void classify_inputs(GraphBuilder& builder, bool has_initializers) {
   builder.set_inputs(std::move(fed));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

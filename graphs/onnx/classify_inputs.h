@@ -3,7 +3,7 @@
 
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Exporters may declare every weight as a graph input (always before IR version 4, later on
 // request). An input is taken for a weight when its shape is static, it is not the first input,
@@ -13,4 +13,4 @@ namespace dfsim {
 // Requires ops to be added; O(ops). `has_initializers`: the file holds weights elsewhere.
 void classify_inputs(GraphBuilder& builder, bool has_initializers);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 void set_ints(const onnx::AttributeProto& attribute, bool list, onnx::TensorProto* tensor) {
@@ -62,4 +62,4 @@ StatusOr<onnx::TensorProto> constant_of_node(const onnx::NodeProto& node) {
   return tensor;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -1,7 +1,7 @@
 #include "graphs/onnx/declared_shapes_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 void DeclaredShapes::index() {
   if (indexed_) {
@@ -52,4 +52,4 @@ void DeclaredShapes::apply(GraphBuilder& builder, OpId op) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

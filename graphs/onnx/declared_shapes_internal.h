@@ -10,7 +10,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // The last resort of shape inference: what exporters wrote beside the nodes.
 class DeclaredShapes {
@@ -33,4 +33,4 @@ class DeclaredShapes {
   std::unordered_map<std::string, int64_t> extents_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 int32_t onnx_code(DType dtype) {
@@ -110,4 +110,4 @@ std::string OnnxFallback::infer(GraphBuilder& builder, OpId id) const {
                      op.version);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

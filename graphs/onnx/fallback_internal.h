@@ -8,7 +8,7 @@
 
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Runs libonnx on one node at a time, with the input shapes known so far. Data propagation stays
 // off (it crashes on unknown operators), and operators libonnx has no schema for are not tried.
@@ -26,4 +26,4 @@ class OnnxFallback {
       by_output_;  // filled on first use
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "graphs/onnx/graph_reader_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kMaxCallDepth = 64;
@@ -93,4 +93,4 @@ Status GraphReader::inline_function(const onnx::NodeProto& node,
   return ok_status();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

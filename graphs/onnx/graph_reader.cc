@@ -7,9 +7,9 @@
 #include "graphs/onnx/graph_reader_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/stored_constant.h"
+#include "graphs/ops/values/stored_constant.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 Status GraphReader::read_main(const onnx::GraphProto& graph) {
   DFSIM_RETURN_IF_ERROR(read(graph));
@@ -228,4 +228,4 @@ Status GraphReader::check_producers() const {
   return ok_status();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

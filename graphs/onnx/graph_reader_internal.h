@@ -11,7 +11,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/onnx/model_scope_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Reads one graph into one builder. Constant nodes become constant tensors, calls of the model's
 // own functions are replaced by the functions' nodes ("call/inner" names), subgraphs become Graphs
@@ -61,4 +61,4 @@ class GraphReader {
   size_t calls_ = 0;  // makes prefixes of unnamed calls unique
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

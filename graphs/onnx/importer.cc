@@ -4,19 +4,19 @@
 
 #include <array>
 
-#include "base/mapped_file.h"
+#include "base/io/mapped_file.h"
 #include "base/text.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/onnx/classify_inputs.h"
 #include "graphs/onnx/declared_shapes_internal.h"
 #include "graphs/onnx/fallback_internal.h"
 #include "graphs/onnx/graph_reader_internal.h"
-#include "graphs/ops/bind_dims.h"
+#include "graphs/ops/families/extensions/onnx_gradient.h"
 #include "graphs/ops/import_notes.h"
 #include "graphs/ops/infer.h"
-#include "graphs/ops/onnx_gradient.h"
+#include "graphs/ops/values/bind_dims.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 class Importer {
@@ -147,4 +147,4 @@ StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions
   return model;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

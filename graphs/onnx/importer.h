@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Errors: kNotFound, or kInvalidInput with `path: what is wrong`.
 StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
@@ -20,4 +20,4 @@ StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions
 // The same from memory; messages carry no path.
 StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 #include "graphs/onnx/model_scope_internal.h"
 #include "graphs/onnx/slim.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int64_t kNewestKnownOpset = 28;
@@ -95,4 +95,4 @@ StatusOr<ModelScope> read_scope(const onnx::ModelProto& model, std::vector<std::
   return scope;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 using Opsets = std::map<std::string, int>;  // domain ("" is ai.onnx) -> version
 
@@ -34,4 +34,4 @@ StatusOr<onnx::ModelProto> parse_model(std::string_view content);
 // bearable is told in `notes`. Error: an implausible opset.
 StatusOr<ModelScope> read_scope(const onnx::ModelProto& model, std::vector<std::string>* notes);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -8,7 +8,7 @@
 
 #include "graphs/onnx/node_order_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 using Names = std::unordered_set<std::string_view>;
@@ -103,4 +103,4 @@ void sort_nodes(onnx::GraphProto* graph) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -3,11 +3,11 @@
 
 #include <onnx/onnx_pb.h>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Producers first, in the graph and in its subgraphs; otherwise as in the file. What a subgraph
 // reads of the graph around it counts as read by its node. Nodes of a cycle stay behind the others.
 // O(nodes + names, times the depth of nesting).
 void sort_nodes(onnx::GraphProto* graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

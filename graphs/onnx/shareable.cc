@@ -12,9 +12,9 @@
 #include "graphs/onnx/node_order_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/stored_constant.h"
+#include "graphs/ops/values/stored_constant.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int64_t kFirstIrWithSparse = 6;
@@ -326,4 +326,4 @@ StatusOr<std::string> shareable_model(std::string_view content, const ImportedMo
   return proto.SerializeAsString();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

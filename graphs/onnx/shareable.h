@@ -14,7 +14,7 @@
 #include "graphs/algorithms/symbol_study.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Numbers that shapes may hang on stay: integers, and floating tables of at most this many.
 inline constexpr int64_t kMaxKeptFloats = 16;
@@ -27,4 +27,4 @@ inline constexpr int64_t kMaxKeptFloats = 16;
 StatusOr<std::string> shareable_model(std::string_view content, const ImportedModel& model,
                                       std::span<const StudiedSymbol> symbols);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -1,8 +1,8 @@
 #include "graphs/onnx/slim.h"
 
-#include "base/slim_message.h"
+#include "base/io/slim_message.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // The messages on the way from ModelProto to tensor payloads.
@@ -42,4 +42,4 @@ StatusOr<std::string> slim_model(std::string_view file) {
   return slim_message(file, format, kModel);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Tensor payloads above this many bytes are left out.
 inline constexpr size_t kMaxKeptTensorBytes = size_t{32} << 10;
@@ -21,4 +21,4 @@ inline constexpr size_t kMaxKeptTensorBytes = size_t{32} << 10;
 // looked at, not in bytes of weights.
 StatusOr<std::string> slim_model(std::string_view file);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/stored_constant.h"
+#include "graphs/ops/values/stored_constant.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 template <typename List, typename Convert>
@@ -177,4 +177,4 @@ StatusOr<Attributes> read_attributes(const onnx::NodeProto& node) {
   return attributes;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "graphs/ir/attributes.h"
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Static shape of a tensor. Error: an extent outside 0 to kMaxExtent, a rank over kMaxRank.
 StatusOr<Shape> read_dims(const onnx::TensorProto& tensor);
@@ -39,4 +39,4 @@ StatusOr<onnx::TensorProto> constant_of_node(const onnx::NodeProto& node);
 // Name, type and dims of a sparse tensor; the values are not looked at.
 onnx::TensorProto dense_header(const onnx::SparseTensorProto& sparse);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "graphs/ops/subgraph.h"
+#include "graphs/ops/families/layout/subgraph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Nesting is bounded by the readers of files.
@@ -88,4 +88,4 @@ Status check_trip_counts(const ImportOptions& options, const Graph& graph) {
   return ok_status();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

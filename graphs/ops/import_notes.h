@@ -9,7 +9,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // "Loop 'a', 'b', 'c' and 4 more"; without `what` the names alone.
 std::string some_names(std::string_view what, const std::vector<std::string>& names);
@@ -25,4 +25,4 @@ void note_bounds(const GraphBuilder& builder, std::vector<std::string>* notes);
 // (kInvalidInput) with the nearest name.
 Status check_trip_counts(const ImportOptions& options, const Graph& graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

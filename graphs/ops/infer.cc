@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "graphs/ops/op_def.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 bool all_values_known(const InferContext& context) {
@@ -142,4 +142,4 @@ StatusOr<OpWork> op_work(const Graph& graph, OpId id) {
   return context.finish();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

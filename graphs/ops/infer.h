@@ -11,7 +11,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/work.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // An op whose output shapes stay unknown.
 struct UnresolvedOp {
@@ -57,4 +57,4 @@ StatusOr<OpWork> op_work(const Graph& graph, OpId op);
 // Every tensor the op touches has a static shape.
 bool is_resolved(const Graph& graph, OpId op);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 const Shape& InferContext::shape(size_t input) const {
   static const Shape kUnknown;
@@ -176,4 +176,4 @@ Status infer_broadcast(InferContext& context) {
   return ok_status();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct InferOptions;
 
@@ -89,4 +89,4 @@ Status infer_same_as_first(InferContext& context);
 // Broadcast of all inputs, dtype of the first.
 Status infer_broadcast(InferContext& context);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

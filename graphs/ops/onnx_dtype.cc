@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 namespace {
 
@@ -37,4 +37,4 @@ std::string to_lower_dtype(std::string_view name) {
   return lower == "double" ? "float64" : lower;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

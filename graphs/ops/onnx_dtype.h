@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // kUnknown for a number that ONNX does not define.
 DType dtype_from_onnx(int64_t code);
@@ -17,4 +17,4 @@ int dtype_to_onnx(DType dtype);
 // Opset 1's spelling to ours: "FLOAT" -> "float32".
 std::string to_lower_dtype(std::string_view name);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

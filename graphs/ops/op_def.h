@@ -11,11 +11,11 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
-#include "graphs/ops/factor_context.h"
+#include "graphs/ops/factors/factor_context.h"
 #include "graphs/ops/infer_context.h"
 #include "graphs/ops/work_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Sets dtype and shape of the outputs from the inputs. Leaves them unset when the inputs say too
 // little. Error (kInvalidInput): the inputs contradict each other or the attributes.
@@ -90,4 +90,4 @@ OpFamily contrib_op_defs();
 OpFamily contrib_attention_op_defs();
 OpFamily collective_op_defs();
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

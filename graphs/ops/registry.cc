@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "graphs/ops/contrib_ops.h"
-#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/families/extensions/contrib_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/ops/op_def.h"
-#include "graphs/ops/runtime_ops.h"
 #include "graphs/ops/standard_versions.h"
-#include "graphs/ops/tensorflow_ops.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 using Key = std::pair<std::string_view, std::string_view>;
@@ -115,4 +115,4 @@ std::string describe_work(const OpDef& def) {
   return "";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

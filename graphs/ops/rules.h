@@ -4,7 +4,7 @@
 #include "graphs/ops/infer_context.h"
 #include "graphs/ops/work_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 
@@ -25,4 +25,4 @@ void add_bias(WorkContext& context, size_t bias_input);
 void add_attention_work(WorkContext& context, Count batch_heads, Count q_length, Count kv_length,
                         Count head, Count v_head);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

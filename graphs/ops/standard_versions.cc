@@ -1,7 +1,7 @@
 // Written by make_versions.py from onnx 1.23.2 (opset 28); not by hand.
 #include "graphs/ops/standard_versions.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr StandardOp kOps[] = {
@@ -238,4 +238,4 @@ constexpr StandardOp kOps[] = {
 
 std::span<const StandardOp> standard_ops() { return kOps; }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

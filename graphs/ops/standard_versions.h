@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct StandardOp {
   std::string_view domain;  // "" is ai.onnx
@@ -17,4 +17,4 @@ std::span<const StandardOp> standard_ops();
 // "" for an operator that is in none of them. O(log n).
 std::string_view standard_versions(std::string_view domain, std::string_view op_type);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -2,7 +2,7 @@
 
 #include "graphs/ops/infer.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Running mean and variance are computed, not trained.
@@ -68,4 +68,4 @@ StatusOr<GraphTotals> graph_totals(const Graph& graph) {
   return totals;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -8,7 +8,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/ops/work.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct GraphTotals {
   int64_t macs = 0;
@@ -21,4 +21,4 @@ struct GraphTotals {
 // Error: a sum does not fit in 63 bits; names the op or says which sum.
 StatusOr<GraphTotals> graph_totals(const Graph& graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

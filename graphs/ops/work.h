@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // MACs and FLOPs are separate: a multiply-add is 1 MAC and 2 FLOPs; an elementwise op has FLOPs
 // only. Bytes assume that each operand is read or written once from main memory; views move none.
@@ -21,4 +21,4 @@ struct OpWork {
   bool operator==(const OpWork&) const = default;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "graphs/ops/op_def.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 WorkContext::WorkContext(const Graph& graph, const Op& op, const OpDef& def)
     : graph_(graph), op_(op), def_(def) {
@@ -130,4 +130,4 @@ void work_copy(WorkContext& context) {
 
 void work_none(WorkContext& context) { context.set_no_traffic(); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

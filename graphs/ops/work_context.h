@@ -9,7 +9,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/ops/work.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct OpDef;
 
@@ -81,4 +81,4 @@ void work_copy(WorkContext& context);
 // Moves nothing at all.
 void work_none(WorkContext& context);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/op_def.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 EditableGraph::EditableGraph(const Graph& graph)
     : tensors_(graph.tensors().begin(), graph.tensors().end()),
@@ -312,4 +312,4 @@ StatusOr<Graph> EditableGraph::finish(bool by_height) {
   return builder.build();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -16,7 +16,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/passes/origins.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 class EditableGraph {
  public:
@@ -102,4 +102,4 @@ class EditableGraph {
   GraphInfo info_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

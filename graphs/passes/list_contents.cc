@@ -1,8 +1,8 @@
 #include "graphs/passes/list_contents.h"
 
-#include "graphs/ops/tensorflow_ops.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 std::optional<int64_t> ListContents::number(TensorId id) const {
   const ConstValue* value = id.valid() ? builder_.constant(id) : nullptr;
@@ -98,4 +98,4 @@ std::optional<std::vector<TensorId>> ListContents::elements(TensorId list) const
   return all;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Lists are values: putting an element in makes a new one. Each remembers what was put in last and
 // the list before; memory is O(1) per operator. Knows TensorList operators of domain tensorflow and
@@ -43,4 +43,4 @@ class ListContents {
   std::unordered_map<TensorId, State> states_;
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -1,6 +1,6 @@
 #include "graphs/passes/origins.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 const std::vector<std::string>* strings(const Op& op, std::string_view name) {
@@ -38,4 +38,4 @@ void set_origins(Op* op, const std::vector<OpOrigin>& origins) {
   op->attributes.set(std::string(kOriginNames), std::move(names));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // An operator of the model that another one stands for.
 struct OpOrigin {
@@ -24,4 +24,4 @@ bool has_origins(const Op& op);
 inline constexpr std::string_view kOriginTypes = "dfsim.origin_types";
 inline constexpr std::string_view kOriginNames = "dfsim.origin_names";
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -6,7 +6,7 @@
 
 #include "graphs/passes/editable_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // ---- What any runtime does.
 void remove_no_ops(EditableGraph& graph);
@@ -46,4 +46,4 @@ void fuse_aten_attention(EditableGraph& graph);
 void find_torch_views(EditableGraph& graph);
 void fuse_pointwise(EditableGraph& graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

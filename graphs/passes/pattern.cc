@@ -6,7 +6,7 @@
 
 #include "graphs/ops/rules.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr double kTolerance = 1e-3;
@@ -167,4 +167,4 @@ std::optional<Match> match(const EditableGraph& graph, const Pattern& pattern, O
   return found;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -15,7 +15,7 @@
 
 #include "graphs/passes/editable_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 inline constexpr size_t kMaxPatternSlots = 8;
 
@@ -51,4 +51,4 @@ struct Match {
 // outside of it reads a tensor in between.
 std::optional<Match> match(const EditableGraph& graph, const Pattern& pattern, OpId root);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

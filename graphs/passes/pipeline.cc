@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "graphs/passes/passes.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kMostRounds = 10;
@@ -125,4 +125,4 @@ StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages
   return result;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

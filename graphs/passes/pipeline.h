@@ -17,7 +17,7 @@
 #include "graphs/ir/graph.h"
 #include "graphs/passes/editable_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 struct Pass {
   std::string_view name;
@@ -51,4 +51,4 @@ Status check_passes(const PassStages& stages);
 // Errors as check_passes(). O(rounds * passes * ops) for what is found at once.
 StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

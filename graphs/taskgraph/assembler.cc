@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 constexpr double kMaxTotal = 0x1.0p62;
@@ -109,4 +109,4 @@ Status Assembler::finish(const std::string& path, TaskGraph& out) {
   return ok_status();
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "graphs/taskgraph/task_graph.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 // The number `text` spells in full, or nothing. "nan" and "inf" are numbers here: see checked_ns.
 std::optional<double> parse_number(std::string_view text);
@@ -59,4 +59,4 @@ class Assembler {
   double data_total_ = 0;
 };
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

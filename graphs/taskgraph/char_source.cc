@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 constexpr size_t kPieceBytes = size_t{1} << 18;
 }  // namespace
@@ -67,4 +67,4 @@ Status CharSource::error_at(size_t line, std::string_view message) const {
   return invalid_input(fmt::format("{}:{}: {}", path_, line, message));
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 class CharSource {
  public:
@@ -56,4 +56,4 @@ class CharSource {
   size_t line_ = 1;
 };
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

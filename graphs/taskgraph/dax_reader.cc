@@ -13,7 +13,7 @@
 #include "graphs/taskgraph/file_edges.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 constexpr int kMaxDepth = 64;
@@ -227,4 +227,4 @@ StatusOr<TaskGraph> DaxReader::read() {
 
 StatusOr<TaskGraph> read_dax(CharSource source) { return DaxReader(std::move(source)).read(); }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

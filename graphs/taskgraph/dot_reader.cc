@@ -10,7 +10,7 @@
 #include "graphs/taskgraph/assembler.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 constexpr int kMaxNesting = 64;  // of subgraphs
@@ -352,4 +352,4 @@ StatusOr<TaskGraph> DotReader::read() {
 
 StatusOr<TaskGraph> read_dot(CharSource source) { return DotReader(std::move(source)).read(); }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

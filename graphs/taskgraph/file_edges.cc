@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 uint32_t FileEdges::file(std::string_view name) {
   const auto [entry, added] =
@@ -56,4 +56,4 @@ void FileEdges::assemble(Assembler& assembler) {
   }
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -10,7 +10,7 @@
 
 #include "graphs/taskgraph/assembler.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 class FileEdges {
  public:
@@ -40,4 +40,4 @@ class FileEdges {
   std::vector<Pair> dependencies_;  // parent, child
 };
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "graphs/taskgraph/assembler.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr double kMeanCost = 50.5;  // of the uniform costs below
@@ -273,4 +273,4 @@ StatusOr<TaskGraph> generate_task_graph(const GenerateOptions& options) {
   return out;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

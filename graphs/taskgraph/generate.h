@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "graphs/taskgraph/task_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // What to generate. Costs are drawn per task: a mean, uniform in [1, 100) units, and for each
 // device a time uniform in mean * [1 - heterogeneity/2, 1 + heterogeneity/2) (the range-based
@@ -33,4 +33,4 @@ const std::vector<std::string>& graph_shapes();
 // machine. O(tasks * (devices + edges per task)).
 StatusOr<TaskGraph> generate_task_graph(const GenerateOptions& options);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

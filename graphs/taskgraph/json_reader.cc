@@ -11,7 +11,7 @@
 #include "graphs/taskgraph/json_stream.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 using Kind = JsonEvent::Kind;
@@ -431,4 +431,4 @@ StatusOr<TaskGraph> read_own_json(CharSource source) {
   return listener.assemble();
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 using Json = nlohmann::json;
@@ -182,4 +182,4 @@ Status stream_json(CharSource& source, JsonListener& listener) {
   return handler.status();
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "graphs/taskgraph/char_source.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 // One value: a scalar, or the beginning or end of an object or array.
 struct JsonEvent {
@@ -46,4 +46,4 @@ class JsonListener {
 // levels, a repeated key of the root, and whatever the listener objects to. O(size); memory O(1).
 Status stream_json(CharSource& source, JsonListener& listener);
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -10,7 +10,7 @@
 
 #include "graphs/taskgraph/task_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 18;
@@ -155,4 +155,4 @@ Status write_task_graph(const TaskGraph& task_graph, const std::string& path) {
               : failed(fmt::format("{}: writing failed: {}", path, std::strerror(errno)));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

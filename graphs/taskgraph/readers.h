@@ -6,7 +6,7 @@
 #include "graphs/taskgraph/char_source.h"
 #include "graphs/taskgraph/task_graph.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 
 // Kasahara's Standard Task Graph format: the number of tasks, then per task its number, time,
 // number of predecessors and their numbers; '#' starts a comment. The count may or may not include
@@ -21,4 +21,4 @@ StatusOr<TaskGraph> read_dax(CharSource source);
 // dfsim's own JSON.
 StatusOr<TaskGraph> read_own_json(CharSource source);
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -7,7 +7,7 @@
 #include "graphs/taskgraph/assembler.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 constexpr uint64_t kMaxTasks = 1'000'000'000;
@@ -152,4 +152,4 @@ StatusOr<TaskGraph> StgReader::read() {
 
 StatusOr<TaskGraph> read_stg(CharSource source) { return StgReader(std::move(source)).read(); }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

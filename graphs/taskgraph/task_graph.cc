@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 using taskgraph::CharSource;
@@ -96,4 +96,4 @@ bool looks_like_task_graph(const std::string& path) {
   return source.ok() && recognise(source->prefix()) != nullptr;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "graphs/ir/exec_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Files without units are taken as written: one unit is this many nanoseconds inside, so that 80
 // reads exactly 80 and a fraction keeps six digits.
@@ -61,4 +61,4 @@ bool looks_like_task_graph(const std::string& path);
 // The graph in dfsim's own JSON. Written in pieces: no copy of the text is kept. Error: kFailed.
 Status write_task_graph(const TaskGraph& task_graph, const std::string& path);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -11,7 +11,7 @@
 #include "graphs/taskgraph/json_stream.h"
 #include "graphs/taskgraph/readers.h"
 
-namespace dfsim::taskgraph {
+namespace dfsim::inline graphs::taskgraph {
 namespace {
 
 constexpr std::string_view kVersion = "1.5";
@@ -223,4 +223,4 @@ StatusOr<TaskGraph> read_wfformat(CharSource source) {
   return listener.assemble();
 }
 
-}  // namespace dfsim::taskgraph
+}  // namespace dfsim::inline graphs::taskgraph

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "graphs/tensorflow/emitter_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 bool is_identity(const std::vector<int64_t>& perm) {
@@ -328,4 +328,4 @@ TensorId Emitter::add_float(double value, DType dtype) {
   return it->second;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -13,10 +13,10 @@
 #include "base/status.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ir/import.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/ops/infer.h"
-#include "graphs/ops/tensorflow_ops.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // The opset whose rules the emitted operators of ai.onnx follow.
 inline constexpr int kEmittedOpset = 18;
@@ -125,4 +125,4 @@ class Emitter {
 std::vector<int64_t> to_channels_first(int rank);
 std::vector<int64_t> to_channels_last(int rank);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

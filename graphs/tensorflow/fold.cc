@@ -5,7 +5,7 @@
 
 #include "graphs/tensorflow/translator_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 bool is_convolution(const Op& op) {
@@ -115,4 +115,4 @@ bool Translator::fold_into_product(int32_t node) {
   return false;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

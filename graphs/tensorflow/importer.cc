@@ -6,12 +6,12 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "graphs/ops/bind_dims.h"
 #include "graphs/ops/import_notes.h"
-#include "graphs/tensorflow/roots_internal.h"
+#include "graphs/ops/values/bind_dims.h"
+#include "graphs/tensorflow/control/roots_internal.h"
 #include "graphs/tensorflow/translator_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 class Importer {
@@ -235,4 +235,4 @@ StatusOr<ImportedModel> import_tensorflow_bytes(std::string_view content, Tensor
   return Importer(source, options).run();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

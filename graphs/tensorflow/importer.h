@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "graphs/ir/import.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 enum class TensorFlowFormat { kGraphDef, kSavedModel, kGraphDefText, kSavedModelText };
 
@@ -35,4 +35,4 @@ StatusOr<ImportedModel> import_tensorflow_bytes(std::string_view content, Tensor
                                                 const ImportOptions& options,
                                                 const std::string& signature = "");
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/mapped_file.h"
+#include "base/io/mapped_file.h"
 #include "base/text.h"
 #include "graphs/tensorflow/importer.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ StatusOr<ImportedModel> import_tensorflow(const std::string& path, const ImportO
   return model;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

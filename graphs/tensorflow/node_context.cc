@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "graphs/tensorflow/node_context_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 std::optional<std::vector<int64_t>> NodeContext::ints(size_t i) const {
   const ConstValue* constant = value(i);
@@ -137,4 +137,4 @@ int NodeContext::axis(int64_t given, int rank) {
   return static_cast<int>(given < 0 ? given + rank : given);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "graphs/tensorflow/emitter_internal.h"
 #include "graphs/tensorflow/source_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 class NodeContext {
  public:
@@ -121,4 +121,4 @@ DType dtype_from_tf(int code);
 std::optional<Shape> shape_from_tf(const tf::TensorShapeProto& proto);
 std::optional<ConstValue> value_from_tf(const tf::TensorProto& tensor);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "graphs/tensorflow/node_graph_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int32_t kMostOutputs = 1 << 20;
@@ -273,4 +273,4 @@ StatusOr<std::vector<int32_t>> NodeGraph::schedule(const std::vector<Source>& ro
   return order;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "graphs/tensorflow/source_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Output `output` of a node, or argument `output` of the function.
 struct Source {
@@ -94,4 +94,4 @@ class NodeGraph {
 // Hands its first input on unchanged and does nothing that costs.
 bool is_identity_op(std::string_view op);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

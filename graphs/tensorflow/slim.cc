@@ -1,8 +1,8 @@
 #include "graphs/tensorflow/slim.h"
 
-#include "base/slim_message.h"
+#include "base/io/slim_message.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // The messages on the way to the payloads of constants.
@@ -61,4 +61,4 @@ StatusOr<std::string> slim_graph(std::string_view file, TensorFlowFile kind) {
   return slim_message(file, format, saved ? kSavedModel : kGraph);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

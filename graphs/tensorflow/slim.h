@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 enum class TensorFlowFile { kGraphDef, kSavedModel };
 
@@ -23,4 +23,4 @@ inline constexpr size_t kMaxKeptConstBytes = (size_t{32} << 10) + 64;
 // in fields looked at, not in bytes of weights.
 StatusOr<std::string> slim_graph(std::string_view file, TensorFlowFile kind);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "graphs/tensorflow/slim.h"
 #include "graphs/tensorflow/source_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kMaxTextDepth = 64;
@@ -248,4 +248,4 @@ int TfSource::flat_output(const tf::NodeDef& node, const std::string& argument, 
   return index;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "graphs/tensorflow/importer.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // A named input or output of a signature, and the tensor of the main graph ("node:0") that it is.
 struct SignatureEntry {
@@ -62,4 +62,4 @@ class TfSource {
 // An attribute of a node, or nullptr.
 const tf::AttrValue* find_attribute(const tf::NodeDef& node, const std::string& name);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

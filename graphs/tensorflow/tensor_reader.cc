@@ -1,10 +1,10 @@
 // Element types, shapes and small constants of TensorFlow's files.
 #include <array>
 
-#include "graphs/ops/stored_constant.h"
+#include "graphs/ops/values/stored_constant.h"
 #include "graphs/tensorflow/node_context_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kReference = 100;  // DT_FLOAT_REF = DT_FLOAT + 100
@@ -110,4 +110,4 @@ std::optional<ConstValue> value_from_tf(const tf::TensorProto& tensor) {
   return complete ? std::optional(std::move(value)) : std::nullopt;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

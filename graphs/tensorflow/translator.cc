@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "graphs/ops/stored_constant.h"
-#include "graphs/tensorflow/roots_internal.h"
+#include "graphs/ops/values/stored_constant.h"
+#include "graphs/tensorflow/control/roots_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kMaxCallDepth = 64;
@@ -378,4 +378,4 @@ bool Translator::defer_pad(int32_t node) {
   return true;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -14,7 +14,7 @@
 #include "graphs/tensorflow/node_context_internal.h"
 #include "graphs/tensorflow/node_graph_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // What all translators of one import share.
 struct Translation {
@@ -100,4 +100,4 @@ class Translator {
   std::map<std::string, std::vector<ValueId>> frames_;  // loops that are done: their results
 };
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "graphs/tensorflow/window_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int64_t kMostWindow = int64_t{1} << 31;
@@ -145,4 +145,4 @@ std::optional<AttrList> pool_attributes(NodeContext& node, const std::vector<int
                            node.spatial(strides, rank, 1), std::vector<int64_t>(image.size(), 1));
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 
 #include "graphs/tensorflow/node_context_internal.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // Axes of a filter [space..., C/group, M] in the order [M, C/group, space...].
 std::vector<int64_t> filter_to_channels_first(int rank);
@@ -28,4 +28,4 @@ std::optional<AttrList> pool_attributes(NodeContext& node, const std::vector<int
                                         const std::vector<int64_t>& sizes,
                                         const std::vector<int64_t>& strides);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 
 #include "graphs/ops/op_def.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr int kVersion = 13;  // of the operators that are added
@@ -153,4 +153,4 @@ TensorId GradientContext::sum_to(TensorId x, const Shape& shape) {
   return reshape(sum_over(x, axes, false), shape);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -9,7 +9,7 @@
 
 #include "graphs/ir/graph_builder.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 using AttributeList = std::vector<std::pair<std::string, AttrValue>>;
 
@@ -115,4 +115,4 @@ std::vector<GradientEntry> layout_gradients();
 void gradient_of_elementwise(GradientContext& context);
 void gradient_by_backward(GradientContext& context);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/infer.h"
 #include "graphs/training/gradient_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // The derivative costs about what the operator costs, and one multiplication with the gradient.
@@ -146,4 +146,4 @@ std::vector<GradientEntry> elementwise_gradients() {
           {"Softmax", gradient_of_softmax}, {"LogSoftmax", gradient_of_softmax}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

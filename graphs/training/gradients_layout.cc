@@ -1,12 +1,12 @@
 // Gradients of operators that move, rename or pick elements.
 #include <algorithm>
 
-#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/tensorflow_ops.h"
 #include "graphs/training/gradient_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 void gradient_of_transpose(GradientContext& context) {
@@ -126,4 +126,4 @@ std::vector<GradientEntry> layout_gradients() {
           {"Cast", gradient_of_cast},           {"Where", gradient_of_where}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -1,9 +1,9 @@
 // Gradients of normalisations.
-#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/rules.h"
 #include "graphs/training/gradient_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Gradient of the normalised input, then of scale and offset: operands `scale` and behind it.
@@ -64,4 +64,4 @@ std::vector<GradientEntry> norm_gradients() {
           {"SkipSimplifiedLayerNormalization", gradient_of_skip_norm, kMicrosoft}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -1,11 +1,11 @@
 // Gradients of products: for Y = A B they are dY B^T and A^T dY.
 #include <numeric>
 
-#include "graphs/ops/gradient_ops.h"
-#include "graphs/ops/runtime_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/training/gradient_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 std::vector<int64_t> swap_last_axes(int rank) {
@@ -152,4 +152,4 @@ std::vector<GradientEntry> product_gradients() {
           {"Attention", gradient_of_attention}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "graphs/ops/gradient_ops.h"
-#include "graphs/ops/tensorflow_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/training/gradient_context.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 std::vector<int64_t> list_or(const GradientContext& context, std::string_view name, size_t count,
@@ -201,4 +201,4 @@ std::vector<GradientEntry> window_gradients() {
           {"ReduceSumSquare", gradient_of_reduction}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 // Cheap for what its results take in memory.
@@ -78,4 +78,4 @@ std::vector<bool> tensors_to_keep(const Graph& forward, const std::vector<bool>&
   return keep;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

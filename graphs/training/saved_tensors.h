@@ -5,11 +5,11 @@
 
 #include "graphs/training/training_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 // By tensor. `depends` says by tensor whether it depends on a weight: what does not (masks,
 // positions) always stays. O(operators + edges).
 std::vector<bool> tensors_to_keep(const Graph& forward, const std::vector<bool>& depends,
                                   Recompute recompute);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/text.h"
-#include "graphs/ops/gradient_ops.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/infer.h"
 #include "graphs/training/gradient_context.h"
 #include "graphs/training/saved_tensors.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr std::string_view kOnnxTraining = "ai.onnx.preview.training";
@@ -373,4 +373,4 @@ StatusOr<TrainingGraph> make_training_graph(const Graph& forward, const Training
   return TrainingMaker(forward, options).run();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

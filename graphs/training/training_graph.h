@@ -2,11 +2,12 @@
 // parameter updates.
 //
 // The backward pass is made of ordinary operators where ONNX has them (products, transposed
-// convolutions, sums over broadcast axes), else of those of graphs/ops/gradient_ops.h, so that
-// work, bytes and splits over devices come from definitions as everywhere. Gradients are made for
-// floating weights and for everything between a weight and a floating output; each output starts
-// with LossGrad, whose loss is elementwise. What the backward pass reads of the forward pass stays
-// in memory until then, or is computed again:
+// convolutions, sums over broadcast axes), else of those of
+// graphs/ops/families/extensions/gradient_ops.h, so that work, bytes and splits over devices come
+// from definitions as everywhere. Gradients are made for floating weights and for everything
+// between a weight and a floating output; each output starts with LossGrad, whose loss is
+// elementwise. What the backward pass reads of the forward pass stays in memory until then, or is
+// computed again:
 //   kNone       all of it stays
 //   kSelective  results of products, convolutions and attention stay, the rest is computed again
 //   kFull       one tensor per section of about sqrt(operators) stays
@@ -22,7 +23,7 @@
 #include "base/status.h"
 #include "graphs/ir/graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 
 enum class OptimizerKind : uint8_t { kSgd, kMomentum, kAdam };
 enum class Recompute : uint8_t { kNone, kSelective, kFull };
@@ -72,4 +73,4 @@ StatusOr<TrainingGraph> make_training_graph(const Graph& forward, const Training
 // The pass of an operator of a training graph or of a sharded one; kForward without the attribute.
 TrainingPass training_pass(const Op& op);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

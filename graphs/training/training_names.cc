@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "graphs/training/training_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline graphs {
 namespace {
 
 constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "momentum", "adam"};
@@ -54,4 +54,4 @@ TrainingPass training_pass(const Op& op) {
              : TrainingPass::kForward;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline graphs

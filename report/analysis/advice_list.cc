@@ -8,7 +8,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 std::string time(double us) { return format_time(ns_from_seconds(std::max(us, 0.0) / 1e6)); }
@@ -54,4 +54,4 @@ nlohmann::ordered_json advice_json(const AdviceList& advice) {
   return {{"width_us", advice.width_us}, {"list", std::move(list)}};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

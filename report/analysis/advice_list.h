@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // One thing to change. The impact is that of a simulation: the run as it is, and with the change
 // applied to it.
@@ -34,4 +34,4 @@ nlohmann::ordered_json advice_json(const AdviceList& advice);
 // A change of less is never advised, however narrow the interval.
 inline constexpr double kLeastGain = 0.01;  // of the run
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

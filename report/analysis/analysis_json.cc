@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "report/analysis/analysis_views.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -269,4 +269,4 @@ std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
   return json.dump(timeline ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

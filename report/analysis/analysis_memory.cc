@@ -4,7 +4,7 @@
 
 #include "report/analysis/analysis_parts.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // The innermost operator that a thread was in. O(spans), so only for the few at the peak.
@@ -104,4 +104,4 @@ void add_memory(const Trace& trace, TraceAnalysis* analysis) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -5,7 +5,7 @@
 
 #include "report/analysis/trace_analysis.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Of any set of spans.
 Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans);
@@ -23,4 +23,4 @@ void add_waits(const Trace& trace, TraceAnalysis* analysis);
 // The allocator's view, one per device that has one.
 void add_memory(const Trace& trace, TraceAnalysis* analysis);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

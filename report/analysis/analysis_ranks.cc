@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "datasets/statistics.h"
+#include "datasets/profiles/statistics.h"
 #include "report/analysis/trace_analysis.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // A late rank computes longer while the others wait for it inside their communication.
@@ -57,4 +57,4 @@ std::vector<RankRow> compare_ranks(const std::vector<TraceAnalysis>& traces) {
   return rows;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -2,7 +2,7 @@
 
 #include "report/analysis/analysis_parts.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // The function of torch/utils/checkpoint.py that runs a part of the forward pass again.
@@ -50,4 +50,4 @@ void add_recompute(const Trace& trace, const std::vector<SpanId>& work, TraceAna
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -5,7 +5,7 @@
 
 #include "report/analysis/analysis_parts.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kUsPerSecond = 1e6;
@@ -239,4 +239,4 @@ void add_waits(const Trace& trace, TraceAnalysis* analysis) {
   });
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,7 +7,7 @@
 #include "base/text_table.h"
 #include "report/analysis/analysis_views.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kWidth = 80;
@@ -294,4 +294,4 @@ std::string ranks_text(const std::vector<RankRow>& ranks) {
   return table.render(kWidth, 2);
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,7 +7,7 @@
 
 #include "report/analysis/trace_analysis.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Of the JSON below; the number is raised when a field changes its meaning or goes.
 inline constexpr std::string_view kAnalysisSchema = "dfsim.analyze/1";
@@ -25,4 +25,4 @@ std::string analyses_json(const std::vector<TraceAnalysis>& analyses,
                           const std::vector<Trace>& traces, bool timeline = false);
 inline constexpr size_t kMaxTimelineSpans = 100'000;
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 enum class EdgeType : uint8_t { kWork, kDependency, kLaunch, kKernelGap, kSync };
@@ -412,4 +412,4 @@ std::string_view path_class_name(PathClass path_class) {
 
 TracePath find_trace_path(const Trace& trace) { return PathFinder(trace).find(); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -18,7 +18,7 @@
 
 #include "datasets/traces/trace.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 enum class PathClass : uint8_t {
   kHost,
@@ -42,4 +42,4 @@ struct TracePath {
 // Empty (length 0, no spans) for a trace without operators and device work. O(n log n).
 TracePath find_trace_path(const Trace& trace);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

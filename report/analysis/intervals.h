@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 using Interval = std::pair<double, double>;  // begin and end
 using Intervals = std::vector<Interval>;
@@ -54,4 +54,4 @@ inline double total_length(const Intervals& intervals) {
   return length;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

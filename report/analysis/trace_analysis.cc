@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/statistics.h"
+#include "datasets/profiles/statistics.h"
 #include "report/analysis/analysis_parts.h"
 #include "report/analysis/intervals.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // Gaps shorter than this are what a device needs between two kernels (HolisticTraceAnalysis).
@@ -246,4 +246,4 @@ TraceAnalysis analyze_trace(const Trace& trace) {
   return analysis;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -18,7 +18,7 @@
 #include "report/analysis/advice_list.h"
 #include "report/analysis/critical_path.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 struct Breakdown {
   double computation_us = 0;
@@ -179,4 +179,4 @@ struct RankRow {
 // In order of rank; empty for fewer than two traces.
 std::vector<RankRow> compare_ranks(const std::vector<TraceAnalysis>& traces);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

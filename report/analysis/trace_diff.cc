@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -153,4 +153,4 @@ std::string diff_json(const TraceDiff& diff) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

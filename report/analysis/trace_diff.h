@@ -7,7 +7,7 @@
 
 #include "report/analysis/trace_analysis.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 inline constexpr std::string_view kDiffSchema = "dfsim.diff/1";
 
@@ -38,4 +38,4 @@ TraceDiff diff_traces(const TraceAnalysis& a, const TraceAnalysis& b, bool by_no
 std::string diff_text(const TraceDiff& diff, size_t top);
 std::string diff_json(const TraceDiff& diff);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

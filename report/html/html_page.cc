@@ -22,7 +22,7 @@ DFSIM_EMBED(style, "style.css");
 DFSIM_EMBED(charts, "echarts.min.js");
 DFSIM_EMBED(app, "app.js");
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 std::string_view embedded(const char* begin, const char* end) {
@@ -102,4 +102,4 @@ StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -6,11 +6,11 @@
 
 #include "base/status.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // `json` is what a command prints with --json; the page shows what is in it and computes nothing
 // anew. Error (kInvalidInput): no JSON of predict, compare, analyze, diff, replay, roofline or
 // partition; `place` begins the message.
 StatusOr<std::string> html_page(std::string_view place, std::string_view json);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr uint64_t kSeed = 1;
@@ -64,4 +64,4 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
   return ok_status();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -13,7 +13,7 @@
 #include "report/analysis/trace_analysis.h"
 #include "report/replay/replay.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Fills analysis->advice. A trace with nothing to replay gets none.
 // Errors: those of the simulation. O(rules x pieces log pieces).
@@ -56,4 +56,4 @@ Finding find_batch_that_fits(const AdviceInput& input);
 Finding find_recomputation(const AdviceInput& input);
 Finding find_thread_settings(const AdviceInput& input);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "base/text.h"
-#include "datasets/op_names.h"
-#include "opmodel/profile_ops.h"
+#include "datasets/importers/op_names.h"
+#include "opmodel/train/profile_ops.h"
 #include "report/replay/advice.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kUsableMemory = 0.9;  // of the device's
@@ -319,4 +319,4 @@ Finding find_batch_that_fits(const AdviceInput& input) {
   return finding;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/replay/advice.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // A host piece as long as this is a computation of its own, which no graph of launches captures.
@@ -281,4 +281,4 @@ Finding find_placement(const AdviceInput& input) {
   return finding;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

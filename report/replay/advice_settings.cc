@@ -6,11 +6,11 @@
 #include <map>
 
 #include "base/text.h"
-#include "opmodel/profile_ops.h"
+#include "opmodel/train/profile_ops.h"
 #include "report/analysis/analysis_parts.h"
 #include "report/replay/advice.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kUsableMemory = 0.9;  // of the device's
@@ -204,4 +204,4 @@ Finding find_thread_settings(const AdviceInput& input) {
   return finding;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

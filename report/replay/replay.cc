@@ -11,7 +11,7 @@
 #include "schedulers/comm_model.h"
 #include "sim/repeat.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // The machine that a replay runs on: a device per lane. A delay of n nanoseconds travels as n bytes
@@ -216,4 +216,4 @@ StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed
   return ReplayInterval{result.p10_ns, result.p90_ns};
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -12,7 +12,7 @@
 #include "schedulers/registry.h"
 #include "sim/simulator.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // When each piece runs.
 struct ReplayRun {
@@ -61,4 +61,4 @@ Trace replayed_trace(const Trace& trace, const ReplayGraph& graph, const ReplayR
 // In the form that PyTorch's profiler writes, which read_trace() and other tools read.
 std::string kineto_json(const Trace& trace);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

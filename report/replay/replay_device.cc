@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/replay/replay_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // A queue that waits for another one goes on within this time.
@@ -341,4 +341,4 @@ void join_launches(const Trace& trace, const HostPlaces& places, ReplayGraph* gr
 
 void join_syncs(const Trace& trace, ReplayGraph* graph) { SyncJoiner(trace, graph).join(); }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // Longer runs do not fit a clock of nanoseconds with room for changes.
@@ -102,4 +102,4 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace) {
   return graph;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -21,7 +21,7 @@
 #include "base/units.h"
 #include "datasets/traces/trace.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 enum class PieceKind : uint8_t {
   kOp,    // an operator's own time on the host
@@ -96,4 +96,4 @@ void join_syncs(const Trace& trace, ReplayGraph* graph);
 // Fills low_ns and high_ns from pieces of the same kind, name and detail.
 void add_spreads(const Trace& trace, ReplayGraph* graph);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

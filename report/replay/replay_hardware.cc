@@ -5,13 +5,13 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/profile.h"
+#include "datasets/profiles/profile.h"
 #include "datasets/traces/span_ops.h"
 #include "hardware/route.h"
-#include "opmodel/profile_ops.h"
 #include "opmodel/sol.h"
+#include "opmodel/train/profile_ops.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 DType kernel_dtype(std::string_view name) {
@@ -244,4 +244,4 @@ StatusOr<std::vector<PieceSource>> move_to_hardware(const Trace& trace, const Ot
   return Mover(trace, other, graph).move();
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -16,7 +16,7 @@
 #include "opmodel/cost_model.h"
 #include "report/replay/replay_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Where the time of a piece in a replay comes from.
 enum class PieceSource : uint8_t {
@@ -47,4 +47,4 @@ std::optional<OpDescriptor> describe_for_costs(const Trace& trace, SpanId op);
 // What a kernel does by its name: matrix units, or memory.
 bool is_matrix_kernel(std::string_view name);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -4,7 +4,7 @@
 
 #include "report/replay/replay_graph.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // A thread that waited shorter than this did not wait for another, and one that was handed over to
@@ -157,4 +157,4 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
   }
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -322,4 +322,4 @@ std::string replay_json(const ReplayReport& report, const Trace* measured, const
   return json.dump(measured == nullptr ? 2 : -1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

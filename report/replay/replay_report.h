@@ -10,7 +10,7 @@
 #include "report/replay/replay.h"
 #include "report/replay/replay_hardware.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Device work of one operator (its own host time where there is no device), or of a kernel without
 // an operator.
@@ -72,4 +72,4 @@ std::string replay_text(const ReplayReport& report, size_t top);
 // `timeline` adds the spans of the measured and the replayed run (columns of equal length).
 std::string replay_json(const ReplayReport& report, const Trace* measured, const Trace* replayed);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/replay/replay.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 constexpr double kMostFactor = 1e6;
@@ -92,4 +92,4 @@ int64_t apply_scale(const Trace& trace, const ScaleRule& rule, ReplayGraph* grap
   return count;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,7 +7,7 @@
 
 #include "report/replay/replay.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -121,4 +121,4 @@ std::string kineto_json(const Trace& trace) {
   return text;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "base/text.h"
-#include "datasets/torch_ops.h"
+#include "datasets/importers/torch/torch_ops.h"
 #include "report/replay/replay_hardware.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 namespace {
 
 // Of calls of one operator with the same operands.
@@ -98,4 +98,4 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
   return roofline;
 }
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -7,7 +7,7 @@
 #include "hardware/platform.h"
 #include "report/roofline.h"
 
-namespace dfsim {
+namespace dfsim::inline report {
 
 // Calls of one operator with the same operands are one point. Its time is that of its device work,
 // or its own time on the host in a trace without device work. Operators whose work is not known
@@ -16,4 +16,4 @@ namespace dfsim {
 StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
                                              DeviceId device);
 
-}  // namespace dfsim
+}  // namespace dfsim::inline report

@@ -1,4 +1,4 @@
-#include "base/data_dir.h"
+#include "base/io/data_dir.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file.h"
+#include "base/io/file.h"
 
 namespace dfsim {
 namespace {
@@ -63,7 +63,7 @@ TEST_CASE("a program in the build folder finds the source tree") {
   const std::string source = fs::canonical(DFSIM_SOURCE_DIR).string();
   CHECK(std::find(dirs.begin(), dirs.end(), source) != dirs.end());
 
-  const StatusOr<std::string> path = find_data_file("base/data_dir.h");
+  const StatusOr<std::string> path = find_data_file("base/io/data_dir.h");
   REQUIRE(path.ok());
   CHECK(*path == source + "/base/data_dir.h");
   CHECK(read_file(*path, 1 << 20).ok());

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "datasets/profile_io.h"
+#include "datasets/profiles/profile_io.h"
 
 namespace dfsim {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "datasets/importer.h"
-#include "datasets/mindspore_folders.h"
-#include "datasets/mindspore_op_info.h"
-#include "datasets/op_names.h"
+#include "datasets/importers/importer.h"
+#include "datasets/importers/mindspore/mindspore_folders.h"
+#include "datasets/importers/mindspore/mindspore_op_info.h"
+#include "datasets/importers/op_names.h"
 #include "tests/datasets/test_files.h"
 
 namespace dfsim {

@@ -1,9 +1,9 @@
-#include "datasets/profile_io.h"
+#include "datasets/profiles/profile_io.h"
 
 #include <catch2/catch.hpp>
 
-#include "base/text_file.h"
-#include "datasets/tensor_lists.h"
+#include "base/io/text_file.h"
+#include "datasets/importers/tensor_lists.h"
 #include "tests/datasets/test_files.h"
 
 namespace dfsim {

@@ -1,9 +1,9 @@
-#include "datasets/profile.h"
+#include "datasets/profiles/profile.h"
 
 #include <catch2/catch.hpp>
 
-#include "datasets/row_sink.h"
-#include "datasets/tensor_lists.h"
+#include "datasets/importers/row_sink.h"
+#include "datasets/importers/tensor_lists.h"
 
 namespace dfsim {
 namespace {

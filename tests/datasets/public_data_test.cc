@@ -1,7 +1,7 @@
 // The readers of the public data sets: fixtures by hand, and the real files with DFSIM_SHARED.
 #include <catch2/catch.hpp>
 
-#include "datasets/importer.h"
+#include "datasets/importers/importer.h"
 #include "tests/datasets/test_files.h"
 
 namespace dfsim {

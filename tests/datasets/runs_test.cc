@@ -1,4 +1,4 @@
-#include "datasets/runs.h"
+#include "datasets/profiles/runs.h"
 
 #include <catch2/catch.hpp>
 

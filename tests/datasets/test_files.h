@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/io/file.h"
 
 namespace dfsim {
 

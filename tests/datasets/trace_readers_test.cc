@@ -1,10 +1,10 @@
 // The readers of framework traces: ONNX Runtime's profile and the PyTorch profiler's.
 #include <catch2/catch.hpp>
 
-#include "datasets/importer.h"
-#include "datasets/tensor_lists.h"
-#include "datasets/torch_ops.h"
-#include "datasets/trace_events.h"
+#include "datasets/importers/importer.h"
+#include "datasets/importers/tensor_lists.h"
+#include "datasets/importers/torch/torch_ops.h"
+#include "datasets/importers/trace_events.h"
 #include "tests/datasets/test_files.h"
 
 namespace dfsim {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/csv.h"
-#include "datasets/mindspore_op_info.h"
-#include "datasets/profile_columns.h"
-#include "datasets/profile_jsonl.h"
-#include "datasets/trace_events.h"
+#include "datasets/importers/mindspore/mindspore_op_info.h"
+#include "datasets/importers/trace_events.h"
+#include "datasets/profiles/profile_columns.h"
+#include "datasets/profiles/profile_jsonl.h"
+#include "datasets/tables/csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "datasets/traces/trace_reader.h"
 #include "tests/fuzz/trace_checks.h"

@@ -5,10 +5,10 @@
 
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
-#include "graphs/passes/expand.h"
+#include "graphs/passes/cleanup/expand.h"
+#include "graphs/passes/cleanup/prune.h"
+#include "graphs/passes/cleanup/tensorflow_form.h"
 #include "graphs/passes/pipeline.h"
-#include "graphs/passes/prune.h"
-#include "graphs/passes/tensorflow_form.h"
 #include "opmodel/workload.h"
 
 namespace dfsim {

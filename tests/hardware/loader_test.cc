@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "hardware/platform_loader.h"
-#include "hardware/yaml_tree.h"
+#include "hardware/yaml/yaml_tree.h"
 
 namespace dfsim {
 namespace {

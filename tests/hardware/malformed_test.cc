@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "hardware/platform_loader.h"
-#include "hardware/yaml_tree.h"
+#include "hardware/yaml/yaml_tree.h"
 
 namespace dfsim {
 namespace {

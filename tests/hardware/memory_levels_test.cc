@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim {

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
-#include "graphs/passes/expand.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/expand.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
 #include "opmodel/workload.h"
 #include "tests/onnx/loop_maker.h"

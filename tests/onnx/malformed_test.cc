@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "graphs/ops/totals.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/workload.h"
 #include "tests/onnx/malformed_models.h"
 #include "tests/onnx/model_maker.h"

@@ -7,7 +7,7 @@
 
 #include "graphs/onnx/importer.h"
 #include "graphs/ops/totals.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/workload.h"
 
 namespace dfsim {

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "graphs/ops/totals.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "graphs/passes/pipeline.h"
-#include "graphs/passes/prune.h"
 #include "opmodel/workload.h"
 #include "tests/onnx/model_maker.h"
 

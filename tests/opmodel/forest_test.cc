@@ -1,12 +1,12 @@
-#include "opmodel/forest.h"
+#include "opmodel/trees/forest.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "base/rng.h"
-#include "opmodel/tree_file.h"
-#include "opmodel/xgboost_adapter.h"
+#include "opmodel/trees/tree_file.h"
+#include "opmodel/trees/xgboost_adapter.h"
 
 namespace dfsim {
 namespace {

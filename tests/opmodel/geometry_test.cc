@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "opmodel/features.h"
-#include "opmodel/op_geometry.h"
+#include "opmodel/features/features.h"
+#include "opmodel/features/op_geometry.h"
 
 namespace dfsim {
 namespace {

@@ -1,11 +1,11 @@
 // What the lookup table says of shapes whose measurements scatter.
-#include "opmodel/measured_times.h"
+#include "opmodel/model/measured_times.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "base/rng.h"
-#include "opmodel/lookup_table.h"
+#include "opmodel/model/lookup_table.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "opmodel/evaluation.h"
-#include "opmodel/instances.h"
-#include "opmodel/trained_model.h"
+#include "opmodel/model/trained_model.h"
+#include "opmodel/train/evaluation.h"
+#include "opmodel/train/instances.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 

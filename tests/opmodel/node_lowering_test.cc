@@ -4,7 +4,7 @@
 
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
 #include "tests/opmodel/graph_parts.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "opmodel/features.h"
+#include "opmodel/features/features.h"
 
 namespace dfsim {
 

@@ -1,11 +1,11 @@
 // What measuring added: learned with the times, off the predictions.
-#include "opmodel/overheads.h"
+#include "opmodel/train/overheads.h"
 
 #include <catch2/catch.hpp>
 
-#include "base/file.h"
-#include "opmodel/evaluation.h"
-#include "opmodel/trained_model.h"
+#include "base/io/file.h"
+#include "opmodel/model/trained_model.h"
+#include "opmodel/train/evaluation.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 

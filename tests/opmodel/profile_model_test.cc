@@ -1,4 +1,4 @@
-#include "opmodel/profile_model.h"
+#include "opmodel/train/profile_model.h"
 
 #include <catch2/catch.hpp>
 

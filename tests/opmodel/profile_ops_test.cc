@@ -1,11 +1,11 @@
 // A row of a profile and the op of a graph that it measured must look the same to a model.
-#include "opmodel/profile_ops.h"
+#include "opmodel/train/profile_ops.h"
 
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
-#include "graphs/passes/prune.h"
-#include "opmodel/op_geometry.h"
+#include "graphs/passes/cleanup/prune.h"
+#include "opmodel/features/op_geometry.h"
 #include "opmodel/workload.h"
 #include "tests/opmodel/graph_parts.h"
 #include "tests/opmodel/synthetic_profile.h"

@@ -1,8 +1,8 @@
-#include "opmodel/row_bounds.h"
+#include "opmodel/train/row_bounds.h"
 
 #include <catch2/catch.hpp>
 
-#include "opmodel/profile_ops.h"
+#include "opmodel/train/profile_ops.h"
 #include "tests/opmodel/synthetic_profile.h"
 
 namespace dfsim {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/rng.h"
-#include "datasets/profile.h"
+#include "datasets/profiles/profile.h"
 
 namespace dfsim {
 

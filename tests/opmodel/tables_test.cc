@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/rng.h"
-#include "opmodel/lookup_table.h"
-#include "opmodel/scaling_table.h"
+#include "opmodel/model/lookup_table.h"
+#include "opmodel/model/scaling_table.h"
 
 namespace dfsim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "opmodel/training.h"
+#include "opmodel/train/training.h"
 
 namespace dfsim {
 

@@ -1,13 +1,13 @@
-#include "opmodel/training.h"
+#include "opmodel/train/training.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "base/file.h"
-#include "opmodel/evaluation.h"
-#include "opmodel/model_loader.h"
-#include "opmodel/trained_model.h"
+#include "base/io/file.h"
+#include "opmodel/model/model_loader.h"
+#include "opmodel/model/trained_model.h"
+#include "opmodel/train/evaluation.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
 #include "tests/opmodel/graph_parts.h"
 

@@ -1,4 +1,4 @@
-#include "opmodel/xgboost_adapter.h"
+#include "opmodel/trees/xgboost_adapter.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "graphs/ops/factors.h"
+#include "graphs/ops/factors/factors.h"
 #include "graphs/ops/op_def.h"
 #include "tests/ops/op_case.h"
 

@@ -1,7 +1,7 @@
 // Values computed at import: shape arithmetic as exporters write it.
 #include <catch2/catch.hpp>
 
-#include "graphs/ops/dim_expression.h"
+#include "graphs/ops/values/dim_expression.h"
 #include "tests/ops/op_case.h"
 
 namespace dfsim {

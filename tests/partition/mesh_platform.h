@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/device_mesh.h"
+#include "partition/sharding/device_mesh.h"
 
 namespace dfsim {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "graphs/onnx/importer.h"
-#include "graphs/passes/prune.h"
-#include "partition/strategies.h"
-#include "tests/partition/check_sharded.h"
+#include "graphs/passes/cleanup/prune.h"
+#include "partition/plans/strategies.h"
 #include "tests/partition/mesh_platform.h"
+#include "tests/partition/sharding/check_sharded.h"
 
 namespace dfsim {
 namespace {

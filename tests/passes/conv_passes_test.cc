@@ -1,5 +1,5 @@
 // Convolutions and what goes into them; blocks of channels.
-#include "graphs/ops/runtime_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "graphs/onnx/importer.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "graphs/passes/pipeline.h"
-#include "graphs/passes/prune.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim {

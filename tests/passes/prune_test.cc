@@ -1,5 +1,5 @@
 // Constant folding and removal of dead operators.
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 
 #include <catch2/catch.hpp>
 

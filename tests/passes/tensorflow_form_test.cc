@@ -1,5 +1,5 @@
 // Networks of TensorFlow in one form: what tf2onnx leaves behind goes.
-#include "graphs/passes/tensorflow_form.h"
+#include "graphs/passes/cleanup/tensorflow_form.h"
 
 #include "tests/passes/pass_case.h"
 

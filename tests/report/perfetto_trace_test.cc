@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <tuple>
 
-#include "base/proto_wire.h"
-#include "base/text_file.h"
+#include "base/io/proto_wire.h"
+#include "base/io/text_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/trace_analysis.h"
 #include "report/trace_file.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "graphs/ops/infer.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
 #include "report/chrome_trace.h"
 #include "report/prediction.h"

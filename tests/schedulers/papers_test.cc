@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schedulers/ideal_run.h"
-#include "schedulers/ranks.h"
+#include "schedulers/planning/ranks.h"
 #include "schedulers/registry.h"
 #include "tests/schedulers/check_schedule.h"
 #include "tests/schedulers/hand_graphs.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "schedulers/plan_builder.h"
+#include "schedulers/planning/plan_builder.h"
 #include "schedulers/registry.h"
 #include "tests/schedulers/check_schedule.h"
 #include "tests/schedulers/hand_graphs.h"

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "tests/tensorflow/text_graph.h"
 
 namespace dfsim {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/rng.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "graphs/tensorflow/slim.h"
 #include "opmodel/workload.h"
 #include "tests/tensorflow/text_graph.h"

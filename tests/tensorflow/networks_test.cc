@@ -12,7 +12,7 @@
 
 #include "graphs/onnx/importer.h"
 #include "graphs/ops/infer.h"
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "opmodel/workload.h"
 #include "tests/tensorflow/text_graph.h"
 

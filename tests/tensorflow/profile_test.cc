@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "opmodel/profile_model.h"
+#include "opmodel/train/profile_model.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/tensorflow/text_graph.h"
 

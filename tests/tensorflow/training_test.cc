@@ -2,7 +2,7 @@
 // graphs of traced functions; loops over steps.
 #include <catch2/catch.hpp>
 
-#include "graphs/passes/prune.h"
+#include "graphs/passes/cleanup/prune.h"
 #include "tests/tensorflow/text_graph.h"
 
 namespace dfsim {

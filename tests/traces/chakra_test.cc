@@ -1,5 +1,5 @@
 // Chakra's and PyTorch's execution traces: graphs with durations or with nothing but an order.
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "tests/traces/trace_test_tools.h"
 
 namespace dfsim {

@@ -1,7 +1,7 @@
 // Formats that are folders: CTF (made here byte by byte) and MindSpore's profiles.
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "tests/traces/trace_test_tools.h"
 
 namespace dfsim {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "tests/traces/trace_test_tools.h"
 
 namespace dfsim {

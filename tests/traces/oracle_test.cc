@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/io/text_file.h"
 #include "base/text.h"
-#include "base/text_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/analysis/trace_analysis.h"
 

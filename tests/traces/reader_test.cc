@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "datasets/traces/readers.h"
 #include "datasets/traces/trace_reader.h"
 

@@ -1,5 +1,5 @@
 // TensorFlow's protobuf profiles: StepStats, RunMetadata and XPlane.
-#include "base/proto_wire.h"
+#include "base/io/proto_wire.h"
 #include "report/analysis/trace_analysis.h"
 #include "tests/traces/trace_test_tools.h"
 

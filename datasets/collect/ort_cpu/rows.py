@@ -1,4 +1,4 @@
-"""Rows of dfsim's profile schema (datasets/SCHEMA.md) from what ONNX Runtime executed.
+"""Rows of dfsim's profile schema (datasets/profiles/SCHEMA.md) from what ONNX Runtime executed.
 
 ONNX Runtime's profile has times and shapes of each node, its optimised model has operators and attributes;
 they meet by the node's name. Operands and attributes are written as dfsim describes the same node of a
@@ -65,7 +65,7 @@ def reduce_axes(node, attributes, constants, rank):
 
 
 def canonical_attributes(node, shapes, constants, opset):
-    """The attributes that datasets/SCHEMA.md keeps, as text. shapes: of the operands, None where one is left out."""
+    """The attributes that datasets/profiles/SCHEMA.md keeps, as text. shapes: of the operands, None where one is left out."""
     kind = node.op_type
     attributes = attributes_of(node)
     rank = len(shapes[0]) if shapes and shapes[0] is not None else 0

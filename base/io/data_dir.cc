@@ -1,0 +1,84 @@
+#include "base/io/data_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace dfsim::inline base {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Symlinks resolved, so that a link to the program in another folder finds the program's own data.
+std::string running_executable() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.string();
+}
+
+// `path` is free of symlinks; `folder`, a CMake path, may not be.
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path relative = path.lexically_relative(fs::weakly_canonical(folder, error));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// Adds `folder`, absolute and without symlinks, when it exists and is not there yet.
+void add_folder(const fs::path& folder, std::vector<std::string>& folders) {
+  std::error_code error;
+  const fs::path canonical = fs::canonical(folder, error);
+  if (error || !fs::is_directory(canonical, error)) {
+    return;
+  }
+  if (std::find(folders.begin(), folders.end(), canonical.string()) == folders.end()) {
+    folders.push_back(canonical.string());
+  }
+}
+
+}  // namespace
+
+namespace internal {
+
+std::vector<std::string> data_dirs_for(const std::string& executable, const std::string& env_dir) {
+  std::vector<std::string> folders;
+  if (!env_dir.empty()) {
+    add_folder(env_dir, folders);
+  }
+  if (!executable.empty()) {
+    const fs::path program(executable);
+    add_folder(program.parent_path().parent_path() / "share" / "dfsim", folders);
+    if (is_inside(program, DFSIM_BUILD_TREE)) {
+      add_folder(DFSIM_SOURCE_TREE, folders);
+    }
+  }
+  return folders;
+}
+
+}  // namespace internal
+
+std::vector<std::string> data_dirs() {
+  const char* env_dir = std::getenv("DFSIM_DATA_DIR");
+  return internal::data_dirs_for(running_executable(), env_dir == nullptr ? "" : env_dir);
+}
+
+StatusOr<std::string> find_data_file(std::string_view relative_path) {
+  const std::vector<std::string> folders = data_dirs();
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / relative_path;
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) {
+      return path.string();
+    }
+  }
+  return not_found(fmt::format(
+      "{}: no such file among those that come with dfsim (searched: {}); set DFSIM_DATA_DIR to the "
+      "folder that holds it",
+      printable(relative_path), folders.empty() ? "no data folder exists" : join(folders, ", ")));
+}
+
+}  // namespace dfsim::inline base

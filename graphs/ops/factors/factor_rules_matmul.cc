@@ -1,0 +1,97 @@
+// Factor rules of matrix products, Einsum apart (matmul.cc).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphs/ops/factors/factor_rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// numpy's matmul of operands a and b: batch axes, m, n and k. With Reduction::kNone k stays whole.
+struct Product {
+  int m = FactorDim::kWhole;
+  int n = FactorDim::kWhole;
+};
+
+Product add_matmul(FactorContext& context, size_t a, size_t b, Reduction over_k) {
+  const int rank_a = context.input(a).rank();
+  const int rank_b = context.input(b).rank();
+  const int rank = context.output(0).rank();
+  Product product;
+  const int k_a = rank_a - 1;
+  const int k_b = rank_b == 1 ? 0 : rank_b - 2;
+  if (over_k != Reduction::kNone) {
+    const int k = context.add("k", context.in_extent(a, k_a), over_k);
+    context.carry_in(a, k_a, k);
+    context.carry_in(b, k_b, k);
+  }
+  if (rank_a > 1) {
+    product.m = context.add("m", context.in_extent(a, rank_a - 2));
+    context.carry_in(a, rank_a - 2, product.m);
+    context.carry_out(0, rank - (rank_b > 1 ? 2 : 1), product.m);
+  }
+  if (rank_b > 1) {
+    product.n = context.add("n", context.in_extent(b, rank_b - 1));
+    context.carry_in(b, rank_b - 1, product.n);
+    context.carry_out(0, rank - 1, product.n);
+  }
+  const int batch = rank - (rank_a > 1 ? 1 : 0) - (rank_b > 1 ? 1 : 0);
+  for (int axis = 0; axis < batch; ++axis) {
+    const int factor = context.add(fmt::format("batch{}", axis), context.out_extent(0, axis));
+    context.carry_out(0, axis, factor);
+    for (const size_t operand : {a, b}) {
+      const int own = std::max(0, context.input(operand).rank() - 2);
+      const int dim = axis - (batch - own);
+      if (dim >= 0 && context.in_extent(operand, dim) != 1) {
+        context.carry_in(operand, dim, factor);
+      }
+    }
+  }
+  return product;
+}
+
+}  // namespace
+
+void factors_matmul(FactorContext& context) { add_matmul(context, 0, 1, Reduction::kSum); }
+
+void factors_matmul_integer(FactorContext& context) {
+  // Scales and zero points of rows or columns; the quantised output is rounded after the sum.
+  const bool quantised = context.op().op_type == "QLinearMatMul";
+  const Product product =
+      add_matmul(context, 0, quantised ? 3 : 1, quantised ? Reduction::kNone : Reduction::kSum);
+  const auto carry_vector = [&context](size_t input, int factor) {
+    if (context.input(input).rank() == 1 && context.in_extent(input, 0) != 1) {
+      context.carry_in(input, 0, factor);
+    }
+  };
+  if (quantised) {
+    carry_vector(1, product.m);
+    carry_vector(2, product.m);
+    carry_vector(4, product.n);
+    carry_vector(5, product.n);
+  } else {
+    carry_vector(2, product.m);
+    carry_vector(3, product.n);
+  }
+}
+
+void factors_gemm(FactorContext& context) {
+  const bool trans_a = context.attributes().int_or("transA", 0) != 0;
+  const bool trans_b = context.attributes().int_or("transB", 0) != 0;
+  const int m = context.add("m", context.out_extent(0, 0));
+  const int n = context.add("n", context.out_extent(0, 1));
+  const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
+  context.carry_in(0, trans_a ? 1 : 0, m);
+  context.carry_in(0, trans_a ? 0 : 1, k);
+  context.carry_in(1, trans_b ? 1 : 0, k);
+  context.carry_in(1, trans_b ? 0 : 1, n);
+  context.carry_broadcast(2, {m, n}, 1);
+  context.carry_out(0, 0, m);
+  context.carry_out(0, 1, n);
+  if (context.has_input(2)) {
+    context.map().addends.push_back(2);
+  }
+}
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,235 @@
+// Operators that ONNX Runtime's optimiser and exporters emit (com.microsoft): norms, activations,
+// products, fused convolutions. The other contrib_*.cc have attention, quantised operators, layouts
+// and experts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// ---- Norms: the first output, then statistics, and the sum with the skip connection (output 3).
+
+Status infer_skip_norm(InferContext& context) {
+  const Shape& x = context.shape(0);
+  context.set_output(0, context.dtype(0), x);
+  context.set_output(3, context.dtype(0), x);
+  if (x.has_rank() && x.rank() > 0) {
+    Dims dims = x.dims();
+    dims.back() = Dim(1);
+    context.set_output(1, DType::kFloat32, Shape(dims));
+    context.set_output(2, DType::kFloat32, Shape(std::move(dims)));
+  }
+  return ok_status();
+}
+
+// The norm, then the sum that it normalises.
+Status infer_skip_group_norm(InferContext& context) {
+  context.set_output(0, context.dtype(0), context.shape(0));
+  context.set_output(1, context.dtype(0), context.shape(0));
+  return ok_status();
+}
+
+// word ids [B, S], segment ids, then tables [vocabulary, H]: Y, mask [B], sum of embeddings.
+Status infer_embed_norm(InferContext& context) {
+  const Shape& ids = context.shape(0);
+  const Shape& table = context.shape(2);
+  if (ids.rank() != 2 || table.rank() != 2) {
+    return ok_status();
+  }
+  const Shape hidden({ids[0], ids[1], table[1]});
+  const bool quantised = context.op().op_type == "QEmbedLayerNormalization";
+  const DType dtype = quantised ? DType::kFloat32 : context.dtype(2);
+  context.set_output(0, dtype, hidden);
+  context.set_output(1, DType::kInt32, Shape({ids[0]}));
+  context.set_output(2, dtype, hidden);
+  return ok_status();
+}
+
+// Three rows are looked up and added per position, then normalised.
+void work_embed_norm(WorkContext& context) {
+  const Count elements = context.first_output().shape.elements();
+  context.add_flops(elements, 9);
+  for (const size_t table : {2, 3, 4}) {
+    if (context.has_input(table)) {
+      context.set_input_bytes(table, dtype_bytes(context.input(table).dtype, elements));
+    }
+  }
+}
+
+// ---- Products.
+
+Status infer_fused_matmul(InferContext& context) {
+  const auto oriented = [&](size_t input, std::string_view transposed, std::string_view batch) {
+    Dims dims = context.shape(input).dims();
+    const size_t rank = dims.size();
+    if (rank >= 3 && context.attributes().int_or(batch, 0) != 0) {
+      // [a, b, ..., m, k] holds its batch in front of the last axis only.
+      std::rotate(dims.begin(), dims.begin() + 1, dims.end() - 1);
+    }
+    if (rank >= 2 && context.attributes().int_or(transposed, 0) != 0) {
+      std::swap(dims[rank - 1], dims[rank - 2]);
+    }
+    return context.shape(input).has_rank() ? Shape(std::move(dims)) : Shape();
+  };
+  DFSIM_ASSIGN_OR_RETURN(Shape shape, matmul_shape(context, oriented(0, "transA", "transBatchA"),
+                                                   oriented(1, "transB", "transBatchB")));
+  context.set_output(0, context.dtype(0), std::move(shape));
+  return ok_status();
+}
+
+void work_fused_matmul(WorkContext& context) {
+  const Shape& a = context.input(0).shape;
+  const bool transposed = context.op().attributes.int_or("transA", 0) != 0 && a.rank() >= 2;
+  const Dim contracted = a[a.rank() - (transposed ? 2 : 1)];
+  context.add_macs(context.output(0).shape.elements() * Count(contracted.extent()));
+  context.add_flops(context.output(0).shape.elements(), context.def().flops_per_element);
+  context.set_matrix();
+}
+
+// A float result of integer or mixed operands 0 and 1.
+Status infer_matmul_to_float(InferContext& context) {
+  DFSIM_ASSIGN_OR_RETURN(Shape shape, matmul_shape(context, context.shape(0), context.shape(1)));
+  context.set_output(0, DType::kFloat32, std::move(shape));
+  return ok_status();
+}
+
+void work_matmul_to_float(WorkContext& context) {
+  work_fused_matmul(context);
+  context.set_dtype(DType::kInt8);
+}
+
+// A [..., K] times a weight of N columns that is packed into 2 to 8 bits per element.
+Status infer_matmul_n_bits(InferContext& context) {
+  const Shape& a = context.shape(0);
+  const int64_t columns = context.attributes().int_or("N", 0);
+  if (!a.has_rank()) {
+    return ok_status();
+  }
+  if (columns < 1 || a.rank() < 1) {
+    return context.error(
+        fmt::format("N is {} for an input {}; expected 1 or more and rank 1 or "
+                    "more",
+                    columns, format_shape(a)));
+  }
+  Dims dims = a.dims();
+  dims.back() = Dim(columns);
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// The weight is unpacked (scale and zero point, 2 operations per element) and multiplied.
+void work_matmul_n_bits(WorkContext& context) {
+  const Shape& a = context.input(0).shape;
+  const Count contracted(a[a.rank() - 1].extent());
+  context.add_macs(context.output(0).shape.elements() * contracted);
+  context.add_flops(contracted * Count(context.op().attributes.int_or("N", 0)), 2);
+  context.set_matrix();
+  context.set_dtype(context.input(0).dtype);
+}
+
+// a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point
+Status infer_q_gemm(InferContext& context) {
+  const Shape& a = context.shape(0);
+  const Shape& b = context.shape(3);
+  if (a.rank() != 2 || b.rank() != 2) {
+    return ok_status();
+  }
+  const bool trans_a = context.attributes().int_or("transA", 0) != 0;
+  const bool trans_b = context.attributes().int_or("transB", 0) != 0;
+  const DType dtype = context.has_input(8) ? context.dtype(8) : DType::kFloat32;
+  context.set_output(0, dtype, Shape({a[trans_a ? 1 : 0], b[trans_b ? 0 : 1]}));
+  return ok_status();
+}
+
+// ---- Convolutions and pools, with the channels last where their name says so.
+
+Status infer_fused_conv(InferContext& context) {
+  return infer_conv_like(context, 1, context.dtype(0));
+}
+
+void work_fused_conv(WorkContext& context) {
+  conv_macs(context, 1);
+  add_bias(context, 2);
+  add_bias(context, 3);  // the sum with a skip connection
+  context.add_flops(context.output(0).shape.elements());
+}
+
+// ---- The rest.
+
+// [B, S, 2 H] to [B, S, H]: one half times the GELU of the other.
+Status infer_split_gelu(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank() || x.rank() == 0) {
+    return ok_status();
+  }
+  Dims dims = x.dims();
+  dims.back() = dims.back().known() ? Dim(dims.back().extent() / 2) : dims.back();
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+constexpr OpClass kE = OpClass::kElementwise;
+constexpr OpClass kN = OpClass::kNorm;
+constexpr OpClass kX = OpClass::kMatMul;
+constexpr std::string_view kMs = kMicrosoft;
+constexpr std::string_view kBlocked = kMicrosoftBlocked;
+
+constexpr OpDef kOps[] = {
+    {"SkipLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 9, 3, kMs,
+     factors_skip_norm},
+    {"SkipSimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 6, 3, kMs,
+     factors_skip_norm},
+    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, kMs,
+     factors_skip_norm},
+    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, "",
+     factors_skip_norm},
+    {"EmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
+    {"QEmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
+    {"GroupNorm", kN, infer_same_as_first, work_per_element, nullptr, 7, 3, kMs,
+     factors_group_norm},
+    {"SkipGroupNorm", kN, infer_skip_group_norm, work_per_element, nullptr, 9, 4, kMs},
+    {"BiasSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
+    // tanh approximation: cube, scale, add, scale, tanh, add, scale, multiply
+    {"FastGelu", kE, infer_same_as_first, work_per_element, nullptr, 8, 1, kMs},
+    {"Gelu", kE, infer_same_as_first, work_per_element, nullptr, 5, 1, kMs},
+    {"QuickGelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 1, kMs},
+    {"BiasGelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
+    {"BiasAdd", kE, infer_same_as_first, work_per_element, nullptr, 2, 2, kMs},
+    {"BiasSplitGelu", kE, infer_split_gelu, work_per_element, nullptr, 8, 2, kMs},
+    {"BiasDropout", kE, infer_same_as_first, work_per_element, nullptr, 1, 2, kMs},
+    {"FusedMatMul", kX, infer_fused_matmul, work_fused_matmul, nullptr, 0, 2, kMs},
+    {"TransposeMatMul", kX, infer_fused_matmul, work_fused_matmul, nullptr, 0, 2, kMs},
+    {"FusedGemm", kX, infer_fused_matmul, work_fused_matmul, nullptr, 2, 2, kMs},
+    {"GemmFastGelu", kX, infer_fused_matmul, work_fused_matmul, nullptr, 9, 2, kMs},
+    {"MatMulNBits", kX, infer_matmul_n_bits, work_matmul_n_bits, nullptr, 0, 3, kMs},
+    {"MatMulBnb4", kX, infer_matmul_n_bits, work_matmul_n_bits, nullptr, 0, 3, kMs},
+    {"DynamicQuantizeMatMul", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 3, kMs},
+    {"MatMulIntegerToFloat", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 4, kMs},
+    {"QGemm", kX, infer_q_gemm, work_matmul_to_float, nullptr, 2, 6, kMs},
+    {"FusedConv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kMs,
+     factors_conv},
+    {"Conv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kBlocked,
+     factors_conv},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_embed_norm, "9 per output element; reads the rows of the tables that it returns"},
+    {work_fused_matmul, "MACs = output elements x contracted length"},
+    {work_matmul_to_float, "MACs = output elements x contracted length, on 8-bit integers"},
+    {work_matmul_n_bits,
+     "MACs = output elements x contracted length; 2 per weight element to unpack it"},
+    {work_fused_conv,
+     "as Conv; 1 per output element for the activation, 1 for a sum with a skip connection"},
+};
+
+}  // namespace
+
+OpFamily contrib_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

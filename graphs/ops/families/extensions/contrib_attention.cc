@@ -1,0 +1,236 @@
+// Attention of ONNX Runtime (com.microsoft): fused projections, heads and caches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/op_def.h"
+#include "graphs/ops/rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+Dim divided(Dim dim, int64_t by) {
+  return dim.known() && by > 0 ? Dim(dim.extent() / by) : Dim::unknown();
+}
+
+Dim product(Dim a, Dim b) {
+  return a.known() && b.known() ? Dim((Count(a.extent()) * Count(b.extent())).value())
+                                : Dim::unknown();
+}
+
+Dim sum(Dim a, Dim b) {
+  return a.known() && b.known() ? Dim((Count(a.extent()) + Count(b.extent())).value())
+                                : Dim::unknown();
+}
+
+// What all of these operators come down to.
+struct Heads {
+  Dim batch, q_heads, kv_heads, q_length, kv_length, head, v_head;
+  Dim past;  // positions in the cache, 0 without one
+  bool known() const {
+    return batch.known() && q_heads.known() && kv_heads.known() && q_length.known() &&
+           kv_length.known() && head.known() && v_head.known();
+  }
+};
+
+Dim head_count(const Attributes& attributes, std::string_view name) {
+  const int64_t heads = attributes.int_or(name, 0);
+  return heads > 0 ? Dim(heads) : Dim::unknown();
+}
+
+// The cache's positions: [..., positions, head] of rank 4, or 5 with keys and values stacked.
+Dim past_positions(const Shape& past) { return past.rank() >= 4 ? past[past.rank() - 2] : Dim(0); }
+
+// Attention, QAttention: input [B, S, I] times weights [I, Q + K + V]; `past` is the input with
+// both caches. The hidden sizes are equal unless qkv_hidden_sizes says otherwise.
+template <typename ShapeOf>
+std::optional<Heads> fused_heads(const Op& op, const ShapeOf& shape) {
+  const Shape& x = shape(0);
+  const Shape& w = shape(1);
+  if (x.rank() != 3 || w.rank() != 2) {
+    return std::nullopt;
+  }
+  const int64_t heads = op.attributes.int_or("num_heads", 0);
+  const auto* sizes = op.attributes.get_ints("qkv_hidden_sizes");
+  const bool own_sizes = sizes != nullptr && sizes->size() == 3;
+  const Dim q_size = own_sizes ? Dim(std::max<int64_t>(0, (*sizes)[0])) : divided(w[1], 3);
+  const Dim v_size = own_sizes ? Dim(std::max<int64_t>(0, (*sizes)[2])) : q_size;
+  Heads result;
+  result.batch = x[0];
+  result.q_heads = result.kv_heads = head_count(op.attributes, "num_heads");
+  result.q_length = x[1];
+  result.head = divided(q_size, heads);
+  result.v_head = divided(v_size, heads);
+  result.past = past_positions(shape(op.op_type == "QAttention" ? 8 : 4));
+  result.kv_length = sum(x[1], result.past);
+  return result;
+}
+
+Status infer_fused(InferContext& context) {
+  const auto heads =
+      fused_heads(context.op(), [&](size_t i) -> const Shape& { return context.shape(i); });
+  if (!heads) {
+    return ok_status();
+  }
+  const DType dtype = context.op().op_type == "QAttention" ? context.dtype(3) : context.dtype(0);
+  context.set_output(
+      0, dtype, Shape({heads->batch, heads->q_length, product(heads->q_heads, heads->v_head)}));
+  context.set_output(1, dtype,
+                     Shape({Dim(2), heads->batch, heads->q_heads, heads->kv_length, heads->head}));
+  return ok_status();
+}
+
+void add_scores(WorkContext& context, const Heads& heads) {
+  add_attention_work(context, Count(heads.batch.extent()) * Count(heads.q_heads.extent()),
+                     Count(heads.q_length.extent()), Count(heads.kv_length.extent()),
+                     Count(heads.head.extent()), Count(heads.v_head.extent()));
+}
+
+void work_fused(WorkContext& context) {
+  const auto heads = fused_heads(context.op(), [&](size_t i) {
+    return context.has_input(i) ? context.input(i).shape : Shape();
+  });
+  if (!heads || !heads->known()) {
+    return;
+  }
+  const Shape& x = context.input(0).shape;
+  context.add_macs(x.elements() * Count(context.input(1).shape[1].extent()));
+  add_scores(context, *heads);
+}
+
+// MultiHeadAttention: query [B, S, H], keys and values apart [B, L, H], in heads [B, n, L, h], or
+// packed into the query [B, S, n, 3, h] or the key [B, L, n, 2, h]; caches in inputs 6 and 7.
+template <typename ShapeOf>
+std::optional<Heads> multi_heads(const Op& op, const ShapeOf& shape) {
+  const Shape& q = shape(0);
+  const Shape& k = shape(1);
+  const Shape& v = shape(2);
+  if (q.rank() != 3 && q.rank() != 5) {
+    return std::nullopt;
+  }
+  const int64_t count = op.attributes.int_or("num_heads", 0);
+  Heads heads;
+  heads.batch = q[0];
+  heads.q_heads = heads.kv_heads = head_count(op.attributes, "num_heads");
+  heads.q_length = heads.kv_length = q[1];
+  heads.head = q.rank() == 5 ? q[4] : divided(q[2], count);
+  heads.v_head = heads.head;
+  if (k.rank() == 4) {
+    heads.kv_length = k[2];
+  } else if (k.rank() >= 3) {
+    heads.kv_length = k[1];
+  }
+  if (v.rank() == 3) {
+    heads.v_head = divided(v[2], count);
+  } else if (v.rank() == 4) {
+    heads.v_head = v[3];
+  }
+  heads.past = past_positions(shape(6));
+  heads.kv_length = sum(heads.kv_length, heads.past);
+  return heads;
+}
+
+Status infer_multi_head(InferContext& context) {
+  const auto heads =
+      multi_heads(context.op(), [&](size_t i) -> const Shape& { return context.shape(i); });
+  if (!heads) {
+    return ok_status();
+  }
+  context.set_output(
+      0, context.dtype(0),
+      Shape({heads->batch, heads->q_length, product(heads->q_heads, heads->v_head)}));
+  context.set_output(1, context.dtype(0),
+                     Shape({heads->batch, heads->kv_heads, heads->kv_length, heads->head}));
+  context.set_output(2, context.dtype(0),
+                     Shape({heads->batch, heads->kv_heads, heads->kv_length, heads->v_head}));
+  return ok_status();
+}
+
+void work_multi_head(WorkContext& context) {
+  const auto heads = multi_heads(context.op(), [&](size_t i) {
+    return context.has_input(i) ? context.input(i).shape : Shape();
+  });
+  if (heads && heads->known()) {
+    add_scores(context, *heads);
+  }
+}
+
+// GroupQueryAttention: query [B, S, n * h] or with keys and values behind it; caches in 3 and 4,
+// which hold the new positions already when they are as long as total_sequence_length (input 6).
+template <typename ShapeOf>
+std::optional<Heads> grouped_heads(const Op& op, const ShapeOf& shape,
+                                   const ConstValue* total_length) {
+  const Shape& q = shape(0);
+  const Shape& k = shape(1);
+  if (q.rank() != 3) {
+    return std::nullopt;
+  }
+  const int64_t count = op.attributes.int_or("num_heads", 0);
+  const int64_t kv_count = op.attributes.int_or("kv_num_heads", 0);
+  Heads heads;
+  heads.batch = q[0];
+  heads.q_heads = head_count(op.attributes, "num_heads");
+  heads.kv_heads = head_count(op.attributes, "kv_num_heads");
+  heads.q_length = q[1];
+  const Count packed =
+      Count(std::max<int64_t>(0, count)) + Count(2) * Count(std::max<int64_t>(0, kv_count));
+  heads.head = divided(q[2], k.rank() == 3 ? count : packed.value());
+  heads.v_head = heads.head;
+  heads.past = past_positions(shape(3));
+  heads.kv_length = sum(heads.q_length, heads.past);
+  if (total_length != nullptr && total_length->size() == 1 && heads.past.known() &&
+      total_length->as_int(0) >= 0) {
+    heads.kv_length = Dim(std::max(total_length->as_int(0), heads.past.extent()));
+  }
+  return heads;
+}
+
+Status infer_grouped(InferContext& context) {
+  const auto heads = grouped_heads(
+      context.op(), [&](size_t i) -> const Shape& { return context.shape(i); }, context.value(6));
+  if (!heads) {
+    return ok_status();
+  }
+  context.set_output(0, context.dtype(0),
+                     Shape({heads->batch, heads->q_length, product(heads->q_heads, heads->head)}));
+  for (size_t i = 1; i < 3; ++i) {
+    context.set_output(i, context.has_input(2 + i) ? context.dtype(2 + i) : context.dtype(0),
+                       Shape({heads->batch, heads->kv_heads, heads->kv_length, heads->head}));
+  }
+  return ok_status();
+}
+
+void work_grouped(WorkContext& context) {
+  const auto heads = grouped_heads(
+      context.op(),
+      [&](size_t i) { return context.has_input(i) ? context.input(i).shape : Shape(); },
+      context.value(6));
+  if (heads && heads->known()) {
+    add_scores(context, *heads);
+  }
+}
+
+constexpr OpClass kA = OpClass::kAttention;
+
+constexpr OpDef kOps[] = {
+    {"Attention", kA, infer_fused, work_fused, nullptr, 0, 2, kMicrosoft},
+    {"QAttention", kA, infer_fused, work_fused, nullptr, 0, 4, kMicrosoft},
+    {"MultiHeadAttention", kA, infer_multi_head, work_multi_head, nullptr, 0, 1, kMicrosoft,
+     factors_multi_head_attention},
+    {"GroupQueryAttention", kA, infer_grouped, work_grouped, nullptr, 0, 1, kMicrosoft},
+    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 4,
+     kMicrosoft, factors_rotary},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_fused, "MACs = projections + scores x (head + value head); 7 per score"},
+    {work_multi_head, "MACs = scores x (head + value head); 7 per score"},
+    {work_grouped, "MACs = scores x (head + value head); 7 per score"},
+};
+
+}  // namespace
+
+OpFamily contrib_attention_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,235 @@
+// What ONNX Runtime's model builders emit for decoders (com.microsoft): attention over packed
+// tokens or one token at a time, mixtures of experts, tables of few bits.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphs/ops/families/extensions/contrib_ops.h"
+#include "graphs/ops/rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// ---- Attention over the tokens of a batch without padding: [tokens, H]; token_offset is [B, S].
+
+// PackedAttention: input, weights [I, Q + K + V], bias, token_offset.
+// PackedMultiHeadAttention: query [T, H] or [T, n, 3, h], key, value, bias, token_offset.
+struct Packed {
+  Count pairs;  // batch x heads x query x key positions, as if no sequence were shorter
+  Count head;
+  Count hidden;
+};
+
+template <typename ShapeOf>
+std::optional<Packed> packed_heads(const Op& op, const ShapeOf& shape) {
+  const bool projects = op.op_type == "PackedAttention";
+  const Shape& x = shape(0);
+  const Shape& offset = shape(projects ? 3 : 4);
+  const int64_t heads = op.attributes.int_or("num_heads", 0);
+  if (!x.is_static() || !offset.is_static() || offset.rank() != 2 || heads < 1) {
+    return std::nullopt;
+  }
+  Packed packed;
+  if (projects) {
+    const Shape& w = shape(1);
+    if (x.rank() != 2 || w.rank() != 2 || !w.is_static()) {
+      return std::nullopt;
+    }
+    packed.hidden = Count(w[1].extent() / 3);
+  } else if (x.rank() == 2) {
+    packed.hidden = Count(x[1].extent());
+  } else if (x.rank() == 4) {
+    packed.hidden = Count(x[1].extent()) * Count(x[3].extent());
+  } else {
+    return std::nullopt;
+  }
+  packed.head = packed.hidden.overflowed() ? packed.hidden : Count(packed.hidden.value() / heads);
+  const Count length(offset[1].extent());
+  packed.pairs = Count(offset[0].extent()) * Count(heads) * length * length;
+  return packed;
+}
+
+Status infer_packed(InferContext& context) {
+  const auto packed =
+      packed_heads(context.op(), [&](size_t i) -> const Shape& { return context.shape(i); });
+  if (packed && !packed->hidden.overflowed()) {
+    context.set_output(0, context.dtype(0),
+                       Shape({context.shape(0)[0], Dim(packed->hidden.value())}));
+  }
+  return ok_status();
+}
+
+void work_packed(WorkContext& context) {
+  const auto packed = packed_heads(context.op(), [&](size_t i) {
+    return context.has_input(i) ? context.input(i).shape : Shape();
+  });
+  if (!packed) {
+    return;
+  }
+  if (context.op().op_type == "PackedAttention") {
+    context.add_macs(context.input(0).shape.elements() * Count(context.input(1).shape[1].extent()));
+  }
+  context.add_macs(packed->pairs * packed->head * Count(2));
+  context.add_flops(packed->pairs, 7);
+  context.set_matrix();
+}
+
+// ---- One token at a time: query [B, 1, H], caches [B, heads, positions, head] in inputs 5 and 6.
+
+Status infer_decoder(InferContext& context) {
+  const Shape& q = context.shape(0);
+  const Shape& v = context.shape(2);
+  if (q.rank() == 3) {
+    context.set_output(0, context.dtype(0), v.rank() == 3 ? Shape({q[0], q[1], v[2]}) : q);
+  }
+  const bool shared = context.attributes().int_or("past_present_share_buffer", 0) != 0;
+  for (size_t i = 1; i < 3; ++i) {
+    const Shape& past = context.shape(4 + i);
+    if (past.rank() != 4) {
+      continue;
+    }
+    Dims dims = past.dims();
+    if (!shared && dims[2].known()) {
+      dims[2] = Dim((Count(dims[2].extent()) + Count(1)).value());
+    }
+    context.set_output(i, context.dtype(4 + i), Shape(std::move(dims)));
+  }
+  return ok_status();
+}
+
+void work_decoder(WorkContext& context) {
+  const Shape& q = context.input(0).shape;
+  if (q.rank() != 3) {
+    return;
+  }
+  Count positions(1);
+  if (context.has_input(5) && context.input(5).shape.rank() == 4) {
+    positions += Count(context.input(5).shape[2].extent());
+  } else if (context.has_input(1) && context.input(1).shape.rank() == 4) {
+    positions = Count(context.input(1).shape[2].extent());  // cross attention: keys of the encoder
+  }
+  const Count heads(std::max<int64_t>(1, context.op().attributes.int_or("num_heads", 1)));
+  // All heads together are as wide as the query: scores, then the mix of values.
+  context.add_macs(q.elements() * positions * Count(2));
+  context.add_flops(Count(q[0].extent()) * Count(q[1].extent()) * heads * positions, 7);
+  context.set_matrix();
+}
+
+// ---- Mixtures of experts: input [rows, H] or [B, S, H], router [rows, E], then the experts'
+// matrices, of which each row passes through `k`.
+
+struct ExpertMatrices {
+  size_t stride;   // inputs from one matrix to the next: weight, (scales), bias
+  int64_t packed;  // elements per stored element
+};
+
+ExpertMatrices expert_matrices(const Op& op) {
+  if (op.op_type != "QMoE") {
+    return {2, 1};
+  }
+  const int64_t bits = op.attributes.int_or("expert_weight_bits", 4);
+  return {3, bits == 4 ? 2 : 1};
+}
+
+void work_experts(WorkContext& context) {
+  const Shape& x = context.input(0).shape;
+  const Shape& router = context.input(1).shape;
+  if (x.rank() < 2 || router.rank() != 2 || router[1].extent() < 1) {
+    return;
+  }
+  Count rows(1);
+  for (int i = 0; i + 1 < x.rank(); ++i) {
+    rows *= Count(x[i].extent());
+  }
+  const int64_t experts = router[1].extent();
+  const int64_t chosen = std::clamp<int64_t>(context.op().attributes.int_or("k", 1), 1, experts);
+  const Count visits = rows * Count(chosen);
+  const bool all_used = visits.overflowed() || visits.value() >= experts;
+  const auto [stride, packed] = expert_matrices(context.op());
+  for (size_t i = 2; i < 2 + 3 * stride; i += stride) {
+    if (!context.has_input(i) || context.input(i).shape.rank() != 3) {
+      continue;
+    }
+    const Tensor& matrix = context.input(i);
+    const Count elements = matrix.shape.elements() * Count(packed);
+    if (elements.overflowed() || matrix.bytes().overflowed()) {
+      continue;
+    }
+    context.add_macs(visits * Count(elements.value() / experts));
+    if (!all_used) {  // only the chosen experts' matrices are read
+      context.set_input_bytes(i, Count(matrix.bytes().value() / experts) * visits);
+    }
+  }
+  context.add_flops(router.elements(), 5);  // softmax over the experts
+  context.set_matrix();
+}
+
+// ---- A gather from a table of few bits: data, indices, scales, zero points.
+
+Status infer_gather_blocks(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& indices = context.shape(1);
+  if (!x.has_rank() || !indices.has_rank() || x.rank() == 0) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("gather_axis", 0), x.rank()));
+  Dims source = x.dims();
+  const bool in_bytes = context.dtype(0) == DType::kUInt8;
+  if (in_bytes && context.attributes().int_or("bits", 4) == 4 && source.back().known()) {
+    source.back() = Dim((Count(source.back().extent()) * Count(2)).value());
+  }
+  Dims dims(source.begin(), source.begin() + axis);
+  dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
+  dims.insert(dims.end(), source.begin() + axis + 1, source.end());
+  context.set_output(0, context.dtype(2), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// Scale and zero point per element that is returned; half a byte of each is read.
+void work_gather_blocks(WorkContext& context) {
+  const Count elements = context.first_output().shape.elements();
+  context.add_flops(elements, 2);
+  const Count stored = dtype_bytes(DType::kInt4, elements);
+  const Count table = context.input(0).bytes();
+  if (!stored.overflowed() && !table.overflowed() && stored.value() < table.value()) {
+    context.set_input_bytes(0, stored);
+  }
+}
+
+// ---- Inverse of square matrices.
+
+void work_inverse(WorkContext& context) {
+  const Shape& x = context.input(0).shape;
+  const Count side(x.rank() > 0 ? x[x.rank() - 1].extent() : 1);
+  context.add_flops(x.elements() * side * Count(2));
+}
+
+constexpr OpClass kA = OpClass::kAttention;
+
+constexpr OpDef kOps[] = {
+    {"PackedAttention", kA, infer_packed, work_packed, nullptr, 0, 4, kMicrosoft},
+    {"PackedMultiHeadAttention", kA, infer_packed, work_packed, nullptr, 0, 1, kMicrosoft},
+    {"DecoderMaskedMultiHeadAttention", kA, infer_decoder, work_decoder, nullptr, 0, 1, kMicrosoft},
+    {"MoE", OpClass::kMatMul, infer_same_as_first, work_experts, nullptr, 0, 3, kMicrosoft},
+    {"QMoE", OpClass::kMatMul, infer_same_as_first, work_experts, nullptr, 0, 3, kMicrosoft},
+    {"GatherBlockQuantized", OpClass::kGather, infer_gather_blocks, work_gather_blocks, nullptr, 0,
+     3, kMicrosoft},
+    {"Inverse", OpClass::kOpaque, infer_same_as_first, work_inverse, nullptr, 0, 1, kMicrosoft},
+    {"Trilu", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1, kMicrosoft},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_packed, "MACs = projections + scores x (head + value head); 7 per score"},
+    {work_decoder, "MACs = query elements x positions x 2; 7 per score"},
+    {work_experts,
+     "MACs = rows x chosen experts x their matrices; reads the matrices that are chosen"},
+    {work_gather_blocks, "2 per output element; reads what it returns"},
+    {work_inverse, "2 x side per element"},
+};
+
+}  // namespace
+
+OpFamily contrib_decoder_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

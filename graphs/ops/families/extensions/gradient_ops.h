@@ -1,0 +1,29 @@
+// Operators of domain "dfsim.training": the parts of a training step that ONNX has no operator for.
+// graphs/training makes them.
+//
+//   AttentionGrad    gradient, queries, keys, values [batch, heads, positions, size] and what else
+//                    the forward operator reads: gradients of the three
+//   ElementwiseGrad  gradient of one operand: inputs are the result's gradient and what the forward
+//                    operator reads or makes; attributes `of`, its name, and `flops` per element
+//   SoftmaxGrad      gradient and result of a softmax; the same attributes as the forward operator
+//   NormGrad         gradient, input, scale (and offset): gradients of input, scale, offset; `of`
+//   GatherGrad       gradient and indices: a tensor of `shape` into which rows are added at `axis`
+//   LossGrad         what a loss sends back for a result of the network
+//   Backward         all gradients of an operator without a rule of its own
+//   SgdUpdate        parameter and gradient: the new parameter
+#pragma once
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+
+inline constexpr std::string_view kTrainingDomain = "dfsim.training";
+
+OpFamily gradient_op_defs();
+
+// Factor rules of gradients that TensorFlow's graphs have, too.
+void factors_filter_gradient(FactorContext& context);
+void factors_pool_gradient(FactorContext& context);
+void factors_slice_gradient(FactorContext& context);
+
+}  // namespace dfsim::inline graphs

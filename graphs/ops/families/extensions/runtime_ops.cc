@@ -1,0 +1,71 @@
+#include "graphs/ops/families/extensions/runtime_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graphs/ops/rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// x [..., K] times a weight [K, N], plus a bias [N].
+Status infer_linear(InferContext& context) {
+  DFSIM_ASSIGN_OR_RETURN(Shape shape, matmul_shape(context, context.shape(0), context.shape(1)));
+  context.set_output(0, context.dtype(0), std::move(shape));
+  return ok_status();
+}
+
+void work_linear(WorkContext& context) {
+  const Shape& x = context.input(0).shape;
+  context.add_macs(context.output(0).shape.elements() * Count(x[x.rank() - 1].extent()));
+  add_bias(context, 2);
+  context.set_matrix();
+}
+
+// Rows by all axes of x but the last, columns of the weight; the bias is added once.
+void factors_linear(FactorContext& context) {
+  const int rank = context.input(0).rank();
+  const int k = context.add("k", context.in_extent(0, rank - 1), Reduction::kSum);
+  context.carry_in(0, rank - 1, k);
+  context.carry_in(1, 0, k);
+  for (int axis = 0; axis + 1 < rank; ++axis) {
+    const int rows = context.add(fmt::format("rows{}", axis), context.in_extent(0, axis));
+    context.carry_in(0, axis, rows);
+    context.carry_out(0, axis, rows);
+  }
+  const int n = context.add("n", context.in_extent(1, 1));
+  context.carry_in(1, 1, n);
+  context.carry_out(0, rank - 1, n);
+  if (context.has_input(2)) {
+    context.carry_in(2, 0, n);
+    context.map().addends.push_back(2);
+  }
+}
+
+// Whoever fuses operators knows their shapes.
+Status infer_nothing(InferContext& /*context*/) { return ok_status(); }
+
+void work_compiled(WorkContext& context) {
+  context.add_flops(Count(std::max<int64_t>(0, context.op().attributes.int_or("flops", 0))));
+}
+
+constexpr OpDef kOps[] = {
+    {"linear", OpClass::kMatMul, infer_linear, work_linear, nullptr, 0, 2, kAten, factors_linear},
+    {"rsqrt", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 2, 1, kAten},
+    {"pointwise", OpClass::kElementwise, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
+    {"reduction", OpClass::kReduce, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
+    {"norm", OpClass::kNorm, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
+    {"softmax", OpClass::kSoftmax, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_linear, "MACs = output elements x contracted length; 1 per output element for a bias"},
+    {work_compiled, "what the operators in it count; reads and writes what none of them makes"},
+};
+
+}  // namespace
+
+OpFamily runtime_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

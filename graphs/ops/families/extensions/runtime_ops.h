@@ -1,0 +1,18 @@
+// Operators that only runtimes have: the passes of graphs/passes make them, no file holds them.
+#pragma once
+
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+
+// ONNX Runtime's operators on blocks of channels. Shapes are those of the tensor, not of its
+// blocks.
+inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
+// PyTorch's ATen calls that no single ONNX operator is.
+inline constexpr std::string_view kAten = "aten";
+// Kernels that a compiler makes of several operators. Attribute `flops`: their sum.
+inline constexpr std::string_view kCompiled = "compiled";
+
+OpFamily runtime_op_defs();
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,232 @@
+// Loops whose trips are counted by their op: Loop and SequenceMap.
+//
+// A loop's state may grow from trip to trip (a list, a concatenation), and its shapes may depend on
+// the number of the trip. Then the body is inferred a second time with what it sees in its middle
+// trip: where growth is linear, its work times the trips is that of the whole loop.
+#include <algorithm>
+
+#include "graphs/ops/families/layout/subgraph.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// How often the body runs: what the user says, else the first input when that is known (a condition
+// may end the loop earlier; only the run can tell), else 1, of which the user is told.
+int64_t loop_trips(const InferContext& context) {
+  const InferOptions& options = context.options();
+  if (const auto it = options.trip_counts.find(context.op().name);
+      it != options.trip_counts.end()) {
+    return it->second;
+  }
+  const ConstValue* limit = context.value(0);
+  const ConstValue* condition = context.value(1);
+  if (condition != nullptr && condition->size() == 1 && condition->as_int(0) == 0) {
+    return 0;
+  }
+  if (limit != nullptr && limit->size() == 1 && limit->as_int(0) <= kMaxExtent) {
+    return std::max<int64_t>(0, limit->as_int(0));  // "while" loops have an absurd limit instead
+  }
+  if (options.open_loops != nullptr) {
+    options.open_loops->push_back(context.op().name);
+  }
+  return 1;
+}
+
+// What one trip adds to a carried value.
+struct Growth {
+  std::vector<int64_t> extents;  // per axis
+  int64_t length = 0;            // of a list
+  bool known = false;
+
+  bool any() const {
+    return length != 0 ||
+           std::any_of(extents.begin(), extents.end(), [](int64_t extent) { return extent != 0; });
+  }
+  bool operator==(const Growth&) const = default;
+};
+
+Growth growth_of(const Formal& before, const Tensor& after) {
+  Growth growth;
+  if (before.is_sequence || after.is_sequence) {
+    growth.known = before.is_sequence && after.is_sequence && before.sequence_length >= 0 &&
+                   after.sequence_length >= 0;
+    growth.length = growth.known ? after.sequence_length - before.sequence_length : 0;
+    return growth;
+  }
+  growth.known = before.shape.has_rank() && before.shape.rank() == after.shape.rank();
+  for (int i = 0; growth.known && i < after.shape.rank(); ++i) {
+    const Dim from = before.shape[i];
+    const Dim to = after.shape[i];
+    growth.known = from == to || (from.known() && to.known());
+    growth.extents.push_back(from == to ? 0 : to.extent() - from.extent());
+  }
+  return growth;
+}
+
+// The state after `trips` trips; `inside` is what the body returns. Unknown where growth is not.
+Formal grown(const Formal& before, const Growth& growth, const Tensor& inside, int64_t trips) {
+  Formal after = before;
+  after.value = nullptr;
+  after.dtype = inside.dtype;
+  if (trips == 0) {
+    return before;
+  }
+  if (before.is_sequence || inside.is_sequence) {
+    const Count length = Count(before.sequence_length) + Count(growth.length) * Count(trips);
+    after.is_sequence = true;
+    after.shape = inside.shape;  // an empty list does not know it yet
+    after.sequence_length =
+        growth.known && !length.overflowed() ? std::max<int64_t>(0, length.value()) : -1;
+    return after;
+  }
+  if (!growth.known) {
+    after.shape = trips == 1 ? inside.shape : common_shape(before.shape, inside.shape);
+    return after;
+  }
+  Dims dims = before.shape.dims();
+  for (size_t i = 0; i < growth.extents.size(); ++i) {
+    if (growth.extents[i] != 0) {
+      const Count extent = Count(dims[i].extent()) + Count(growth.extents[i]) * Count(trips);
+      dims[i] = extent.overflowed() ? Dim::unknown() : Dim(std::max<int64_t>(0, extent.value()));
+    }
+  }
+  after.shape = Shape(std::move(dims));
+  return after;
+}
+
+// A Loop's body and how it was reached.
+struct LoopBody {
+  InferredBody body;
+  std::vector<Formal> carried;  // before the first trip
+  std::vector<Growth> growth;   // per carried value
+};
+
+// Formals of the trip `trip`; the trip's number is only told where shapes need it.
+std::vector<Formal> loop_formals(const LoopBody& loop, int64_t trip, const ConstValue* number) {
+  std::vector<Formal> formals = {{DType::kInt64, Shape::scalar(), number},
+                                 {DType::kBool, Shape::scalar(), nullptr}};
+  formals[0].data_dependent = number != nullptr;
+  for (size_t i = 0; i < loop.carried.size(); ++i) {
+    const Tensor* inside = loop.growth.empty() ? nullptr : loop.body.output(i + 1);
+    formals.push_back(inside != nullptr ? grown(loop.carried[i], loop.growth[i], *inside, trip)
+                                        : loop.carried[i]);
+    formals.back().value = nullptr;  // another one in the next trip
+  }
+  return formals;
+}
+
+std::vector<Growth> measure_growth(const std::vector<Formal>& formals, const InferredBody& body) {
+  std::vector<Growth> growth;
+  for (size_t i = 2; i < formals.size(); ++i) {
+    const Tensor* after = body.output(i - 1);  // output 0 is the condition
+    growth.push_back(after != nullptr ? growth_of(formals[i], *after) : Growth());
+  }
+  return growth;
+}
+
+StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_t trips) {
+  LoopBody loop;
+  for (size_t i = 0; i < carried; ++i) {
+    loop.carried.push_back(formal_of(context, i + 2));
+  }
+  ConstValue number{DType::kInt64, {}, {0}, {}};
+  std::vector<Formal> formals = loop_formals(loop, 0, nullptr);
+  DFSIM_ASSIGN_OR_RETURN(loop.body, try_body(context, "body", formals));
+  loop.growth = measure_growth(formals, loop.body);
+  const bool retry = context.options().retried_levels > 0 && trips > 0;
+  const bool needs_number = retry && !loop.body.unresolved.empty();
+  if (needs_number) {
+    loop.growth.clear();
+    formals = loop_formals(loop, 0, &number);
+    DFSIM_ASSIGN_OR_RETURN(loop.body, try_body(context, "body", formals));
+    loop.growth = measure_growth(formals, loop.body);
+  }
+  const bool grows = std::any_of(loop.growth.begin(), loop.growth.end(),
+                                 [](const Growth& growth) { return growth.any(); });
+  if (retry && trips > 1 && (grows || needs_number)) {
+    const int64_t middle = (trips - 1) / 2;
+    number.ints = {middle};
+    formals = loop_formals(loop, middle, needs_number ? &number : nullptr);
+    DFSIM_ASSIGN_OR_RETURN(loop.body, try_body(context, "body", formals));
+    std::vector<Growth> later = measure_growth(formals, loop.body);
+    for (size_t i = 0; i < later.size(); ++i) {
+      loop.growth[i].known = loop.growth[i].known && loop.growth[i] == later[i];
+    }
+  } else if (trips > 1) {
+    for (Growth& growth : loop.growth) {
+      growth.known = growth.known && !growth.any();  // linear or not, nobody has looked
+    }
+  }
+  adopt(context, "body", loop.body);
+  return loop;
+}
+
+Status infer_loop(InferContext& context) {
+  const size_t operands = context.input_count() - context.op().capture_count;
+  const size_t carried = operands > 2 ? operands - 2 : 0;
+  const int64_t trips = loop_trips(context);
+  DFSIM_ASSIGN_OR_RETURN(const LoopBody loop, infer_loop_body(context, carried, trips));
+  context.set_attribute(std::string(kTripsAttribute), trips);
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    const Tensor* last = loop.body.output(i + 1);
+    if (last == nullptr) {
+      continue;
+    }
+    if (i >= carried) {
+      Dims dims = last->shape.dims();
+      dims.insert(dims.begin(), Dim(trips));
+      context.set_output(i, last->dtype, last->shape.has_rank() ? Shape(std::move(dims)) : Shape());
+    } else {
+      Formal after = grown(loop.carried[i], loop.growth[i], *last, trips);
+      if (after.is_sequence) {
+        context.set_sequence(i, after.dtype, std::move(after.shape), after.sequence_length);
+      } else {
+        context.set_output(i, after.dtype, std::move(after.shape));
+      }
+    }
+    if (last->data_dependent) {
+      context.mark_data_dependent(i);
+    }
+  }
+  return ok_status();
+}
+
+// The body once for every element of the first list; other lists go along with it, tensors are the
+// same for every element.
+Status infer_sequence_map(InferContext& context) {
+  const size_t operands = context.input_count() - context.op().capture_count;
+  std::vector<Formal> formals;
+  for (size_t i = 0; i < operands; ++i) {
+    Formal formal = formal_of(context, i);
+    formal.is_sequence = false;
+    formals.push_back(std::move(formal));
+  }
+  DFSIM_ASSIGN_OR_RETURN(const InferredBody body, infer_body(context, "body", formals));
+  const int64_t length = context.sequence_length(0);
+  if (length < 0 && context.options().open_loops != nullptr) {
+    context.options().open_loops->push_back(context.op().name);
+  }
+  context.set_attribute(std::string(kTripsAttribute), length < 0 ? int64_t{1} : length);
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    if (const Tensor* inner = body.output(i)) {
+      context.set_sequence(i, inner->dtype, inner->shape, length);
+    }
+  }
+  return ok_status();
+}
+
+constexpr OpClass kC = OpClass::kControlFlow;
+
+constexpr OpDef kOps[] = {
+    {"Loop", kC, infer_loop, work_loop, nullptr, 0, 0},
+    {"SequenceMap", kC, infer_sequence_map, work_loop},
+};
+
+constexpr WorkNote kNotes[] = {{work_loop, "its body once per trip"}};
+
+}  // namespace
+
+OpFamily loop_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,153 @@
+// Reductions over axes: sums, means, extrema, norms, argmin and argmax, cumulative sums.
+#include <fmt/format.h>
+
+#include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/op_def.h"
+#include "graphs/ops/values/fold.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+StatusOr<Shape> reduced_shape(const InferContext& context, const Shape& x,
+                              const std::vector<int64_t>& axes, bool keep_dims) {
+  std::vector<bool> reduced(static_cast<size_t>(x.rank()), axes.empty());
+  for (const int64_t given : axes) {
+    DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(given, x.rank()));
+    reduced[static_cast<size_t>(axis)] = true;
+  }
+  Dims dims;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!reduced[static_cast<size_t>(i)]) {
+      dims.push_back(x[i]);
+    } else if (keep_dims) {
+      dims.emplace_back(1);
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+Status infer_reduce(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  bool absent = false;
+  const auto axes = context.ints_from("axes", 1, &absent);
+  const bool keep_dims = context.attributes().int_or("keepdims", 1) != 0;
+  if (!axes && !absent) {
+    // Which axes is not known: with kept dimensions at least the rank is.
+    if (keep_dims) {
+      context.set_output(0, context.dtype(0), Shape(Dims(static_cast<size_t>(x.rank()))));
+    }
+    return ok_status();
+  }
+  const std::vector<int64_t> list = axes.value_or(std::vector<int64_t>{});
+  if (list.empty() && context.attributes().int_or("noop_with_empty_axes", 0) != 0) {
+    return infer_same_as_first(context);
+  }
+  DFSIM_ASSIGN_OR_RETURN(Shape shape, reduced_shape(context, x, list, keep_dims));
+  context.set_output(0, context.dtype(0), std::move(shape));
+  return ok_status();
+}
+
+Status infer_arg_reduce(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  const bool keep_dims = context.attributes().int_or("keepdims", 1) != 0;
+  DFSIM_ASSIGN_OR_RETURN(
+      Shape shape, reduced_shape(context, x, {context.attributes().int_or("axis", 0)}, keep_dims));
+  context.set_output(0, DType::kInt64, std::move(shape));
+  return ok_status();
+}
+
+// Counted per element that is read, not per element that comes out.
+void work_reduce(WorkContext& context) {
+  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+}
+
+// Reduces a known integer value over all of its elements or along one axis of a vector: what shape
+// arithmetic needs (ReduceProd of a Shape, ReduceMax of lengths).
+template <typename Combine>
+void fold_all(InferContext& context, Combine combine) {
+  const ConstValue* a = context.value(0);
+  const Shape& out_shape = context.output_shape(0);
+  if (a == nullptr || is_floating(a->dtype) || a->size() == 0 || !out_shape.is_static() ||
+      out_shape.elements() != Count(1)) {
+    return;
+  }
+  int64_t result = a->ints[0];
+  for (size_t i = 1; i < a->size(); ++i) {
+    if (combine(result, a->ints[i], &result)) {
+      return;  // overflow
+    }
+  }
+  context.set_value(0, ConstValue{a->dtype, out_shape.extents(), {result}, {}});
+}
+
+void fold_reduce_sum(InferContext& context) {
+  fold_all(context,
+           [](int64_t a, int64_t b, int64_t* r) { return __builtin_add_overflow(a, b, r); });
+}
+void fold_reduce_prod(InferContext& context) {
+  fold_all(context,
+           [](int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); });
+}
+void fold_reduce_max(InferContext& context) {
+  fold_all(context, [](int64_t a, int64_t b, int64_t* r) {
+    *r = std::max(a, b);
+    return false;
+  });
+}
+void fold_reduce_min(InferContext& context) {
+  fold_all(context, [](int64_t a, int64_t b, int64_t* r) {
+    *r = std::min(a, b);
+    return false;
+  });
+}
+
+void fold_cumsum(InferContext& context) {
+  const ConstValue* a = context.value(0);
+  if (a == nullptr || is_floating(a->dtype) || a->extents.size() != 1 ||
+      context.attributes().int_or("exclusive", 0) != 0 ||
+      context.attributes().int_or("reverse", 0) != 0) {
+    return;
+  }
+  ConstValue out = *a;
+  for (size_t i = 1; i < out.ints.size(); ++i) {
+    if (__builtin_add_overflow(out.ints[i], out.ints[i - 1], &out.ints[i])) {
+      return;
+    }
+  }
+  context.set_value(0, std::move(out));
+}
+
+constexpr OpClass kR = OpClass::kReduce;
+
+constexpr OpDef kOps[] = {
+    {"ReduceSum", kR, infer_reduce, work_reduce, fold_reduce_sum, 1, 1, "", factors_reduce},
+    {"ReduceMean", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
+    {"ReduceMax", kR, infer_reduce, work_reduce, fold_reduce_max, 1, 1, "", factors_reduce},
+    {"ReduceMin", kR, infer_reduce, work_reduce, fold_reduce_min, 1, 1, "", factors_reduce},
+    {"ReduceProd", kR, infer_reduce, work_reduce, fold_reduce_prod, 1, 1, "", factors_reduce},
+    {"ReduceL1", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceL2", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceSumSquare", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ReduceLogSum", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
+    {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
+    {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
+    {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
+    {"CumProd", kR, infer_same_as_first, work_reduce, nullptr, 1, 2, "", factors_cumsum},
+    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2, "", factors_cumsum},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_reduce, "{} per input element"},
+};
+
+}  // namespace
+
+OpFamily reduce_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,97 @@
+// Normalisations and softmax.
+#include <fmt/format.h>
+
+#include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// Y, and in old versions running mean and variance and their saved forms, of shape [C].
+Status infer_batch_norm(InferContext& context) {
+  const Shape& x = context.shape(0);
+  context.set_output(0, context.dtype(0), x);
+  for (size_t i = 1; i < context.output_count(); ++i) {
+    context.set_output(i, context.dtype(0), context.shape(1));
+  }
+  if (x.has_rank() && x.rank() >= 2 && context.shape(1).has_rank() &&
+      context.shape(1).rank() == 1 && x[1].known() && context.shape(1)[0].known() &&
+      x[1] != context.shape(1)[0]) {
+    return context.error(fmt::format("input {} has {} channels, its scale has {}", format_shape(x),
+                                     x[1].extent(), context.shape(1)[0].extent()));
+  }
+  return ok_status();
+}
+
+// Y, then mean and inverse standard deviation with the normalised axes reduced to 1.
+Status infer_layer_norm(InferContext& context) {
+  const Shape& x = context.shape(0);
+  context.set_output(0, context.dtype(0), x);
+  if (!x.has_rank() || context.output_count() < 2) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis,
+                         context.axis(context.attributes().int_or("axis", -1), x.rank()));
+  Dims dims = x.dims();
+  std::fill(dims.begin() + axis, dims.end(), Dim(1));
+  for (size_t i = 1; i < context.output_count(); ++i) {
+    context.set_output(i, DType::kFloat32, Shape(dims));
+  }
+  return ok_status();
+}
+
+Status infer_softmax(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (x.has_rank() && x.rank() > 0) {
+    const int64_t fallback = context.version() < 13 ? 1 : -1;
+    const int64_t axis = context.attributes().int_or("axis", fallback);
+    // Before opset 13 axis == rank was legal: everything is coerced into one row.
+    if (!(context.version() < 13 && axis == x.rank())) {
+      DFSIM_RETURN_IF_ERROR(context.axis(axis, x.rank()).status());
+    }
+  }
+  return infer_same_as_first(context);
+}
+
+// In inference batch norm is one multiply-add per element, whose statistics are constants.
+void work_batch_norm(WorkContext& context) {
+  const bool training = context.op().attributes.int_or("training_mode", 0) != 0;
+  context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
+}
+
+constexpr OpDef kOps[] = {
+    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm, nullptr, 0, 5, "",
+     factors_batch_norm},
+    // mean, subtract, square, sum, divide by deviation, scale, shift
+    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7, 2, "",
+     factors_layer_norm},
+    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3,
+     "", factors_instance_norm},
+    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3, "",
+     factors_group_norm},
+    {"MeanVarianceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5,
+     1, "", factors_mean_variance_norm},
+    // square, sum, divide by root, scale
+    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4, 2, "",
+     factors_layer_norm},
+    {"LpNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 3, 1, "",
+     factors_lp_norm},
+    {"LRN", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5, 1, "", factors_lrn},
+    // maximum, subtract, exponential, sum, divide
+    {"Softmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 5, 1, "",
+     factors_softmax},
+    {"LogSoftmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 6, 1, "",
+     factors_softmax},
+    {"Hardmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 2, 1, "",
+     factors_softmax},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_batch_norm, "2 per element in inference, 8 in training"},
+};
+
+}  // namespace
+
+OpFamily norm_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

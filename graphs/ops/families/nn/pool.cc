@@ -1,0 +1,90 @@
+// Pooling: windows and global.
+#include <fmt/format.h>
+
+#include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+Status check_rank(const InferContext& context, const Shape& x) {
+  if (x.rank() < 3) {
+    return context.error(
+        fmt::format("input {}: expected batch, channels and space", format_shape(x)));
+  }
+  return ok_status();
+}
+
+Status infer_pool(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_RETURN_IF_ERROR(check_rank(context, x));
+  DFSIM_ASSIGN_OR_RETURN(const Window window, Window::from_pool(context, x.rank() - 2));
+  Dims dims = {x[0], x[1]};
+  const bool ceil = context.attributes().int_or("ceil_mode", 0) != 0;
+  DFSIM_RETURN_IF_ERROR(window.append_output(context, x, ceil, &dims));
+  context.set_output(0, context.dtype(0), Shape(dims));
+  context.set_output(1, DType::kInt64, Shape(dims));  // MaxPool's indices
+  return ok_status();
+}
+
+Status infer_global_pool(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  DFSIM_RETURN_IF_ERROR(check_rank(context, x));
+  Dims dims(static_cast<size_t>(x.rank()), Dim(1));
+  dims[0] = x[0];
+  dims[1] = x[1];
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// One operation per tap of each window.
+void work_pool(WorkContext& context) {
+  Count taps(1);
+  for (const int64_t extent : *context.op().attributes.get_ints("kernel_shape")) {
+    taps *= Count(extent);
+  }
+  context.add_flops(context.first_output().shape.elements() * taps);
+}
+
+void work_global_pool(WorkContext& context) {
+  context.add_flops(context.input(0).shape.elements());
+}
+
+constexpr OpDef kOps[] = {
+    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"LpPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
+    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
+    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
+    {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
+     factors_global_pool},
+    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
+     factors_pool},
+    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
+     factors_pool},
+    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
+     kMicrosoftBlocked, factors_global_pool},
+    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
+     kMicrosoftBlocked, factors_global_pool},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_pool, "1 per tap of each window"},
+    {work_global_pool, "1 per input element"},
+};
+
+}  // namespace
+
+OpFamily pool_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,147 @@
+// Signal processing: Fourier transforms, windows, mel filters; determinants.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "graphs/ops/onnx_dtype.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+std::optional<int64_t> scalar_of(const InferContext& context, size_t input) {
+  const auto values = context.has_input(input) ? context.ints(input) : std::nullopt;
+  return values && values->size() == 1 && (*values)[0] >= 0 ? std::optional((*values)[0])
+                                                            : std::nullopt;
+}
+
+Dim half_spectrum(Dim length, bool one_sided) {
+  return one_sided && length.known() ? Dim(length.extent() / 2 + 1) : length;
+}
+
+// [..., signal, ..., 1 or 2] to [..., spectrum, ..., 2].
+Status infer_dft(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  if (x.rank() < 2) {
+    return context.error(fmt::format("input {}: expected rank 2 or more", format_shape(x)));
+  }
+  const bool axis_is_input = context.version() >= 20;
+  int64_t given = context.attributes().int_or("axis", axis_is_input ? -2 : 1);
+  if (axis_is_input && context.has_input(2)) {
+    const auto value = context.ints(2);
+    if (!value || value->size() != 1) {
+      return ok_status();
+    }
+    given = (*value)[0];
+  }
+  DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(given, x.rank()));
+  Dims dims = x.dims();
+  Dim& length = dims[static_cast<size_t>(axis)];
+  if (context.has_input(1)) {
+    const auto asked = scalar_of(context, 1);
+    length = asked ? Dim(*asked) : Dim::unknown();
+  }
+  length = half_spectrum(length, context.attributes().int_or("onesided", 0) != 0);
+  dims.back() = Dim(2);
+  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
+  return ok_status();
+}
+
+// signal [batch, length, 1 or 2] to [batch, frames, bins, 2].
+Status infer_stft(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto step = scalar_of(context, 1);
+  auto frame = scalar_of(context, 3);
+  const Shape& window = context.shape(2);
+  if (!frame && window.rank() == 1 && window[0].known()) {
+    frame = window[0].extent();
+  }
+  if (x.rank() < 2 || !step || !frame || !x[1].known()) {
+    return ok_status();
+  }
+  if (*step == 0 || *frame > x[1].extent()) {
+    return context.error(fmt::format("frames of {} every {} do not fit a signal of {}", *frame,
+                                     *step, x[1].extent()));
+  }
+  const int64_t frames = (x[1].extent() - *frame) / *step + 1;
+  const bool one_sided = context.attributes().int_or("onesided", 1) != 0;
+  context.set_output(0, context.dtype(0),
+                     Shape({x[0], Dim(frames), half_spectrum(Dim(*frame), one_sided), Dim(2)}));
+  return ok_status();
+}
+
+DType output_dtype_attribute(const InferContext& context) {
+  return dtype_from_onnx(context.attributes().int_or("output_datatype", 1));
+}
+
+Status infer_window_function(InferContext& context) {
+  const auto size = scalar_of(context, 0);
+  context.set_output(0, output_dtype_attribute(context),
+                     Shape({size ? Dim(*size) : Dim::unknown()}));
+  return ok_status();
+}
+
+Status infer_mel_weights(InferContext& context) {
+  const auto bins = scalar_of(context, 0);
+  const auto length = scalar_of(context, 1);
+  context.set_output(
+      0, output_dtype_attribute(context),
+      Shape({length ? Dim(*length / 2 + 1) : Dim::unknown(), bins ? Dim(*bins) : Dim::unknown()}));
+  return ok_status();
+}
+
+Status infer_determinant(InferContext& context) {
+  const Shape& x = context.shape(0);
+  if (!x.has_rank()) {
+    return ok_status();
+  }
+  if (x.rank() < 2) {
+    return context.error(fmt::format("input {}: expected matrices", format_shape(x)));
+  }
+  context.set_output(0, context.dtype(0), Shape(Dims(x.dims().begin(), x.dims().end() - 2)));
+  return ok_status();
+}
+
+// 5 n log2(n) operations per transform of n points (Cooley and Tukey), by number of output points.
+void work_fourier(WorkContext& context) {
+  const Shape& out = context.first_output().shape;
+  int64_t longest = 2;
+  for (int i = 0; i + 1 < out.rank(); ++i) {
+    longest = std::max(longest, out[i].extent());
+  }
+  context.add_flops(out.elements(),
+                    2.5 * std::log2(static_cast<double>(longest)));  // 2 elements per point
+}
+
+// Gaussian elimination: 2/3 n^3 per matrix.
+void work_determinant(WorkContext& context) {
+  const Shape& x = context.input(0).shape;
+  context.add_flops(x.elements() * Count(x[x.rank() - 1].extent()), 2.0 / 3.0);
+}
+
+constexpr OpClass kO = OpClass::kOpaque;
+constexpr OpClass kE = OpClass::kElementwise;
+
+constexpr OpDef kOps[] = {
+    {"DFT", kO, infer_dft, work_fourier},
+    {"STFT", kO, infer_stft, work_fourier, nullptr, 0, 2},
+    {"BlackmanWindow", kE, infer_window_function, work_per_element, nullptr, 6},
+    {"HammingWindow", kE, infer_window_function, work_per_element, nullptr, 3},
+    {"HannWindow", kE, infer_window_function, work_per_element, nullptr, 3},
+    {"MelWeightMatrix", kE, infer_mel_weights, work_per_element, nullptr, 3, 5},
+    {"Det", kO, infer_determinant, work_determinant},
+};
+
+constexpr WorkNote kNotes[] = {
+    {work_fourier, "2.5 x log2(longest transformed axis) per output element"},
+    {work_determinant, "2/3 n^3 per matrix"},
+};
+
+}  // namespace
+
+OpFamily signal_op_defs() { return {kOps, kNotes}; }
+
+}  // namespace dfsim::inline graphs

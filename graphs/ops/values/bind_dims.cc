@@ -1,0 +1,312 @@
+#include "graphs/ops/values/bind_dims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "graphs/ops/values/dim_expression.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr std::string_view kDefaultPrefix = "dfsim.dim.";
+
+bool is_batch_name(const std::string& name) {
+  const std::string lower = to_lower(name);
+  constexpr std::array<std::string_view, 4> kExact = {"n", "b", "bs", "none"};
+  return lower.find("batch") != std::string::npos ||
+         std::find(kExact.begin(), kExact.end(), lower) != kExact.end();
+}
+
+struct NamedAssumption {
+  std::string_view part;  // of the lower-case symbol
+  int64_t extent;
+};
+
+// First match wins.
+constexpr std::array kAssumptions = {
+    NamedAssumption{"past", 128},  NamedAssumption{"seq", 128},   NamedAssumption{"length", 128},
+    NamedAssumption{"time", 128},  NamedAssumption{"token", 128}, NamedAssumption{"height", 224},
+    NamedAssumption{"width", 224},
+};
+
+int64_t assumed_extent(const std::string& name) {
+  const std::string lower = to_lower(name);
+  for (const NamedAssumption& assumption : kAssumptions) {
+    if (!is_batch_name(name) && lower.find(assumption.part) != std::string::npos) {
+      return assumption.extent;
+    }
+  }
+  return 1;
+}
+
+class Binder {
+ public:
+  Binder(GraphBuilder& builder, const ImportOptions& options, ImportReport* report)
+      : builder_(builder), options_(options), report_(report) {}
+
+  Status run(bool* overridden) {
+    DFSIM_RETURN_IF_ERROR(apply_input_shapes());
+    name_unknown_dims();
+    collect_symbols();
+    DFSIM_RETURN_IF_ERROR(apply_given_dims());
+    DFSIM_RETURN_IF_ERROR(apply_batch());
+    apply_defaults();
+    DFSIM_RETURN_IF_ERROR(derive_expressions());
+    DFSIM_RETURN_IF_ERROR(substitute());
+    *overridden = overridden_;
+    return ok_status();
+  }
+
+ private:
+  Status check_extent(std::string_view what, int64_t extent, int64_t least) const {
+    if (extent < least || extent > kMaxExtent) {
+      return invalid_input(
+          fmt::format("{} is {}; expected {} to {}", what, extent, least, kMaxExtent));
+    }
+    return ok_status();
+  }
+
+  Status apply_input_shapes() {
+    for (const auto& [name, extents] : options_.input_shapes) {
+      const TensorId id = builder_.find_tensor(name);
+      if (!id.valid() || !builder_.tensor(id).is_input) {
+        std::vector<std::string> names;
+        for (const TensorId input : builder_.inputs()) {
+          names.push_back(builder_.tensor(input).name);
+        }
+        return invalid_input("--input-shape: " + unknown_name_message("input", name, names));
+      }
+      Tensor& tensor = builder_.tensor(id);
+      if (tensor.shape.has_rank() && tensor.shape.rank() != static_cast<int>(extents.size())) {
+        return invalid_input(
+            fmt::format("--input-shape: input '{}' has rank {}, {} extents were given",
+                        printable(name), tensor.shape.rank(), extents.size()));
+      }
+      for (size_t i = 0; i < extents.size(); ++i) {
+        DFSIM_RETURN_IF_ERROR(check_extent(
+            fmt::format("--input-shape: axis {} of '{}'", i, printable(name)), extents[i], 0));
+        if (tensor.shape.has_rank()) {
+          const Dim old = tensor.shape[static_cast<int>(i)];
+          overridden_ = overridden_ || (old.known() && old != Dim(extents[i]));
+          DFSIM_RETURN_IF_ERROR(bind_through_input(old, extents[i], name));
+        }
+      }
+      tensor.shape = Shape::of(extents);
+    }
+    return ok_status();
+  }
+
+  // A whole shape also says what the symbols in it are, for the other inputs that use them.
+  Status bind_through_input(Dim dim, int64_t extent, const std::string& input) {
+    if (!dim.is_symbol()) {
+      return ok_status();
+    }
+    const std::string& symbol = builder_.symbols()[dim.symbol_index()];
+    const auto [it, inserted] = bound_.try_emplace(symbol, BoundDim{symbol, extent, "given"});
+    if (!inserted && it->second.extent != extent) {
+      return invalid_input(
+          fmt::format("--input-shape: '{}' makes dimension '{}' {}, another input makes it {}",
+                      printable(input), printable(symbol), extent, it->second.extent));
+    }
+    return ok_status();
+  }
+
+  void name_unknown_dims() {
+    for (const TensorId input : builder_.inputs()) {
+      Tensor& tensor = builder_.tensor(input);
+      Dims dims = tensor.shape.dims();
+      for (size_t i = 0; i < dims.size(); ++i) {
+        if (!dims[i].known() && !dims[i].is_symbol()) {
+          dims[i] = Dim::symbol(builder_.symbol(fmt::format("{}[{}]", tensor.name, i)));
+        }
+      }
+      if (tensor.shape.has_rank()) {
+        tensor.shape = Shape(std::move(dims));
+      }
+    }
+  }
+
+  void collect_symbols() {
+    for (const TensorId input : builder_.inputs()) {
+      const Shape& shape = builder_.tensor(input).shape;
+      for (int i = 0; i < shape.rank(); ++i) {
+        if (!shape[i].is_symbol()) {
+          continue;
+        }
+        const std::string& name = builder_.symbols()[shape[i].symbol_index()];
+        if (known_symbols_.insert(name).second) {
+          symbols_.push_back(name);
+          // "x[0]" of an image-like or token input is the batch as well.
+          if (is_batch_name(name) || (i == 0 && name.ends_with("[0]"))) {
+            batch_symbols_.push_back(name);
+          }
+        }
+      }
+    }
+    std::erase_if(batch_symbols_, [this](const std::string& name) { return is_derived(name); });
+  }
+
+  // Arithmetic on other symbols of the inputs: it has their values, not one of its own.
+  bool is_derived(const std::string& name) const {
+    return evaluate_dim_expression(name,
+                                   [this](std::string_view part) {
+                                     return known_symbols_.contains(std::string(part))
+                                                ? std::optional<int64_t>(1)
+                                                : std::nullopt;
+                                   })
+        .has_value();
+  }
+
+  Status apply_given_dims() {
+    for (const auto& [name, extent] : options_.dims) {
+      if (!known_symbols_.contains(name) && !bound_.contains(name)) {
+        return invalid_input("--dim: " + unknown_name_message("dimension", name, symbols_));
+      }
+      DFSIM_RETURN_IF_ERROR(check_extent(fmt::format("--dim {}", printable(name)), extent, 0));
+      bound_.try_emplace(name, BoundDim{name, extent, "given"});
+    }
+    return ok_status();
+  }
+
+  Status apply_batch() {
+    if (!options_.batch) {
+      return ok_status();
+    }
+    DFSIM_RETURN_IF_ERROR(check_extent("--batch", *options_.batch, 1));
+    for (const std::string& name : batch_symbols_) {
+      bound_.try_emplace(name, BoundDim{name, *options_.batch, "given"});
+    }
+    if (!batch_symbols_.empty()) {
+      return ok_status();
+    }
+    // No symbol: the batch is the first axis of every input that was not given a whole shape.
+    bool changed = false;
+    for (const TensorId input : builder_.inputs()) {
+      Tensor& tensor = builder_.tensor(input);
+      if (tensor.shape.rank() < 2 || options_.input_shapes.contains(tensor.name)) {
+        continue;
+      }
+      Dims dims = tensor.shape.dims();
+      overridden_ = overridden_ || (dims[0].known() && dims[0] != Dim(*options_.batch));
+      changed = true;
+      dims[0] = Dim(*options_.batch);
+      tensor.shape = Shape(std::move(dims));
+    }
+    if (!changed && options_.input_shapes.empty()) {
+      return invalid_input("--batch: no input has a batch dimension; use --input-shape NAME=...");
+    }
+    return ok_status();
+  }
+
+  void apply_defaults() {
+    for (const std::string& name : symbols_) {
+      if (bound_.contains(name) || is_derived(name)) {
+        continue;
+      }
+      const auto model_default = default_from_metadata(name);
+      bound_.emplace(name, model_default ? BoundDim{name, *model_default, "model's default"}
+                                         : BoundDim{name, assumption_for(name), "assumed"});
+    }
+  }
+
+  Status derive_expressions() {
+    for (const std::string& name : symbols_) {
+      if (bound_.contains(name)) {
+        continue;
+      }
+      const auto extent = evaluate_dim_expression(name, [this](std::string_view part) {
+        const auto it = bound_.find(std::string(part));
+        return it != bound_.end() ? std::optional(it->second.extent) : std::nullopt;
+      });
+      if (!extent) {  // made of another expression
+        bound_.emplace(name, BoundDim{name, assumption_for(name), "assumed"});
+        continue;
+      }
+      DFSIM_RETURN_IF_ERROR(check_extent(
+          fmt::format("dimension '{}', derived from others,", printable(name)), *extent, 0));
+      bound_.emplace(name, BoundDim{name, *extent, "derived"});
+    }
+    return ok_status();
+  }
+
+  int64_t assumption_for(const std::string& name) const {
+    // A first axis without a name counts as the batch, but need not be one.
+    return options_.assumed_extent && !is_batch_name(name) ? *options_.assumed_extent
+                                                           : assumed_extent(name);
+  }
+
+  std::optional<int64_t> default_from_metadata(const std::string& name) const {
+    for (const auto& [key, value] : builder_.info().metadata) {
+      if (key != std::string(kDefaultPrefix) + name) {
+        continue;
+      }
+      int64_t extent = -1;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), extent);
+      if (error == std::errc() && end == value.data() + value.size() && extent >= 0 &&
+          extent <= kMaxExtent) {
+        return extent;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Status substitute() {
+    for (const TensorId input : builder_.inputs()) {
+      Tensor& tensor = builder_.tensor(input);
+      if (!tensor.shape.has_rank()) {
+        continue;
+      }
+      Dims dims = tensor.shape.dims();
+      for (Dim& dim : dims) {
+        if (dim.is_symbol()) {
+          dim = Dim(bound_.at(builder_.symbols()[dim.symbol_index()]).extent);
+        }
+      }
+      tensor.shape = Shape(std::move(dims));
+    }
+    for (const std::string& name : symbols_) {
+      report_->dims.push_back(bound_.at(name));
+    }
+    report_->batch = batch_of_inputs();
+    return ok_status();
+  }
+
+  int64_t batch_of_inputs() const {
+    if (!batch_symbols_.empty()) {
+      return bound_.at(batch_symbols_[0]).extent;
+    }
+    if (options_.batch) {
+      return *options_.batch;
+    }
+    for (const TensorId input : builder_.inputs()) {
+      const Shape& shape = builder_.tensor(input).shape;
+      if (shape.rank() >= 2 && shape[0].known()) {
+        return shape[0].extent();
+      }
+    }
+    return 1;
+  }
+
+  GraphBuilder& builder_;
+  const ImportOptions& options_;
+  ImportReport* report_;
+  std::vector<std::string> symbols_;  // in order of first use by inputs
+  std::unordered_set<std::string> known_symbols_;
+  std::vector<std::string> batch_symbols_;
+  std::map<std::string, BoundDim> bound_;
+  bool overridden_ = false;
+};
+
+}  // namespace
+
+Status bind_dims(GraphBuilder& builder, const ImportOptions& options, ImportReport* report,
+                 bool* overridden) {
+  return Binder(builder, options, report).run(overridden);
+}
+
+}  // namespace dfsim::inline graphs

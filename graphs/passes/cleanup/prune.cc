@@ -1,0 +1,167 @@
+#include "graphs/passes/cleanup/prune.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "graphs/ir/graph_builder.h"
+#include "graphs/ops/families/extensions/tensorflow_ops.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr std::array<std::string_view, 5> kRandomOps = {
+    "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"};
+
+bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& constant) {
+  // A weight that is dequantised belongs to the operator that reads it: runtimes multiply in 8
+  // bits.
+  if (op.op_class == OpClass::kControlFlow || op.op_type == "DequantizeLinear" ||
+      std::find(kRandomOps.begin(), kRandomOps.end(), op.op_type) != kRandomOps.end()) {
+    return false;
+  }
+  const bool values_known = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return !id.valid() || graph.constant(id) != nullptr;
+  });
+  const bool inputs_constant = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+    return !id.valid() || constant[id.index()];
+  });
+  const bool shapes_known = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return !id.valid() || graph.tensor(id).shape.is_static();
+  });
+  return values_known || (inputs_constant && shapes_known);
+}
+
+// Weights of a graph that updates them are no constants.
+bool is_training(const Graph& graph) {
+  const auto& metadata = graph.info().metadata;
+  return std::any_of(metadata.begin(), metadata.end(),
+                     [](const auto& entry) { return entry.first == kTrainingKey; });
+}
+
+// For each tensor the weight whose bytes it shows, itself when it owns them.
+std::vector<TensorId> storage_roots(const Graph& graph) {
+  std::vector<TensorId> roots(graph.tensor_count());
+  for (size_t t = 0; t < roots.size(); ++t) {
+    roots[t] = TensorId(t);
+  }
+  for (const Op& op : graph.ops()) {
+    const bool layout_only = op.op_class == OpClass::kView || op.op_type == "Transpose";
+    if (layout_only && !op.inputs.empty() && !op.outputs.empty() && op.inputs[0].valid() &&
+        op.outputs[0].valid()) {
+      roots[op.outputs[0].index()] = roots[op.inputs[0].index()];
+    }
+  }
+  return roots;
+}
+
+// Rebuilds a graph from the ops to keep and the tensors they touch.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Graph& graph)
+      : graph_(graph), roots_(storage_roots(graph)), new_ids_(graph.tensor_count()) {
+    builder_.info() = graph.info();
+  }
+
+  StatusOr<Graph> run(const std::vector<bool>& keep, const std::vector<bool>& constant) {
+    for (const TensorId input : graph_.inputs()) {
+      builder_.mark_input(copy(input, false));
+    }
+    for (size_t i = 0; i < graph_.op_count(); ++i) {
+      if (!keep[i]) {
+        continue;
+      }
+      Op op = graph_.op(OpId(i));
+      for (TensorId& input : op.inputs) {
+        input = input.valid() ? copy(input, constant[input.index()]) : input;
+      }
+      for (TensorId& output : op.outputs) {
+        output = output.valid() ? copy(output, false) : output;
+      }
+      DFSIM_RETURN_IF_ERROR(builder_.add_op(std::move(op)).status());
+    }
+    for (const TensorId output : graph_.outputs()) {
+      builder_.mark_output(copy(output, constant[output.index()]));
+    }
+    return builder_.build();
+  }
+
+ private:
+  TensorId copy(TensorId id, bool constant) {
+    TensorId& new_id = new_ids_[id.index()];
+    if (new_id.valid()) {
+      return new_id;
+    }
+    Tensor tensor = graph_.tensor(id);
+    tensor.producer = OpId();
+    tensor.is_input = false;
+    tensor.is_output = false;
+    if (constant && tensor.role == TensorRole::kActivation) {
+      tensor.role = graph_.constant(id) != nullptr ? TensorRole::kConstant : TensorRole::kWeight;
+    }
+    if (tensor.role == TensorRole::kWeight && tensor.storage_key == 0) {
+      tensor.storage_key = roots_[id.index()].value() + 1;
+    }
+    new_id = builder_.add_tensor(std::move(tensor));
+    if (const ConstValue* value = graph_.constant(id)) {
+      builder_.set_constant(new_id, *value);
+    }
+    return new_id;
+  }
+
+  const Graph& graph_;
+  std::vector<TensorId> roots_;
+  GraphBuilder builder_;
+  std::vector<TensorId> new_ids_;
+};
+
+}  // namespace
+
+StatusOr<PruneResult> prune(const Graph& graph) {
+  std::vector<bool> constant(graph.tensor_count());
+  const bool training = is_training(graph);
+  for (size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorRole role = graph.tensor(TensorId(t)).role;
+    constant[t] = role == TensorRole::kConstant || (role == TensorRole::kWeight && !training);
+  }
+  PruneResult result;
+  std::vector<bool> keep(graph.op_count(), true);
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    if (is_foldable(graph, op, constant)) {
+      keep[i] = false;
+      ++result.folded_ops;
+      for (const TensorId output : op.outputs) {
+        if (output.valid()) {
+          constant[output.index()] = true;
+        }
+      }
+    }
+  }
+  // Backwards from the outputs: an op lives when something that lives reads it.
+  std::vector<bool> needed(graph.tensor_count(), false);
+  for (const TensorId output : graph.outputs()) {
+    needed[output.index()] = true;
+  }
+  for (size_t i = graph.op_count(); i-- > 0;) {
+    const Op& op = graph.op(OpId(i));
+    const bool lives = std::any_of(op.outputs.begin(), op.outputs.end(),
+                                   [&](TensorId id) { return id.valid() && needed[id.index()]; });
+    if (keep[i] && !lives) {
+      keep[i] = false;
+      ++result.dead_ops;
+    }
+    if (keep[i]) {
+      for (const TensorId input : op.inputs) {
+        if (input.valid()) {
+          needed[input.index()] = true;
+        }
+      }
+    }
+  }
+  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph).run(keep, constant));
+  return result;
+}
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,23 @@
+// prune: what every runtime does before the first run: folds constants and drops dead operators.
+#pragma once
+
+#include "base/status.h"
+#include "graphs/ir/graph.h"
+
+namespace dfsim::inline graphs {
+
+struct PruneResult {
+  Graph graph;
+  size_t folded_ops = 0;  // computed once, ahead of time
+  size_t dead_ops = 0;    // lead to no graph output
+};
+
+// An op is folded when all of its outputs have known values, or when it reads only weights and
+// constants and is not random; its outputs become weights (or constants). Graphs that update their
+// weights (kTrainingKey) fold constants only. Tensors that nobody uses any more are dropped, so the
+// result's weights are what a runtime keeps. A weight that only changes its layout (transposes,
+// views) shares its source's storage_key: frameworks read it in place. Ids change; names stay.
+// O(ops + tensors).
+StatusOr<PruneResult> prune(const Graph& graph);
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,92 @@
+// An activation right after a convolution or a product runs on its result while that is in cache.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "graphs/ops/rules.h"
+#include "graphs/passes/passes.h"
+#include "graphs/passes/pattern.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+using pattern::any;
+
+constexpr std::array<std::string_view, 5> kConvActivations = {"Relu", "Sigmoid", "Tanh",
+                                                              "LeakyRelu", "HardSigmoid"};
+constexpr std::array<std::string_view, 5> kGemmActivations = {"Relu", "Sigmoid", "Tanh",
+                                                              "LeakyRelu", "Softplus"};
+
+template <size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Clip with constant bounds, as Relu6.
+bool is_fixed_clip(const EditableGraph& graph, const Op& op) {
+  return op.op_type == "Clip" &&
+         std::all_of(op.inputs.begin() + 1, op.inputs.end(),
+                     [&](TensorId id) { return !id.valid() || graph.scalar(id).has_value(); });
+}
+
+void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, TensorId result,
+               std::string_view fused_type, std::string activation) {
+  Op fused = graph.op(first);
+  fused.domain = kMicrosoft;
+  fused.op_type = fused_type;
+  fused.outputs = {result};
+  fused.attributes.set("activation", std::move(activation));
+  std::vector<OpId> replaced = {first};
+  replaced.insert(replaced.end(), rest.begin(), rest.end());
+  graph.fuse(replaced, std::move(fused));
+}
+
+// x * HardSigmoid(x)
+bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
+  const TensorId result = graph.op(conv).outputs[0];
+  if (graph.readers(result).size() != 2 || graph.tensor(result).is_output) {
+    return false;
+  }
+  const Pattern swish = pattern::op("Mul", {any(0), pattern::op("HardSigmoid", {any(0)})});
+  for (const OpId reader : graph.readers(result)) {
+    const auto found = match(graph, swish, reader);
+    if (found && found->tensors[0] == result) {
+      fuse_into(graph, conv, found->ops, graph.op(reader).outputs[0], "FusedConv", "HardSwish");
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void fuse_conv_activation(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    const Op& conv = graph.op(id);
+    if (conv.op_type != "Conv" || !conv.domain.empty() || fuse_hard_swish(graph, id)) {
+      continue;
+    }
+    const OpId next = graph.sole_reader(conv.outputs[0]);
+    if (next.valid() && graph.op(next).domain.empty() &&
+        (is_one_of(kConvActivations, graph.op(next).op_type) ||
+         is_fixed_clip(graph, graph.op(next)))) {
+      fuse_into(graph, id, {next}, graph.op(next).outputs[0], "FusedConv", graph.op(next).op_type);
+    }
+  }
+}
+
+void fuse_gemm_activation(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    const Op& gemm = graph.op(id);
+    if (gemm.op_type != "Gemm" || !gemm.domain.empty()) {
+      continue;
+    }
+    const OpId next = graph.sole_reader(gemm.outputs[0]);
+    if (next.valid() && graph.op(next).domain.empty() &&
+        is_one_of(kGemmActivations, graph.op(next).op_type)) {
+      fuse_into(graph, id, {next}, graph.op(next).outputs[0], "FusedGemm", graph.op(next).op_type);
+    }
+  }
+}
+
+}  // namespace dfsim::inline graphs

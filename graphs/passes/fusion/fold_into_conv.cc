@@ -1,0 +1,61 @@
+// Batch normalisation, scales and sums per channel after a convolution go into its weights.
+#include <algorithm>
+
+#include "graphs/passes/passes.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+// [C, 1, 1...] or [1, C, 1, 1...] against an activation [N, C, space...].
+bool is_per_channel(const EditableGraph& graph, TensorId id, const Shape& activation) {
+  if (!id.valid() || !graph.is_parameter(id) || !graph.shape(id).is_static() ||
+      !activation.is_static()) {
+    return false;
+  }
+  std::vector<int64_t> extents = graph.shape(id).extents();
+  const auto rank = static_cast<size_t>(activation.rank());
+  if (extents.size() == rank && extents[0] == 1) {
+    extents.erase(extents.begin());
+  }
+  return extents.size() + 1 == rank && extents[0] == activation[1].extent() &&
+         std::all_of(extents.begin() + 1, extents.end(), [](int64_t e) { return e == 1; });
+}
+
+bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
+  if (next.op_type == "BatchNormalization") {
+    const bool extra = next.outputs.size() > 1 && next.outputs[1].valid();
+    return !extra && std::all_of(next.inputs.begin() + 1, next.inputs.end(),
+                                 [&](TensorId id) { return graph.is_parameter(id); });
+  }
+  if (next.op_type != "Mul" && next.op_type != "Add") {
+    return false;
+  }
+  const size_t other = next.inputs[0] == conv.outputs[0] ? 1 : 0;
+  return is_per_channel(graph, next.inputs[other], graph.shape(conv.outputs[0]));
+}
+
+}  // namespace
+
+void fold_into_conv(EditableGraph& graph) {
+  for (OpId id : graph.ops()) {
+    while (graph.op(id).op_type == "Conv" && graph.op(id).domain.empty()) {
+      const Op& conv = graph.op(id);
+      const bool bias = conv.inputs.size() > 2 && conv.inputs[2].valid();
+      const OpId next = graph.sole_reader(conv.outputs[0]);
+      if (!next.valid() || !graph.op(next).domain.empty() || !graph.is_parameter(conv.inputs[1]) ||
+          (bias && !graph.is_parameter(conv.inputs[2])) || !folds(graph, conv, graph.op(next))) {
+        break;
+      }
+      Op folded = conv;
+      folded.outputs = {graph.op(next).outputs[0]};
+      if (!bias && graph.op(next).op_type != "Mul") {
+        folded.inputs.resize(3);
+        folded.inputs[2] = graph.add_weight(conv.name + "/bias", graph.tensor(conv.inputs[1]).dtype,
+                                            Shape({graph.shape(conv.inputs[1])[0]}));
+      }
+      id = graph.fuse({id, next}, std::move(folded));
+    }
+  }
+}
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,145 @@
+// What a compiler of kernels (TorchInductor, XLA) makes of elementwise operators: one kernel for a
+// chain of them, and for a reduction or normalisation with the chains before and after it.
+//
+// A tensor in between that something else reads ends a chain.
+#include <algorithm>
+#include <cmath>
+
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/op_def.h"
+#include "graphs/passes/passes.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+bool is_pointwise(const Op& op) {
+  return op.op_class == OpClass::kElementwise ||
+         (op.op_type == "BatchNormalization" && op.domain.empty());
+}
+
+// The compiled operator that a reduction becomes; "" for what is none.
+std::string_view reduction_type(const Op& op) {
+  if (is_pointwise(op)) {
+    return "";
+  }
+  return op.op_class == OpClass::kNorm      ? "norm"
+         : op.op_class == OpClass::kSoftmax ? "softmax"
+         : op.op_class == OpClass::kReduce  ? "reduction"
+                                            : "";
+}
+
+class PointwiseFuser {
+ public:
+  explicit PointwiseFuser(EditableGraph& graph) : graph_(graph) {}
+
+  void run() {
+    for (OpId id : graph_.ops()) {
+      if (!graph_.alive(id) || !has_one_result(graph_.op(id))) {
+        continue;
+      }
+      const std::string_view reduction = reduction_type(graph_.op(id));
+      if (is_pointwise(graph_.op(id))) {
+        id = absorb_producers(id, "pointwise");
+        absorb_into_reduction(id);
+      } else if (!reduction.empty()) {
+        absorb_producers(id, reduction);
+      }
+    }
+  }
+
+ private:
+  bool has_one_result(const Op& op) const {
+    return !op.outputs.empty() && op.outputs[0].valid() &&
+           graph_.shape(op.outputs[0]).is_static() &&
+           std::all_of(op.outputs.begin() + 1, op.outputs.end(), [&](TensorId id) {
+             return !id.valid() || (graph_.readers(id).empty() && !graph_.tensor(id).is_output);
+           });
+  }
+
+  int64_t elements(TensorId id) const {
+    return graph_.shape(id).is_static() ? graph_.shape(id).elements().value() : 0;
+  }
+
+  int64_t flops(const Op& op) const {
+    if (op.domain == kCompiled) {
+      return op.attributes.int_or("flops", 0);
+    }
+    const OpDef* def = find_op_def(op.domain, op.op_type);
+    const double each = def != nullptr && def->flops_per_element > 0 ? def->flops_per_element : 2;
+    const double total =
+        each * static_cast<double>(std::max(elements(op.outputs[0]),
+                                            op.inputs.empty() ? 0 : elements(op.inputs[0])));
+    return std::llround(std::min(total, 9e18));
+  }
+
+  bool only_reader(TensorId id, OpId reader) const {
+    const auto readers = graph_.readers(id);
+    return !graph_.tensor(id).is_output && !readers.empty() &&
+           std::all_of(readers.begin(), readers.end(), [&](OpId r) { return r == reader; });
+  }
+
+  OpId merge(OpId producer, OpId reader, std::string_view type) {
+    const Op& first = graph_.op(producer);
+    const Op& second = graph_.op(reader);
+    Op fused;
+    fused.domain = kCompiled;
+    fused.op_type = type;
+    fused.outputs = {second.outputs[0]};
+    for (const Op* op : {&first, &second}) {
+      for (const TensorId input : op->inputs) {
+        const bool there =
+            std::find(fused.inputs.begin(), fused.inputs.end(), input) != fused.inputs.end();
+        if (input.valid() && input != first.outputs[0] && !there) {
+          fused.inputs.push_back(input);
+        }
+      }
+    }
+    fused.attributes.set("flops", flops(first) + flops(second));
+    return graph_.fuse({producer, reader}, std::move(fused));
+  }
+
+  // Elementwise operators whose result only `id` reads become part of it.
+  OpId absorb_producers(OpId id, std::string_view type) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      const std::vector<TensorId> inputs = graph_.op(id).inputs;
+      for (const TensorId input : inputs) {
+        const OpId producer = graph_.producer(input);
+        if (!producer.valid() || !is_pointwise(graph_.op(producer)) ||
+            !has_one_result(graph_.op(producer)) || graph_.op(producer).inputs.empty() ||
+            !only_reader(input, id)) {
+          continue;
+        }
+        id = merge(producer, id, type);
+        changed = true;
+        break;
+      }
+    }
+    return id;
+  }
+
+  // A chain after a normalisation that has its shape becomes part of it.
+  void absorb_into_reduction(OpId id) {
+    const std::vector<TensorId> inputs = graph_.op(id).inputs;
+    for (const TensorId input : inputs) {
+      const OpId producer = graph_.producer(input);
+      if (!producer.valid() || !has_one_result(graph_.op(producer)) || !only_reader(input, id) ||
+          elements(input) != elements(graph_.op(id).outputs[0])) {
+        continue;
+      }
+      const std::string type(reduction_type(graph_.op(producer)));
+      if (!type.empty()) {
+        merge(producer, id, type);
+        return;
+      }
+    }
+  }
+
+  EditableGraph& graph_;
+};
+
+}  // namespace
+
+void fuse_pointwise(EditableGraph& graph) { PointwiseFuser(graph).run(); }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,316 @@
+// ONNX Runtime's fusions of quantised graphs: an operator between DequantizeLinear and
+// QuantizeLinear runs on 8 bits.
+//
+// QDQSelectorActionTransformer of ONNX Runtime: products and convolutions become QLinearConv,
+// QLinearMatMul, MatMulIntegerToFloat and QGemm, elementwise operators and pools their QLinear
+// versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
+// that quantising makes superfluous is dropped.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "graphs/ops/rules.h"
+#include "graphs/passes/passes.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr size_t kQuantiseOperands = 3;  // value, scale, zero point
+
+constexpr std::array<std::string_view, 2> kBinary = {"Add", "Mul"};
+constexpr std::array<std::string_view, 5> kUnary = {"AveragePool", "GlobalAveragePool", "LeakyRelu",
+                                                    "Sigmoid", "Softmax"};
+constexpr std::array<std::string_view, 9> kMovers = {"Expand",  "Flatten",   "Gather",
+                                                     "MaxPool", "Reshape",   "Slice",
+                                                     "Squeeze", "Transpose", "Unsqueeze"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class QuantizedFuser {
+ public:
+  explicit QuantizedFuser(EditableGraph& graph) : graph_(graph) {}
+
+  void run() {
+    for (const OpId id : graph_.ops()) {
+      if (graph_.alive(id)) {
+        drop_clamp(id);
+      }
+    }
+    for (const OpId id : graph_.ops()) {
+      if (graph_.alive(id) && graph_.op(id).domain.empty() && !graph_.op(id).inputs.empty()) {
+        visit(id);
+      }
+    }
+    for (const OpId id : graph_.ops()) {
+      give_each_reader_its_own(id);
+    }
+  }
+
+ private:
+  // ONNX Runtime does so before it looks for quantised operators, and leaves it there.
+  void give_each_reader_its_own(OpId id) {
+    const Op dequantise = graph_.op(id);
+    if (dequantise.op_type != "DequantizeLinear" || !dequantise.domain.empty() ||
+        graph_.is_parameter(dequantise.inputs[0])) {
+      return;
+    }
+    const TensorId result = dequantise.outputs[0];
+    const auto reading = graph_.readers(result);
+    const std::vector<OpId> readers(reading.begin(), reading.end());
+    for (size_t i = graph_.tensor(result).is_output ? 0 : 1; i < readers.size(); ++i) {
+      const Tensor tensor = graph_.tensor(result);
+      Op twin = dequantise;
+      twin.name += fmt::format("/{}", i);
+      twin.outputs = {graph_.add_tensor(twin.name, tensor.dtype, tensor.shape)};
+      const TensorId copy = twin.outputs[0];
+      graph_.add_op(std::move(twin));
+      const auto& inputs = graph_.op(readers[i]).inputs;
+      const auto at = std::find(inputs.begin(), inputs.end(), result);
+      graph_.set_input(readers[i], static_cast<size_t>(at - inputs.begin()), copy);
+    }
+  }
+
+  void visit(OpId id) {
+    const std::string_view type = graph_.op(id).op_type;
+    if (type == "Conv") {
+      conv(id);
+    } else if (type == "MatMul") {
+      matmul(id);
+    } else if (type == "Gemm") {
+      gemm(id);
+    } else if (type == "Concat") {
+      concat(id);
+    } else if (is_one_of(kBinary, type)) {
+      become(id, "QLinear" + std::string(type), kMicrosoft, {0, 1}, {});
+    } else if (is_one_of(kUnary, type)) {
+      become(id, "QLinear" + std::string(type), kMicrosoft, {0}, {});
+    } else if (is_one_of(kMovers, type)) {
+      move(id);
+    }
+  }
+
+  bool is_quantise(OpId id, std::string_view type) const {
+    return id.valid() && graph_.op(id).op_type == type && graph_.op(id).domain.empty() &&
+           graph_.op(id).inputs.size() == kQuantiseOperands;
+  }
+
+  // The DequantizeLinear that makes an operand; none when something else does.
+  OpId dequantiser(TensorId tensor) const {
+    const OpId producer = tensor.valid() ? graph_.producer(tensor) : OpId();
+    return is_quantise(producer, "DequantizeLinear") ? producer : OpId();
+  }
+
+  // The QuantizeLinear that alone reads the result.
+  OpId quantiser(OpId id) const {
+    const Op& op = graph_.op(id);
+    const OpId reader = op.outputs.size() == 1 ? graph_.sole_reader(op.outputs[0]) : OpId();
+    return is_quantise(reader, "QuantizeLinear") ? reader : OpId();
+  }
+
+  // Range of the real values that the QuantizeLinear can hold; none when scale or type say nothing.
+  std::optional<std::pair<double, double>> range_of(OpId quantise) const {
+    const Op& op = graph_.op(quantise);
+    const auto scale = graph_.scalar(op.inputs[1]);
+    const auto zero = graph_.scalar(op.inputs[2]);
+    const DType dtype = graph_.tensor(op.outputs[0]).dtype;
+    const bool is_signed = dtype == DType::kInt8;
+    if (!scale || !zero || (!is_signed && dtype != DType::kUInt8)) {
+      return std::nullopt;
+    }
+    const double low = is_signed ? -128 : 0;
+    return std::pair((low - *zero) * *scale, (low + 255 - *zero) * *scale);
+  }
+
+  // A Relu or Clip whose bounds quantising keeps anyway.
+  void drop_clamp(OpId id) {
+    const Op& op = graph_.op(id);
+    const bool relu = op.op_type == "Relu";
+    if (!op.domain.empty() || (!relu && op.op_type != "Clip") || !quantiser(id).valid()) {
+      return;
+    }
+    const auto range = range_of(quantiser(id));
+    const auto bound = [&](size_t input, double fallback) {
+      const bool given = op.inputs.size() > input && op.inputs[input].valid();
+      return given ? graph_.scalar(op.inputs[input]).value_or(fallback) : fallback;
+    };
+    constexpr double kNoBound = 1e300;
+    if (range && range->first >= (relu ? 0 : bound(1, -kNoBound)) &&
+        range->second <= (relu ? kNoBound : bound(2, kNoBound))) {
+      graph_.bypass(id);
+    }
+  }
+
+  // Adds what the DequantizeLinear reads: value, scale, zero point.
+  void add_quantised(OpId dequantise, std::vector<TensorId>* inputs) const {
+    const auto& operands = graph_.op(dequantise).inputs;
+    inputs->insert(inputs->end(), operands.begin(), operands.end());
+  }
+
+  // The operator with operands `from` taken quantised, then scale and zero point of its result,
+  // then the values of the operands `plain`. False when one of them or the result is not quantised.
+  bool become(OpId id, std::string type, std::string_view domain, const std::vector<size_t>& from,
+              const std::vector<size_t>& plain) {
+    const Op& op = graph_.op(id);
+    const OpId quantise = quantiser(id);
+    if (!quantise.valid()) {
+      return false;
+    }
+    Op fused = op;
+    fused.op_type = std::move(type);
+    fused.domain = domain;
+    fused.inputs.clear();
+    std::vector<OpId> sources;
+    for (const size_t input : from) {
+      const OpId source = input < op.inputs.size() ? dequantiser(op.inputs[input]) : OpId();
+      if (!source.valid()) {
+        return false;
+      }
+      add_quantised(source, &fused.inputs);
+      sources.push_back(source);
+    }
+    const auto& result = graph_.op(quantise).inputs;
+    fused.inputs.insert(fused.inputs.end(), result.begin() + 1, result.end());
+    for (const size_t input : plain) {
+      const OpId source = dequantiser(op.inputs[input]);
+      if (!source.valid()) {
+        return false;
+      }
+      fused.inputs.push_back(graph_.op(source).inputs[0]);
+      sources.push_back(source);
+    }
+    finish(id, quantise, std::move(fused), sources);
+    return true;
+  }
+
+  // `fused` in place of the operator and, where there is one, the QuantizeLinear after it.
+  void finish(OpId id, OpId quantise, Op fused, const std::vector<OpId>& sources) {
+    std::vector<OpId> replaced = {id};
+    if (quantise.valid()) {
+      replaced.push_back(quantise);
+      fused.outputs = {graph_.op(quantise).outputs[0]};
+    }
+    graph_.fuse(replaced, std::move(fused));
+    for (const OpId source : sources) {
+      const bool alive = graph_.alive(source);
+      if (alive && graph_.readers(graph_.op(source).outputs[0]).empty() &&
+          !graph_.tensor(graph_.op(source).outputs[0]).is_output) {
+        graph_.remove_op(source);
+      }
+    }
+  }
+
+  void conv(OpId id) {
+    const std::vector<size_t> bias =
+        graph_.op(id).inputs.size() > 2 ? std::vector<size_t>{2} : std::vector<size_t>{};
+    become(id, "QLinearConv", "", {0, 1}, bias);
+  }
+
+  void matmul(OpId id) {
+    if (become(id, "QLinearMatMul", "", {0, 1}, {})) {
+      return;
+    }
+    const Op& op = graph_.op(id);
+    const OpId a = dequantiser(op.inputs[0]);
+    const OpId b = dequantiser(op.inputs[1]);
+    if (!a.valid() || !b.valid()) {
+      return;
+    }
+    const auto& x = graph_.op(a).inputs;
+    const auto& w = graph_.op(b).inputs;
+    Op fused = op;
+    fused.op_type = "MatMulIntegerToFloat";
+    fused.domain = kMicrosoft;
+    fused.inputs = {x[0], w[0], x[1], w[1], x[2], w[2]};
+    finish(id, OpId(), std::move(fused), {a, b});
+  }
+
+  // A, B and their scales and zero points, C, then those of the result where it is quantised.
+  void gemm(OpId id) {
+    const Op& op = graph_.op(id);
+    const OpId a = dequantiser(op.inputs[0]);
+    const OpId b = dequantiser(op.inputs[1]);
+    const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
+    const OpId c = has_bias ? dequantiser(op.inputs[2]) : OpId();
+    if (!a.valid() || !b.valid() || (has_bias && !c.valid())) {
+      return;
+    }
+    Op fused = op;
+    fused.op_type = "QGemm";
+    fused.domain = kMicrosoft;
+    fused.inputs.clear();
+    add_quantised(a, &fused.inputs);
+    add_quantised(b, &fused.inputs);
+    fused.inputs.push_back(has_bias ? graph_.op(c).inputs[0] : TensorId());
+    const OpId quantise = quantiser(id);
+    std::vector<OpId> sources = {a, b};
+    if (has_bias) {
+      sources.push_back(c);
+    }
+    if (quantise.valid()) {
+      const auto& result = graph_.op(quantise).inputs;
+      fused.inputs.insert(fused.inputs.end(), result.begin() + 1, result.end());
+    }
+    finish(id, quantise, std::move(fused), sources);
+  }
+
+  // Scale and zero point of the result, then value, scale and zero point of each operand.
+  void concat(OpId id) {
+    const Op& op = graph_.op(id);
+    const OpId quantise = quantiser(id);
+    if (!quantise.valid()) {
+      return;
+    }
+    Op fused = op;
+    fused.op_type = "QLinearConcat";
+    fused.domain = kMicrosoft;
+    const auto& result = graph_.op(quantise).inputs;
+    fused.inputs.assign(result.begin() + 1, result.end());
+    std::vector<OpId> sources;
+    for (const TensorId input : op.inputs) {
+      const OpId source = dequantiser(input);
+      if (!source.valid()) {
+        return;
+      }
+      add_quantised(source, &fused.inputs);
+      sources.push_back(source);
+    }
+    finish(id, quantise, std::move(fused), sources);
+  }
+
+  // The same tensor, or constants of equal value.
+  bool same_value(TensorId a, TensorId b) const {
+    const auto x = graph_.scalar(a);
+    return a == b || (x.has_value() && x == graph_.scalar(b));
+  }
+
+  // What only moves values moves quantised ones, when scale and zero point stay what they are.
+  void move(OpId id) {
+    const Op& op = graph_.op(id);
+    const OpId source = dequantiser(op.inputs[0]);
+    const OpId quantise = quantiser(id);
+    if (!source.valid() || !quantise.valid()) {
+      return;
+    }
+    const auto& in = graph_.op(source).inputs;
+    const auto& out = graph_.op(quantise).inputs;
+    if (!same_value(in[1], out[1]) || !same_value(in[2], out[2]) ||
+        graph_.tensor(in[0]).dtype != graph_.tensor(graph_.op(quantise).outputs[0]).dtype) {
+      return;
+    }
+    Op moved = op;
+    moved.inputs[0] = in[0];
+    finish(id, quantise, std::move(moved), {source});
+  }
+
+  EditableGraph& graph_;
+};
+
+}  // namespace
+
+void fuse_quantized(EditableGraph& graph) { QuantizedFuser(graph).run(); }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,391 @@
+// Moves Transposes down the graph, to where they meet others and cancel or become one.
+//
+// A Transpose goes through an operator when fewer axes (of more than one element) have to be moved
+// afterwards in front of it, and what comes out meets another Transpose further down, or is
+// smaller. Behind a tensor that several read, only a Transpose that cancels it counts. ONNX
+// Runtime 1.31.1 decides likewise (asked by small graphs: x^T, Relu, mean, difference, Transpose).
+#include <algorithm>
+#include <unordered_map>
+
+#include "graphs/passes/layout/transpose_rules.h"
+#include "graphs/passes/passes.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr int kMostSweeps = 10;
+constexpr int kUnknownRank = 5;
+
+class TransposeMover {
+ public:
+  explicit TransposeMover(EditableGraph& graph) : graph_(graph) {}
+
+  bool sweep() {
+    const std::vector<OpId> order = graph_.ops();
+    find_leading(order);
+    bool changed = false;
+    for (const OpId id : order) {
+      if (graph_.alive(id)) {
+        changed |= visit(id);
+      }
+    }
+    return changed;
+  }
+
+ private:
+  const Permutation* transpose_of(TensorId id) const {
+    const OpId producer = id.valid() ? graph_.producer(id) : OpId();
+    if (!producer.valid() || graph_.op(producer).op_type != "Transpose" ||
+        !graph_.op(producer).domain.empty()) {
+      return nullptr;
+    }
+    const auto* perm = graph_.op(producer).attributes.get_ints("perm");
+    const Shape& source = graph_.shape(graph_.op(producer).inputs[0]);
+    const bool fits =
+        perm != nullptr && source.has_rank() && source.rank() == static_cast<int>(perm->size());
+    return fits ? perm : nullptr;
+  }
+
+  // What a tensor comes to through operators that can be passed.
+  struct Way {
+    bool alone = false;              // one Transpose, and nothing else reads anything on the way
+    std::vector<Permutation> perms;  // of all Transposes
+  };
+
+  static void add(const Permutation& perm, Way* way) {
+    if (std::find(way->perms.begin(), way->perms.end(), perm) == way->perms.end()) {
+      way->perms.push_back(perm);
+    }
+  }
+
+  // Backwards.
+  void find_leading(const std::vector<OpId>& order) {
+    leading_.clear();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const Op& op = graph_.op(*it);
+      const TransposeRule rule = transpose_rule(op);
+      Way way;
+      if (rule == TransposeRule::kTranspose) {
+        const auto* perm = op.attributes.get_ints("perm");
+        way = {true, {perm != nullptr ? *perm : Permutation{}}};
+      } else if (moves_on(rule)) {
+        for (const TensorId output : op.outputs) {
+          if (const auto found = leading_.find(output); found != leading_.end()) {
+            way.alone |= found->second.alone;
+            for (const Permutation& perm : found->second.perms) {
+              add(perm, &way);
+            }
+          }
+        }
+      }
+      if (way.perms.empty()) {
+        continue;
+      }
+      for (const size_t i : transposed_operands(graph_, op, rule)) {
+        Way& known = leading_[op.inputs[i]];
+        known.alone |= way.alone && graph_.readers(op.inputs[i]).size() == 1;
+        for (const Permutation& perm : way.perms) {
+          add(perm, &known);
+        }
+      }
+    }
+  }
+
+  // A Transpose that moves there meets another: one that cancels it, or the only one there is.
+  bool leads(TensorId id, const Permutation& perm) const {
+    const auto found = leading_.find(id);
+    return found != leading_.end() &&
+           (found->second.alone || std::find(found->second.perms.begin(), found->second.perms.end(),
+                                             inverse(perm)) != found->second.perms.end());
+  }
+
+  bool visit(OpId id) {
+    const TransposeRule rule = transpose_rule(graph_.op(id));
+    if (rule == TransposeRule::kNone) {
+      return false;
+    }
+    for (const size_t input : transposed_operands(graph_, graph_.op(id), rule)) {
+      const Permutation* found = transpose_of(graph_.op(id).inputs[input]);
+      if (found == nullptr) {
+        continue;
+      }
+      const Permutation perm = *found;
+      if (rule == TransposeRule::kTranspose || rule == TransposeRule::kReshape) {
+        return merge(id, rule, perm) || (rule == TransposeRule::kReshape && pass_split(id, perm));
+      }
+      if (pays(graph_.op(id), rule, perm) && pass(id, rule, perm)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Axes of more than one element.
+  int axes_to_move(TensorId id) const {
+    const Shape& shape = graph_.shape(id);
+    if (!shape.is_static()) {
+      return kUnknownRank;
+    }
+    const std::vector<int64_t> extents = shape.extents();
+    return static_cast<int>(
+        std::count_if(extents.begin(), extents.end(), [](int64_t e) { return e != 1; }));
+  }
+
+  bool can_vanish(OpId transpose) const {
+    const TensorId result = graph_.op(transpose).outputs[0];
+    const auto readers = graph_.readers(result);
+    return !graph_.tensor(result).is_output &&
+           std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+             return transpose_rule(graph_.op(reader)) != TransposeRule::kNone;
+           });
+  }
+
+  int operand_cost(TensorId id, const Permutation& perm) const {
+    if (graph_.is_parameter(id)) {
+      return 0;
+    }
+    if (const Permutation* other = transpose_of(id)) {
+      return *other == perm && can_vanish(graph_.producer(id)) ? -axes_to_move(id) : 0;
+    }
+    return axes_to_move(id);
+  }
+
+  bool pays(const Op& op, TransposeRule rule, const Permutation& perm) const {
+    int cost = 0;
+    for (const size_t i : transposed_operands(graph_, op, rule)) {
+      cost += operand_cost(op.inputs[i], perm);
+    }
+    if (cost >= 0) {
+      return false;
+    }
+    int result_cost = 0;
+    for (const TensorId output : op.outputs) {
+      if (output.valid()) {
+        result_cost = std::max(result_cost, axes_to_move(output));
+        if (leads(output, perm)) {
+          return true;
+        }
+      }
+    }
+    return cost + result_cost < 0;
+  }
+
+  bool pass(OpId id, TransposeRule rule, const Permutation& perm) {
+    const Op before = graph_.op(id);
+    const std::vector<size_t> operands = transposed_operands(graph_, before, rule);
+    if (rule == TransposeRule::kBroadcast &&
+        !std::all_of(operands.begin(), operands.end(), [&](size_t i) {
+          const Shape& shape = graph_.shape(before.inputs[i]);
+          return shape.is_static() && shape.rank() <= static_cast<int>(perm.size());
+        })) {
+      return false;
+    }
+    if (!std::all_of(before.outputs.begin(), before.outputs.end(),
+                     [&](TensorId out) { return !out.valid() || graph_.shape(out).has_rank(); })) {
+      return false;
+    }
+    Permutation of_results;
+    if (!adapt_to_source(graph_, id, rule, perm, &of_results)) {
+      return false;
+    }
+    const Permutation back = inverse(perm);
+    for (const size_t i : operands) {
+      if (rule == TransposeRule::kBroadcast) {
+        widen(id, i, perm.size());
+      }
+      transpose_operand(id, i, back);
+    }
+    if (!is_identity(of_results)) {
+      for (size_t i = 0; i < before.outputs.size(); ++i) {
+        if (before.outputs[i].valid()) {
+          transpose_result(id, i, of_results);
+        }
+      }
+    }
+    return true;
+  }
+
+  Shape permuted(const Shape& shape, const Permutation& perm) const {
+    Dims dims;
+    for (const int64_t axis : perm) {
+      dims.push_back(shape[static_cast<int>(axis)]);
+    }
+    return Shape(std::move(dims));
+  }
+
+  // Operands of lower rank get extents of 1 in front.
+  void widen(OpId id, size_t input, size_t rank) {
+    const TensorId old = graph_.op(id).inputs[input];
+    const Tensor tensor = graph_.tensor(old);
+    Dims dims = tensor.shape.dims();
+    if (dims.size() == rank) {
+      return;
+    }
+    std::vector<int64_t> axes(rank - dims.size());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      axes[i] = static_cast<int64_t>(i);
+    }
+    dims.insert(dims.begin(), axes.size(), Dim(1));
+    if (graph_.is_parameter(old)) {
+      graph_.set_input(id, input, graph_.add_relaid(old, Shape(std::move(dims))));
+      return;
+    }
+    Op unsqueeze;
+    unsqueeze.op_type = "Unsqueeze";
+    unsqueeze.name = tensor.name + "/unsqueeze";
+    unsqueeze.version = std::max(graph_.op(id).version, 13);
+    unsqueeze.inputs = {old, graph_.add_ints(unsqueeze.name + "/axes", axes)};
+    unsqueeze.outputs = {graph_.add_tensor(unsqueeze.name, tensor.dtype, Shape(std::move(dims)))};
+    set_origins(&unsqueeze, origins_of(graph_.op(id)));
+    const TensorId result = unsqueeze.outputs[0];
+    graph_.add_op(std::move(unsqueeze));
+    graph_.set_input(id, input, result);
+  }
+
+  OpId add_transpose(TensorId from, TensorId to, const Permutation& perm,
+                     const std::vector<OpOrigin>& origins) {
+    Op op;
+    op.op_type = "Transpose";
+    op.name = graph_.tensor(to).name + "/transpose";
+    op.version = 13;
+    op.inputs = {from};
+    op.outputs = {to};
+    op.attributes.set("perm", perm);
+    set_origins(&op, origins);
+    return graph_.add_op(std::move(op));
+  }
+
+  void remove_if_unread(OpId transpose) {
+    const TensorId result = graph_.op(transpose).outputs[0];
+    if (graph_.readers(result).empty() && !graph_.tensor(result).is_output) {
+      graph_.remove_op(transpose);
+    }
+  }
+
+  // The op reads its operand through `perm`, which may cancel a Transpose that is there.
+  void transpose_operand(OpId id, size_t input, const Permutation& perm) {
+    const TensorId old = graph_.op(id).inputs[input];
+    const Shape shape = permuted(graph_.shape(old), perm);
+    if (graph_.is_parameter(old)) {
+      graph_.set_input(id, input, graph_.add_relaid(old, shape));
+      return;
+    }
+    if (const Permutation* first = transpose_of(old)) {
+      const OpId transpose = graph_.producer(old);
+      const Permutation both = composed(*first, perm);
+      const TensorId source = graph_.op(transpose).inputs[0];
+      if (is_identity(both)) {
+        graph_.set_input(id, input, source);
+      } else {
+        read_through(id, input, source, both, shape, origins_of(graph_.op(transpose)));
+      }
+      remove_if_unread(transpose);
+      return;
+    }
+    read_through(id, input, old, perm, shape, origins_of(graph_.op(id)));
+  }
+
+  void read_through(OpId id, size_t input, TensorId source, const Permutation& perm, Shape shape,
+                    const std::vector<OpOrigin>& origins) {
+    for (const OpId reader : graph_.readers(source)) {
+      const Op& op = graph_.op(reader);
+      const auto* other = op.attributes.get_ints("perm");
+      if (op.op_type == "Transpose" && other != nullptr && *other == perm) {
+        graph_.set_input(id, input, op.outputs[0]);
+        return;
+      }
+    }
+    const TensorId moved = graph_.add_tensor(graph_.tensor(source).name + "/moved",
+                                             graph_.tensor(source).dtype, std::move(shape));
+    add_transpose(source, moved, perm, origins);
+    graph_.set_input(id, input, moved);
+  }
+
+  void transpose_result(OpId id, size_t output, const Permutation& perm) {
+    const TensorId result = graph_.op(id).outputs[output];
+    const Tensor tensor = graph_.tensor(result);
+    const TensorId early = graph_.add_tensor(tensor.name + "/early", tensor.dtype,
+                                             permuted(tensor.shape, inverse(perm)));
+    graph_.set_output(id, output, early);
+    add_transpose(early, result, perm, origins_of(graph_.op(id)));
+    if (const auto found = leading_.find(result); found != leading_.end()) {
+      const Way way = found->second;
+      leading_[early] = way;
+    }
+  }
+
+  // The second of two Transposes (or a Reshape that is one) takes over both.
+  bool merge(OpId id, TransposeRule rule, const Permutation& first) {
+    const OpId transpose = graph_.producer(graph_.op(id).inputs[0]);
+    const TensorId source = graph_.op(transpose).inputs[0];
+    const TensorId result = graph_.op(id).outputs[0];
+    std::optional<Permutation> second;
+    if (rule == TransposeRule::kReshape) {
+      second = reshape_as_transpose(graph_.shape(graph_.op(id).inputs[0]), graph_.shape(result));
+    } else if (const auto* perm = graph_.op(id).attributes.get_ints("perm")) {
+      second = *perm;
+    }
+    if (!second || second->size() != first.size()) {
+      return false;
+    }
+    const Permutation both = composed(first, *second);
+    if (is_identity(both) && !graph_.tensor(result).is_output) {
+      graph_.remove_op(id);
+      graph_.replace_reads(result, source);
+    } else {
+      std::vector<OpOrigin> origins = origins_of(graph_.op(transpose));
+      const std::vector<OpOrigin> own = origins_of(graph_.op(id));
+      origins.insert(origins.end(), own.begin(), own.end());
+      graph_.remove_op(id);
+      add_transpose(source, result, both, origins);
+    }
+    remove_if_unread(transpose);
+    return true;
+  }
+
+  // A Reshape that takes axes apart goes in front of the Transpose, if all who read that are alike.
+  bool pass_split(OpId id, const Permutation& perm) {
+    const Op reshape = graph_.op(id);
+    const TensorId transposed = reshape.inputs[0];
+    const OpId transpose = graph_.producer(transposed);
+    const auto fits = [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return transpose_rule(op) == TransposeRule::kReshape &&
+             reshape_first(perm, graph_.shape(transposed), graph_.shape(op.outputs[0]));
+    };
+    const auto readers = graph_.readers(transposed);
+    if (graph_.tensor(transposed).is_output || !std::all_of(readers.begin(), readers.end(), fits)) {
+      return false;
+    }
+    const TensorId result = reshape.outputs[0];
+    const Tensor tensor = graph_.tensor(result);
+    const auto turned = reshape_first(perm, graph_.shape(transposed), tensor.shape);
+    const std::vector<OpOrigin> moved = origins_of(graph_.op(transpose));
+    Op first = reshape;
+    first.inputs = {graph_.op(transpose).inputs[0],
+                    graph_.add_ints(tensor.name + "/extents", turned->extents)};
+    first.attributes = {};
+    Dims dims(turned->extents.begin(), turned->extents.end());
+    const TensorId early =
+        graph_.add_tensor(tensor.name + "/early", tensor.dtype, Shape(std::move(dims)));
+    first.outputs = {early};
+    graph_.remove_op(id);
+    graph_.add_op(std::move(first));
+    add_transpose(early, result, turned->perm, moved);
+    remove_if_unread(transpose);
+    return true;
+  }
+
+  EditableGraph& graph_;
+  std::unordered_map<TensorId, Way> leading_;
+};
+
+}  // namespace
+
+void move_transposes(EditableGraph& graph) {
+  TransposeMover mover(graph);
+  for (int i = 0; i < kMostSweeps && mover.sweep(); ++i) {
+  }
+}
+
+}  // namespace dfsim::inline graphs

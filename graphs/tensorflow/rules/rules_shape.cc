@@ -1,0 +1,240 @@
+// What gives tensors other shapes, asks for shapes, or makes constants: folded or free.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "graphs/tensorflow/node_context_internal.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+void identity(NodeContext& node, std::string_view /*target*/) {
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    node.set_value(i, node.input(i));
+  }
+}
+
+// Both branches see the same data; which of them runs was decided when they met.
+void switch_node(NodeContext& node, std::string_view /*target*/) {
+  node.set_value(0, node.input(0));
+  node.set_value(1, node.input(0));
+}
+
+void reshape(NodeContext& node, std::string_view target) {
+  node.set(0, node.emit(target, {node.plain(0), node.plain(1)}, {{"allowzero", int64_t{1}}}));
+}
+
+void squeeze(NodeContext& node, std::string_view target) {
+  std::vector<int64_t> axes = node.attr_ints("squeeze_dims");
+  const Shape shape = node.shape(0);
+  if (axes.empty()) {
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] == Dim(1)) {
+        axes.push_back(i);
+      }
+    }
+  }
+  if (axes.empty()) {
+    node.set_value(0, node.input(0));
+    return;
+  }
+  node.set(0, node.emit(target, {node.plain(0), node.emitter().add_ints(axes)}));
+}
+
+void expand_dims(NodeContext& node, std::string_view target) {
+  const auto axis = node.integer(1);
+  if (!axis) {
+    node.unresolved("its axis is not known before the run");
+    return;
+  }
+  node.set(0, node.emit(target, {node.plain(0), node.emitter().add_ints({*axis})}));
+}
+
+void shape_of(NodeContext& node, std::string_view target) {
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const TensorId tensor = node.plain(i);
+    node.set(i, i == 0 ? node.emit(target, {tensor}) : node.help(target, {tensor}));
+  }
+}
+
+void rank_of(NodeContext& node, std::string_view /*target*/) {
+  node.set(0, node.emitter().add_constant({DType::kInt32, {}, {node.rank(0)}, {}}, node.name()));
+}
+
+// Zeros or ones like the input.
+void fill_like(NodeContext& node, std::string_view target) {
+  const DType dtype = node.dtype(0);
+  const Shape shape = node.shape(0);
+  const int64_t one = target == "1" ? 1 : 0;
+  ConstValue value{dtype, {1}, {}, {}};
+  if (is_floating(dtype)) {
+    value.floats = {static_cast<double>(one)};
+  } else {
+    value.ints = {one};
+  }
+  node.set(0, node.emit("ConstantOfShape", {node.emitter().add_ints(shape.extents())},
+                        {{"value", std::move(value)}}));
+}
+
+// A scalar repeated.
+void fill(NodeContext& node, std::string_view /*target*/) {
+  const auto extents = node.ints(0);
+  if (!extents) {
+    node.unresolved("its shape is not known before the run");
+    return;
+  }
+  if (const ConstValue* value = node.value(1); value != nullptr && value->size() == 1) {
+    ConstValue one = *value;
+    one.extents = {1};
+    node.set(0, node.emit("ConstantOfShape", {node.emitter().add_ints(*extents)},
+                          {{"value", std::move(one)}}));
+    return;
+  }
+  node.set(0, node.emit("Expand", {node.plain(1), node.emitter().add_ints(*extents)}));
+}
+
+void broadcast_to(NodeContext& node, std::string_view target) {
+  node.set(0, node.emit(target, {node.plain(0), node.plain(1)}));
+}
+
+// The shape that several shapes broadcast to, and for gradients the axes to sum over.
+void broadcast_args(NodeContext& node, std::string_view /*target*/) {
+  const auto a = node.ints(0);
+  const auto b = node.ints(1);
+  if (!a || !b) {
+    node.unresolved("the shapes to broadcast are not known before the run");
+    return;
+  }
+  std::string conflict;
+  const auto valid = [](const std::vector<int64_t>& list) {
+    return std::all_of(list.begin(), list.end(),
+                       [](int64_t e) { return e >= 0 && e <= kMaxExtent; });
+  };
+  const Shape shape =
+      valid(*a) && valid(*b) ? broadcast_shapes(Shape::of(*a), Shape::of(*b), &conflict) : Shape();
+  if (!shape.is_static() || !conflict.empty()) {
+    node.error(conflict.empty() ? "its operands are no shapes" : conflict);
+    return;
+  }
+  const std::vector<int64_t> whole = shape.extents();
+  const auto constant = [&](const std::vector<int64_t>& list, size_t output) {
+    node.set(output,
+             node.emitter().add_constant(
+                 {DType::kInt32, {static_cast<int64_t>(list.size())}, list, {}}, node.name()));
+  };
+  if (node.type() == "BroadcastArgs") {
+    constant(whole, 0);
+    return;
+  }
+  const auto reduced = [&](const std::vector<int64_t>& own) {
+    std::vector<int64_t> axes;
+    const size_t lead = whole.size() - own.size();
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const bool grows = i < lead || (own[i - lead] == 1 && whole[i] != 1);
+      const bool of_one = i >= lead && own[i - lead] == 1;
+      if (grows || (of_one && whole[i] == 1)) {
+        axes.push_back(static_cast<int64_t>(i));
+      }
+    }
+    return axes;
+  };
+  constant(reduced(*a), 0);
+  constant(reduced(*b), 1);
+}
+
+void range(NodeContext& node, std::string_view target) {
+  node.set(0, node.emit(target, node.all_plain()));
+}
+
+// Uniform or normal numbers of a shape that is an input.
+void random(NodeContext& node, std::string_view target) {
+  const auto extents = node.ints(0);
+  const DType dtype = node.attr_dtype("dtype");
+  if (!extents || std::any_of(extents->begin(), extents->end(),
+                              [](int64_t e) { return e < 0 || e > kMaxExtent; })) {
+    node.unresolved("its shape is not known before the run");
+    return;
+  }
+  const TensorId result = node.emit(target, {}, {{"shape", *extents}});
+  if (result.valid() && dtype != DType::kUnknown) {
+    node.emitter().builder().tensor(result).dtype = dtype;
+  }
+  node.set(0, result);
+}
+
+// Key and counter of a random generator, from its seed: numbers that no shape hangs on.
+void random_key(NodeContext& node, std::string_view /*target*/) {
+  node.set(0, node.emitter().add_constant({DType::kUInt64, {1}, {0}, {}}, node.name()));
+  node.set(1, node.emitter().add_constant({DType::kUInt64, {2}, {0, 0}, {}}, node.name() + ":1"));
+}
+
+void random_algorithm(NodeContext& node, std::string_view /*target*/) {
+  node.set(0, node.emitter().add_constant({DType::kInt32, {}, {1}, {}}, node.name()));
+}
+
+// Above or below some diagonals all is 0.
+void band_part(NodeContext& node, std::string_view target) {
+  node.set(0, node.emit(target, {node.plain(0)}));
+}
+
+void nothing(NodeContext& /*node*/, std::string_view /*target*/) {}
+
+constexpr TfRule kRules[] = {
+    {"Identity", identity, "", 1, true},
+    {"IdentityN", identity, "", 1, true},
+    {"StopGradient", identity, "", 1, true},
+    {"PreventGradient", identity, "", 1, true},
+    {"CheckNumerics", identity, "", 1, true},
+    {"CheckNumericsV2", identity, "", 1, true},
+    {"Snapshot", identity, "", 1, true},
+    {"EnsureShape", identity, "", 1, true},
+    {"Copy", identity, "", 1, true},
+    {"CopyHost", identity, "", 1, true},
+    {"DebugIdentity", identity, "", 1, true},
+    {"RefIdentity", identity, "", 1, true},
+    {"ReadVariableOp", identity, "", 1, true},
+    {"PlaceholderWithDefault", identity, "", 1, true},
+    {"LoopCond", identity, "", 1, true},
+    {"NextIteration", identity, "", 1, true},
+    {"Exit", identity, "", 1, true},
+    {"OptimizationBarrier", identity, "", 1, true},
+    {"_Retval", identity, "", 1, true},
+    {"Switch", switch_node, "", 1, true},
+    {"RefSwitch", switch_node, "", 1, true},
+    {"NoOp", nothing, "", 0, true},
+    {"ControlTrigger", nothing, "", 0, true},
+    {"Assert", nothing, "", 0, true},
+    {"Print", identity, "", 1, true},
+    {"PrintV2", nothing, "", 0, true},
+    {"Reshape", reshape, "Reshape", 2},
+    {"Squeeze", squeeze, "Squeeze"},
+    {"ExpandDims", expand_dims, "Unsqueeze", 2},
+    {"Shape", shape_of, "Shape"},
+    {"ShapeN", shape_of, "Shape"},
+    {"Size", shape_of, "Size"},
+    {"Rank", rank_of},
+    {"ZerosLike", fill_like, "0"},
+    {"OnesLike", fill_like, "1"},
+    {"Fill", fill, "", 2},
+    {"BroadcastTo", broadcast_to, "Expand", 2},
+    {"BroadcastArgs", broadcast_args, "", 2},
+    {"BroadcastGradientArgs", broadcast_args, "", 2},
+    {"Range", range, "Range", 3},
+    {"RandomUniform", random, "RandomUniform"},
+    {"RandomStandardNormal", random, "RandomNormal"},
+    {"TruncatedNormal", random, "RandomNormal"},
+    {"StatelessRandomUniform", random, "RandomUniform"},
+    {"StatelessRandomUniformV2", random, "RandomUniform"},
+    {"StatelessRandomNormal", random, "RandomNormal"},
+    {"StatelessRandomNormalV2", random, "RandomNormal"},
+    {"StatelessRandomGetKeyCounter", random_key, "", 1, true},
+    {"StatelessRandomGetAlg", random_algorithm, "", 0, true},
+    {"MatrixBandPart", band_part, "Trilu"},
+};
+
+}  // namespace
+
+std::span<const TfRule> shape_tf_rules() { return kRules; }
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,51 @@
+// YamlNode: a small YAML document as a tree with places, read strictly.
+//
+// Purpose: settings written by hand. Only the plain subset of YAML is taken: one document of maps,
+//   lists and scalars, no anchors, aliases or tags, no duplicate keys, at most kMaxYamlDepth levels
+//   and kMaxYamlBytes bytes. Whatever it holds, reading takes O(size) memory.
+// Errors: kInvalidInput, `file:line:column: found X, expected Y; do Z`, lines and columns from 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace dfsim::inline hardware {
+
+inline constexpr int64_t kMaxYamlBytes = 1 << 20;
+inline constexpr int kMaxYamlDepth = 32;
+
+struct YamlPlace {
+  int line = 1;
+  int column = 1;
+};
+
+struct YamlKey {
+  std::string text;
+  YamlPlace place;
+};
+
+struct YamlNode {
+  enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  bool quoted = false;  // a scalar in quotes: text, even when it looks like a number
+  YamlPlace place;
+  std::string text;             // of a scalar
+  std::vector<YamlKey> keys;    // of a map, one per item
+  std::vector<YamlNode> items;  // of a map or list
+};
+
+// `file` only names the place in messages.
+StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file);
+
+// `file:line:column: message`.
+Status yaml_error(const std::string& file, YamlPlace place, std::string_view message);
+
+// What a node is, for messages: "a map", "text 'abc'", "number 12", "nothing".
+std::string describe(const YamlNode& node);
+
+}  // namespace dfsim::inline hardware

@@ -1,0 +1,45 @@
+// Features: what a trained model sees of an op on a device, per family (see op_geometry.h).
+//
+// All are physics of the roofline and of tiled kernels: logarithms of sizes, FLOPs, bytes and both
+// roofline arms, how work divides into tiles and tiles into waves over the compute units, padding,
+// alignment, what fits into the cache, dtype, and facts of the hardware so that one model can serve
+// several devices. The table of names and formulas is docs/cost-models.md.
+// The target is ln(time / base): `base_us` is the bound with the floor of this kind of measurement.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/platform.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+// The arms of the roofline of an op, in microseconds.
+struct Roofline {
+  double compute_us = 0;
+  double memory_us = 0;
+  double floor_us = 0;
+
+  double base_us() const { return (compute_us > memory_us ? compute_us : memory_us) + floor_us; }
+};
+
+// `floor_us` is the least time of this kind of op as measured, launch included where it was.
+Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us);
+
+// Names of the family's features, in order. Stored in manifests. New ones are only ever added at
+// the end: a model that knows the first of them works on, one with other names is of another
+// version.
+const std::vector<std::string>& feature_names(Family family);
+
+// Those of them that a model is trained with: how CPUs' kernels divide work, which comes last, says
+// nothing where other devices are among the measured ones.
+std::vector<std::string> features_to_train(Family family, bool only_cpus);
+
+// Fills `out` with the first |out| <= feature_names(geometry.family).size() of them, finite
+// numbers. `op` is what `geometry` was made of.
+void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
+                   const Roofline& roofline, std::span<float> out);
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,135 @@
+#include "opmodel/model/model_loader.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/io/data_dir.h"
+#include "base/text.h"
+#include "opmodel/model/trained_model.h"
+#include "opmodel/sol.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kBoundName = "sol";
+constexpr std::string_view kPretrained = "opmodel/pretrained";
+
+bool is_model(const fs::path& directory) {
+  std::error_code error;
+  return fs::is_regular_file(directory / kManifestFile, error);
+}
+
+// The shipped directory of that name, or "".
+std::string find_pretrained(const std::string& name) {
+  const bool plain =
+      !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+  for (const std::string& folder : plain ? data_dirs() : std::vector<std::string>{}) {
+    const fs::path directory = fs::path(folder) / kPretrained / name;
+    if (is_model(directory)) {
+      return directory.string();
+    }
+  }
+  return "";
+}
+
+// Asks the model that each device names.
+class PerDeviceModel : public CostModel {
+ public:
+  std::string_view name() const override { return name_; }
+
+  // `folder` is that of the hardware file: a model may lie beside it.
+  Status add(const std::string& cost_model, const fs::path& folder) {
+    if (models_.contains(cost_model)) {
+      return ok_status();
+    }
+    const bool beside = !cost_model.empty() && is_model(folder / cost_model);
+    const std::string directory =
+        beside ? (folder / cost_model).string() : find_pretrained(cost_model);
+    DFSIM_ASSIGN_OR_RETURN(
+        std::unique_ptr<CostModel> model,
+        load_cost_model(directory.empty() ? std::string(kBoundName) : directory));
+    if (name_.find(model->name()) == std::string::npos) {
+      name_ += name_.empty() ? "" : ", ";
+      name_ += model->name();
+    }
+    models_.emplace(cost_model, std::move(model));
+    return ok_status();
+  }
+
+  Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                 std::span<OpCost> out) const override {
+    const auto it = models_.find(device.cost_model);
+    if (it == models_.end()) {
+      return failed(fmt::format("device '{}' names the cost model '{}', which was not loaded",
+                                device.name, device.cost_model));
+    }
+    return it->second->predict(ops, device, out);
+  }
+
+  double interval_scale(const DeviceSpec& device) const override {
+    const auto it = models_.find(device.cost_model);
+    return it == models_.end() ? 1 : it->second->interval_scale(device);
+  }
+
+ private:
+  std::string name_;
+  std::map<std::string, std::unique_ptr<CostModel>> models_;
+};
+
+}  // namespace
+
+std::vector<std::string> pretrained_models() {
+  std::set<std::string> names;
+  for (const std::string& folder : data_dirs()) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / kPretrained, error)) {
+      if (is_model(entry.path())) {
+        names.insert(entry.path().filename().string());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+StatusOr<std::unique_ptr<TrainedModel>> load_trained_model(const std::string& name_or_path) {
+  std::error_code error;
+  if (fs::is_directory(name_or_path, error)) {
+    return TrainedModel::load(name_or_path);
+  }
+  const std::string directory = find_pretrained(name_or_path);
+  if (directory.empty()) {
+    return not_found(fmt::format(
+        "{}; or give the folder of a model that `dfsim train` wrote",
+        unknown_name_message("cost model", printable(name_or_path), pretrained_models())));
+  }
+  return TrainedModel::load(directory);
+}
+
+StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_path) {
+  if (name_or_path == kBoundName) {
+    return make_sol_model();
+  }
+  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, load_trained_model(name_or_path));
+  return std::unique_ptr<CostModel>(std::move(model));
+}
+
+StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
+                                                         const std::string& name_or_path) {
+  if (!name_or_path.empty()) {
+    return load_cost_model(name_or_path);
+  }
+  auto models = std::make_unique<PerDeviceModel>();
+  const fs::path folder = fs::path(platform.source_file).parent_path();
+  for (const DeviceSpec& device : platform.devices) {
+    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model, folder));
+  }
+  return std::unique_ptr<CostModel>(std::move(models));
+}
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,30 @@
+// Finds cost models by name: a directory, or one that ships below opmodel/pretrained/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "opmodel/cost_model.h"
+
+namespace dfsim::inline opmodel {
+
+class TrainedModel;
+
+// Names of the models that ship, sorted.
+std::vector<std::string> pretrained_models();
+
+// The directory itself when `name_or_path` is one, else the pretrained model of that name. Errors:
+// kNotFound with the valid names and the nearest one; those of TrainedModel::load.
+StatusOr<std::unique_ptr<TrainedModel>> load_trained_model(const std::string& name_or_path);
+
+// "sol" is the speed-of-light bound, anything else a trained model.
+StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_path);
+
+// One model for a platform: each device is answered by the model it names (DeviceSpec::cost_model),
+// or by the bound where that model does not ship; all by `name_or_path` when it is not empty.
+StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
+                                                         const std::string& name_or_path);
+
+}  // namespace dfsim::inline opmodel

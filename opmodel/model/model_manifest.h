@@ -1,0 +1,127 @@
+// ModelManifest: what a directory with a trained cost model holds (manifest.json).
+//
+// A model is parts: one ensemble of trees per (class, kind, family, kind of timing) with enough
+// rows, and one per class for everything else ("*"). The manifest says what each part was trained
+// on, so that a prediction knows when it leaves that ground. Format: docs/cost-models.md.
+// Errors (kInvalidInput): not JSON, a missing or ill-typed field (named), a newer version.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "datasets/profiles/profile.h"
+#include "hardware/platform.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+inline constexpr int kModelFormatVersion = 1;
+inline constexpr std::string_view kManifestFile = "manifest.json";
+// The kind of a part that serves every kind of its class.
+inline constexpr std::string_view kAnyKind = "*";
+
+// Errors of predictions against measurements, as fractions.
+struct ErrorStats {
+  int64_t n = 0;
+  double mape = 0;
+  double median = 0;
+  double p90 = 0;
+  double bias = 0;      // (sum of predictions - sum of times) / sum of times
+  double interval = 0;  // share of rows inside their 80 % interval
+};
+
+// Low and high factor on a prediction, by predicted time: entry i serves times below edges_us[i],
+// the last one all longer ones.
+struct IntervalTable {
+  std::vector<double> edges_us;
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+// What a device looked like in the training rows of one part.
+struct PartDevice {
+  std::string model;
+  double floor_us = 0;  // least time of this kind of op, launch included where it was measured
+  int64_t rows = 0;
+};
+
+struct ModelPart {
+  OpClass op_class = OpClass::kOpaque;
+  std::string kind;
+  Family family = Family::kGeneric;
+  TimingKind timing = TimingKind::kUnknown;
+  std::string file;  // UBJ beside the manifest; "" = too few rows for trees, median only
+  uint64_t checksum = 0;
+  int64_t rows = 0;
+  int rounds = 0;
+  std::vector<std::string> features;
+  std::vector<PartDevice> devices;
+  std::vector<DType> dtypes;
+  std::vector<std::pair<double, double>> ranges;  // of ln(1 + dims), by dims index
+  double median_log_ratio = 0;                    // of time over base
+  // For parts of any kind: mean of ln(time / base) of each kind over that of all.
+  std::vector<std::pair<std::string, double>> kind_effects;
+  // Devices whose times grew with the order of measurement, and by how many us in the end
+  // (drift.h).
+  std::vector<std::pair<std::string, double>> drifts;
+  IntervalTable intervals;
+  ErrorStats held_out;
+  ErrorStats held_out_baseline;                            // bound times the median ratio
+  std::vector<std::pair<std::string, double>> importance;  // the strongest features
+
+  const PartDevice* find_device(std::string_view model) const;
+  bool trained_on(DType dtype) const;
+  double kind_effect(std::string_view kind) const;
+};
+
+struct DataSource {
+  std::string file;  // name without folders
+  std::string checksum;
+  int64_t rows = 0;
+};
+
+struct ModelManifest {
+  std::string name;
+  std::string dfsim_version;
+  std::string xgboost_version;
+  uint64_t seed = 0;
+  std::vector<DataSource> data;
+  int64_t rows_used = 0;
+  int64_t rows_dropped = 0;
+  std::vector<DeviceSpec> devices;  // model and rates only
+  // What measuring added to each time, by device: it is in all that was learned, and comes off what
+  // is predicted.
+  std::vector<std::pair<std::string, double>> overheads_us;
+  // CostModel::interval_scale(), by device.
+  std::vector<std::pair<std::string, double>> interval_scales;
+  // 80 % of single measurements lie between these factors of their shape's median.
+  double repeat_low = 0.97;
+  double repeat_high = 1.03;
+  std::string rows_file;  // the rows it was trained on; "" = not kept
+  std::string lookup_file;
+  uint64_t lookup_checksum = 0;
+  std::string scaling_file;  // "" = none
+  uint64_t scaling_checksum = 0;
+  std::vector<ModelPart> parts;
+
+  // The noise of a single measurement that follows from these: standard deviation of its logarithm.
+  double repeat_noise() const;
+  const DeviceSpec* find_device(std::string_view model) const;
+  double overhead_us(std::string_view model) const;     // 0 for other devices
+  double interval_scale(std::string_view model) const;  // 1 for other devices
+};
+
+// Of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.
+StatusOr<ModelManifest> read_manifest(const std::string& directory);
+Status write_manifest(const std::string& directory, const ModelManifest& manifest);
+
+// `place` names the file in messages.
+StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place);
+// Pretty-printed JSON, keys sorted; equal manifests give equal text.
+std::string format_manifest(const ModelManifest& manifest);
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,131 @@
+#include "opmodel/model/part_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+constexpr double kRangeSlack = 0.1;            // in ln: 10 % beyond the range is still inside
+constexpr double kExtrapolatedWidening = 2.0;  // of the interval, in ln
+constexpr double kLeastRatio = 0.5;            // of the bound: nothing is faster than that
+
+// Dtypes of the same width run the same kernels at the same rate (bf16 and fp16).
+bool alike(DType a, DType b) {
+  const auto half = [](DType dtype) {
+    return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  };
+  return a == b || (half(a) && half(b));
+}
+
+bool dtype_known(const ModelPart& part, DType dtype) {
+  return std::any_of(part.dtypes.begin(), part.dtypes.end(),
+                     [&](DType trained) { return alike(trained, dtype); });
+}
+
+bool kind_known(const ModelPart& part, std::string_view kind) {
+  if (part.kind != kAnyKind) {
+    return part.kind == kind;
+  }
+  return std::any_of(part.kind_effects.begin(), part.kind_effects.end(),
+                     [&](const auto& known) { return known.first == kind; });
+}
+
+}  // namespace
+
+size_t part_columns(const ModelPart& part) {
+  return part.features.size() + (part.kind == kAnyKind ? 1 : 0);
+}
+
+void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
+                   const Roofline& roofline, std::span<float> row) {
+  const size_t count = part.features.size();
+  fill_features(*query.op, *query.geometry, device, roofline, row.first(count));
+  if (part.kind == kAnyKind) {
+    row[count] = static_cast<float>(part.kind_effect(query.geometry->kind));
+  }
+}
+
+double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
+  if (const PartDevice* known = part.find_device(device.model); known != nullptr) {
+    return known->floor_us;
+  }
+  // Kernels cost what the hardware file says; launches are the host's and alike everywhere.
+  const double own = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  if (part.timing != TimingKind::kLaunchInclusive || part.devices.empty()) {
+    return own;
+  }
+  std::vector<double> floors;
+  for (const PartDevice& known : part.devices) {
+    floors.push_back(known.floor_us);
+  }
+  std::sort(floors.begin(), floors.end());
+  return floors[floors.size() / 2];
+}
+
+bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
+                            const DeviceSpec& device) {
+  if (part.find_device(device.model) == nullptr || !dtype_known(part, geometry.dtype)) {
+    return true;
+  }
+  for (size_t i = 0; i < part.ranges.size(); ++i) {
+    const double value = std::log1p(std::max(geometry.dims[i], 0.0));
+    if (value < part.ranges[i].first - kRangeSlack || value > part.ranges[i].second + kRangeSlack) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::pair<double, double> interval_at(const IntervalTable& table, double time_us) {
+  if (table.low.empty()) {
+    return {1, 1};
+  }
+  const auto bin =
+      static_cast<size_t>(std::upper_bound(table.edges_us.begin(), table.edges_us.end(), time_us) -
+                          table.edges_us.begin());
+  return {table.low[bin], table.high[bin]};
+}
+
+std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
+                                     std::span<const PartQuery> queries, const DeviceSpec& device) {
+  const size_t columns = part_columns(part);
+  const double floor_us = part_floor_us(part, device);
+  std::vector<float> values(forest == nullptr ? 0 : queries.size() * columns);
+  std::vector<Roofline> rooflines(queries.size());
+  for (size_t i = 0; i < queries.size(); ++i) {
+    rooflines[i] = roofline_of(*queries[i].geometry, device, floor_us);
+    if (forest != nullptr) {
+      fill_part_row(part, queries[i], device, rooflines[i],
+                    std::span(values).subspan(i * columns, columns));
+    }
+  }
+  std::vector<float> ratios(queries.size(), static_cast<float>(part.median_log_ratio));
+  if (forest != nullptr) {
+    forest->predict(values, ratios);
+  }
+  std::vector<PartAnswer> answers(queries.size());
+  for (size_t i = 0; i < queries.size(); ++i) {
+    PartAnswer& answer = answers[i];
+    const OpGeometry& geometry = *queries[i].geometry;
+    answer.extrapolated = forest == nullptr || !kind_known(part, geometry.kind) ||
+                          leaves_training_ground(part, geometry, device);
+    answer.base_us = rooflines[i].base_us();
+    // Trees of another dtype or another kind of op say nothing of this one: the median has to do.
+    const bool foreign =
+        !dtype_known(part, geometry.dtype) || (part.kind != kAnyKind && part.kind != geometry.kind);
+    const double ratio = std::exp(foreign ? part.median_log_ratio : ratios[i]);
+    answer.time_us = answer.base_us * std::max(ratio, kLeastRatio);
+    auto [low, high] = interval_at(part.intervals, answer.time_us);
+    if (answer.extrapolated) {
+      low = std::pow(low, kExtrapolatedWidening);
+      high = std::pow(high, kExtrapolatedWidening);
+    }
+    answer.low_us = answer.time_us * low;
+    answer.high_us = answer.time_us * high;
+  }
+  return answers;
+}
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,48 @@
+// PartModel: one part of a trained model, ready to predict: its manifest entry and its trees.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/platform.h"
+#include "opmodel/features/features.h"
+#include "opmodel/model/model_manifest.h"
+#include "opmodel/trees/forest.h"
+
+namespace dfsim::inline opmodel {
+
+// One op to predict; `geometry` is that of `op`.
+struct PartQuery {
+  const OpDescriptor* op = nullptr;
+  const OpGeometry* geometry = nullptr;
+};
+
+struct PartAnswer {
+  double time_us = 0;  // as the part's kind of timing measures it
+  double low_us = 0;
+  double high_us = 0;
+  double base_us = 0;
+  bool extrapolated = false;  // outside of what the part was trained on
+};
+
+// Number of columns of the part's feature matrix: the family's features, then the kind's effect for
+// parts of any kind.
+size_t part_columns(const ModelPart& part);
+// Fills one row of it.
+void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
+                   const Roofline& roofline, std::span<float> row);
+// The floor of this part on a device: as measured there, or guessed from the other devices.
+double part_floor_us(const ModelPart& part, const DeviceSpec& device);
+// The op lies outside of the part's ranges, dtypes or devices.
+bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
+                            const DeviceSpec& device);
+// The factors of the 80 % interval at a predicted time.
+std::pair<double, double> interval_at(const IntervalTable& table, double time_us);
+
+// Predicts a batch of ops of the part's class and family. `forest` may be null (median only).
+std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
+                                     std::span<const PartQuery> queries, const DeviceSpec& device);
+
+}  // namespace dfsim::inline opmodel

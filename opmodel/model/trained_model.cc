@@ -1,0 +1,359 @@
+#include "opmodel/model/trained_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/io/file.h"
+#include "opmodel/sol.h"
+#include "opmodel/trees/xgboost_adapter.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
+// Errors of a line through two sizes of an op: between them, and at twice the larger or half the
+// smaller one. Measured on TinyNAS's convolutions and Vidur's layers (docs/accuracy.md).
+constexpr double kErrorBetween = 0.05;
+constexpr double kErrorBeyond = 0.11;
+// Of trees that no held-out row was there to judge, and the weight of that in rows.
+constexpr double kErrorUnjudged = 0.25;
+constexpr double kUnjudgedRows = 20;
+// Shapes held out at random have near relatives among the others; another batch size has fewer.
+constexpr double kHarderThanHeldOut = 1.5;
+
+// What of a time is left at least when the overhead of measuring comes off.
+constexpr double kLeastNetShare = 0.1;
+
+bool is_device_time(TimingKind timing) { return timing != TimingKind::kLaunchInclusive; }
+
+bool costs_nothing(OpClass op_class) {
+  return op_class == OpClass::kView || op_class == OpClass::kConstant;
+}
+
+// What taking a launch off must not take a kernel below: the speed of light. Winograd's algorithm
+// does a 3x3 convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
+double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
+  constexpr double kWinograd = 2.25;
+  const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  const Roofline roofline = roofline_of(geometry, device, launch_us);
+  const auto& d = geometry.dims;
+  const bool winograd = geometry.family == Family::kConv && d[dim::kKH] == 3 && d[dim::kKW] == 3 &&
+                        d[dim::kStride] == 1 && d[dim::kGroup] <= 1;
+  return std::max(roofline.compute_us / (winograd ? kWinograd : 1.0), roofline.memory_us) +
+         launch_us;
+}
+
+bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
+  return a.compute_units == b.compute_units && a.l2_bytes == b.l2_bytes &&
+         std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
+                    [](const PeakRate& x, const PeakRate& y) {
+                      return x.dtype == y.dtype && x.flops_per_s == y.flops_per_s &&
+                             x.matrix_flops_per_s == y.matrix_flops_per_s;
+                    });
+}
+
+Bound bound_of(const OpGeometry& geometry, const DeviceSpec& device) {
+  const Roofline roofline =
+      roofline_of(geometry, device, static_cast<double>(device.launch_overhead_ns) / kNsPerUs);
+  return Sol{roofline.compute_us, roofline.memory_us, roofline.floor_us}.bound();
+}
+
+StatusOr<std::string> read_checked(const std::string& path, uint64_t checksum) {
+  DFSIM_ASSIGN_OR_RETURN(std::string bytes, read_file(path, kMaxFileBytes));
+  if (const uint64_t found = checksum64(bytes); found != checksum) {
+    return invalid_input(
+        fmt::format("{}: checksum {:016x}, but the manifest says {:016x}: the file is damaged or "
+                    "was replaced; train the model again or restore the file",
+                    path, found, checksum));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load(const std::string& directory) {
+  std::unique_ptr<TrainedModel> model(new TrainedModel());
+  model->directory_ = directory;
+  DFSIM_ASSIGN_OR_RETURN(model->manifest_, read_manifest(directory));
+  const ModelManifest& manifest = model->manifest_;
+  if (!manifest.lookup_file.empty()) {
+    const std::string path = fmt::format("{}/{}", directory, manifest.lookup_file);
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, manifest.lookup_checksum));
+    DFSIM_ASSIGN_OR_RETURN(model->lookup_, LookupTable::parse(bytes, path));
+  }
+  if (!manifest.scaling_file.empty()) {
+    const std::string path = fmt::format("{}/{}", directory, manifest.scaling_file);
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, manifest.scaling_checksum));
+    DFSIM_ASSIGN_OR_RETURN(model->scaling_, ScalingTable::parse(bytes, path));
+  }
+  model->forests_.resize(manifest.parts.size());
+  return model;
+}
+
+StatusOr<const Forest*> TrainedModel::forest(size_t part) const {
+  const ModelPart& info = manifest_.parts[part];
+  if (info.file.empty()) {
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  if (forests_[part] == nullptr) {
+    const std::string path = fmt::format("{}/{}", directory_, info.file);
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, info.checksum));
+    DFSIM_ASSIGN_OR_RETURN(Forest forest, Forest::parse(bytes, path));
+    const auto& names = feature_names(info.family);
+    const bool known = info.features.size() <= names.size() &&
+                       std::equal(info.features.begin(), info.features.end(), names.begin());
+    if (forest.columns() != part_columns(info) || !known) {
+      return invalid_input(
+          fmt::format("{}: trained with {} features of which some are not this dfsim's {}; train "
+                      "the model again with this version",
+                      path, info.features.size(), names.size()));
+    }
+    forests_[part] = std::make_unique<Forest>(std::move(forest));
+  }
+  return forests_[part].get();
+}
+
+std::optional<double> TrainedModel::measured_us(const OpGeometry& geometry,
+                                                const DeviceSpec& device, TimingKind timing) const {
+  if (timing == TimingKind::kLaunchInclusive) {
+    return lookup_.find_us(lookup_key(geometry, device.model, timing));
+  }
+  for (const TimingKind kind :
+       {TimingKind::kKernelOnly, TimingKind::kInNetwork, TimingKind::kUnknown}) {
+    if (const auto time = lookup_.find_us(lookup_key(geometry, device.model, kind))) {
+      return time;
+    }
+  }
+  return std::nullopt;
+}
+
+bool TrainedModel::has_measured(const OpGeometry& geometry, const DeviceSpec& device,
+                                TimingKind timing) const {
+  return measured_us(geometry, device, timing).has_value();
+}
+
+int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry,
+                              const DeviceSpec& device, TimingKind timing) const {
+  int best = -1;
+  int best_score = -1;
+  for (size_t i = 0; i < manifest_.parts.size(); ++i) {
+    const ModelPart& part = manifest_.parts[i];
+    if (part.op_class != op.op_class || part.family != geometry.family) {
+      continue;
+    }
+    const int score = (part.kind == geometry.kind || part.kind == kAnyKind ? 32 : 0) +
+                      (part.trained_on(geometry.dtype) ? 16 : 0) +
+                      (part.find_device(as_known(part, device).model) != nullptr ? 8 : 0) +
+                      (is_device_time(part.timing) == is_device_time(timing) ? 4 : 0) +
+                      (part.kind == geometry.kind ? 2 : 0) + (part.file.empty() ? 0 : 1);
+    if (score > best_score) {
+      best = static_cast<int>(i);
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+// `device` under the name by which `part` knows its chip, where it does.
+DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
+  DeviceSpec known = device;
+  if (part.find_device(device.model) != nullptr) {
+    return known;
+  }
+  for (const PartDevice& trained : part.devices) {
+    const DeviceSpec* const spec = manifest_.find_device(trained.model);
+    if (spec != nullptr && same_chip(*spec, device)) {
+      known.model = trained.model;
+      break;
+    }
+  }
+  return known;
+}
+
+// What a launch adds to the kernel's own time, as this part's rows show it. Without a part that
+// includes launches: the median of all that do, or 0.
+double TrainedModel::launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const {
+  const double kernel_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  if (part != nullptr && part->timing == TimingKind::kLaunchInclusive) {
+    return std::max(part_floor_us(*part, as_known(*part, device)) - kernel_us, 0.0);
+  }
+  std::vector<double> floors;
+  for (const ModelPart& other : manifest_.parts) {
+    if (other.timing == TimingKind::kLaunchInclusive) {
+      floors.push_back(part_floor_us(other, as_known(other, device)));
+    }
+  }
+  if (floors.empty()) {
+    return 0;
+  }
+  std::sort(floors.begin(), floors.end());
+  return std::max(floors[floors.size() / 2] - kernel_us, 0.0);
+}
+
+// Two opinions, the line through measured sizes and the trees, each with the weight of its expected
+// error. Without trees the line alone.
+void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& device,
+                                 ModelAnswer* out) const {
+  const auto scaled = scaling_.estimate(op, device.model);
+  if (!scaled.has_value()) {
+    return;
+  }
+  double share = 0;  // of the trees
+  if (out->part >= 0) {
+    const ErrorStats& judged = manifest_.parts[static_cast<size_t>(out->part)].held_out;
+    const double rows = static_cast<double>(judged.n);
+    const double trees =
+        (rows * kHarderThanHeldOut * judged.mape + kUnjudgedRows * kErrorUnjudged) /
+        (rows + kUnjudgedRows);
+    const double shape = scaled->interpolated
+                             ? kErrorBetween
+                             : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);
+    const double line = std::hypot(shape, scaled->noise_gain * manifest_.repeat_noise());
+    share = line * line / (line * line + trees * trees);
+  }
+  const bool has_model = out->part >= 0;
+  const double time_us =
+      has_model ? std::exp((1 - share) * std::log(scaled->time_us) + share * std::log(out->time_us))
+                : scaled->time_us;
+  const double factor = time_us / out->time_us;
+  out->low_us = has_model ? out->low_us * factor : time_us / 2;
+  out->high_us = has_model ? out->high_us * factor : time_us * 2;
+  out->time_us = time_us;
+  out->source = CostSource::kPredicted;
+}
+
+// A measurement that includes the launch, less the launch.
+bool TrainedModel::take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
+                                   ModelAnswer* out) const {
+  const auto time = measured_us(geometry, device, TimingKind::kLaunchInclusive);
+  if (!time.has_value()) {
+    return false;
+  }
+  const ModelPart* info = part >= 0 ? &manifest_.parts[static_cast<size_t>(part)] : nullptr;
+  out->time_us =
+      std::max(*time - launch_overhead_us(info, device), least_kernel_us(geometry, device));
+  // The launch's own spread stays in.
+  out->low_us = std::max(out->time_us - *time * (1 - manifest_.repeat_low), 0.0);
+  out->high_us = out->time_us + *time * (manifest_.repeat_high - 1);
+  out->source = CostSource::kMeasured;
+  return true;
+}
+
+Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> which,
+                                       std::span<const OpDescriptor> ops,
+                                       std::span<const OpGeometry> geometries,
+                                       const DeviceSpec& device, const Query& query,
+                                       std::span<ModelAnswer> out) const {
+  const ModelPart& info = manifest_.parts[part];
+  DFSIM_ASSIGN_OR_RETURN(const Forest* const trees, forest(part));
+  std::vector<PartQuery> queries;
+  queries.reserve(which.size());
+  for (const uint32_t i : which) {
+    queries.push_back({&ops[i], &geometries[i]});
+  }
+  const std::vector<PartAnswer> answers =
+      predict_part(info, trees, queries, as_known(info, device));
+  const bool from_launch = !is_device_time(info.timing);
+  const bool to_launch = !is_device_time(query.timing);
+  const double overhead_us = from_launch == to_launch ? 0 : launch_overhead_us(&info, device);
+  const double shift = from_launch && !to_launch ? -overhead_us : overhead_us;
+  for (size_t q = 0; q < which.size(); ++q) {
+    ModelAnswer& prediction = out[which[q]];
+    const PartAnswer& answer = answers[q];
+    const double floor_us = least_kernel_us(geometries[which[q]], device);
+    const auto shifted = [&](double time_us) {
+      return shift == 0 ? time_us : std::max(time_us + shift, floor_us);
+    };
+    prediction.time_us = shifted(answer.time_us);
+    prediction.low_us = shifted(answer.low_us);
+    prediction.high_us = std::max(shifted(answer.high_us), prediction.time_us);
+    prediction.source = answer.extrapolated ? CostSource::kExtrapolated : CostSource::kPredicted;
+    prediction.part = static_cast<int>(part);
+  }
+  return ok_status();
+}
+
+StatusOr<std::vector<ModelAnswer>> TrainedModel::predict_as(std::span<const OpDescriptor> ops,
+                                                            std::span<const OpGeometry> geometries,
+                                                            const DeviceSpec& device,
+                                                            const Query& query) const {
+  std::vector<ModelAnswer> out(ops.size());
+  std::map<size_t, std::vector<uint32_t>> by_part;
+  for (uint32_t i = 0; i < ops.size(); ++i) {
+    ModelAnswer& prediction = out[i];
+    prediction.bound = bound_of(geometries[i], device);
+    if (query.use_lookup) {
+      if (const auto time = measured_us(geometries[i], device, query.timing)) {
+        prediction.time_us = *time;
+        prediction.low_us = *time * manifest_.repeat_low;
+        prediction.high_us = *time * manifest_.repeat_high;
+        prediction.source = CostSource::kMeasured;
+        continue;
+      }
+    }
+    const int part = choose_part(ops[i], geometries[i], device, query.timing);
+    if (query.use_lookup && is_device_time(query.timing) &&
+        take_launch_off(part, geometries[i], device, &prediction)) {
+      continue;
+    }
+    if (part >= 0) {
+      by_part[static_cast<size_t>(part)].push_back(i);
+      continue;
+    }
+    // Views and constants: nothing, unless a runtime was seen to spend time on them.
+    if (costs_nothing(ops[i].op_class)) {
+      prediction.bound = Bound::kNone;
+      continue;
+    }
+    const Sol sol = speed_of_light(ops[i], device);
+    const double launch = is_device_time(query.timing) ? 0 : launch_overhead_us(nullptr, device);
+    prediction.time_us = sol.seconds() * 1e6 + launch;
+    prediction.low_us = prediction.time_us;
+    prediction.high_us = prediction.time_us * kWorstOverBound;
+    prediction.bound = sol.bound();
+    blend_scaling(ops[i], device, &prediction);
+  }
+  for (const auto& [part, which] : by_part) {
+    DFSIM_RETURN_IF_ERROR(predict_with_part(part, which, ops, geometries, device, query, out));
+    if (scaling_.size() > 0) {
+      for (const uint32_t i : which) {
+        blend_scaling(ops[i], device, &out[i]);
+      }
+    }
+  }
+  return out;
+}
+
+Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                             std::span<OpCost> out) const {
+  std::vector<OpGeometry> geometries;
+  geometries.reserve(ops.size());
+  for (const OpDescriptor& op : ops) {
+    geometries.push_back(geometry_of(op));
+  }
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<ModelAnswer> predictions,
+                         predict_as(ops, geometries, device, Query{}));
+  const double overhead_us = manifest_.overhead_us(device.model);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const ModelAnswer& prediction = predictions[i];
+    // The bound alone was never measured.
+    const double added_us = prediction.source == CostSource::kBoundOnly ? 0 : overhead_us;
+    const auto net_ns = [added_us](double time_us) {
+      return ns_from_seconds(std::max(time_us - added_us, time_us * kLeastNetShare) * 1e-6);
+    };
+    out[i].time_ns = net_ns(prediction.time_us);
+    out[i].low_ns = net_ns(prediction.low_us);
+    out[i].high_ns = net_ns(prediction.high_us);
+    out[i].source = prediction.source;
+    out[i].bound = prediction.bound;
+  }
+  return ok_status();
+}
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,94 @@
+// TrainedModel: a directory that `dfsim train` wrote, answering as a CostModel.
+//
+// For each op, in this order: the measured time of this very shape (kMeasured); between two
+// measured batch sizes of the same op, or the trees of its class, inside the training range
+// (kPredicted); the trees or the class's median efficiency outside of it (kExtrapolated); the
+// speed-of-light bound, when nothing is known of the class (kBoundOnly). CostModel::predict gives
+// device time (kernels only), without what measuring added (ModelManifest::overheads_us), which
+// predict_as() leaves in. Measurements that include the launch lose it: their floor less the
+// device's own least kernel time. Boards with the chip of a device that was measured (equal units,
+// cache and peak rates) count as that device, with their own bandwidth; only their measured shapes
+// are not taken over. Loading reads the manifest and the tables; trees are read when
+// their class is first asked for. predict() is thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "opmodel/cost_model.h"
+#include "opmodel/model/lookup_table.h"
+#include "opmodel/model/model_manifest.h"
+#include "opmodel/model/part_model.h"
+#include "opmodel/model/scaling_table.h"
+
+namespace dfsim::inline opmodel {
+
+struct ModelAnswer {
+  double time_us = 0;
+  double low_us = 0;
+  double high_us = 0;
+  CostSource source = CostSource::kBoundOnly;
+  Bound bound = Bound::kNone;
+  int part = -1;  // index into manifest().parts, -1 = none
+};
+
+class TrainedModel : public CostModel {
+ public:
+  // Errors: kNotFound (no such directory or manifest), kInvalidInput (manifest or tables damaged or
+  // of a newer version).
+  static StatusOr<std::unique_ptr<TrainedModel>> load(const std::string& directory);
+
+  std::string_view name() const override { return manifest_.name; }
+  // Error: kInvalidInput when a part's file is damaged.
+  Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                 std::span<OpCost> out) const override;
+
+  double interval_scale(const DeviceSpec& device) const override {
+    return manifest_.interval_scale(device.model);
+  }
+
+  struct Query {
+    TimingKind timing = TimingKind::kKernelOnly;  // what the answers should span
+    bool use_lookup = true;
+  };
+  // As predict(), for a kind of timing. `geometries` are those of `ops`.
+  StatusOr<std::vector<ModelAnswer>> predict_as(std::span<const OpDescriptor> ops,
+                                                std::span<const OpGeometry> geometries,
+                                                const DeviceSpec& device, const Query& query) const;
+  // This shape was measured on this device with this kind of timing.
+  bool has_measured(const OpGeometry& geometry, const DeviceSpec& device, TimingKind timing) const;
+  const ModelManifest& manifest() const { return manifest_; }
+  const LookupTable& lookup() const { return lookup_; }
+  const ScalingTable& scaling() const { return scaling_; }
+  const std::string& directory() const { return directory_; }
+
+ private:
+  TrainedModel() = default;
+  std::optional<double> measured_us(const OpGeometry& geometry, const DeviceSpec& device,
+                                    TimingKind timing) const;
+  int choose_part(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
+                  TimingKind timing) const;
+  DeviceSpec as_known(const ModelPart& part, const DeviceSpec& device) const;
+  double launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const;
+  Status predict_with_part(size_t part, std::span<const uint32_t> which,
+                           std::span<const OpDescriptor> ops,
+                           std::span<const OpGeometry> geometries, const DeviceSpec& device,
+                           const Query& query, std::span<ModelAnswer> out) const;
+  bool take_launch_off(int part, const OpGeometry& geometry, const DeviceSpec& device,
+                       ModelAnswer* out) const;
+  void blend_scaling(const OpDescriptor& op, const DeviceSpec& device, ModelAnswer* out) const;
+  StatusOr<const Forest*> forest(size_t part) const;
+
+  std::string directory_;
+  ModelManifest manifest_;
+  LookupTable lookup_;
+  ScalingTable scaling_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Forest>> forests_;
+};
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,107 @@
+#include "opmodel/train/part_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "opmodel/features/features.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+// Fewer distinct shapes than this share the part of their class.
+constexpr size_t kMinShapesForKind = 120;
+// The part of any kind learns from at most so many shapes.
+constexpr size_t kMaxShapesAnyKind = 20'000;
+constexpr size_t kMaxClosedKinds = 3;
+
+size_t distinct_shapes(const TrainingData& data, const std::vector<uint32_t>& samples) {
+  std::set<std::pair<uint64_t, uint32_t>> shapes;
+  for (const uint32_t i : samples) {
+    shapes.emplace(data.geometries[data.samples[i].op].key, data.samples[i].device);
+  }
+  return shapes.size();
+}
+
+// Every n-th shape by hash, so that about `limit` stay, the same ones whatever the order of rows.
+void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* samples) {
+  const size_t every = shapes / kMaxShapesAnyKind + 1;
+  if (every > 1) {
+    std::erase_if(*samples, [&](uint32_t i) {
+      return Hasher().add(data.geometries[data.samples[i].op].key).digest() % every != 0;
+    });
+  }
+}
+
+bool only_cpus(const TrainingData& data) {
+  return std::all_of(data.devices.begin(), data.devices.end(),
+                     [](const DeviceSpec& device) { return device.type == DeviceType::kCpu; });
+}
+
+}  // namespace
+
+PartKey key_of(const ModelPart& part) {
+  return {static_cast<int>(part.op_class), part.kind, static_cast<int>(part.family),
+          static_cast<int>(part.timing)};
+}
+
+std::string part_file_name(const ModelPart& part) {
+  std::string name = fmt::format("{}-{}-{}-{}", op_class_name(part.op_class),
+                                 part.kind == kAnyKind ? "any" : part.kind,
+                                 family_name(part.family), timing_kind_name(part.timing));
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_';
+    c = plain ? c : '_';
+  }
+  // Two kinds may differ only in characters that are not plain.
+  return fmt::format("{}-{:04x}.ubj", name, Hasher().add(part.kind).digest() & 0xFFFF);
+}
+
+std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& known) {
+  // By class, family and timing, then by kind.
+  std::map<std::tuple<int, int, int>, std::map<std::string, std::vector<uint32_t>>> groups;
+  for (uint32_t i = 0; i < data.samples.size(); ++i) {
+    const Sample& sample = data.samples[i];
+    const OpClass op_class = data.ops[sample.op].op_class;
+    const OpGeometry& geometry = data.geometries[sample.op];
+    groups[{static_cast<int>(op_class), static_cast<int>(geometry.family),
+            static_cast<int>(sample.timing)}][geometry.kind]
+        .push_back(i);
+  }
+  std::vector<Job> jobs;
+  for (auto& [group, kinds] : groups) {
+    Job rest;
+    rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
+    rest.part.family = static_cast<Family>(std::get<1>(group));
+    rest.part.features = features_to_train(rest.part.family, only_cpus(data));
+    rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
+    rest.part.kind = std::string(kAnyKind);
+    // Where kinds are many, more will come that no row has shown.
+    bool needs_rest = kinds.size() > kMaxClosedKinds;
+    for (auto& [kind, samples] : kinds) {
+      rest.samples.insert(rest.samples.end(), samples.begin(), samples.end());
+      Job job;
+      job.part = rest.part;
+      job.part.kind = kind;
+      job.shapes = distinct_shapes(data, samples);
+      if (job.shapes < kMinShapesForKind && !known.contains(key_of(job.part))) {
+        needs_rest = true;
+        continue;
+      }
+      job.samples = std::move(samples);
+      jobs.push_back(std::move(job));
+    }
+    if (needs_rest) {
+      thin_out(data, distinct_shapes(data, rest.samples), &rest.samples);
+      rest.shapes = distinct_shapes(data, rest.samples);
+      jobs.push_back(std::move(rest));
+    }
+  }
+  return jobs;
+}
+
+}  // namespace dfsim::inline opmodel

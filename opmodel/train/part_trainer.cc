@@ -1,0 +1,437 @@
+#include "opmodel/train/part_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/hash.h"
+#include "opmodel/model/intervals.h"
+#include "opmodel/model/part_model.h"
+#include "opmodel/train/error_stats.h"
+#include "opmodel/train/recipes.h"
+#include "opmodel/trees/forest.h"
+#include "opmodel/trees/xgboost_adapter.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+constexpr int kPatience = 60;
+constexpr double kRefitGrowth = 1.1;
+constexpr size_t kImportantFeatures = 12;
+// With fewer validation rows, intervals are measured by cross-validation.
+constexpr size_t kRowsForIntervals = 400;
+constexpr size_t kFolds = 5;
+constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
+
+enum class Side : uint8_t { kTrain, kValidation, kTest };
+
+double quantile(std::vector<double> values, double q) {
+  const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+// Of an even number of values, the geometric mean of the two in the middle.
+double middle(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : std::sqrt(values[half - 1] * values[half]);
+}
+
+// One distinct (op, device) with the median of its times.
+struct Point {
+  uint32_t op = 0;
+  uint32_t device = 0;
+  double time_us = 0;
+  double base_us = 0;
+  Side side = Side::kTrain;
+  size_t fold = 0;  // of kFolds; the same for all of a split group
+  double log_ratio() const { return std::log(time_us / base_us); }
+};
+
+// What must not be on both sides of a split: the shape; for products of matrices the weight's.
+uint64_t split_group(const OpGeometry& geometry) {
+  if (geometry.family != Family::kGemm) {
+    return geometry.key;
+  }
+  return Hasher()
+      .add(static_cast<uint64_t>(geometry.dims[dim::kN]))
+      .add(static_cast<uint64_t>(geometry.dims[dim::kK]))
+      .add(static_cast<uint64_t>(geometry.dims[dim::kB]))
+      .digest();
+}
+
+class PartTrainer {
+ public:
+  PartTrainer(ModelPart part, const TrainingData& data, const FitOptions& options)
+      : part_(std::move(part)),
+        data_(data),
+        options_(options),
+        recipe_(recipe_of(part_.family, options.max_rounds)) {}
+
+  StatusOr<FittedPart> fit(const std::vector<uint32_t>& samples) {
+    collect_points(samples);
+    find_floors();
+    describe_ground();
+    split_points();
+    find_kind_effects();
+    part_.median_log_ratio = median_ratio(false);
+    FittedPart fitted;
+    if (points_.size() >= kMinRowsForTrees) {
+      DFSIM_RETURN_IF_ERROR(fit_trees(&fitted.trees));
+    } else {
+      part_.intervals = {{}, {0.5}, {2.0}};
+      part_.held_out.n = 0;
+    }
+    fitted.part = std::move(part_);
+    return fitted;
+  }
+
+ private:
+  void collect_points(const std::vector<uint32_t>& samples) {
+    std::map<std::pair<uint64_t, uint32_t>, std::vector<uint32_t>> by_shape;
+    for (const uint32_t i : samples) {
+      const Sample& sample = data_.samples[i];
+      by_shape[{data_.geometries[sample.op].key, sample.device}].push_back(i);
+    }
+    for (const auto& [key, rows] : by_shape) {
+      std::vector<double> times;
+      for (const uint32_t i : rows) {
+        times.push_back(data_.samples[i].time_us);
+      }
+      Point point;
+      point.op = data_.samples[rows.front()].op;
+      point.device = key.second;
+      point.time_us = middle(std::move(times));
+      points_.push_back(point);
+    }
+    part_.rows += static_cast<int64_t>(samples.size());
+  }
+
+  void find_floors() {
+    std::map<uint32_t, std::vector<double>> times;
+    for (const Point& point : points_) {
+      times[point.device].push_back(point.time_us);
+    }
+    std::map<uint32_t, double> floors;
+    for (const auto& [device, list] : times) {
+      floors[device] = quantile(list, recipe_.floor_quantile);
+      part_.devices.push_back(
+          {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
+    }
+    for (Point& point : points_) {
+      point.base_us =
+          roofline_of(data_.geometries[point.op], data_.devices[point.device], floors[point.device])
+              .base_us();
+    }
+  }
+
+  void describe_ground() {
+    if (part_.ranges.empty()) {
+      part_.ranges.assign(kMaxGeometryDims, {1e300, -1e300});
+    }
+    for (const Point& point : points_) {
+      const OpGeometry& geometry = data_.geometries[point.op];
+      for (size_t i = 0; i < kMaxGeometryDims; ++i) {
+        const double value = std::log1p(std::max(geometry.dims[i], 0.0));
+        part_.ranges[i].first = std::min(part_.ranges[i].first, value);
+        part_.ranges[i].second = std::max(part_.ranges[i].second, value);
+      }
+      if (!part_.trained_on(geometry.dtype)) {
+        part_.dtypes.push_back(geometry.dtype);
+      }
+    }
+    std::sort(part_.dtypes.begin(), part_.dtypes.end());
+  }
+
+  void split_points() {
+    for (Point& point : points_) {
+      const double u = split_position(data_.geometries[point.op], options_.seed);
+      point.side = u < kTestShare                      ? Side::kTest
+                   : u < kTestShare + kValidationShare ? Side::kValidation
+                                                       : Side::kTrain;
+      point.fold = static_cast<size_t>(u * 1e6) % kFolds;
+    }
+  }
+
+  // Median of ln(time / base) over training rows, or over all when there are none.
+  double median_ratio(bool training_only) const {
+    std::vector<double> ratios;
+    for (const Point& point : points_) {
+      if (!training_only || point.side == Side::kTrain) {
+        ratios.push_back(point.log_ratio());
+      }
+    }
+    return ratios.empty() ? 0 : quantile(ratios, 0.5);
+  }
+
+  void find_kind_effects() {
+    if (part_.kind != kAnyKind) {
+      return;
+    }
+    std::map<std::string, std::pair<double, double>> sums;  // sum of ratios, rows
+    double total = 0;
+    double count = 0;
+    for (const Point& point : points_) {
+      if (point.side == Side::kTrain) {
+        auto& [sum, rows] = sums[data_.geometries[point.op].kind];
+        sum += point.log_ratio();
+        rows += 1;
+        total += point.log_ratio();
+        count += 1;
+      }
+    }
+    for (const auto& sum : sums) {
+      // Not a structured binding: clang 14 does not let a lambda capture one.
+      const std::string& kind = sum.first;
+      const std::pair<double, double>& entry = sum.second;
+      if (std::any_of(part_.kind_effects.begin(), part_.kind_effects.end(),
+                      [&](const auto& known) { return known.first == kind; })) {
+        continue;
+      }
+      const double effect = entry.first - entry.second * total / count;
+      part_.kind_effects.emplace_back(kind, effect / (entry.second + kSmoothingRows));
+    }
+  }
+
+  // Rows of the feature matrix of the points on a side (or on all).
+  void fill(const std::vector<size_t>& which, std::vector<float>* values,
+            std::vector<float>* labels) const {
+    const size_t columns = part_columns(part_);
+    values->resize(which.size() * columns);
+    labels->resize(which.size());
+    for (size_t i = 0; i < which.size(); ++i) {
+      const Point& point = points_[which[i]];
+      const OpGeometry& geometry = data_.geometries[point.op];
+      const DeviceSpec& device = data_.devices[point.device];
+      const PartQuery query = {&data_.ops[point.op], &geometry};
+      const Roofline roofline = roofline_of(geometry, device, part_floor_us(part_, device));
+      fill_part_row(part_, query, device, roofline,
+                    std::span(*values).subspan(i * columns, columns));
+      (*labels)[i] = static_cast<float>(point.log_ratio());
+    }
+  }
+
+  std::vector<size_t> on_side(Side side) const {
+    std::vector<size_t> which;
+    for (size_t i = 0; i < points_.size(); ++i) {
+      if (points_[i].side == side) {
+        which.push_back(i);
+      }
+    }
+    return which;
+  }
+
+  BoosterParams params(double base_score) const {
+    BoosterParams list = booster_params(recipe_, options_.seed);
+    if (options_.continue_from.empty()) {
+      list.emplace_back("base_score", fmt::format("{:.6g}", base_score));
+    }
+    if (part_.kind == kAnyKind) {
+      // A kind that is slower than the others is not faster for any shape: the one monotone fact
+      // about a ratio to the bound.
+      std::string constraints = "(";
+      for (size_t i = 0; i + 1 < part_columns(part_); ++i) {
+        constraints += "0,";
+      }
+      list.emplace_back("monotone_constraints", constraints + "1)");
+    }
+    return list;
+  }
+
+  StatusOr<Booster> start(const TrainingMatrix& train, const TrainingMatrix* other,
+                          double base_score) const {
+    std::vector<const TrainingMatrix*> matrices = {&train};
+    if (other != nullptr) {
+      matrices.push_back(other);
+    }
+    if (options_.continue_from.empty()) {
+      return Booster::create(params(base_score), matrices);
+    }
+    return Booster::resume(options_.continue_from, params(base_score));
+  }
+
+  Status fit_trees(std::string* trees) {
+    const std::vector<size_t> train_rows = on_side(Side::kTrain);
+    const std::vector<size_t> validation_rows = on_side(Side::kValidation);
+    int rounds = std::min(recipe_.rounds, 100);
+    if (train_rows.size() >= kMinRowsForTrees / 2 && validation_rows.size() >= 5) {
+      DFSIM_ASSIGN_OR_RETURN(rounds, fit_with_split(train_rows, validation_rows));
+    } else {
+      part_.intervals = {{}, {0.5}, {2.0}};
+    }
+    std::vector<size_t> all(points_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    DFSIM_ASSIGN_OR_RETURN(const Booster booster, fit_rounds(all, rounds, part_.median_log_ratio));
+    DFSIM_ASSIGN_OR_RETURN(part_.rounds, booster.rounds());
+    DFSIM_ASSIGN_OR_RETURN(*trees, booster.save());
+    return rank_features(booster);
+  }
+
+  // `rounds` more trees fitted to these points.
+  StatusOr<Booster> fit_rounds(const std::vector<size_t>& which, int rounds,
+                               double base_score) const {
+    std::vector<float> values;
+    std::vector<float> labels;
+    fill(which, &values, &labels);
+    DFSIM_ASSIGN_OR_RETURN(
+        const TrainingMatrix matrix,
+        TrainingMatrix::create(
+            {.values = values, .columns = part_columns(part_), .labels = labels, .weights = {}},
+            1));
+    DFSIM_ASSIGN_OR_RETURN(Booster booster, start(matrix, nullptr, base_score));
+    DFSIM_ASSIGN_OR_RETURN(const int before, booster.rounds());
+    for (int round = 0; round < rounds; ++round) {
+      DFSIM_RETURN_IF_ERROR(booster.update(before + round, matrix));
+    }
+    return booster;
+  }
+
+  static StatusOr<Forest> forest_of(const Booster& booster) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, booster.save());
+    return Forest::parse(bytes, "trees in training");
+  }
+
+  // Trains with early stopping, measures intervals and test errors; gives the rounds for the refit.
+  StatusOr<int> fit_with_split(const std::vector<size_t>& train_rows,
+                               const std::vector<size_t>& validation_rows) {
+    std::vector<float> train_values;
+    std::vector<float> train_labels;
+    std::vector<float> validation_values;
+    std::vector<float> validation_labels;
+    fill(train_rows, &train_values, &train_labels);
+    fill(validation_rows, &validation_values, &validation_labels);
+    const size_t columns = part_columns(part_);
+    DFSIM_ASSIGN_OR_RETURN(
+        const TrainingMatrix train,
+        TrainingMatrix::create(
+            {.values = train_values, .columns = columns, .labels = train_labels, .weights = {}},
+            1));
+    DFSIM_ASSIGN_OR_RETURN(const TrainingMatrix validation,
+                           TrainingMatrix::create({.values = validation_values,
+                                                   .columns = columns,
+                                                   .labels = validation_labels,
+                                                   .weights = {}},
+                                                  1));
+    DFSIM_ASSIGN_OR_RETURN(Booster booster, start(train, &validation, median_ratio(true)));
+    DFSIM_ASSIGN_OR_RETURN(const int before, booster.rounds());
+    double best = 1e300;
+    int best_rounds = 1;
+    for (int round = 0; round < recipe_.rounds && round < best_rounds + kPatience; ++round) {
+      DFSIM_RETURN_IF_ERROR(booster.update(before + round, train));
+      DFSIM_ASSIGN_OR_RETURN(const double error, booster.evaluate(before + round, validation));
+      if (error < best) {
+        best = error;
+        best_rounds = round + 1;
+      }
+    }
+    DFSIM_ASSIGN_OR_RETURN(const Booster stopped, booster.first_rounds(before + best_rounds));
+    const int rounds = std::max(1, static_cast<int>(std::lround(best_rounds * kRefitGrowth)));
+    std::vector<Residual> residuals;
+    if (validation_rows.size() >= kRowsForIntervals) {
+      DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(stopped));
+      add_residuals(forest, validation_rows, &residuals);
+    } else {
+      DFSIM_RETURN_IF_ERROR(cross_validate(best_rounds, &residuals));
+    }
+    part_.intervals = interval_table(std::move(residuals));
+    // Judged as it ships: trained on all rows but the test's.
+    std::vector<size_t> known = train_rows;
+    known.insert(known.end(), validation_rows.begin(), validation_rows.end());
+    DFSIM_ASSIGN_OR_RETURN(const Booster judged, fit_rounds(known, rounds, median_ratio(true)));
+    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(judged));
+    measure(forest);
+    return rounds;
+  }
+
+  void add_residuals(const Forest& forest, const std::vector<size_t>& which,
+                     std::vector<Residual>* residuals) const {
+    std::vector<float> values;
+    std::vector<float> labels;
+    fill(which, &values, &labels);
+    std::vector<float> ratios(which.size());
+    forest.predict(values, ratios);
+    for (size_t i = 0; i < which.size(); ++i) {
+      const Point& point = points_[which[i]];
+      residuals->push_back({point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]});
+    }
+  }
+
+  // Residuals of all rows but the test's, each predicted by trees that saw none of its shape.
+  Status cross_validate(int rounds, std::vector<Residual>* residuals) const {
+    for (size_t fold = 0; fold < kFolds; ++fold) {
+      std::vector<size_t> train;
+      std::vector<size_t> held;
+      for (size_t i = 0; i < points_.size(); ++i) {
+        if (points_[i].side != Side::kTest) {
+          (points_[i].fold == fold ? held : train).push_back(i);
+        }
+      }
+      if (train.empty() || held.empty()) {
+        continue;
+      }
+      DFSIM_ASSIGN_OR_RETURN(const Booster booster, fit_rounds(train, rounds, median_ratio(true)));
+      DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
+      add_residuals(forest, held, residuals);
+    }
+    return ok_status();
+  }
+
+  void measure(const Forest& forest) {
+    const std::vector<size_t> test_rows = on_side(Side::kTest);
+    std::vector<float> values;
+    std::vector<float> labels;
+    fill(test_rows, &values, &labels);
+    std::vector<float> test_ratios(test_rows.size());
+    forest.predict(values, test_ratios);
+    ErrorAccumulator errors;
+    ErrorAccumulator baseline;
+    const double constant = median_ratio(true);
+    for (size_t i = 0; i < test_rows.size(); ++i) {
+      const Point& point = points_[test_rows[i]];
+      const double predicted = point.base_us * std::exp(test_ratios[i]);
+      const auto [low, high] = interval_at(part_.intervals, predicted);
+      errors.add(predicted, point.time_us,
+                 point.time_us >= predicted * low && point.time_us <= predicted * high);
+      baseline.add(point.base_us * std::exp(constant), point.time_us, false);
+    }
+    part_.held_out = errors.stats();
+    part_.held_out_baseline = baseline.stats();
+  }
+
+  Status rank_features(const Booster& booster) {
+    DFSIM_ASSIGN_OR_RETURN(const auto shares, booster.importance());
+    for (const auto& [feature, share] : shares) {
+      if (part_.importance.size() == kImportantFeatures) {
+        break;
+      }
+      part_.importance.emplace_back(
+          feature < part_.features.size() ? part_.features[feature] : "kind", share);
+    }
+    return ok_status();
+  }
+
+  ModelPart part_;
+  const TrainingData& data_;
+  const FitOptions& options_;
+  Recipe recipe_;
+  std::vector<Point> points_;
+};
+
+}  // namespace
+
+double split_position(const OpGeometry& geometry, uint64_t seed) {
+  const uint64_t digest = Hasher().add(seed).add(split_group(geometry)).digest();
+  return static_cast<double>(digest >> 11) * 0x1.0p-53;
+}
+
+StatusOr<FittedPart> fit_part(ModelPart part, const TrainingData& data,
+                              const std::vector<uint32_t>& samples, const FitOptions& options) {
+  return PartTrainer(std::move(part), data, options).fit(samples);
+}
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,50 @@
+// PartTrainer: one part of a model from its samples: features, grouped split, trees, intervals.
+//
+// Samples are split by a hash of their shape, so that no shape is on both sides: 15 % test, 12 %
+// validation, the rest trains. Rounds stop when validation error has not fallen for 60 rounds. Then
+// trees fitted to training and validation rows with 1.1 times those rounds are judged on the test
+// rows, once: that is the report's error. 80 % intervals come from residuals of validation rows, or
+// of 5-fold cross-validation where those are few (intervals.h). Last the part is fitted to all
+// rows. Same samples and seed: the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "opmodel/model/model_manifest.h"
+#include "opmodel/train/training_data.h"
+
+namespace dfsim::inline opmodel {
+
+struct FitOptions {
+  uint64_t seed = 1;
+  int max_rounds = 0;  // 0 = as suits the family
+  // Trees of the same part to go on from, UBJ; "" = from nothing.
+  std::string continue_from;
+};
+
+struct FittedPart {
+  ModelPart part;     // without file and checksum
+  std::string trees;  // UBJ; "" when there were too few rows
+};
+
+// The split: shapes at a position below kTestShare test, below kTestShare + kValidationShare
+// validate, the rest trains. Products of matrices are placed by their weight, others by their
+// shape.
+inline constexpr double kTestShare = 0.15;
+inline constexpr double kValidationShare = 0.12;
+double split_position(const OpGeometry& geometry, uint64_t seed);
+
+// Fewer distinct rows than this give a median, no trees.
+inline constexpr size_t kMinRowsForTrees = 40;
+
+// `part` says class, kind, family, its features and timing, and what is known already when trees
+// are continued; `samples` are indices of data.samples. Shapes measured more than once count once,
+// with their median.
+StatusOr<FittedPart> fit_part(ModelPart part, const TrainingData& data,
+                              const std::vector<uint32_t>& samples, const FitOptions& options);
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,412 @@
+#include "opmodel/train/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/io/file.h"
+#include "datasets/profiles/profile_io.h"
+#include "datasets/profiles/statistics.h"
+#include "opmodel/model/measured_times.h"
+#include "opmodel/model/trained_model.h"
+#include "opmodel/train/drift.h"
+#include "opmodel/train/instances.h"
+#include "opmodel/train/part_choice.h"
+#include "opmodel/train/part_trainer.h"
+#include "opmodel/train/training_data.h"
+#include "opmodel/trees/tree_file.h"
+#include "opmodel/trees/xgboost_adapter.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Trees fitted to fewer new shapes than this would forget more than they learn.
+constexpr size_t kMinShapesToContinue = 200;
+constexpr size_t kMinRepeats = 3;
+constexpr std::string_view kLookupFile = "lookup.bin";
+constexpr std::string_view kRowsFile = "rows.csv.gz";
+constexpr std::string_view kScalingFile = "scaling.bin";
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class Training {
+ public:
+  Training(const TrainOptions& options, const std::string& directory)
+      : options_(options), directory_(directory) {}
+
+  StatusOr<TrainReport> run(const Profile& profile,
+                            const std::function<void(const PartProgress&)>& progress) {
+    const auto start = std::chrono::steady_clock::now();
+    profile_ = profile;
+    DFSIM_RETURN_IF_ERROR(load_old());
+    TrainingDataOptions data_options;
+    data_options.device = options_.device;
+    data_options.known_devices = options_.known_devices;
+    if (old_ != nullptr) {
+      const auto& old = old_->manifest().devices;
+      data_options.known_devices.insert(data_options.known_devices.end(), old.begin(), old.end());
+    }
+    DFSIM_ASSIGN_OR_RETURN(data_, make_training_data(profile_, data_options));
+    if (data_.samples.empty()) {
+      return invalid_input(
+          "no usable rows to train on; `dfsim profiles check` says why rows of a "
+          "profile are left out");
+    }
+    DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
+    jobs_ = plan_jobs(data_, parts_with_trees());
+    take_over_old_parts();
+    DFSIM_RETURN_IF_ERROR(remove_drifts());
+    fit_all(progress);
+    DFSIM_RETURN_IF_ERROR(write());
+    report_.estimated_devices = data_.estimated_devices;
+    report_.drops = data_.drops;
+    report_.seconds = seconds_since(start);
+    return std::move(report_);
+  }
+
+ private:
+  Status load_old() {
+    if (options_.extend.empty()) {
+      return ok_status();
+    }
+    DFSIM_ASSIGN_OR_RETURN(old_, TrainedModel::load(options_.extend));
+    old_data_ = old_->manifest().data;
+    if (old_->manifest().rows_file.empty()) {
+      report_.continued = true;
+      return ok_status();
+    }
+    const std::string path = fmt::format("{}/{}", options_.extend, old_->manifest().rows_file);
+    DropReport drops;
+    DFSIM_ASSIGN_OR_RETURN(Profile rows, read_profile(path, &drops));
+    rows.append(profile_);
+    profile_ = std::move(rows);
+    old_.reset();  // everything is trained anew
+    return ok_status();
+  }
+
+  std::set<PartKey> parts_with_trees() const {
+    std::set<PartKey> keys;
+    if (old_ != nullptr) {
+      for (const ModelPart& part : old_->manifest().parts) {
+        if (!part.file.empty()) {
+          keys.insert(key_of(part));
+        }
+      }
+    }
+    return keys;
+  }
+
+  void take_over_old_parts() {
+    if (old_ == nullptr) {
+      return;
+    }
+    const std::set<PartKey> known = parts_with_trees();
+    std::erase_if(jobs_, [&](const Job& job) {
+      return known.contains(key_of(job.part)) && job.shapes < kMinShapesToContinue;
+    });
+    for (Job& job : jobs_) {
+      for (const ModelPart& part : old_->manifest().parts) {
+        if (key_of(part) == key_of(job.part) && !part.file.empty() &&
+            part.features == job.part.features) {
+          auto bytes = read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30);
+          if (bytes.ok() && checksum64(*bytes) == part.checksum) {
+            job.part = part;
+            set_trees_to_go_on_from(std::move(bytes).value(), &job);
+          } else {
+            job.status = invalid_input(
+                fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
+                            options_.extend, part.file));
+          }
+        }
+      }
+    }
+  }
+
+  // XGBoost knows its own layout only.
+  static void set_trees_to_go_on_from(std::string bytes, Job* job) {
+    if (!are_compact_trees(bytes)) {
+      job->continue_from = std::move(bytes);
+      return;
+    }
+    const auto trees = read_trees(bytes, job->part.file);
+    job->status = trees.status();
+    if (trees.ok()) {
+      job->continue_from = xgboost_trees(*trees);
+    }
+  }
+
+  // Only eager ops timed one after the other show a slowing host.
+  Status remove_drifts() {
+    for (Job& job : jobs_) {
+      if (!options_.keep_drift && job.part.timing == TimingKind::kLaunchInclusive &&
+          job.part.kind != kAnyKind) {
+        DFSIM_ASSIGN_OR_RETURN(const auto drifts,
+                               remove_drift(job.part, job.samples, options_.seed, &data_));
+        for (const DriftReport& drift : drifts) {
+          job.part.drifts.emplace_back(drift.device, drift.end_us);
+        }
+      }
+    }
+    return ok_status();
+  }
+
+  void fit_all(const std::function<void(const PartProgress&)>& progress) {
+    // Long jobs first keeps both threads busy to the end.
+    std::vector<size_t> order(jobs_.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return jobs_[a].shapes > jobs_[b].shapes; });
+    std::atomic<size_t> next = 0;
+    std::mutex mutex;
+    size_t done = 0;
+    const auto work = [&] {
+      for (size_t i = next++; i < order.size(); i = next++) {
+        Job& job = jobs_[order[i]];
+        fit_one(&job);
+        const std::lock_guard lock(mutex);
+        ++done;
+        if (progress) {
+          progress({&job.fitted.part, done, jobs_.size(), job.seconds});
+        }
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 1; i < options_.threads; ++i) {
+      threads.emplace_back(work);
+    }
+    work();
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+  }
+
+  void fit_one(Job* job) const {
+    if (!job->status.ok()) {
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    FitOptions fit;
+    fit.seed = options_.seed;
+    fit.max_rounds = options_.max_rounds;
+    fit.continue_from = job->continue_from;
+    auto fitted = fit_part(job->part, data_, job->samples, fit);
+    job->status = fitted.status();
+    if (fitted.ok()) {
+      job->fitted = std::move(fitted).value();
+    }
+    job->seconds = seconds_since(start);
+  }
+
+  Status write() {
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (error) {
+      return failed(fmt::format("{}: cannot be created: {}", directory_, error.message()));
+    }
+    remove_stale_files();
+    ModelManifest& manifest = report_.manifest;
+    for (Job& job : jobs_) {
+      if (!job.status.ok()) {
+        return job.status.with_place(
+            fmt::format("{} {}", op_class_name(job.part.op_class), job.part.kind));
+      }
+      ModelPart part = job.fitted.part;
+      if (!job.fitted.trees.empty()) {
+        part.file = part_file_name(part);
+        if (options_.compact) {
+          DFSIM_ASSIGN_OR_RETURN(const TreeFile trees, read_trees(job.fitted.trees, part.file));
+          job.fitted.trees = compact_trees(trees);
+        }
+        part.checksum = checksum64(job.fitted.trees);
+        DFSIM_RETURN_IF_ERROR(
+            write_file(fmt::format("{}/{}", directory_, part.file), job.fitted.trees));
+      }
+      manifest.parts.push_back(std::move(part));
+      report_.part_seconds.push_back(job.seconds);
+    }
+    DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
+    describe();
+    DFSIM_RETURN_IF_ERROR(write_tables());
+    if (options_.keep_rows) {
+      manifest.rows_file = kRowsFile;
+      DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
+    }
+    return write_manifest(directory_, report_.manifest);
+  }
+
+  // Of a model that was here before; an extended one is read by now.
+  void remove_stale_files() const {
+    const auto before = TrainedModel::load(directory_);
+    if (!before.ok() || directory_ == options_.extend) {
+      return;
+    }
+    for (const ModelPart& part : (*before)->manifest().parts) {
+      std::error_code error;
+      if (!part.file.empty()) {
+        fs::remove(fs::path(directory_) / part.file, error);
+      }
+    }
+  }
+
+  Status keep_other_old_parts() {
+    if (old_ == nullptr) {
+      return ok_status();
+    }
+    std::set<PartKey> fitted;
+    for (const ModelPart& part : report_.manifest.parts) {
+      fitted.insert(key_of(part));
+    }
+    for (const ModelPart& part : old_->manifest().parts) {
+      if (fitted.contains(key_of(part))) {
+        continue;
+      }
+      if (!part.file.empty() && directory_ != options_.extend) {
+        DFSIM_ASSIGN_OR_RETURN(
+            const std::string bytes,
+            read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30));
+        DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, part.file), bytes));
+      }
+      report_.manifest.parts.push_back(part);
+      report_.part_seconds.push_back(0);
+    }
+    return ok_status();
+  }
+
+  Status write_tables() {
+    std::map<uint64_t, std::vector<double>> repeats;
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> scaled;
+    for (const Sample& sample : data_.samples) {
+      const std::string& device = data_.devices[sample.device].model;
+      repeats[lookup_key(data_.geometries[sample.op], device, sample.timing)].push_back(
+          sample.time_us);
+      if (sample.network != 0) {
+        scaled[{sample.op, sample.device}].push_back(sample.time_us);
+      }
+    }
+    measure_repeats(repeats);
+    if (options_.keep_lookup) {
+      DFSIM_RETURN_IF_ERROR(write_lookup(repeats));
+    }
+    ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
+    for (auto& [key, times] : scaled) {
+      scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times),
+                  times.size());
+    }
+    for (const auto& [instance, effect] : instance_effects(data_)) {
+      scaling.add_effect(instance, effect);
+    }
+    ModelManifest& manifest = report_.manifest;
+    if (scaling.size() > 0) {
+      manifest.scaling_file = kScalingFile;
+      DFSIM_ASSIGN_OR_RETURN(manifest.scaling_checksum,
+                             write_table(kScalingFile, scaling.serialize()));
+    }
+    return ok_status();
+  }
+
+  // What the parts written by now say has a voice in it.
+  Status write_lookup(const std::map<uint64_t, std::vector<double>>& measured) {
+    ModelManifest& manifest = report_.manifest;
+    DFSIM_RETURN_IF_ERROR(write_manifest(directory_, report_.manifest));
+    DFSIM_ASSIGN_OR_RETURN(const auto trees, TrainedModel::load(directory_));
+    DFSIM_ASSIGN_OR_RETURN(auto entries, measured_times(data_, *trees));
+    if (old_ != nullptr) {
+      for (const auto& [key, time] : old_->lookup().entries()) {
+        if (!measured.contains(key)) {
+          entries.emplace_back(key, time);
+        }
+      }
+    }
+    manifest.lookup_file = kLookupFile;
+    DFSIM_ASSIGN_OR_RETURN(manifest.lookup_checksum,
+                           write_table(kLookupFile, LookupTable(std::move(entries)).serialize()));
+    return ok_status();
+  }
+
+  StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {
+    DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, file), bytes));
+    return checksum64(bytes);
+  }
+
+  // How far single measurements of one shape lie from their median.
+  void measure_repeats(const std::map<uint64_t, std::vector<double>>& repeats) {
+    std::vector<double> factors;
+    for (const auto& [key, times] : repeats) {
+      if (times.size() < kMinRepeats) {
+        continue;
+      }
+      std::vector<double> sorted = times;
+      std::sort(sorted.begin(), sorted.end());
+      for (const double time : sorted) {
+        factors.push_back(time / sorted[sorted.size() / 2]);
+      }
+    }
+    if (factors.size() >= 100) {
+      std::sort(factors.begin(), factors.end());
+      report_.manifest.repeat_low = factors[factors.size() / 10];
+      report_.manifest.repeat_high = factors[factors.size() - 1 - factors.size() / 10];
+    }
+  }
+
+  void describe() {
+    ModelManifest& manifest = report_.manifest;
+    manifest.name = !options_.name.empty()
+                        ? options_.name
+                        : fs::path(directory_).lexically_normal().filename().string();
+    manifest.dfsim_version = options_.dfsim_version;
+    manifest.xgboost_version = xgboost_version();
+    manifest.seed = options_.seed;
+    manifest.rows_used = static_cast<int64_t>(data_.samples.size());
+    manifest.rows_dropped = data_.drops.total();
+    manifest.devices = data_.devices;
+    manifest.overheads_us = options_.overheads;
+    if (old_ != nullptr) {
+      const ModelManifest& old = old_->manifest();
+      manifest.rows_used += old.rows_used;
+      manifest.rows_dropped += old.rows_dropped;
+      for (const DeviceSpec& device : old.devices) {
+        if (manifest.find_device(device.model) == nullptr) {
+          manifest.devices.push_back(device);
+          if (old.overhead_us(device.model) > 0) {
+            manifest.overheads_us.emplace_back(device.model, old.overhead_us(device.model));
+          }
+        }
+      }
+    }
+    manifest.data = old_data_;
+    manifest.data.insert(manifest.data.end(), options_.sources.begin(), options_.sources.end());
+  }
+
+  const TrainOptions& options_;
+  const std::string& directory_;
+  Profile profile_;
+  std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
+  std::vector<DataSource> old_data_;
+  TrainingData data_;
+  std::vector<Job> jobs_;
+  TrainReport report_;
+};
+
+}  // namespace
+
+StatusOr<TrainReport> train_model(const Profile& profile, const TrainOptions& options,
+                                  const std::string& directory,
+                                  const std::function<void(const PartProgress&)>& progress) {
+  return Training(options, directory).run(profile, progress);
+}
+
+}  // namespace dfsim::inline opmodel
