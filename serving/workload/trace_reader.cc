@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/text_file.h"
+#include "base/io/text_file.h"
 
 namespace dfsim::inline serving {
 namespace {
