@@ -31,7 +31,7 @@ class RequestSource {
 struct ClosedLoopOptions {
   int64_t users = 1;
   int64_t requests = 1;  // in all
-  TimeNs think_ns = 0;   // between a user's requests
+  TimeNs think_ns = 0;   // mean time between a user's requests, exponentially distributed
   // Users start evenly over this time; 0: all at once.
   TimeNs ramp_ns = 0;
 };

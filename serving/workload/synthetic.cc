@@ -65,7 +65,7 @@ Status check_synthetic(int64_t requests, const SyntheticLengths& lengths) {
 class ClosedLoop final : public RequestSource {
  public:
   ClosedLoop(const ClosedLoopOptions& options, const SyntheticLengths& lengths, uint64_t seed)
-      : options_(options), maker_(lengths, seed) {
+      : options_(options), maker_(lengths, seed), rng_(Rng(seed).split(3)) {
     for (int64_t user = 0; user < options.users && started_ < options.requests; ++user) {
       ready_.push(options.ramp_ns / options.users * user);
       ++started_;
@@ -82,7 +82,8 @@ class ClosedLoop final : public RequestSource {
   }
   void finished(TimeNs now) override {
     if (started_ < options_.requests) {
-      ready_.push(now + options_.think_ns);
+      const double pause = options_.think_ns == 0 ? 0 : -std::log1p(-rng_.uniform());
+      ready_.push(now + static_cast<TimeNs>(pause * static_cast<double>(options_.think_ns)));
       ++started_;
     }
   }
@@ -90,6 +91,7 @@ class ClosedLoop final : public RequestSource {
  private:
   ClosedLoopOptions options_;
   SpecMaker maker_;
+  Rng rng_;
   // Users are alike, so only the times matter; equal times need no tie-break.
   std::priority_queue<TimeNs, std::vector<TimeNs>, std::greater<>> ready_;
   int64_t started_ = 0;
