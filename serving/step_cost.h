@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "serving/llm_deployment.h"
 #include "serving/serving_runtime.h"
+#include "serving/step_part.h"
 
 namespace dfsim::inline serving {
 
@@ -32,32 +33,35 @@ struct StepBatch {
   std::vector<SequenceSlice> decode;
 };
 
-// Where a step's time goes.
-enum class StepPart : uint8_t {
-  kGemm,
-  kAttentionPrefill,
-  kAttentionDecode,
-  kMoe,
-  kComm,
-  kQuantize,
-  kMemory,  // norms, RoPE, activations, residuals, embedding: bound by memory traffic
-  kHost,    // launches, scheduler, sampling: what the GPU waits for
-};
-inline constexpr int kStepPartCount = static_cast<int>(StepPart::kHost) + 1;
-
 struct StepCost {
   TimeNs time_ns = 0;  // the sum of split_ns
+  // When the engine can start the next batch: time_ns without pipeline stages; with them, the time
+  // of the longest stage.
+  TimeNs interval_ns = 0;
   std::array<TimeNs, kStepPartCount> split_ns{};
   double log_sigma = 0;  // standard deviation of log(true / time_ns), from held-out kernels
 
   TimeNs part(StepPart part) const { return split_ns[static_cast<size_t>(part)]; }
 };
 
+// One kind of kernel within a step.
+struct KernelTime {
+  std::string name;
+  StepPart part = StepPart::kGemm;
+  double repeats = 1;  // how often it runs in the step
+  double time_us = 0;  // of one run, before the runtime's scales
+};
+
 class StepCostModel {
  public:
   virtual ~StepCostModel() = default;
-  // Errors: kInvalidInput for an empty batch or a slice with a count that is not positive.
+  // Errors: kInvalidInput for an empty batch or a slice without new tokens or with a negative
+  // context. About 1 us for a decode step of 64 sequences once its number of tokens was seen.
   virtual StatusOr<StepCost> cost(const StepBatch& batch) = 0;
+  // The same step kernel by kernel, in the order of a layer. Same errors.
+  virtual StatusOr<std::vector<KernelTime>> explain(const StepBatch& batch) = 0;
+  // Measured kernels of other versions of the framework that had to stand in, one line each.
+  virtual const std::vector<std::string>& notes() const = 0;
 };
 
 // The model for `deployment`: sums the kernels of all layers and pipeline stages and adds
@@ -66,8 +70,5 @@ class StepCostModel {
 // ms).
 StatusOr<std::unique_ptr<StepCostModel>> make_step_cost_model(const LlmDeployment& deployment,
                                                               const ServingRuntime& runtime);
-
-// "gemm", "attention_prefill", ...: as reports and JSON name them.
-const char* step_part_name(StepPart part);
 
 }  // namespace dfsim::inline serving

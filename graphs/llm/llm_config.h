@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 
-namespace dfsim::inline llm {
+namespace dfsim::inline graphs {
 
 // How a layer's feed-forward block turns its first product into the second one's input.
 enum class LlmActivation : uint8_t { kSwiGlu, kGeGlu, kGelu };
@@ -38,8 +38,9 @@ struct LlmLayer {
   LlmAttention attention = LlmAttention::kGrouped;
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;    // of queries and keys (MLA: without the rotary part)
-  int64_t window = 0;      // tokens that a query sees; 0 = all
+  int64_t head_dim = 0;       // of queries and keys (MLA: without the rotary part)
+  int64_t window = 0;         // tokens that a query sees; 0 = all
+  bool value_is_key = false;  // keys are the values, too: no V projection (Gemma 4)
   bool shares_kv = false;  // reads an earlier layer's cache and has no K/V projection (Gemma 3n/4)
   bool moe = false;        // routed experts in place of (or next to) a dense block
   bool dense = true;       // has a dense block
@@ -64,6 +65,7 @@ struct LlmExperts {
   int64_t shared_intermediate = 0;  // width of all shared experts together
   bool shared_gate = false;         // Qwen2-MoE: a scalar gate on the shared expert
   bool biases = false;              // gpt-oss: experts and router have biases
+  bool scaled_router = false;       // Gemma 4: a scale per channel and per expert, three more norms
   bool correction_bias = false;     // DeepSeek V3: a bias per expert in the router
 };
 
@@ -80,10 +82,16 @@ struct LlmConfig {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
-  bool qk_norm = false;     // RMSNorm of each head's query and key
-  bool sinks = false;       // gpt-oss: one learnt logit per head
-  bool post_norms = false;  // Gemma: also normalises the results of both blocks
+  bool lm_head_bias = false;
+  bool norm_bias = false;        // LayerNorm with a bias in place of RMSNorm (Phi)
+  bool parallel_blocks = false;  // attention and MLP read one norm's result (Phi)
+  bool qk_norm = false;          // RMSNorm of each head's query and key
+  bool sinks = false;            // gpt-oss: one learnt logit per head
+  bool post_norms = false;       // Gemma: also normalises the results of both blocks
   bool tied_embeddings = false;
+  // Gemma 4 E2B and E4B: every layer adds a second, narrow embedding of the token; 0 without.
+  int64_t per_layer_vocab = 0;
+  int64_t per_layer_hidden = 0;
   // What quantization_config says the published weights are: projections of attention, dense blocks
   // and experts; embeddings, norms, router and (unless said) lm_head stay bf16.
   LlmPrecision published_attention = LlmPrecision::kBf16;
@@ -109,4 +117,4 @@ StatusOr<LlmPrecision> llm_precision_from_name(const std::string& name);
 // Bits per weight with its scales: 16, 8, 8 + 32/16384, 4.25, 4.5, ...
 double llm_bits_per_weight(LlmPrecision precision);
 
-}  // namespace dfsim::inline llm
+}  // namespace dfsim::inline graphs

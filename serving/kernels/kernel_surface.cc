@@ -132,6 +132,24 @@ void take_out_spikes(std::vector<float>& sheet, const SheetLine& line) {
   }
 }
 
+// Interpolates gaps between measured points, linearly in the logarithm of the size.
+void bridge_line(std::vector<float>& sheet, const SheetLine& line,
+                 const std::vector<double>& logs) {
+  size_t known = line.count;  // the last measured point so far; count = none
+  for (size_t i = 0; i < line.count; ++i) {
+    if (std::isnan(sheet[line.first + i * line.stride])) {
+      continue;
+    }
+    for (size_t gap = known + 1; known < line.count && gap < i; ++gap) {
+      const double share = (logs[gap] - logs[known]) / (logs[i] - logs[known]);
+      sheet[line.first + gap * line.stride] =
+          static_cast<float>((1 - share) * sheet[line.first + known * line.stride] +
+                             share * sheet[line.first + i * line.stride]);
+    }
+    known = i;
+  }
+}
+
 // Extends the last measured value upwards and the first one downwards.
 void extend_line(std::vector<float>& sheet, const SheetLine& line) {
   for (const bool upwards : {true, false}) {
@@ -247,15 +265,21 @@ StatusOr<KernelCurve> KernelSurface::curve(const std::string& category,
                      exact ? kExactSigma : std::max(found->errors.sigma, kExactSigma));
 }
 
-void finish_category(KernelCategory* category) {
+void finish_category(KernelKind kind, KernelCategory* category) {
+  const bool exchange = kind == KernelKind::kAllReduce || kind == KernelKind::kCollective;
   const size_t rows = category->axis0.size();
   const size_t columns = category->axis1.size();
+  const std::vector<double> logs0 = logs_of(category->axis0);
+  const std::vector<double> logs1 = logs_of(category->axis1);
   for (std::vector<float>& sheet : category->sheets) {
-    for (size_t j = 0; j < columns; ++j) {
-      take_out_spikes(sheet, {j, columns, rows});
+    if (exchange) {
+      take_out_spikes(sheet, {0, 1, rows});
     }
     for (size_t i = 0; i < rows; ++i) {
-      take_out_spikes(sheet, {i * columns, 1, columns});
+      bridge_line(sheet, {i * columns, 1, columns}, logs1);
+    }
+    for (size_t j = 0; j < columns; ++j) {
+      bridge_line(sheet, {j, columns, rows}, logs0);
     }
     for (size_t i = 0; i < rows; ++i) {
       extend_line(sheet, {i * columns, 1, columns});

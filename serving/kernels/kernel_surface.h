@@ -1,13 +1,12 @@
 // KernelSurface: how far kernels of one kind are from their bound, learnt from measured tables.
 //
 // For each category the surface keeps a grid of run-time sizes and, at each anchor that was
-// measured, a sheet: ln(time / bound) at the grid's points, without spikes of the measurement. A
-// measured anchor is answered by its own sheet, another one by local linear regression over the
-// sheets of its neighbours (Cleveland 1979, doi:10.1080/01621459.1979.10481038); between sizes the
-// sheet is interpolated linearly in their logarithms, beyond them its edge is kept, so that times
-// go on as the bound does. Blending costs some 50 us and is done once per kernel of a deployment; a
-// query after that takes some 20 ns.
-// Invariants: all sheets of a category have the grid's size; no NaN after finish().
+// measured, a sheet: ln(time / bound) at the grid's points. A measured anchor is answered by its
+// own sheet, another one by local linear regression over the sheets of its neighbours (Cleveland
+// 1979, doi:10.1080/01621459.1979.10481038); between sizes the sheet is interpolated linearly in
+// their logarithms, beyond them its edge is kept, so that times go on as the bound does. Blending
+// costs some 50 us and is done once per kernel of a deployment; a query after that takes some 20
+// ns. Invariants: all sheets of a category have the grid's size; no NaN after finish().
 #pragma once
 
 #include <span>
@@ -90,8 +89,11 @@ std::vector<float> blended_sheet(KernelKind kind, const KernelCategory& category
                                  const std::vector<double>& anchor, std::span<const uint8_t> usable,
                                  bool* exact);
 
-// Fills points that were not measured from the nearest measured one towards smaller sizes, then
-// from other sheets, and takes out spikes: single points more than 15 % off both neighbours.
-void finish_category(KernelCategory* category);
+// Fills points that were not measured: gaps by interpolation, rims with the nearest measured point,
+// along the second size first.
+// Collectives lose spikes, single points more than 15 % off both neighbours: disturbed
+// measurements. (Those of other kernels are real: a product of 129 rows costs as much as one of
+// 256.)
+void finish_category(KernelKind kind, KernelCategory* category);
 
 }  // namespace dfsim::inline serving
