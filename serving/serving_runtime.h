@@ -1,5 +1,5 @@
-// What a serving framework adds to the kernels of a step: a few named parameters, fitted on measured
-// deployments. docs/llm-serving.md says what each is and how it was found.
+// What a serving framework adds to the kernels of a step: a few named parameters, fitted on
+// measured deployments. docs/llm-serving.md says what each is and how it was found.
 //
 // A step's wall time = device time + host time that nothing hides:
 //   device = sum over parts of scale * kernels, plus kernel_gap_us * kernels; a step outside CUDA
@@ -13,12 +13,12 @@
 namespace dfsim::inline serving {
 
 struct ServingRuntime {
-  double step_us = 0;          // scheduler, sampling set-up, reading results: per step
-  double per_sequence_us = 0;  // sampling, detokenising, block tables: per sequence of the step
-  double per_token_us = 0;     // per prompt token computed
-  double eager_kernel_us = 0;  // host time of one launch outside CUDA graphs
-  double kernel_gap_us = 0;    // idle time of the GPU between two kernels
-  double memory_kernel_us = 1.5;   // floor of a kernel that only moves data (norm, RoPE, activation)
+  double step_us = 0;             // scheduler, sampling set-up, reading results: per step
+  double per_sequence_us = 0;     // sampling, detokenising, block tables: per sequence of the step
+  double per_token_us = 0;        // per prompt token computed
+  double eager_kernel_us = 0;     // host time of one launch outside CUDA graphs
+  double kernel_gap_us = 0;       // idle time of the GPU between two kernels
+  double memory_kernel_us = 1.5;  // floor of a kernel that only moves data (norm, RoPE, activation)
   double memory_efficiency = 0.75;  // share of the peak bandwidth that such kernels reach
   // Kernels were measured alone; in a server caches are cold and clocks differ.
   double gemm_scale = 1;

@@ -50,22 +50,15 @@ struct StepAttention {
 struct StepKernels {
   std::vector<StepKernel> kernels;
   std::vector<StepAttention> attention;
-  double launches_per_step = 0;      // kernels of one step, attention included
-  double largest_stage_share = 1;    // of the layers: 1 / pp when they divide evenly
+  double launches_per_step = 0;    // kernels of one step, attention included
+  double largest_stage_share = 1;  // of the layers: 1 / pp when they divide evenly
   KernelGpu gpu;
-  std::vector<std::string> notes;    // kernels taken from other versions
+  std::vector<std::string> notes;  // kernels taken from other versions
 };
 
 // Errors: kInvalidInput for widths that do not divide heads, blocks or experts, and for more GPUs
 // than one server has; kNotFound for a precision whose kernels were not measured there.
 StatusOr<StepKernels> make_step_kernels(const LlmDeployment& deployment,
                                         const ServingRuntime& runtime);
-
-// The checks alone: heads, vocabulary, widths.
-Status check_deployment(const LlmDeployment& deployment);
-
-// "vllm", "trtllm", "sglang".
-std::string framework_name(LlmFramework framework);
-StatusOr<LlmFramework> framework_from_name(const std::string& name);
 
 }  // namespace dfsim::inline serving
