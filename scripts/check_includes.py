@@ -37,7 +37,8 @@ LOWER["sim"] = [
     "schedulers/scheduler.h",
     "schedulers/comm_model.h",  # makes the CommModel that scheduler.h speaks of
 ]
-LOWER["report"] = LOWER["partition"] + ["partition", "schedulers", "sim"]
+LOWER["serving"] = ["base", "hardware", "graphs", "opmodel"]
+LOWER["report"] = LOWER["partition"] + ["partition", "schedulers", "sim", "serving"]
 LOWER["cli"] = LOWER["report"] + ["report"]
 # Programs around the libraries may include whatever they exercise.
 for _folder in ("tests", "bench"):
@@ -59,7 +60,8 @@ THIRD_PARTY = [
     (r"CLI/", ["cli/*"]),
     (
         r"nlohmann/",
-        ["report/*", "cli/*", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc"],
+        ["report/*", "cli/*", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc",
+         "serving/*.cc"],
     ),
     (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
     (r"catch2/", []),
