@@ -1,5 +1,6 @@
-// Fitted parameters per framework, and the room for the cache: weights by operator class and precision,
-// the framework's share of the memory, what it keeps for activations, graphs and libraries.
+// Fitted parameters per framework, and the room for the cache: weights by operator class and
+// precision, the framework's share of the memory, what it keeps for activations, graphs and
+// libraries.
 #include "serving/serving_defaults.h"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ std::string gigabytes(double bytes) {
   const double tenths = std::round(bytes / 1e8);
   const std::string text = std::to_string(static_cast<int64_t>(std::abs(tenths)));
   const std::string padded = text.size() < 2 ? "0" + text : text;
-  return (tenths < 0 ? "-" : "") + padded.substr(0, padded.size() - 1) + "." + padded.back() + " GB";
+  return (tenths < 0 ? "-" : "") + padded.substr(0, padded.size() - 1) + "." + padded.back() +
+         " GB";
 }
 
 }  // namespace
@@ -95,8 +97,8 @@ const FrameworkProfile& framework_profile(LlmFramework framework) {
 
 ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequences) {
   ServingRuntime runtime = profile.runtime;
-  runtime.graph_batches = default_graph_batches(
-      std::clamp<int64_t>(max_sequences, 1, kLargestGraphBatch));
+  runtime.graph_batches =
+      default_graph_batches(std::clamp<int64_t>(max_sequences, 1, kLargestGraphBatch));
   return runtime;
 }
 
@@ -110,13 +112,12 @@ StatusOr<CacheRoom> cache_room(const LlmDeployment& deployment, const FrameworkP
   room.bytes_per_token = cache_bytes_per_token(deployment);
   const double left = room.usable_bytes - room.weight_bytes - room.workspace_bytes;
   if (left < room.bytes_per_token * 16) {
-    return invalid_input(deployment.model.name + " on " + std::to_string(deployment.parallelism.gpus()) +
-                         " x " + deployment.system + ": each GPU holds " +
-                         gigabytes(room.weight_bytes) + " of weights and " +
+    return invalid_input(deployment.model.name + " on " +
+                         std::to_string(deployment.parallelism.gpus()) + " x " + deployment.system +
+                         ": each GPU holds " + gigabytes(room.weight_bytes) + " of weights and " +
                          gigabytes(room.workspace_bytes) + " of workspace, of " +
-                         gigabytes(room.usable_bytes) + " usable (" +
-                         gigabytes(room.memory_bytes) + " in all), which leaves " +
-                         gigabytes(left) +
+                         gigabytes(room.usable_bytes) + " usable (" + gigabytes(room.memory_bytes) +
+                         " in all), which leaves " + gigabytes(left) +
                          " for the cache; use more GPUs or a smaller precision");
   }
   room.tokens = static_cast<int64_t>(left / room.bytes_per_token);

@@ -1,5 +1,5 @@
-// How each framework serves unless told otherwise: the fitted runtime and front end, the errors found
-// on measured deployments, and the policy that simulates its batching.
+// How each framework serves unless told otherwise: the fitted runtime and front end, the errors
+// found on measured deployments, and the policy that simulates its batching.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace dfsim::inline serving {
 
-// One framework's named parameters (docs/llm-serving.md says what they are and what they were fitted
-// on).
+// One framework's named parameters (docs/llm-serving.md says what they are and what they were
+// fitted on).
 struct FrameworkProfile {
   LlmFramework framework = LlmFramework::kVllm;
   ServingRuntime runtime;
@@ -26,12 +26,12 @@ ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequence
 
 // Where the cache of `deployment` goes, per GPU.
 struct CacheRoom {
-  double memory_bytes = 0;       // of a GPU
-  double usable_bytes = 0;       // what the framework takes of it
+  double memory_bytes = 0;  // of a GPU
+  double usable_bytes = 0;  // what the framework takes of it
   double weight_bytes = 0;
-  double workspace_bytes = 0;    // activations of the largest step, CUDA graphs, communication
-  double bytes_per_token = 0;    // of cache
-  int64_t tokens = 0;            // that fit, over the whole replica
+  double workspace_bytes = 0;  // activations of the largest step, CUDA graphs, communication
+  double bytes_per_token = 0;  // of cache
+  int64_t tokens = 0;          // that fit, over the whole replica
 };
 
 // Errors (kInvalidInput): nothing is left for the cache, with the arithmetic.
