@@ -10,20 +10,14 @@
 // unresolved with the reason. docs/tensorflow.md has the details.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "graphs/ir/import.h"
+#include "graphs/tensorflow/format.h"
 
 namespace dfsim::inline graphs {
-
-enum class TensorFlowFormat { kGraphDef, kSavedModel, kGraphDefText, kSavedModelText };
-
-// The format of a file by its content (its first bytes; names only decide between text formats), or
-// of a folder with a saved_model.pb or saved_model.pbtxt. nullopt: no TensorFlow model.
-std::optional<TensorFlowFormat> recognise_tensorflow(const std::string& path);
 
 // `signature` chooses one of a SavedModel ("" = serving_default, or the only one).
 // Errors: kNotFound, or kInvalidInput with `path: what is wrong`.

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "hardware/yaml/yaml_tree.h"
 
 namespace dfsim::inline hardware {
 namespace {
@@ -109,6 +108,10 @@ class TextChecker {
 };
 
 }  // namespace
+
+Status yaml_error(const std::string& file, YamlPlace place, std::string_view message) {
+  return invalid_input(fmt::format("{}:{}:{}: {}", file, place.line, place.column, message));
+}
 
 Status check_yaml_text(std::string_view text, const std::string& file) {
   if (static_cast<int64_t>(text.size()) > kMaxYamlBytes) {

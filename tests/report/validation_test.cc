@@ -1,4 +1,5 @@
-#include "report/validation.h"
+#include "study/validation/validation.h"
+#include "report/measurements/validation_views.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
