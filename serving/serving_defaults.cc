@@ -1,15 +1,14 @@
+<<<<<<< HEAD
 // Fitted parameters per framework, and the room for the cache: weights by operator class and
 // precision, the framework's share of the memory, what it keeps for activations, graphs and
 // libraries.
+=======
+// Fitted parameters per framework: the result of `dfsim llm validate --fit` on the fit half of the
+// measured deployments (docs/llm-serving.md).
+>>>>>>> llm-server
 #include "serving/serving_defaults.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include "base/check.h"
-#include "graphs/llm/llm_parameters.h"
-#include "serving/deployment_checks.h"
-#include "serving/kernels/serving_system.h"
 
 namespace dfsim::inline serving {
 namespace {
@@ -19,14 +18,12 @@ constexpr int64_t kLargestGraphBatch = 512;
 FrameworkProfile vllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kVllm;
-  profile.workspace_bytes = 6.5e9;
   return profile;
 }
 
 FrameworkProfile trtllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kTrtllm;
-  profile.workspace_bytes = 9.2e9;
   return profile;
 }
 
@@ -34,10 +31,10 @@ FrameworkProfile sglang_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kSglang;
   profile.memory_share = 0.88;
-  profile.workspace_bytes = 7.6e9;
   return profile;
 }
 
+<<<<<<< HEAD
 double bytes_per_weight(LlmPrecision precision) { return llm_bits_per_weight(precision) / 8; }
 
 double weight_bytes_per_gpu(const LlmDeployment& deployment) {
@@ -84,6 +81,8 @@ std::string gigabytes(double bytes) {
          " GB";
 }
 
+=======
+>>>>>>> llm-server
 }  // namespace
 
 const FrameworkProfile& framework_profile(LlmFramework framework) {
@@ -102,6 +101,7 @@ ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequence
   return runtime;
 }
 
+<<<<<<< HEAD
 StatusOr<CacheRoom> cache_room(const LlmDeployment& deployment, const FrameworkProfile& profile) {
   DFSIM_ASSIGN_OR_RETURN(const ServingSystem system, find_serving_system(deployment.system));
   CacheRoom room;
@@ -124,4 +124,6 @@ StatusOr<CacheRoom> cache_room(const LlmDeployment& deployment, const FrameworkP
   return room;
 }
 
+=======
+>>>>>>> llm-server
 }  // namespace dfsim::inline serving

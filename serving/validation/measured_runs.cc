@@ -2,6 +2,8 @@
 // gives no user its tokens faster.
 #include "serving/validation/measured_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -82,21 +84,11 @@ StatusOr<MeasuredRun> run_of(const RunFields& fields) {
   return run;
 }
 
-std::string ratio_text(double ratio) {
-  const int64_t percent = std::llround(ratio * 100);
-  return std::to_string(percent / 100) + "." + (percent % 100 < 10 ? "0" : "") +
-         std::to_string(percent % 100);
-}
-
 }  // namespace
 
 std::string MeasuredRun::configuration() const {
-  std::string text = framework + "|" + version + "|" + model + "|" + system + "|" + gemm_mode;
-  for (const int64_t value : {isl, osl, users, int64_t{tp}, int64_t{pp}, int64_t{dp},
-                              int64_t{moe_tp}, int64_t{moe_ep}}) {
-    text += "|" + std::to_string(value);
-  }
-  return text;
+  return fmt::format("{}|{}|{}|{}|{}|{}/{}|{} users|tp {} pp {} dp {}|experts {} x {}", framework,
+                     version, model, system, gemm_mode, isl, osl, users, tp, pp, dp, moe_tp, moe_ep);
 }
 
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path) {
@@ -161,12 +153,12 @@ std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& r
         const double tpot = few.tpot_ms / many.tpot_ms;
         if (few.users == many.users && std::max(tpot, 1 / tpot) > factor) {
           found.push_back({members[a], members[b],
-                           "equal configurations, TPOT differs by a factor of " +
-                               ratio_text(std::max(tpot, 1 / tpot))});
+                           fmt::format("equal configurations, TPOT differs by a factor of {:.2f}",
+                                       std::max(tpot, 1 / tpot))});
         } else if (few.users < many.users && tpot > factor) {
           found.push_back({members[a], members[b],
-                           std::to_string(many.users) + " users get tokens " + ratio_text(tpot) +
-                               " times as fast as " + std::to_string(few.users)});
+                           fmt::format("{} users get tokens {:.2f} times as fast as {}", many.users,
+                                       tpot, few.users)});
         }
       }
     }

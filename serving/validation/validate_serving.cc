@@ -3,6 +3,8 @@
 // the same measurement on one side.
 #include "serving/validation/validate_serving.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,6 +16,7 @@
 
 #include "base/text.h"
 #include "serving/deployment_checks.h"
+#include "serving/llm_memory.h"
 #include "serving/validation/benchmark_client.h"
 
 namespace dfsim::inline serving {
@@ -36,9 +39,14 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   ServeSetup setup = setup_of(run);
   setup.engine.frontend = profile.frontend;
   setup.errors = profile.errors;
-  DFSIM_ASSIGN_OR_RETURN(const CacheRoom room, cache_room(deployment, profile));
-  setup.cache_tokens = room.tokens;
   setup.gpus_per_replica = deployment.parallelism.gpus();
+  LlmMemoryOptions memory;
+  memory.utilization = profile.memory_share;
+  if (setup.engine.limits.max_tokens > 0) {
+    memory.max_step_tokens = setup.engine.limits.max_tokens;
+  }
+  DFSIM_ASSIGN_OR_RETURN(const LlmMemory room, llm_memory(deployment, memory));
+  setup.cache_tokens = room.cache_tokens;
   const int64_t sequences =
       setup.engine.limits.max_sequences > 0 ? setup.engine.limits.max_sequences : run.users;
   DFSIM_ASSIGN_OR_RETURN(
@@ -60,18 +68,14 @@ double median_of(std::vector<double> values) {
 // Groups in a fixed order: by kind, then by value.
 std::map<std::string, std::vector<RunPrediction>> grouped(const std::vector<RunPrediction>& rows) {
   std::map<std::string, std::vector<RunPrediction>> groups;
-  const auto number = [](int64_t value) {
-    const std::string text = std::to_string(value);
-    return std::string(text.size() < 4 ? 4 - text.size() : 0, ' ') + text;
-  };
   for (const RunPrediction& row : rows) {
     const MeasuredRun& run = row.run;
-    groups["half " + std::string(row.fit_half ? "fitted on" : "held out")].push_back(row);
+    groups[row.fit_half ? "half fitted on" : "half held out"].push_back(row);
     groups["model " + run.model].push_back(row);
     groups["framework " + run.framework].push_back(row);
     groups["model and framework " + base_model_name(run.model) + " " + run.framework].push_back(row);
-    groups["tp " + number(run.tp)].push_back(row);
-    groups["users " + number(run.users)].push_back(row);
+    groups[fmt::format("tp {:4}", run.tp)].push_back(row);
+    groups[fmt::format("users {:4}", run.users)].push_back(row);
     if (!row.contradicted) {
       groups["without contradicted rows"].push_back(row);
     }

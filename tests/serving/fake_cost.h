@@ -1,6 +1,9 @@
 // A step cost that can be computed by hand, for tests of what surrounds it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "serving/step_cost.h"
 
 namespace dfsim::testing {
@@ -30,9 +33,17 @@ class FakeCost final : public StepCostModel {
     for (const TimeNs part : cost.split_ns) {
       cost.time_ns += part;
     }
+    cost.interval_ns = cost.time_ns;
     cost.log_sigma = 0.1;
     return cost;
   }
+  StatusOr<std::vector<KernelTime>> explain(const StepBatch&) override {
+    return std::vector<KernelTime>();
+  }
+  const std::vector<std::string>& notes() const override { return notes_; }
+
+ private:
+  std::vector<std::string> notes_;
 };
 
 }  // namespace dfsim::testing
