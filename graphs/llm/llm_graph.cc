@@ -40,7 +40,7 @@ class LlmGraphBuilder {
     }
     place_ = "head";
     add_head(x, table);
-    DFSIM_RETURN_IF_ERROR(status_);
+    DFSIM_RETURN_IF_ERROR(problem_);
     DFSIM_ASSIGN_OR_RETURN(const std::vector<UnresolvedOp> unresolved, infer_shapes(graph_, {}));
     if (!unresolved.empty()) {
       return failed(fmt::format("{}: {} stays without a shape: {}", config_.name,
@@ -98,8 +98,8 @@ class LlmGraphBuilder {
     }
     std::vector<TensorId> results = op.outputs;
     const StatusOr<OpId> added = graph_.add_op(std::move(op));
-    if (!added.ok() && status_.ok()) {
-      status_ = added.status();
+    if (!added.ok() && problem_.ok()) {
+      problem_ = added.status();
     }
     return results;
   }
@@ -319,7 +319,7 @@ class LlmGraphBuilder {
   const LlmConfig& config_;
   const LlmGraphOptions& options_;
   GraphBuilder graph_;
-  Status status_;
+  Status problem_;
   std::string place_;
   TensorId positions_;
   std::map<int64_t, std::pair<TensorId, TensorId>> rope_;  // by head dimension
