@@ -133,7 +133,8 @@ TEST_CASE("Steps: CUDA graphs pad decodes, and without them launches bound a ste
   runtime.graph_batches = default_graph_batches(64);
   auto model = model_of(llama_on(1), runtime);
   const auto qkv_us = [&](int sequences) {
-    for (const KernelTime& kernel : *model->explain(decodes(sequences, 500))) {
+    const auto explained = model->explain(decodes(sequences, 500));
+    for (const KernelTime& kernel : explained.value()) {
       if (kernel.name == "qkv") {
         return kernel.time_us;
       }
