@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace dfsim::internal {
+namespace dfsim::inline base::internal {
 
 void check_failed(const char* condition, const char* file, int line) {
   std::fprintf(stderr, "dfsim: internal error: %s:%d: %s does not hold; please report this\n", file,
@@ -11,4 +11,4 @@ void check_failed(const char* condition, const char* file, int line) {
   std::abort();
 }
 
-}  // namespace dfsim::internal
+}  // namespace dfsim::inline base::internal

@@ -1,10 +1,10 @@
 // DFSIM_CHECK: an assertion for our own bugs, kept in release builds. Never for user input.
 #pragma once
 
-namespace dfsim::internal {
+namespace dfsim::inline base::internal {
 // Prints the failed condition and its place to stderr, then aborts.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
-}  // namespace dfsim::internal
+}  // namespace dfsim::inline base::internal
 
 #define DFSIM_CHECK(condition)                                         \
   do {                                                                 \

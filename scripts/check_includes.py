@@ -24,6 +24,7 @@ LOWER = {
     "graphs/taskgraph": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/passes": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/training": ["base", "graphs/ir", "graphs/ops"],
+    "graphs/llm": ["base", "graphs/ir", "graphs/ops"],
 }
 LOWER["datasets"] = ["base", "hardware", "graphs"]
 LOWER["opmodel"] = ["base", "hardware", "graphs", "datasets"]
@@ -37,7 +38,7 @@ LOWER["sim"] = [
     "schedulers/scheduler.h",
     "schedulers/comm_model.h",  # makes the CommModel that scheduler.h speaks of
 ]
-LOWER["serving"] = ["base", "hardware", "graphs", "opmodel"]
+LOWER["serving"] = ["base", "hardware", "graphs", "datasets", "opmodel"]
 LOWER["report"] = LOWER["partition"] + ["partition", "schedulers", "sim", "serving"]
 LOWER["cli"] = LOWER["report"] + ["report"]
 # Programs around the libraries may include whatever they exercise.
@@ -61,7 +62,7 @@ THIRD_PARTY = [
     (
         r"nlohmann/",
         ["report/*", "cli/*", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc",
-         "serving/*.cc"],
+         "graphs/llm/*.cc", "serving/*.cc"],
     ),
     (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
     (r"catch2/", []),

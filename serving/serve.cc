@@ -118,14 +118,15 @@ void add_rates(const ServeSetup& setup, const Collector& seen, ServeResult* resu
   if (setup.dollars_per_gpu_hour && output_rate > 0) {
     const double dollars_per_s =
         *setup.dollars_per_gpu_hour * static_cast<double>(result->gpus) / 3600;
-    result->dollars_per_million_tokens = with_interval(dollars_per_s / output_rate * 1e6, rate_error);
+    result->dollars_per_million_tokens =
+        with_interval(dollars_per_s / output_rate * 1e6, rate_error);
   }
 }
 
 void add_engine(const Collector& seen, const ServerResult& server, int64_t cache_blocks,
                 size_t replicas, ServeResult* result) {
-  const double all_ns = static_cast<double>(std::max<TimeNs>(1, server.end_ns)) *
-                        static_cast<double>(replicas);
+  const double all_ns =
+      static_cast<double>(std::max<TimeNs>(1, server.end_ns)) * static_cast<double>(replicas);
   result->steps = seen.steps();
   result->busy_share = static_cast<double>(seen.busy_ns()) / all_ns;
   result->frontend_busy_share = static_cast<double>(server.frontend_busy_ns) / all_ns;
@@ -161,11 +162,10 @@ ServeResult result_of(const ServeSetup& setup, const Collector& seen, const Serv
   // A backlog of a tenth of all requests when the last one comes, and more than is in work: the
   // longer the workload, the longer the queue.
   result.waiting_at_last_arrival = server.waiting_at_last_arrival;
-  result.overloaded =
-      server.overloaded || (setup.workload.kind != WorkloadOptions::Kind::kUsers &&
-                            server.waiting_at_last_arrival > server.arrived / 10 &&
-                            static_cast<double>(server.waiting_at_last_arrival) >
-                                2 * seen.mean_decodes() + 10);
+  result.overloaded = server.overloaded || (setup.workload.kind != WorkloadOptions::Kind::kUsers &&
+                                            server.waiting_at_last_arrival > server.arrived / 10 &&
+                                            static_cast<double>(server.waiting_at_last_arrival) >
+                                                2 * seen.mean_decodes() + 10);
   result.gpus = setup.gpus();
   const double e2e_error = std::max(setup.errors.tpot, std::min(setup.errors.ttft, 0.3));
   result.ttft = latency_of(seen.ttft(), setup.errors.ttft);
@@ -207,18 +207,16 @@ StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener*
   options.link = setup.link;
   options.max_request_tokens = setup.max_request_tokens;
   options.max_waiting = setup.max_waiting;
-  DFSIM_ASSIGN_OR_RETURN(
-      const ReplicaOptions first,
-      replica_of(setup, setup.cache_tokens,
-                 apart ? ReplicaRole::kPrefill : ReplicaRole::kAggregated));
+  DFSIM_ASSIGN_OR_RETURN(const ReplicaOptions first,
+                         replica_of(setup, setup.cache_tokens,
+                                    apart ? ReplicaRole::kPrefill : ReplicaRole::kAggregated));
   StepTable table(setup.costs);
   StepTable decode_table(apart ? setup.decode_costs : setup.costs);
   options.replicas.assign(static_cast<size_t>(setup.replicas), first);
   std::vector<StepTable*> tables(static_cast<size_t>(setup.replicas), &table);
   if (apart) {
-    DFSIM_ASSIGN_OR_RETURN(
-        const ReplicaOptions second,
-        replica_of(setup, setup.decode_cache_tokens, ReplicaRole::kDecode));
+    DFSIM_ASSIGN_OR_RETURN(const ReplicaOptions second,
+                           replica_of(setup, setup.decode_cache_tokens, ReplicaRole::kDecode));
     options.replicas.insert(options.replicas.end(), static_cast<size_t>(setup.decode_replicas),
                             second);
     tables.insert(tables.end(), static_cast<size_t>(setup.decode_replicas), &decode_table);

@@ -31,8 +31,8 @@ StatusOr<std::unique_ptr<RequestSource>> make_source(const WorkloadOptions& opti
 // How the framework serves, apart from the kernels.
 struct EngineOptions {
   std::string policy = "vllm";
-  BatchLimits limits;          // zeros: the policy's defaults
-  int64_t block_tokens = 0;    // 0: the policy's
+  BatchLimits limits;                  // zeros: the policy's defaults
+  int64_t block_tokens = 0;            // 0: the policy's
   std::optional<bool> schedule_ahead;  // absent: the policy's
   bool prefix_caching = false;
   FrontendModel frontend;
@@ -57,12 +57,13 @@ struct LatencyEstimate {
   Estimate mean_ms, p50_ms, p90_ms, p99_ms;
 };
 
-// `costs` and `decode_costs` are not owned. One model's steps cost the same on each of its replicas.
+// `costs` and `decode_costs` are not owned. One model's steps cost the same on each of its
+// replicas.
 struct ServeSetup {
   EngineOptions engine;
   WorkloadOptions workload;
   StepCostModel* costs = nullptr;
-  int64_t cache_tokens = 0;        // per replica
+  int64_t cache_tokens = 0;  // per replica
   int gpus_per_replica = 1;
   int replicas = 1;
   // Disaggregated: `replicas` prefill, these decode (0: aggregated).
@@ -103,15 +104,15 @@ struct ServeResult {
   int gpus = 1;
   Estimate output_tokens_per_s, requests_per_s, output_tokens_per_s_per_gpu;
   double total_tokens_per_s = 0;
-  std::optional<Estimate> goodput_per_s;     // requests that keep all limits
-  std::optional<double> goodput_share;       // of the finished ones
+  std::optional<Estimate> goodput_per_s;               // requests that keep all limits
+  std::optional<double> goodput_share;                 // of the finished ones
   std::optional<Estimate> dollars_per_million_tokens;  // output tokens
   int64_t steps = 0;
-  double busy_share = 0;          // of time in which an engine computes
+  double busy_share = 0;  // of time in which an engine computes
   double frontend_busy_share = 0;
-  double mean_decodes = 0;        // per step that decodes
+  double mean_decodes = 0;  // per step that decodes
   double peak_cache_share = 0;
-  double prefix_hit_share = 0;    // of prompt tokens
+  double prefix_hit_share = 0;  // of prompt tokens
   int64_t preemptions = 0;
   int64_t transfers = 0;
   int64_t cache_tokens = 0;
@@ -121,8 +122,8 @@ struct ServeResult {
   std::vector<TimeHistogram::Bucket> ttft_buckets, itl_buckets, e2e_buckets;
 };
 
-// Errors: options out of range, an unknown policy, workloads that cannot be served, the cost model's.
-// Deterministic. `steps`, when given, hears of every run of steps (for a trace).
+// Errors: options out of range, an unknown policy, workloads that cannot be served, the cost
+// model's. Deterministic. `steps`, when given, hears of every run of steps (for a trace).
 StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener* steps = nullptr,
                                        const ServerProgress& progress = {});
 

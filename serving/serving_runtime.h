@@ -22,9 +22,11 @@ struct ServingRuntime {
   double memory_efficiency = 0.75;  // share of the peak bandwidth that such kernels reach
   // Kernels were measured alone; in a server caches are cold and clocks differ.
   double gemm_scale = 1;
+  double gemm_8bit_scale = 1;  // of fp8 products, in place of gemm_scale
   double prefill_attention_scale = 1;
   double decode_attention_scale = 1;
   double moe_scale = 1;
+  double moe_prefill_scale = 1;  // besides moe_scale, in steps with prompts
   double comm_scale = 1;
   // Spread of ln(measured / predicted) step times that the parameters leave.
   double log_sigma = 0.05;

@@ -142,10 +142,10 @@ class KernelStepCost : public StepCostModel {
            size * kernel.bytes_per_unit / (kernels_.gpu.bandwidth * runtime_.memory_efficiency);
   }
 
-  double scale_of(StepPart part) const {
-    switch (part) {
+  double scale_of(const StepKernel& kernel) const {
+    switch (kernel.part) {
       case StepPart::kGemm:
-        return runtime_.gemm_scale;
+        return kernel.eight_bit ? runtime_.gemm_8bit_scale : runtime_.gemm_scale;
       case StepPart::kMoe:
         return runtime_.moe_scale;
       case StepPart::kComm:
@@ -168,13 +168,15 @@ class KernelStepCost : public StepCostModel {
     PartSums sums;
     for (const StepKernel& kernel : kernels_.kernels) {
       const double sigma = kernel.has_curve ? kernel.curve.sigma() : kMemorySigma;
-      sums.add(kernel.part, scale_of(kernel.part) * kernel.repeats * kernel_us(kernel, counts),
-               sigma);
+      sums.add(kernel.part, scale_of(kernel) * kernel.repeats * kernel_us(kernel, counts), sigma);
     }
     return cache_.emplace(key, sums).first->second;
   }
 
   StepCost finish(PartSums sums, const StepCounts& counts) const {
+    if (counts.prompt_tokens > 0) {
+      sums.us[static_cast<size_t>(StepPart::kMoe)] *= runtime_.moe_prefill_scale;
+    }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {
       device += us;

@@ -132,8 +132,10 @@ class StepKernelBuilder {
       DFSIM_RETURN_IF_ERROR(add_curve("quantize_" + name, StepPart::kQuantize,
                                       KernelKind::kScaleMatrix, "fp8", depth, 1, size));
     }
-    return add_curve(name, StepPart::kGemm, KernelKind::kGemm, category,
-                     {static_cast<double>(n), static_cast<double>(k)}, 1, size);
+    DFSIM_RETURN_IF_ERROR(add_curve(name, StepPart::kGemm, KernelKind::kGemm, category,
+                                    {static_cast<double>(n), static_cast<double>(k)}, 1, size));
+    result_.kernels.back().eight_bit = category.starts_with("fp8");
+    return ok_status();
   }
 
   Status add_all_reduce(const std::string& name, double bytes_per_token, int gpus,

@@ -29,6 +29,7 @@ struct StepKernel {
   double repeats = 1;  // in all layers of all pipeline stages
   // With a curve: the time at size * factor. Without: bytes_per_unit * size are moved.
   bool has_curve = true;
+  bool eight_bit = false;  // a product of fp8 numbers
   KernelCurve curve;
   double factor = 1;
   double bytes_per_unit = 0;

@@ -1,7 +1,6 @@
 #include "base/io/file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "base/io/output_file.h"
 #include "base/units.h"
 
 namespace dfsim::inline base {
@@ -43,25 +43,12 @@ StatusOr<std::string> read_file(const std::string& path, int64_t max_bytes) {
 
 Status write_file(const std::string& path, std::string_view content) {
   if (path == "-") {
-    std::cout.write(content.data(), static_cast<std::streamsize>(content.size()));
-    return std::cout.flush() ? ok_status() : failed("stdout: cannot be written");
+    // What a command printed before comes first.
+    std::cout.flush();
   }
-  const std::string temporary = fmt::format("{}.tmp{}", path, ::getpid());
-  {
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-    if (!stream.flush()) {
-      return failed(fmt::format("{}: cannot be written: {}; check the folder and its permissions",
-                                path, std::strerror(errno)));
-    }
-  }
-  std::error_code error;
-  fs::rename(temporary, path, error);
-  if (error) {
-    fs::remove(temporary, error);
-    return failed(fmt::format("{}: cannot be written: {}", path, error.message()));
-  }
-  return ok_status();
+  DFSIM_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  DFSIM_RETURN_IF_ERROR(file.write(content));
+  return file.commit();
 }
 
 }  // namespace dfsim::inline base

@@ -13,8 +13,8 @@ namespace dfsim::inline base {
 // directory, unreadable, or larger than `max_bytes`; the message says both sizes).
 StatusOr<std::string> read_file(const std::string& path, int64_t max_bytes);
 
-// Writes through a temporary file beside `path` and renames, so that a reader never sees half a
-// file. "-" writes to stdout. Error: kFailed.
+// Writes the whole content as OutputFile does: all of it or nothing, in place when `path` is a
+// device or a pipe, to stdout when it is "-". Error: kFailed, with the system's reason.
 Status write_file(const std::string& path, std::string_view content);
 
 }  // namespace dfsim::inline base

@@ -13,7 +13,8 @@
 namespace dfsim::inline base {
 
 StatusOr<MappedFile> MappedFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a named pipe would wait for somebody to write into it.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     return errno == ENOENT
                ? not_found(fmt::format("{}: no such file; check the path", path))

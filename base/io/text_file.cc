@@ -1,7 +1,6 @@
 #include "base/io/text_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/io/output_file.h"
 #include "base/units.h"
 
 namespace dfsim::inline base {
@@ -166,16 +166,53 @@ StatusOr<std::string> read_text_file(const std::string& path, int64_t max_bytes)
 }
 
 struct TextWriter::State {
-  std::string path;
-  std::string temporary;  // "" when writing to stdout
-  gzFile_s* file = nullptr;
+  OutputFile file;
+  std::string buffer;       // plain text that is not written yet
+  z_stream deflate = {};    // used when `compressed`
+  bool compressed = false;  // by the name of the file
 
+  explicit State(OutputFile out) : file(std::move(out)) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   ~State() {
-    if (file != nullptr) {
-      gzclose(file);
-      std::error_code ignored;
-      fs::remove(temporary, ignored);
+    if (compressed) {
+      deflateEnd(&deflate);
     }
+  }
+
+  // zlib's own header has no time stamp, so that equal text gives equal bytes.
+  Status start_compression(const std::string& path) {
+    constexpr int kGzipHeader = 16;  // added to the window's bits, as zlib.h says
+    constexpr int kMemoryLevel = 8;
+    constexpr int kLevel = 6;
+    if (deflateInit2(&deflate, kLevel, Z_DEFLATED, MAX_WBITS + kGzipHeader, kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      return failed(fmt::format("{}: cannot be compressed: zlib does not start", path));
+    }
+    compressed = true;
+    return ok_status();
+  }
+
+  // Passes the buffer through zlib; with Z_FINISH until the stream has ended.
+  Status compress(int flush) {
+    std::vector<char> packed(kChunkBytes);
+    deflate.next_in = reinterpret_cast<Bytef*>(buffer.data());
+    deflate.avail_in = static_cast<uInt>(buffer.size());
+    int code = Z_OK;
+    do {
+      deflate.next_out = reinterpret_cast<Bytef*>(packed.data());
+      deflate.avail_out = static_cast<uInt>(packed.size());
+      code = ::deflate(&deflate, flush);
+      DFSIM_RETURN_IF_ERROR(
+          file.write(std::string_view(packed.data(), packed.size() - deflate.avail_out)));
+    } while (flush == Z_FINISH ? code != Z_STREAM_END : deflate.avail_out == 0);
+    return ok_status();
+  }
+
+  Status flush(int mode) {
+    DFSIM_RETURN_IF_ERROR(compressed ? compress(mode) : file.write(buffer));
+    buffer.clear();
+    return ok_status();
   }
 };
 
@@ -185,50 +222,30 @@ TextWriter& TextWriter::operator=(TextWriter&&) noexcept = default;
 TextWriter::~TextWriter() = default;
 
 StatusOr<TextWriter> TextWriter::open(const std::string& path) {
-  auto state = std::make_unique<State>();
-  state->path = path;
-  if (path == "-") {
-    state->file = gzdopen(::dup(STDOUT_FILENO), "wbT");
-  } else {
-    state->temporary = fmt::format("{}.tmp{}", path, ::getpid());
-    state->file = gzopen(state->temporary.c_str(), path.ends_with(".gz") ? "wb6" : "wbT");
+  DFSIM_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  auto state = std::make_unique<State>(std::move(file));
+  if (path.ends_with(".gz")) {
+    DFSIM_RETURN_IF_ERROR(state->start_compression(path));
   }
-  if (state->file == nullptr) {
-    return failed(fmt::format("{}: cannot be written: {}; check the folder and its permissions",
-                              path, std::strerror(errno)));
-  }
-  gzbuffer(state->file, kChunkBytes);
   return TextWriter(std::move(state));
 }
 
 Status TextWriter::append(std::string_view text) {
   while (!text.empty()) {
-    const std::string_view piece = text.substr(0, size_t{1} << 30);
-    if (gzwrite(state_->file, piece.data(), static_cast<unsigned>(piece.size())) == 0) {
-      return failed(fmt::format("{}: cannot be written: {}", state_->path, std::strerror(errno)));
+    const size_t taken = std::min(text.size(), kChunkBytes - state_->buffer.size());
+    state_->buffer.append(text.substr(0, taken));
+    text.remove_prefix(taken);
+    if (state_->buffer.size() == kChunkBytes) {
+      DFSIM_RETURN_IF_ERROR(state_->flush(Z_NO_FLUSH));
     }
-    text.remove_prefix(piece.size());
   }
   return ok_status();
 }
 
 Status TextWriter::close() {
-  gzFile_s* const file = std::exchange(state_->file, nullptr);
-  std::error_code error;
-  if (gzclose(file) != Z_OK) {
-    const std::string reason = std::strerror(errno);
-    fs::remove(state_->temporary, error);
-    return failed(fmt::format("{}: cannot be written: {}", state_->path, reason));
-  }
-  if (!state_->temporary.empty()) {
-    fs::rename(state_->temporary, state_->path, error);
-    if (error) {
-      const std::string reason = error.message();
-      fs::remove(state_->temporary, error);
-      return failed(fmt::format("{}: cannot be written: {}", state_->path, reason));
-    }
-  }
-  return ok_status();
+  const std::unique_ptr<State> state = std::move(state_);
+  DFSIM_RETURN_IF_ERROR(state->flush(Z_FINISH));
+  return state->file.commit();
 }
 
 }  // namespace dfsim::inline base

@@ -43,10 +43,8 @@ class LineReader {
 // when the content is larger than `max_bytes` or the gzip stream is truncated or damaged.
 StatusOr<std::string> read_text_file(const std::string& path, int64_t max_bytes);
 
-// Writes text in pieces through a temporary file beside `path`, renamed by close(); a name ending
-// in
-// ".gz" is compressed, reproducibly (no time stamp). "-" writes to stdout. Without a successful
-// close() nothing is left behind.
+// Writes text in pieces to an OutputFile, which close() commits. A name that ends in ".gz" is
+// compressed, reproducibly (no time stamp). Without a successful close() nothing is left behind.
 class TextWriter {
  public:
   static StatusOr<TextWriter> open(const std::string& path);

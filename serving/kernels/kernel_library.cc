@@ -140,6 +140,17 @@ bool KernelLibrary::has(KernelKind kind, const std::string& category) const {
   });
 }
 
+const KernelErrors* KernelLibrary::errors(KernelKind kind, const std::string& category) const {
+  for (const SharedSet& set : sets_) {
+    const KernelSurface* surface = set->find(kind);
+    const KernelCategory* found = surface == nullptr ? nullptr : surface->find(category);
+    if (found != nullptr) {
+      return &found->errors;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<std::string> KernelLibrary::categories(KernelKind kind) const {
   std::vector<std::string> names;
   for (const SharedSet& set : sets_) {

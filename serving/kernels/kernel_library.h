@@ -32,6 +32,8 @@ class KernelLibrary {
                               const std::vector<double>& anchor);
   // The category exists in some version.
   bool has(KernelKind kind, const std::string& category) const;
+  // Held-out errors of the category in the version that answers for it; null when none does.
+  const KernelErrors* errors(KernelKind kind, const std::string& category) const;
   // The names of all categories of a kind, the chosen version's first, without repeats.
   std::vector<std::string> categories(KernelKind kind) const;
   // "moe w4a16_mxfp4/balanced: kernels of vllm 0.24.0", for each that came from another version.

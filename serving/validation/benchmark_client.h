@@ -21,6 +21,7 @@ struct BenchmarkClient {
   int64_t budget_tokens = 0;  // 0: the framework's default
   bool cap_sequences = false;  // the server runs at most as many sequences as there are users,
   int64_t spare_sequences = 0;  // plus these
+  double latency_us = 0;        // of a request on the client's side
   double repeated_prompt = 0;   // share of each prompt that all prompts have in common
   std::string evidence;
 };

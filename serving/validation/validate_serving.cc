@@ -38,6 +38,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   const FrameworkProfile& profile = profiles.at(deployment.framework);
   ServeSetup setup = setup_of(run);
   setup.engine.frontend = profile.frontend;
+  setup.engine.frontend.latency_us += client_of(run).latency_us;
   setup.errors = profile.errors;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   LlmMemoryOptions memory;

@@ -65,7 +65,7 @@ TEST_CASE("a program in the build folder finds the source tree") {
 
   const StatusOr<std::string> path = find_data_file("base/io/data_dir.h");
   REQUIRE(path.ok());
-  CHECK(*path == source + "/base/data_dir.h");
+  CHECK(*path == source + "/base/io/data_dir.h");
   CHECK(read_file(*path, 1 << 20).ok());
 }
 
