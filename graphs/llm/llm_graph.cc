@@ -40,7 +40,9 @@ class LlmGraphBuilder {
     }
     place_ = "head";
     add_head(x, table);
-    DFSIM_RETURN_IF_ERROR(status_);
+    if (!status_.ok()) {  // the macro's own variable has the member's name
+      return status_;
+    }
     DFSIM_ASSIGN_OR_RETURN(const std::vector<UnresolvedOp> unresolved, infer_shapes(graph_, {}));
     if (!unresolved.empty()) {
       return failed(fmt::format("{}: {} stays without a shape: {}", config_.name,

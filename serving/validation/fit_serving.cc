@@ -83,6 +83,7 @@ const std::vector<FitParameter>& fit_parameters() {
       {"eager_kernel_us", &R::eager_kernel_us, nullptr, 0, 30, 3},
       {"kernel_gap_us", &R::kernel_gap_us, nullptr, 0, 10, 0.8},
       {"gemm_scale", &R::gemm_scale, nullptr, 0.7, 1.6, 0.08},
+      {"gemm_8bit_scale", &R::gemm_8bit_scale, nullptr, 0.7, 1.6, 0.08},
       {"prefill_attention_scale", &R::prefill_attention_scale, nullptr, 0.5, 2, 0.15},
       {"decode_attention_scale", &R::decode_attention_scale, nullptr, 0.5, 2, 0.15},
       {"moe_scale", &R::moe_scale, nullptr, 0.5, 2, 0.12},
