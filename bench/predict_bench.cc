@@ -1,50 +1,42 @@
-// predict_*: what happens inside `dfsim predict`: import, cost and simulation of a zoo model on an
-// A100, from the file's name to the result, without the process's start and without printing.
+// predict_*: what happens inside `dfsim predict` for a zoo model on an A100, from the file's name
+// to the result, without the process's start and without printing: the chain of
+// study/chain/model_run.h, with the speed-of-light bound for operator times.
 #include <benchmark/benchmark.h>
 
 #include <string>
 
 #include "base/io/data_dir.h"
-#include "graphs/onnx/importer.h"
-#include "graphs/ops/totals.h"
-#include "graphs/passes/cleanup/prune.h"
-#include "hardware/platform_loader.h"
 #include "opmodel/sol.h"
-#include "opmodel/workload.h"
-#include "sim/simulator.h"
+#include "study/chain/machine_source.h"
+#include "study/chain/model_run.h"
 
 namespace dfsim {
 namespace {
 
-// The makespan, or what went wrong.
-StatusOr<TimeNs> predict(const std::string& path, const Platform& platform) {
-  DFSIM_ASSIGN_OR_RETURN(const ImportedModel model, import_onnx(path, {}));
-  DFSIM_ASSIGN_OR_RETURN(const GraphTotals totals, graph_totals(model.graph));
-  DFSIM_ASSIGN_OR_RETURN(const PruneResult pruned, prune(model.graph));
-  DFSIM_ASSIGN_OR_RETURN(const Workload workload, make_workload(pruned.graph));
-  DFSIM_ASSIGN_OR_RETURN(const CostTable costs,
-                         make_cost_table(workload.rows, platform, *make_sol_model()));
-  const Schedule schedule =
-      single_device_schedule(workload.graph, platform.devices.size(), DeviceId(size_t{0}));
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result,
-                         simulate({workload.graph, costs, platform}, schedule));
-  return result.makespan_ns;
+// The latency, or what went wrong.
+StatusOr<TimeNs> chain_latency(const std::string& path, const Platform& platform) {
+  ModelOptions options;
+  options.path = path;
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, *make_sol_model()));
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
+  return simulated.result.makespan_ns;
 }
 
 void predict_zoo(benchmark::State& state, const std::string& model) {
   const auto path = find_data_file("graphs/zoo/" + model + ".onnx");
-  const auto platform = load_platform("a100");
+  const auto platform = load_machine("a100", "");
   if (!path.ok() || !platform.ok()) {
     state.SkipWithError("the zoo or the hardware file was not found");
     return;
   }
   for (auto _ : state) {
-    const auto makespan = predict(*path, *platform);
-    if (!makespan.ok()) {
-      state.SkipWithError(makespan.status().message().c_str());
+    const auto latency = chain_latency(*path, *platform);
+    if (!latency.ok()) {
+      state.SkipWithError(latency.status().message().c_str());
       return;
     }
-    benchmark::DoNotOptimize(*makespan);
+    benchmark::DoNotOptimize(*latency);
   }
 }
 

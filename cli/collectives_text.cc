@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
-#include "hardware/collectives.h"
+#include "hardware/collective_timing.h"
 
 namespace dfsim::cli {
 
@@ -19,7 +19,7 @@ std::string collectives_text(const Platform& platform) {
                    {"GB/s", Align::kRight}});
   std::string sources;
   std::set<std::string> cited;
-  for (const CollectiveFit& fit : collectives_of(platform)) {
+  for (const CollectiveTiming& fit : platform.collectives) {
     const std::string operation = fit.operation.empty() ? "any" : fit.operation;
     for (const CollectiveProtocol& protocol : fit.protocols) {
       const bool first = &protocol == fit.protocols.data();

@@ -17,13 +17,13 @@ constexpr size_t kMaxStageChars = 60;
 
 }  // namespace
 
-Progress::Progress(bool quiet) {
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet) {
   if (!quiet && ::isatty(STDERR_FILENO) != 0) {
     watcher_ = std::thread([this] { watch(); });
   }
 }
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (watcher_.joinable()) {
     {
       const std::lock_guard lock(mutex_);
@@ -34,12 +34,31 @@ Progress::~Progress() {
   }
 }
 
-void Progress::stage(std::string what) {
+void ProgressLine::stage(std::string what) {
   const std::lock_guard lock(mutex_);
   stage_ = std::move(what);
 }
 
-void Progress::watch() {
+void ProgressLine::note(const std::string& line) {
+  if (quiet_) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  fmt::print(stderr, "{}{}\n", shown_ ? "\r\x1b[K" : "", line);
+  shown_ = false;
+}
+
+Progress ProgressLine::callbacks() {
+  Progress progress;
+  progress.on_stage = [this](const std::string& step) {
+    stage(step);
+    return ok_status();
+  };
+  progress.on_note = [this](const std::string& line) { note(line); };
+  return progress;
+}
+
+void ProgressLine::watch() {
   const Clock::time_point start = Clock::now();
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, kQuietTime, [this] { return done_; })) {
@@ -50,8 +69,17 @@ void Progress::watch() {
         std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
     fmt::print(stderr, "\r\x1b[K{} ({} s)", stage_.substr(0, kMaxStageChars), seconds);
     std::fflush(stderr);
+    shown_ = true;
   } while (!changed_.wait_for(lock, kRefresh, [this] { return done_; }));
   fmt::print(stderr, "\r\x1b[K");
+}
+
+Progress printed_notes(bool quiet) {
+  Progress progress;
+  if (!quiet) {
+    progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  }
+  return progress;
 }
 
 }  // namespace dfsim::cli

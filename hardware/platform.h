@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "hardware/collective_timing.h"
 
 namespace dfsim::inline hardware {
 
@@ -121,6 +122,9 @@ struct Platform {
   std::vector<DeviceSpec> devices;
   std::vector<std::string> switches;
   std::vector<LinkSpec> links;
+  // What calls of the communication library were measured to take. Where several fit a group of
+  // devices and an operation, the first counts; where none does, the links' figures.
+  std::vector<CollectiveTiming> collectives;
   HostSpec host;
   RuntimeSpec runtime;
 

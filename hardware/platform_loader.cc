@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "hardware/builtin_files.h"
-#include "hardware/collectives.h"
+#include "hardware/collectives_reader.h"
 #include "hardware/device_reader.h"
 #include "hardware/link_reader.h"
 #include "hardware/sources.h"
@@ -121,7 +121,7 @@ void read_devices(YamlFields& fields, const SourceTable& sources, Includes inclu
   }
   if (devices->items.empty()) {
     fields.error("devices",
-                 "found no device, expected at least one; add one, see docs/hardware.md");
+                 "found no device, expected at least one; add one, see docs/reference/hardware.md");
   }
   DevicesReader reader(fields, sources, includes, &platform->devices);
   for (const YamlNode& device : devices->items) {
@@ -203,7 +203,7 @@ StatusOr<Platform> parse(std::string_view text, const std::string& file, Include
   read_devices(fields, sources, includes, &platform);
   read_host(fields, sources, &platform);
   read_links(fields, sources, &platform);
-  read_collectives(fields, sources, platform);  // checked here, kept by collectives_of()
+  read_collectives(fields, sources, &platform);
   if (!fields.failed()) {
     check_connected(fields, platform);
   }

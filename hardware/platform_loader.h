@@ -1,4 +1,4 @@
-// Loads Platforms and RuntimeSpecs from YAML files. The schema is docs/hardware.md.
+// Loads Platforms and RuntimeSpecs from YAML files. The schema is docs/reference/hardware.md.
 //
 // Names: a file that exists at the path as given is taken first; then the built-in ones are looked
 //   up by file name, with or without ".yaml", and by alias ("a100", "a100.yaml"). Built-in files

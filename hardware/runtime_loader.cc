@@ -38,7 +38,7 @@ void read_fusions(YamlFields& fields, RuntimeSpec* runtime) {
       if (rule.kind != YamlNode::Kind::kScalar || rule.text.empty() || ++rules > kMaxRules) {
         fields.error(yaml_error(fields.file(), rule.place,
                                 fmt::format("found {}, expected the name of a fusion rule, at most "
-                                            "{} in all; see docs/runtimes.md",
+                                            "{} in all; see docs/reference/runtimes.md",
                                             describe(rule), kMaxRules)));
         return;
       }
@@ -48,7 +48,7 @@ void read_fusions(YamlFields& fields, RuntimeSpec* runtime) {
           yaml_error(fields.file(), stage.place,
                      fmt::format("found {}, expected a stage of 'fusions': a list of names "
                                  "of fusion rules, at most {} of them; see "
-                                 "docs/runtimes.md",
+                                 "docs/reference/runtimes.md",
                                  describe(stage), kMaxStages)));
       return;
     }

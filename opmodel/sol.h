@@ -33,7 +33,8 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device);
 inline constexpr double kWorstOverBound = 4.0;
 
 // The cost model without any measurement: every op costs its bound, marked kBoundOnly. Its interval
-// runs from the bound to four times the bound: kernels rarely do worse (see docs/cost-models.md).
+// runs from the bound to four times the bound: kernels rarely do worse (see
+// docs/reference/cost-models.md).
 std::unique_ptr<CostModel> make_sol_model();
 
 }  // namespace dfsim::inline opmodel

@@ -70,15 +70,38 @@ build_jobs() {
   echo $((jobs > 1 ? jobs : 1))
 }
 
-# show_progress: passes no line on, but shows the "[12/345]" or "[ 12%]" that lines begin with.
+# time_left DONE ALL SECONDS: "about 3 min left", from the steps that are done; nothing before there
+# are enough to tell.
+time_left() {
+  local done=$1 all=$2 seconds=$3 left
+  ((done >= 4 && seconds >= 5)) || return 0
+  left=$((seconds * (all - done) / done))
+  if ((left >= 90)); then
+    printf ', about %d min left' $(((left + 30) / 60))
+  else
+    printf ', about %d s left' $(((left + 9) / 10 * 10))
+  fi
+}
+
+# show_progress: passes no line on, but shows the "[12/345]" that lines begin with and the time left.
+# Steps are of unequal size, so that is an estimate.
 show_progress() {
-  local line shown=-100
+  local line shown=-100 begun=$SECONDS first='' done all text
   while IFS= read -r line; do
-    [[ $line == \[*\]* ]] || continue
+    if [[ $line =~ ^\[\ *([0-9]+)/([0-9]+)\] ]]; then
+      done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    elif [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then
+      done=${BASH_REMATCH[1]} all=100
+    else
+      continue
+    fi
+    # A build that goes on does not begin with its first step.
+    [[ -n $first ]] || { first=$((done - 1)); begun=$SECONDS; }
+    text="building [$done/$all]$(time_left $((done - first)) $((all - first)) $((SECONDS - begun)))"
     if [[ -t 2 ]]; then
-      printf '\rdfsim: building %s] ' "${line%%]*}" >&2
+      printf '\r\033[Kdfsim: %s ' "$text" >&2
     elif ((SECONDS - shown >= 30)); then
-      say "building ${line%%]*}]"
+      say "$text"
       shown=$SECONDS
     fi
   done
@@ -151,4 +174,18 @@ build_dfsim() {
   local options=()
   [[ -f $1/build/release/CMakeCache.txt ]] || options=(-DDFSIM_BUILD_TESTS=OFF)
   build_release "$1" "$1/build/release/.dfsim-built" build "${options[@]}" -- --target dfsim
+}
+
+# setup_test_python ROOT: a Python with the packages that optional tests import, in build/test-venv.
+setup_test_python() {
+  local root=$1 venv=$1/build/test-venv log=$1/build/test-venv.log
+  mkdir -p "$root/build"
+  install_packages "$root" test || return 1
+  say "installing Python packages of optional tests in build/test-venv; log: $log"
+  { [[ -x $venv/bin/python ]] || python3 -m venv "$venv"; } >"$log" 2>&1 &&
+    "$venv/bin/pip" install --quiet -r "$root/tests/requirements.txt" >>"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    say "failed; the whole log: $log"
+    return 1
+  }
 }

@@ -25,7 +25,7 @@ Status load_plugin(const std::string& path, PolicyRegistry& registry) {
     }
     return invalid_input(
         fmt::format("{}: cannot be loaded: {}; build it against this dfsim "
-                    "(docs/schedulers.md)",
+                    "(docs/reference/schedulers.md)",
                     path, reason));
   }
   const auto* plugin =

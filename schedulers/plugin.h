@@ -17,7 +17,7 @@
 namespace dfsim::inline schedulers {
 
 // Raised whenever scheduler.h, registry.h or what they include changes its layout or meaning.
-inline constexpr uint32_t kPluginInterfaceVersion = 2;  // 2: CommModel has no virtual calls
+inline constexpr uint32_t kPluginInterfaceVersion = 3;  // 3: Platform has timings of collectives
 
 // What the symbol `dfsim_scheduler_plugin` of a plugin is.
 struct SchedulerPlugin {

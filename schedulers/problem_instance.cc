@@ -10,7 +10,7 @@
 namespace dfsim::inline schedulers {
 namespace {
 
-constexpr size_t kMaxDevices = 1024;
+constexpr size_t kMaxInstanceDevices = 1024;
 constexpr double kBytesPerNs = 1e9;  // one byte stands for one nanosecond of delay
 
 OpCost given(TimeNs time) {
@@ -85,10 +85,10 @@ StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMac
   } else {
     const size_t count =
         machine.processors != 0 ? machine.processors : task_graph.suggested_devices;
-    if (count == 0 || count > kMaxDevices) {
+    if (count == 0 || count > kMaxInstanceDevices) {
       return invalid_input(
           fmt::format("{}: found {} processors, expected 1 to {}; say how many with --procs N",
-                      printable(task_graph.name), count, kMaxDevices));
+                      printable(task_graph.name), count, kMaxInstanceDevices));
     }
     for (size_t d = 0; d < count; ++d) {
       devices.push_back({fmt::format("P{}", d + 1), 0});

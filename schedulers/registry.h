@@ -1,26 +1,16 @@
 // The registry of scheduling policies: names, factories, one line of description each.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "schedulers/policy_options.h"
 #include "schedulers/scheduler.h"
 
 namespace dfsim::inline schedulers {
-
-// Settings of the policies that search; the others ignore them.
-struct PolicyOptions {
-  // Budget of anneal and optimal. A time makes results depend on the machine's speed; iterations do
-  // not. 0 = the policy's own default.
-  double time_budget_s = 0;
-  uint64_t iterations = 0;
-  int threads = 0;                     // of portfolio; 0 = as many as the machine has
-  std::vector<std::string> portfolio;  // members; empty = all fast static policies
-};
 
 struct PolicyInfo {
   std::string name;

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Checks who includes whom: the layers of the sources and the places of third-party headers.
 
+A header is public (cmake/public_headers.cmake), shared between the folders of dfsim
+(scripts/shared_headers.txt), or, when it stands in neither list, internal: then only its own folder,
+tests and benchmarks may include it.
 Runs as the CTest test `include_direction`. Prints one line per violation and exits with 1 when
 there is one. The tables below are the rules; CONTRIBUTING.md explains them.
 """
@@ -11,6 +14,13 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import check_public_headers  # noqa: E402
+
+SHARED = "scripts/shared_headers.txt"
+# Folders of the program, whose headers are in no list.
+PROGRAM = {"report", "cli", "tests", "bench"}
 # Folder -> what it may include besides itself: folders, or single headers. Folders of graphs/ count
 # one by one; "graphs" stands for all of them.
 LOWER = {
@@ -39,8 +49,16 @@ LOWER["sim"] = [
     "schedulers/comm_model.h",  # makes the CommModel that scheduler.h speaks of
 ]
 LOWER["serving"] = ["base", "hardware", "graphs", "datasets", "opmodel"]
-LOWER["report"] = LOWER["partition"] + ["partition", "schedulers", "sim", "serving"]
-LOWER["cli"] = LOWER["report"] + ["report"]
+LOWER["study"] = LOWER["partition"] + ["partition", "schedulers", "sim", "serving"]
+# Views render what studies return: they compute nothing, so they see no layer that computes.
+LOWER["report"] = [
+    "base",
+    "study",
+    "graphs/passes/origins.h",
+    "datasets/traces/trace.h",
+    "sim/listener.h",
+]
+LOWER["cli"] = LOWER["study"] + ["study", "report"]
 # Programs around the libraries may include whatever they exercise.
 for _folder in ("tests", "bench"):
     LOWER[_folder] = LOWER["cli"] + ["cli", "tests", "bench"]
@@ -53,7 +71,7 @@ THIRD_PARTY = [
     (r"graphdef\.pb\.h$", ["graphs/tensorflow/*.cc"]),  # generated from graphdef.proto
     (r"xgboost/", ["opmodel/*.cc"]),
     (r"yaml-cpp/", ["hardware/*.cc"]),
-    (r"simdjson\.h$", ["datasets/*.cc"]),
+    (r"simdjson\.h$", ["base/json/json_value.cc"]),
     (r"sqlite3\.h$|babeltrace2/", ["datasets/traces/*.cc"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
     (r"boost/", ["graphs/algorithms/*.cc", "schedulers/planning/ranks.cc"]),
@@ -61,7 +79,7 @@ THIRD_PARTY = [
     (r"CLI/", ["cli/*"]),
     (
         r"nlohmann/",
-        ["report/*", "cli/*", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc",
+        ["report/*", "cli/*", "study/*.cc", "datasets/*.cc", "opmodel/*.cc", "graphs/taskgraph/*.cc",
          "graphs/llm/*.cc", "serving/*.cc"],
     ),
     (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
@@ -107,16 +125,32 @@ def may_include(folder, header):
     return False
 
 
-def check_project_include(root, path, header):
+def headers_across_folders(root):
+    """What other folders may include: public and shared headers. None where there are no lists."""
+    shared = root / SHARED
+    if not shared.is_file():
+        return None
+    lines = shared.read_text(encoding="utf-8").splitlines()
+    names = {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+    return names | {header for _, header in check_public_headers.public_headers(root)}
+
+
+def is_internal(header, across):
+    own = folder_of(header)
+    return header.endswith("_internal.h") or (
+        across is not None and header not in across and own not in PROGRAM)
+
+
+def check_project_include(root, path, header, across):
     folder = folder_of(path)
     if not (root / header).is_file():
         return f'"{header}" is no file of this project; write the path from the root of the sources'
     own = folder_of(header)
     if own is None:
         return f'"{header}" lies in no folder that the rules know (LOWER in this script)'
-    internal = header.endswith("_internal.h")
-    if internal and own != folder and folder != "tests":
-        return f'"{header}" is internal to {own}/'
+    if own != folder and folder not in ("tests", "bench") and is_internal(header, across):
+        return (f'"{header}" is internal to {own}/; include a public or shared header instead, or add '
+                f"it to {SHARED}")
     if may_include(folder, header):
         return None
     allowed = ", ".join(LOWER[folder]) or "nothing but itself"
@@ -138,13 +172,13 @@ def check_system_include(path, header):
     return f"<{header}> is neither standard nor a known third party (THIRD_PARTY in this script)"
 
 
-def check_file(root, path):
+def check_file(root, path, across):
     """Violations of one file as (line, message)."""
     text = (root / path).read_text(encoding="utf-8", errors="replace")
     for match in INCLUDE.finditer(text):
         quote, header = match.groups()
         if quote == '"':
-            message = check_project_include(root, path, header)
+            message = check_project_include(root, path, header, across)
         else:
             message = check_system_include(path, header)
         if message:
@@ -155,6 +189,7 @@ def check_tree(root):
     """(number of files, list of "file:line: message") for all sources under `root`."""
     violations = []
     count = 0
+    across = headers_across_folders(root)
     tops = sorted({folder.split("/")[0] for folder in LOWER})
     for top in tops:
         for file in sorted((root / top).rglob("*")):
@@ -165,7 +200,10 @@ def check_tree(root):
             if folder_of(path) is None:
                 violations.append(f"{path}:1: in no folder that the rules know (LOWER)")
                 continue
-            violations += [f"{path}:{line}: {text}" for line, text in check_file(root, path)]
+            violations += [f"{path}:{line}: {text}" for line, text in check_file(root, path, across)]
+    if across is not None:
+        violations += [f"{SHARED}:1: {header} is no file; remove the line"
+                       for header in sorted(across) if not (root / header).is_file()]
     return count, violations
 
 

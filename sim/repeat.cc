@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/rng.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/percentile.h"
 
 namespace dfsim::inline sim {
@@ -15,20 +15,20 @@ namespace dfsim::inline sim {
 namespace {
 
 // A plan or a policy, run by an engine of its own.
-using RunEngine = std::function<StatusOr<SimResult>(Engine&)>;
+using RunEngine = std::function<StatusOr<EngineResult>(const EngineInput&)>;
 
-StatusOr<TimeNs> one_run(const SimInput& input, const RunEngine& run_engine,
-                         const RepeatOptions& repeat, const SimOptions& options, size_t run) {
-  EngineMode mode;
-  mode.deviation_per_row = repeat.scope == NoiseScope::kPerOp;
-  mode.deviations.resize(mode.deviation_per_row ? input.costs.rows() : input.graph.task_count());
-  Rng rng = Rng(repeat.seed).split(run);
-  for (float& deviation : mode.deviations) {
+StatusOr<TimeNs> one_run(const SimInput& input, const RunEngine& run, const RepeatOptions& repeat,
+                         const SimOptions& options, size_t number) {
+  RunMode mode;
+  CostNoise& noise = mode.noise;
+  noise.per_row = repeat.scope == NoiseScope::kPerOp;
+  noise.deviations.resize(noise.per_row ? input.costs.rows() : input.graph.task_count());
+  Rng rng = Rng(repeat.seed).split(number);
+  for (float& deviation : noise.deviations) {
     deviation = static_cast<float>(rng.normal());
   }
-  Engine engine(input, options, mode, nullptr);
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_engine(engine));
-  return result.makespan_ns;
+  DFSIM_ASSIGN_OR_RETURN(const EngineResult result, run({input, options, mode, nullptr}));
+  return result.run.makespan_ns;
 }
 
 void summarise(RepeatResult& result) {
@@ -51,7 +51,7 @@ void summarise(RepeatResult& result) {
   result.max_ns = sorted.back();
 }
 
-StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_engine,
+StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_one,
                                    const RepeatOptions& repeat, const SimOptions& options) {
   if (repeat.runs == 0) {
     return invalid_input("runs: 0; expected 1 or more");
@@ -62,7 +62,7 @@ StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_e
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t run = next++; run < repeat.runs; run = next++) {
-      StatusOr<TimeNs> makespan = one_run(input, run_engine, repeat, options, run);
+      StatusOr<TimeNs> makespan = one_run(input, run_one, repeat, options, run);
       errors[run] = makespan.status();
       result.makespans_ns[run] = makespan.ok() ? *makespan : 0;
     }
@@ -87,14 +87,16 @@ StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_e
 StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const Schedule& schedule,
                                            const RepeatOptions& repeat, const SimOptions& options) {
   return repeat_runs(
-      input, [&schedule](Engine& engine) { return engine.run(schedule); }, repeat, options);
+      input, [&schedule](const EngineInput& engine) { return run_engine(engine, schedule); },
+      repeat, options);
 }
 
 StatusOr<RepeatResult> simulate_repeatedly(const SimInput& input, const MakePolicy& make_policy,
                                            const RepeatOptions& repeat, const SimOptions& options) {
   return repeat_runs(
-      input, [&make_policy](Engine& engine) { return engine.run(*make_policy()); }, repeat,
-      options);
+      input,
+      [&make_policy](const EngineInput& engine) { return run_engine(engine, *make_policy()); },
+      repeat, options);
 }
 
 }  // namespace dfsim::inline sim

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/percentile.h"
 
 namespace dfsim::inline sim {
@@ -89,15 +89,15 @@ StatusOr<RequestResult> run_requests(const SimInput& input, const What& what,
                                      const RequestOptions& requests, const SimOptions& options,
                                      SimListener* listener) {
   DFSIM_RETURN_IF_ERROR(check(requests));
-  EngineMode mode;
-  mode.requests = requests.requests;
-  mode.in_flight = std::min(requests.in_flight, requests.requests);
-  DFSIM_ASSIGN_OR_RETURN(mode.arrivals_ns, arrivals(requests));
-  Engine engine(input, options, mode, listener);
+  RunMode mode;
+  mode.requests.requests = requests.requests;
+  mode.requests.in_flight = std::min(requests.in_flight, requests.requests);
+  DFSIM_ASSIGN_OR_RETURN(mode.requests.arrivals_ns, arrivals(requests));
+  DFSIM_ASSIGN_OR_RETURN(EngineResult engine, run_engine({input, options, mode, listener}, what));
   RequestResult result;
-  DFSIM_ASSIGN_OR_RETURN(result.run, engine.run(what));
+  result.run = std::move(engine.run);
   result.run.tasks.clear();
-  result.requests = engine.requests();
+  result.requests = std::move(engine.requests);
   summarise(requests, result);
   return result;
 }

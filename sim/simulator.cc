@@ -1,6 +1,8 @@
 #include "sim/simulator.h"
 
-#include "sim/engine.h"
+#include <utility>
+
+#include "sim/engine/engine.h"
 
 namespace dfsim::inline sim {
 
@@ -22,14 +24,17 @@ std::string_view wait_reason_name(WaitReason reason) {
 
 StatusOr<SimResult> simulate(const SimInput& input, const Schedule& schedule,
                              const SimOptions& options, SimListener* listener) {
-  const EngineMode mode;
-  return Engine(input, options, mode, listener).run(schedule);
+  const RunMode mode;
+  DFSIM_ASSIGN_OR_RETURN(EngineResult result,
+                         run_engine({input, options, mode, listener}, schedule));
+  return std::move(result.run);
 }
 
 StatusOr<SimResult> simulate(const SimInput& input, OnlineScheduler& policy,
                              const SimOptions& options, SimListener* listener) {
-  const EngineMode mode;
-  return Engine(input, options, mode, listener).run(policy);
+  const RunMode mode;
+  DFSIM_ASSIGN_OR_RETURN(EngineResult result, run_engine({input, options, mode, listener}, policy));
+  return std::move(result.run);
 }
 
 Schedule single_device_schedule(const ExecGraph& graph, size_t devices, DeviceId device) {

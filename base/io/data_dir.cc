@@ -63,7 +63,14 @@ std::vector<std::string> data_dirs_for(const std::string& executable, const std:
 
 std::vector<std::string> data_dirs() {
   const char* env_dir = std::getenv("DFSIM_DATA_DIR");
-  return internal::data_dirs_for(running_executable(), env_dir == nullptr ? "" : env_dir);
+  std::vector<std::string> folders =
+      internal::data_dirs_for(running_executable(), env_dir == nullptr ? "" : env_dir);
+  if (folders.empty()) {
+    for (const char* const installed : {"/usr/local/share/dfsim", "/usr/share/dfsim"}) {
+      add_folder(installed, folders);
+    }
+  }
+  return folders;
 }
 
 StatusOr<std::string> find_data_file(std::string_view relative_path) {

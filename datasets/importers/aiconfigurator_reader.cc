@@ -24,6 +24,7 @@
 #include "datasets/tables/table_reader.h"
 
 namespace dfsim::inline datasets {
+namespace aiconfigurator {
 namespace {
 
 enum Column : int {
@@ -228,9 +229,10 @@ Status AiconfiguratorImporter::import(const std::string& path, const ProfileImpo
 }
 
 }  // namespace
+}  // namespace aiconfigurator
 
 std::unique_ptr<Importer> make_aiconfigurator_importer() {
-  return std::make_unique<AiconfiguratorImporter>();
+  return std::make_unique<aiconfigurator::AiconfiguratorImporter>();
 }
 
 }  // namespace dfsim::inline datasets

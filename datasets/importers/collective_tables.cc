@@ -14,9 +14,10 @@
 #include "datasets/tables/csv.h"
 
 namespace dfsim::inline datasets {
-namespace {
-
 namespace fs = std::filesystem;
+
+namespace collective_columns {
+namespace {
 
 // The columns of a table: what it calls operation, type, devices, devices per node, size and time.
 enum Column : size_t { kOperation, kType, kDevices, kPerNode, kSize, kTime, kColumns };
@@ -103,10 +104,11 @@ class CollectiveTable {
 };
 
 }  // namespace
+}  // namespace collective_columns
 
 StatusOr<std::vector<MeasuredCollective>> read_collective_table(const std::string& path) {
   DFSIM_ASSIGN_OR_RETURN(CsvReader reader, CsvReader::open(path));
-  std::optional<CollectiveTable> table;
+  std::optional<collective_columns::CollectiveTable> table;
   std::vector<MeasuredCollective> rows;
   while (true) {
     DFSIM_ASSIGN_OR_RETURN(const CsvReader::Record record, reader.next());

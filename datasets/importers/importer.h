@@ -1,4 +1,5 @@
-// Importers: other tools' measurements into a Profile. One file per format, listed in importer.cc.
+// Importers: other tools' measurements into a Profile. One file per format, listed in
+// importer_list.cc.
 #pragma once
 
 #include <memory>

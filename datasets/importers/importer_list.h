@@ -1,4 +1,4 @@
-// The factories of all importers; importer.cc lists them. One per *_reader.cc.
+// The factories of all importers; importers.inc has a line for each.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,8 @@
 
 namespace dfsim::inline datasets {
 
-std::unique_ptr<Importer> make_aiconfigurator_importer();
-std::unique_ptr<Importer> make_dfsim_importer();
-std::unique_ptr<Importer> make_kineto_importer();
-std::unique_ptr<Importer> make_mindspore_importer();
-std::unique_ptr<Importer> make_neusight_importer();
-std::unique_ptr<Importer> make_ort_importer();
-std::unique_ptr<Importer> make_tinynas_importer();
-std::unique_ptr<Importer> make_vidur_importer();
+#define DFSIM_IMPORTER(name) std::unique_ptr<Importer> make_##name##_importer();
+#include "datasets/importers/importers.inc"
+#undef DFSIM_IMPORTER
 
 }  // namespace dfsim::inline datasets

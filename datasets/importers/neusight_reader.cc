@@ -19,6 +19,7 @@
 #include "datasets/tables/table_reader.h"
 
 namespace dfsim::inline datasets {
+namespace neusight {
 namespace {
 
 enum Column : int {
@@ -214,7 +215,10 @@ Status NeusightImporter::import(const std::string& path, const ProfileImportOpti
 }
 
 }  // namespace
+}  // namespace neusight
 
-std::unique_ptr<Importer> make_neusight_importer() { return std::make_unique<NeusightImporter>(); }
+std::unique_ptr<Importer> make_neusight_importer() {
+  return std::make_unique<neusight::NeusightImporter>();
+}
 
 }  // namespace dfsim::inline datasets

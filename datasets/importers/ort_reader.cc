@@ -18,12 +18,13 @@
 #include <memory>
 
 #include "base/text.h"
+#include "datasets/events/event_file.h"
+#include "datasets/events/json_text.h"
 #include "datasets/importers/importer_list.h"
 #include "datasets/importers/op_names.h"
 #include "datasets/importers/ort_shapes.h"
 #include "datasets/importers/row_sink.h"
 #include "datasets/importers/tensor_lists.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/profiles/statistics.h"
 #include "datasets/tables/numbers.h"
 
@@ -52,7 +53,8 @@ struct Node {
   std::vector<Execution> executions;
 };
 
-struct Trace {
+struct OrtRun {
+  TextPool texts;
   // By name and shapes: with dynamic shapes a node has several rows.
   std::map<std::pair<std::string_view, std::string_view>, Node> nodes;
   std::vector<std::pair<double, double>> runs;  // start and end, us
@@ -75,12 +77,13 @@ void append_bytes(std::string_view json, TensorList* tensors) {
   }
 }
 
-void read_event(const TraceEvent& event, Trace* trace) {
-  if (event.phase != "X" || event.duration_us < 0) {
+void read_ort_event(const ChromeEvent& event, OrtRun* trace) {
+  if (event.phase != "X" || !event.has_duration() || event.duration_us < 0) {
     return;
   }
+  const double start_us = event.has_start() ? event.start_us : -1;
   if (event.category == "Session" && event.name == "model_run") {
-    trace->runs.emplace_back(event.start_us, event.start_us + event.duration_us);
+    trace->runs.emplace_back(start_us, start_us + event.duration_us);
   }
   if (event.category == "Kernel") {
     std::string_view parent = unquote_json(event.arg("parent_name"));
@@ -96,20 +99,22 @@ void read_event(const TraceEvent& event, Trace* trace) {
   if (event.category != "Node" || !event.name.ends_with(kKernelTime)) {
     return;
   }
-  const std::string_view name = event.name.substr(0, event.name.size() - kKernelTime.size());
-  const std::pair key(name, event.arg("input_type_shape"));
+  const std::string_view name =
+      trace->texts.keep(event.name.substr(0, event.name.size() - kKernelTime.size()));
+  const std::pair key(name, trace->texts.keep(event.arg("input_type_shape")));
   Node& node = trace->nodes[key];
   if (node.executions.empty()) {
-    node.op_type = unquote_json(event.arg("op_name"));
-    node.provider = unquote_json(event.arg("provider"));
+    const auto kept = [&](std::string_view arg) { return trace->texts.keep(event.arg(arg)); };
+    node.op_type = unquote_json(kept("op_name"));
+    node.provider = unquote_json(kept("provider"));
     node.input_shapes = key.second;
-    node.output_shapes = event.arg("output_type_shape");
-    node.activation_bytes = event.arg("activation_size");
-    node.parameter_bytes = event.arg("parameter_size");
-    node.output_bytes = event.arg("output_size");
+    node.output_shapes = kept("output_type_shape");
+    node.activation_bytes = kept("activation_size");
+    node.parameter_bytes = kept("parameter_size");
+    node.output_bytes = kept("output_size");
     node.first_event = event.index;
   }
-  node.executions.push_back({event.start_us, event.duration_us, 0});
+  node.executions.push_back({start_us, event.duration_us, 0});
   trace->latest[name] = key;
 }
 
@@ -133,7 +138,7 @@ bool describe(const Node& node, Profile& profile, ProfileRow* row) {
   return true;
 }
 
-void add_node(std::string_view name, const Node& node, const Trace& trace, ProfileRow row,
+void add_node(std::string_view name, const Node& node, const OrtRun& trace, ProfileRow row,
               RowSink& sink) {
   const double warm_us = trace.runs.size() > 1 ? trace.runs.front().second : -1;
   const bool queued = asynchronous(node.provider);
@@ -181,11 +186,10 @@ std::string network_of(const std::string& path) {
 
 Status OrtImporter::import(const std::string& path, const ProfileImportOptions& options,
                            Profile& profile, DropReport* drops) const {
-  DFSIM_ASSIGN_OR_RETURN(TraceEvents events, TraceEvents::open(path));
-  Trace trace;
-  DFSIM_RETURN_IF_ERROR(
-      events.for_each([&trace](const TraceEvent& event) { read_event(event, &trace); },
-                      [](std::string_view /*key*/, std::string_view /*json*/) {}));
+  OrtRun trace;
+  DFSIM_RETURN_IF_ERROR(read_event_file(
+      path, [&trace](const ChromeEvent& event) { read_ort_event(event, &trace); },
+      [](std::string_view /*key*/, std::string_view /*json*/) {}));
   if (trace.nodes.empty()) {
     return invalid_input(fmt::format(
         "{}: no '..._kernel_time' events of cat Node; is this ONNX Runtime's profile?", path));

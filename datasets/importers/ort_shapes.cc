@@ -1,8 +1,8 @@
 #include "datasets/importers/ort_shapes.h"
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/op_names.h"
 #include "datasets/importers/tensor_lists.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {

@@ -24,6 +24,7 @@
 #include "datasets/tables/table_reader.h"
 
 namespace dfsim::inline datasets {
+namespace vidur {
 namespace {
 
 constexpr DType kType = DType::kFloat16;
@@ -307,7 +308,8 @@ Status VidurImporter::import(const std::string& path, const ProfileImportOptions
 }
 
 }  // namespace
+}  // namespace vidur
 
-std::unique_ptr<Importer> make_vidur_importer() { return std::make_unique<VidurImporter>(); }
+std::unique_ptr<Importer> make_vidur_importer() { return std::make_unique<vidur::VidurImporter>(); }
 
 }  // namespace dfsim::inline datasets

@@ -1,14 +1,12 @@
 #include "datasets/profiles/profile_jsonl.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
+#include "base/json/json_value.h"
 #include "base/text.h"
 
 namespace dfsim::inline datasets {
 namespace {
-
-namespace dom = simdjson::dom;
 
 void append_json_text(std::string_view text, std::string* out) {
   *out += '"';
@@ -28,35 +26,46 @@ void append_json_text(std::string_view text, std::string* out) {
 }  // namespace
 
 struct ProfileLineParser::State {
-  dom::parser parser;
+  JsonParser parser;
+  PaddedJson line;
   std::array<std::string, kProfileColumnCount> numbers;  // texts of cells that are JSON numbers
+
+  std::string read_cell(std::string_view key, const JsonValue& value, ProfileCells* cells);
 };
 
 ProfileLineParser::ProfileLineParser() : state_(std::make_unique<State>()) {}
 ProfileLineParser::~ProfileLineParser() = default;
 
-std::string ProfileLineParser::parse(std::string_view line, ProfileCells* cells) {
-  dom::object object;
-  const auto error = state_->parser.parse(line.data(), line.size()).get(object);
-  if (error != simdjson::SUCCESS) {
-    return fmt::format("not a JSON object: {}", simdjson::error_message(error));
+// "" or what is wrong.
+std::string ProfileLineParser::State::read_cell(std::string_view key, const JsonValue& value,
+                                                ProfileCells* cells) {
+  const int column = find_profile_column(key);
+  if (column < 0) {
+    return unknown_name_message("key", key, profile_column_names());
   }
-  for (const auto [key, value] : object) {
-    const int column = find_profile_column(key);
-    if (column < 0) {
-      return unknown_name_message("key", key, profile_column_names());
-    }
-    std::string_view& cell = (*cells)[static_cast<size_t>(column)];
-    std::string& number = state_->numbers[static_cast<size_t>(column)];
-    if (value.is_string()) {
-      cell = std::string_view(value.get_c_str().value_unsafe(),
-                              value.get_string_length().value_unsafe());
-    } else if (value.is_number()) {
-      number = fmt::format("{}", simdjson::minify(value));
-      cell = number;
-    } else if (!value.is_null()) {
-      return fmt::format("{} is neither text nor a number", key);
-    }
+  std::string_view& cell = (*cells)[static_cast<size_t>(column)];
+  if (value.is(JsonKind::kNumber)) {
+    std::string& number = numbers[static_cast<size_t>(column)];
+    number = value.minified();
+    cell = number;
+  } else if (!value.get(&cell) && !value.is(JsonKind::kNull)) {
+    return fmt::format("{} is neither text nor a number", key);
+  }
+  return "";
+}
+
+std::string ProfileLineParser::parse(std::string_view line, ProfileCells* cells) {
+  JsonValue object;
+  state_->line.assign(line);
+  if (!state_->parser.parse_object(state_->line.view(), &object)) {
+    return fmt::format("not a JSON object: {}", state_->parser.error());
+  }
+  std::string problem;
+  object.each_member([&](std::string_view key, const JsonValue& value) {
+    problem = problem.empty() ? state_->read_cell(key, value, cells) : problem;
+  });
+  if (!problem.empty()) {
+    return problem;
   }
   for (size_t i = 0; i < kProfileColumnCount; ++i) {
     if (profile_columns()[i].required && (*cells)[i].data() == nullptr) {

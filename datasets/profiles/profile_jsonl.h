@@ -1,4 +1,4 @@
-// One line of a JSON Lines profile to cells and back. simdjson stays inside profile_jsonl.cc.
+// One line of a JSON Lines profile to cells and back.
 #pragma once
 
 #include <memory>

@@ -93,7 +93,7 @@ class Cells {
 };
 
 // Positions of kNames in the header, -1 for those that are not there.
-StatusOr<std::array<int, kNames.size()>> read_header(const CsvReader& reader) {
+StatusOr<std::array<int, kNames.size()>> read_runs_header(const CsvReader& reader) {
   const std::string place = fmt::format("{}:{}", reader.path(), reader.line_number());
   std::array<int, kNames.size()> positions{};
   positions.fill(-1);
@@ -167,7 +167,7 @@ StatusOr<std::vector<NetworkRun>> read_runs(const std::string& path) {
   if (record != CsvReader::Record::kFields) {
     return invalid_input(fmt::format("{}: not a runs file: no header line", path));
   }
-  DFSIM_ASSIGN_OR_RETURN(const auto positions, read_header(reader));
+  DFSIM_ASSIGN_OR_RETURN(const auto positions, read_runs_header(reader));
   const size_t columns = reader.fields().size();
   std::vector<NetworkRun> runs;
   while (true) {

@@ -1,7 +1,7 @@
 // Runs: measured latencies of whole networks (`dfsim validate`).
 //
 // One row per network, batch size, dims, device and runtime. CSV, plain or gzip, with a header;
-// columns and their meaning: docs/validation.md. Written by datasets/collect/ort_cpu.
+// columns and their meaning: docs/reference/validation.md. Written by datasets/collect/ort_cpu.
 // Invariants of a NetworkRun: time_ns > 0, batch > 0, ops_ns, ops and arena_bytes are -1 when they
 // are not known.
 #pragma once

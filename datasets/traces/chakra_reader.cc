@@ -4,19 +4,16 @@
 // Nodes have durations and dependencies, and often no start: then each is placed when what it
 // depends on has ended and its thread or stream is free, in the order in which that is the case.
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <queue>
 #include <unordered_map>
 
 #include "base/io/proto_wire.h"
-#include "datasets/traces/readers.h"
+#include "base/json/json_value.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
-
-namespace dom = simdjson::dom;
-using simdjson::SUCCESS;
 
 // Of et_def.proto.
 enum NodeType : uint64_t { kMetadata = 1, kMemLoad = 2, kMemStore = 3, kSend = 5, kCollective = 7 };
@@ -281,45 +278,43 @@ bool looks_like(std::string_view message, uint32_t last_field, bool metadata) {
   return reader.ok() && (metadata || named);
 }
 
-// Keys differ from writer to writer in case and underscores.
-void read_json_node(const dom::object& object, Trace* trace, Node* node) {
-  for (const dom::key_value_pair item : object) {
+void read_json_ids(const JsonValue& list, std::vector<uint64_t>* ids) {
+  list.each_element([ids](const JsonValue& id) {
     int64_t number = 0;
-    double real = 0;
-    dom::array list;
-    std::string_view text;
-    const std::string_view key = item.key;
-    if (key == "Id" || key == "id") {
-      node->id = item.value.get(number) == SUCCESS ? static_cast<uint64_t>(number) : 0;
-    } else if ((key == "Name" || key == "name") && item.value.get(text) == SUCCESS) {
-      node->name = trace->intern(text);
-    } else if ((key == "NodeType" || key == "type") && item.value.get(number) == SUCCESS) {
-      node->type = static_cast<uint64_t>(number);
-    } else if ((key == "runtime" || key == "duration_micros") && item.value.get(real) == SUCCESS) {
-      node->duration_us = usable(real);
-    } else if (key == "start_time_micros" && item.value.get(real) == SUCCESS) {
-      node->start_us = std::max(0.0, usable(real));
-    } else if (key == "is_cpu_op") {
-      bool on_host = true;
-      node->on_host = item.value.get(on_host) != SUCCESS || on_host;
-    } else if (key == "tid" && item.value.get(number) == SUCCESS) {
-      node->thread = number;
-    } else if (key == "comm_size" && item.value.get(number) == SUCCESS) {
-      node->bytes = number;
-    } else if (item.value.get(list) == SUCCESS) {
-      std::vector<uint64_t>* const deps = key == "ctrlDeps" || key == "ctrl_deps"   ? &node->control
-                                          : key == "dataDeps" || key == "data_deps" ? &node->data
-                                                                                    : nullptr;
-      for (const dom::element id : list) {
-        if (deps != nullptr && id.get(number) == SUCCESS) {
-          deps->push_back(static_cast<uint64_t>(number));
-        }
-      }
+    if (id.get(&number)) {
+      ids->push_back(static_cast<uint64_t>(number));
     }
-  }
+  });
 }
 
-}  // namespace
+// Keys differ from writer to writer in case and underscores.
+void read_json_field(std::string_view key, const JsonValue& value, Trace* trace, Node* node) {
+  int64_t number = 0;
+  double real = 0;
+  std::string_view text;
+  if (key == "Id" || key == "id") {
+    node->id = value.get(&number) ? static_cast<uint64_t>(number) : 0;
+  } else if ((key == "Name" || key == "name") && value.get(&text)) {
+    node->name = trace->intern(text);
+  } else if ((key == "NodeType" || key == "type") && value.get(&number)) {
+    node->type = static_cast<uint64_t>(number);
+  } else if ((key == "runtime" || key == "duration_micros") && value.get(&real)) {
+    node->duration_us = usable(real);
+  } else if (key == "start_time_micros" && value.get(&real)) {
+    node->start_us = std::max(0.0, usable(real));
+  } else if (key == "is_cpu_op") {
+    bool on_host = true;
+    node->on_host = !value.get(&on_host) || on_host;
+  } else if (key == "tid" && value.get(&number)) {
+    node->thread = number;
+  } else if (key == "comm_size" && value.get(&number)) {
+    node->bytes = number;
+  } else if (key == "ctrlDeps" || key == "ctrl_deps") {
+    read_json_ids(value, &node->control);
+  } else if (key == "dataDeps" || key == "data_deps") {
+    read_json_ids(value, &node->data);
+  }
+}
 
 bool is_chakra_trace(std::string_view content) {
   ProtoReader stream(content);
@@ -355,20 +350,21 @@ StatusOr<Trace> read_chakra_trace(const std::string& path, std::string_view cont
 
 StatusOr<Trace> read_chakra_json(const std::string& path, JsonStream stream) {
   ChakraTrace result(path);
-  dom::parser parser;
+  JsonParser parser;
   while (true) {
     DFSIM_ASSIGN_OR_RETURN(const JsonItem item, stream.next());
     if (item.kind == JsonItem::Kind::kEnd) {
       break;
     }
-    dom::object object;
+    JsonValue object;
     Node node;
-    if (item.kind != JsonItem::Kind::kEvent) {
+    if (item.kind != JsonItem::Kind::kElement) {
       continue;
     }
-    if (parser.parse(item.json.data(), item.json.size(), /*realloc_if_needed=*/false).get(object) ==
-        SUCCESS) {
-      read_json_node(object, &result.trace(), &node);
+    if (parser.parse(item.json, &object)) {
+      object.each_member([&](std::string_view key, const JsonValue& value) {
+        read_json_field(key, value, &result.trace(), &node);
+      });
     }
     if (node.name.valid()) {
       result.add(std::move(node));
@@ -378,6 +374,32 @@ StatusOr<Trace> read_chakra_json(const std::string& path, JsonStream stream) {
   }
   warn_of_repairs(stream, &result.trace());
   return result.finish();
+}
+
+// A protobuf file is told by its wire types alone, which other formats may have as well.
+Sniff sniff_chakra(const TraceInput& input) {
+  if (input.kind() == TraceInput::Kind::kJson) {
+    return input.head_has("\"workload_graph\"") ? Sniff::kYes : Sniff::kNo;
+  }
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_chakra_trace(input.content());
+  return found ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_chakra(TraceInput input) {
+  if (input.kind() != TraceInput::Kind::kJson) {
+    return read_chakra_trace(input.path(), input.content());
+  }
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("workload_graph"));
+  return read_chakra_json(input.path(), std::move(stream));
+}
+
+}  // namespace
+
+TraceReader chakra_trace_reader() {
+  return {.name = "chakra",
+          .description = "Chakra execution trace, protobuf or JSON",
+          .sniff = sniff_chakra,
+          .read = read_chakra};
 }
 
 }  // namespace dfsim::inline datasets

@@ -5,25 +5,22 @@
 // begin. So every operator without others inside counts as one step of 1 us, one after the other,
 // and operators around them last as long as what is inside; a warning says so.
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "datasets/traces/readers.h"
+#include "base/json/json_value.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
-
-namespace dom = simdjson::dom;
-using simdjson::SUCCESS;
 
 // Of RecordScope: ranges that the program names.
 constexpr int64_t kUserScope = 7;
 // Nodes of the observer's own: the process and its threads.
 constexpr std::string_view kFrame = "[pytorch|profiler|execution_";
 
-struct Node {
+struct TraceNode {
   int64_t id = -1;
   int64_t parent = -1;
   int64_t thread = 0;
@@ -47,7 +44,7 @@ class ExecutionTraceReader {
       if (item.kind == JsonItem::Kind::kEnd) {
         break;
       }
-      if (item.kind == JsonItem::Kind::kEvent) {
+      if (item.kind == JsonItem::Kind::kElement) {
         ++trace_.events;
         read_node(item.json);
       }
@@ -63,40 +60,34 @@ class ExecutionTraceReader {
   }
 
  private:
-  static int64_t integer(const dom::element& object, std::string_view key, int64_t otherwise) {
+  // A number, or the first one of a list.
+  static int64_t integer(const JsonValue& object, std::string_view key, int64_t otherwise) {
     int64_t value = otherwise;
-    dom::element element;
-    if (object[key].get(element) != SUCCESS) {
-      return otherwise;
-    }
-    dom::array list;
-    if (element.get(list) == SUCCESS) {
-      return list.size() > 0 && list.at(0).get(value) == SUCCESS ? value : otherwise;
-    }
-    return element.get(value) == SUCCESS ? value : otherwise;
+    const JsonValue field = object[key];
+    (field.is(JsonKind::kArray) ? field.at("/0") : field).get(&value);
+    return value;
   }
 
   // Newer files have {"inputs": {"shapes", "types"}}, older ones "input_shapes", "input_types".
-  void read_operands(const dom::element& object, Node* node) {
-    dom::element shapes;
-    dom::element types;
-    const bool found = (object["inputs"]["shapes"].get(shapes) == SUCCESS &&
-                        object["inputs"]["types"].get(types) == SUCCESS) ||
-                       (object["input_shapes"].get(shapes) == SUCCESS &&
-                        object["input_types"].get(types) == SUCCESS);
-    const std::string text = found ? simdjson::minify(shapes) : "";
+  void read_operands(const JsonValue& object, TraceNode* node) {
+    JsonValue shapes = object["inputs"]["shapes"];
+    JsonValue types = object["inputs"]["types"];
+    if (shapes.is(JsonKind::kMissing) || types.is(JsonKind::kMissing)) {
+      shapes = object["input_shapes"];
+      types = object["input_types"];
+    }
+    const std::string text = types.is(JsonKind::kMissing) ? "" : shapes.minified();
     if (text.size() > 2) {
-      node->detail = trace_.intern(text + " " + simdjson::minify(types));
+      node->detail = trace_.intern(text + " " + types.minified());
     }
   }
 
   void read_node(std::string_view json) {
-    dom::element object;
+    JsonValue object;
     std::string_view name;
-    Node node;
-    if (parser_.parse(json.data(), json.size(), /*realloc_if_needed=*/false).get(object) !=
-            SUCCESS ||
-        object["name"].get(name) != SUCCESS || (node.id = integer(object, "id", -1)) < 0) {
+    TraceNode node;
+    if (!parser_.parse(json, &object) || !object["name"].get(&name) ||
+        (node.id = integer(object, "id", -1)) < 0) {
       trace_.warn("nodes without id and name, left out", trace_.events);
       return;
     }
@@ -105,15 +96,12 @@ class ExecutionTraceReader {
     node.parent = integer(object, "parent", integer(object, "ctrl_deps", -1));
     node.thread = integer(object, "tid", 0);
     node.scope = integer(object, "scope", 0);
-    dom::array attributes;
-    if (object["attrs"].get(attributes) == SUCCESS) {
-      for (const dom::element attribute : attributes) {
-        std::string_view key;
-        if (attribute["name"].get(key) == SUCCESS && (key == "tid" || key == "scope")) {
-          (key == "tid" ? node.thread : node.scope) = integer(attribute, "value", 0);
-        }
+    object["attrs"].each_element([&node](const JsonValue& attribute) {
+      std::string_view key;
+      if (attribute["name"].get(&key) && (key == "tid" || key == "scope")) {
+        (key == "tid" ? node.thread : node.scope) = integer(attribute, "value", 0);
       }
-    }
+    });
     read_operands(object, &node);
     if (!index_.try_emplace(node.id, static_cast<uint32_t>(nodes_.size())).second) {
       trace_.warn("nodes with the id of another one, left out", trace_.events);
@@ -133,7 +121,7 @@ class ExecutionTraceReader {
     }
     const auto by_id = [this](uint32_t a, uint32_t b) { return nodes_[a].id < nodes_[b].id; };
     std::sort(roots_.begin(), roots_.end(), by_id);
-    for (Node& node : nodes_) {
+    for (TraceNode& node : nodes_) {
       std::sort(node.children.begin(), node.children.end(), by_id);
     }
   }
@@ -151,7 +139,7 @@ class ExecutionTraceReader {
       std::vector<Visit> stack = {{root, now_us, 0}};
       while (!stack.empty()) {
         Visit& visit = stack.back();
-        const Node& node = nodes_[visit.node];
+        const TraceNode& node = nodes_[visit.node];
         if (visit.next_child < node.children.size()) {
           const uint32_t child = node.children[visit.next_child++];
           stack.push_back({child, now_us, 0});
@@ -176,7 +164,7 @@ class ExecutionTraceReader {
     }
   }
 
-  void add_span(const Node& node, double start_us, double end_us) {
+  void add_span(const TraceNode& node, double start_us, double end_us) {
     if (node.frame) {
       return;
     }
@@ -192,17 +180,32 @@ class ExecutionTraceReader {
 
   JsonStream stream_;
   Trace trace_;
-  dom::parser parser_;
-  std::vector<Node> nodes_;
+  JsonParser parser_;
+  std::vector<TraceNode> nodes_;
   std::vector<uint32_t> roots_;
   std::unordered_map<int64_t, uint32_t> index_;
   int64_t steps_ = 0;
 };
 
+// Keys of the top object; objects in other formats may have such keys too.
+Sniff sniff_execution_trace(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kJson && input.head_has("\"nodes\"") &&
+                     input.head_has("\"schema\"") && !input.head_has("\"traceEvents\"");
+  return found ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_execution_trace(TraceInput input) {
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json("nodes"));
+  return ExecutionTraceReader(input.path(), std::move(stream)).read();
+}
+
 }  // namespace
 
-StatusOr<Trace> read_execution_trace(const std::string& path, JsonStream stream) {
-  return ExecutionTraceReader(path, std::move(stream)).read();
+TraceReader pytorch_et_trace_reader() {
+  return {.name = "pytorch-et",
+          .description = "PyTorch execution trace (ExecutionTraceObserver); has no times",
+          .sniff = sniff_execution_trace,
+          .read = read_execution_trace};
 }
 
 }  // namespace dfsim::inline datasets

@@ -18,7 +18,7 @@
 #include "datasets/importers/mindspore/mindspore_folders.h"
 #include "datasets/importers/mindspore/mindspore_op_info.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxLineBytes = size_t{16} << 20;
 constexpr double kUsPerMs = 1000;
-constexpr double kMaxUs = 1e17;
+constexpr double kMaxMindSporeUs = 1e17;
 constexpr std::string_view kFrameworkPrefix = "framework_raw_";
 
 struct Operator {
@@ -171,7 +171,8 @@ class MindsporeReader {
 
   void add(const std::string& name, int64_t stream, double start_us, double duration_us) {
     ++trace_.events;
-    if (!(duration_us >= 0) || duration_us > kMaxUs || !(start_us >= 0) || start_us > kMaxUs) {
+    if (!(duration_us >= 0) || duration_us > kMaxMindSporeUs || !(start_us >= 0) ||
+        start_us > kMaxMindSporeUs) {
       trace_.warn("rows without a usable time or with a negative one, left out", trace_.events);
       return;
     }
@@ -219,7 +220,7 @@ class MindsporeReader {
       const double us = parse_number<double>(cells[1]).value_or(-1) * unit;
       const auto known = ops_.find(cells[0]);
       add(cells[0], known == ops_.end() ? 0 : known->second.stream, now_us, us);
-      now_us += us > 0 && us < kMaxUs ? us : 0;
+      now_us += us > 0 && us < kMaxMindSporeUs ? us : 0;
       ++placed;
     }
     if (placed > 0) {
@@ -237,18 +238,31 @@ class MindsporeReader {
   int64_t device_ = 0;
 };
 
-}  // namespace
-
-bool is_mindspore_profile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) {
-    return fs::path(path).filename().string().starts_with(kFrameworkPrefix);
+Sniff sniff_mindspore(const TraceInput& input) {
+  bool found = false;
+  if (input.kind() == TraceInput::Kind::kText) {
+    std::error_code error;
+    found = fs::path(input.path()).filename().string().starts_with(kFrameworkPrefix) &&
+            fs::is_regular_file(input.path(), error);
+  } else if (input.kind() == TraceInput::Kind::kFolder) {
+    found = find_mindspore_runs(input.path()).ok();
   }
-  return find_mindspore_runs(path).ok();
+  return found ? Sniff::kYes : Sniff::kNo;
 }
 
-StatusOr<Trace> read_mindspore_profile(const std::string& path) {
-  return MindsporeReader(path).read();
+StatusOr<Trace> read_mindspore(TraceInput input) { return MindsporeReader(input.path()).read(); }
+
+}  // namespace
+
+TraceReader mindspore_trace_reader() {
+  return {.name = "mindspore",
+          .description = "MindSpore profiler on Ascend (a folder)",
+          .sniff = sniff_mindspore,
+          .read = read_mindspore,
+          .folder = "a MindSpore profile (one with framework_raw_N.csv)",
+          .folder_files =
+              "framework_raw_0.csv aicore_intermediate_0_detail.csv "
+              "output_timeline_data_0.txt"};
 }
 
 }  // namespace dfsim::inline datasets

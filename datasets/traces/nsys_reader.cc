@@ -5,7 +5,6 @@
 // They are joined by correlationId within a process: globalTid >> 24 equals globalPid >> 24. Names
 // are numbers of StringIds. Any table and most columns may be absent: what was not recorded.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <array>
 #include <memory>
@@ -13,70 +12,20 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/sqlite_internal.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
 
-constexpr double kNsPerUsF = 1000;
-constexpr int64_t kMaxNs = int64_t{1} << 62;
+constexpr double kNsysNsPerUs = 1000;
+constexpr int64_t kMaxNsysNs = int64_t{1} << 62;
 // Numbers of ENUM_NSYS_EVENT_TYPE.
 constexpr int64_t kPushPopRange = 59;
 constexpr int64_t kStartEndRange = 60;
 // Of CUpti_ActivitySynchronizationType, and the stream of what waits for all.
 constexpr int64_t kContextSync = 4;
 constexpr int64_t kNoStream = 0xFFFFFFFF;
-
-struct DatabaseCloser {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-using Database = std::unique_ptr<sqlite3, DatabaseCloser>;
-
-// SQLite quotes what it refuses, line breaks included.
-std::string message_of(sqlite3* database) {
-  constexpr size_t kMaxChars = 200;
-  return printable(sqlite3_errmsg(database), kMaxChars);
-}
-
-// One query, row by row.
-class Query {
- public:
-  Query(sqlite3* database, const std::string& sql) {
-    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK) {
-      error_ = message_of(database);
-    }
-  }
-  ~Query() { sqlite3_finalize(statement_); }
-  Query(const Query&) = delete;
-  Query& operator=(const Query&) = delete;
-
-  bool next() {
-    if (statement_ == nullptr) {
-      return false;
-    }
-    const int code = sqlite3_step(statement_);
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-      error_ = message_of(sqlite3_db_handle(statement_));
-    }
-    return code == SQLITE_ROW;
-  }
-  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-  int64_t integer(int column, int64_t otherwise = -1) const {
-    return is_null(column) ? otherwise : sqlite3_column_int64(statement_, column);
-  }
-  std::string_view text(int column) const {
-    const auto* const bytes =
-        static_cast<const char*>(static_cast<const void*>(sqlite3_column_text(statement_, column)));
-    const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr ? "" : std::string_view(bytes, static_cast<size_t>(size));
-  }
-  // "" while all is well.
-  const std::string& error() const { return error_; }
-
- private:
-  sqlite3_stmt* statement_ = nullptr;
-  std::string error_;
-};
 
 // As CUPTI numbers them; the words are those that copy_direction() knows.
 std::string_view copy_name(int64_t kind) {
@@ -148,7 +97,7 @@ class NsysReader {
 
  private:
   void find_tables() {
-    Query query(database_, "SELECT name FROM sqlite_master WHERE type = 'table'");
+    SqliteQuery query(database_, "SELECT name FROM sqlite_master WHERE type = 'table'");
     while (query.next()) {
       tables_.emplace(query.text(0));
     }
@@ -157,7 +106,7 @@ class NsysReader {
 
   bool has_table(const std::string& name) const { return tables_.contains(name); }
 
-  void note(const Query& query) {
+  void note(const SqliteQuery& query) {
     if (!query.error().empty() && damage_.empty()) {
       damage_ = query.error();
     }
@@ -166,7 +115,7 @@ class NsysReader {
   // "SELECT a, NULL, c FROM table": columns that the table lacks are NULL.
   std::string select(const std::string& table, const std::vector<std::string>& columns) {
     std::set<std::string, std::less<>> present;
-    Query info(database_, fmt::format("PRAGMA table_info({})", table));
+    SqliteQuery info(database_, fmt::format("PRAGMA table_info({})", table));
     while (info.next()) {
       present.emplace(info.text(1));
     }
@@ -184,7 +133,7 @@ class NsysReader {
       trace_.warn_of_file("the table of names (StringIds) is missing");
       return;
     }
-    Query query(database_, "SELECT id, value FROM StringIds");
+    SqliteQuery query(database_, "SELECT id, value FROM StringIds");
     while (query.next()) {
       names_[query.integer(0)] = trace_.intern(printable(query.text(1), 1000));
     }
@@ -198,7 +147,7 @@ class NsysReader {
 
   void read_device_name() {
     if (has_table("TARGET_INFO_GPU")) {
-      Query query(database_, select("TARGET_INFO_GPU", {"name"}) + " LIMIT 1");
+      SqliteQuery query(database_, select("TARGET_INFO_GPU", {"name"}) + " LIMIT 1");
       if (query.next()) {
         trace_.device_name = printable(query.text(0));
       }
@@ -212,21 +161,21 @@ class NsysReader {
     return number < 0 || number >= (int64_t{1} << 40) ? -1 : (it->second << 40) | number;
   }
 
-  bool times_of(const Query& query, std::string_view what, Span* span) {
+  bool times_of(const SqliteQuery& query, std::string_view what, Span* span) {
     ++trace_.events;
     const int64_t start_ns = query.integer(0, 0);
     const int64_t end_ns = query.integer(1, -1);
-    if (start_ns <= 0 || start_ns > kMaxNs) {
+    if (start_ns <= 0 || start_ns > kMaxNsysNs) {
       trace_.warn(fmt::format("{} without a start, left out", what), trace_.events);
       return false;
     }
-    if (end_ns < start_ns || end_ns > kMaxNs) {
+    if (end_ns < start_ns || end_ns > kMaxNsysNs) {
       trace_.warn(fmt::format("{} without an end or with a negative duration, left out", what),
                   trace_.events);
       return false;
     }
-    span->start_us = static_cast<double>(start_ns) / kNsPerUsF;
-    span->end_us = static_cast<double>(end_ns) / kNsPerUsF;
+    span->start_us = static_cast<double>(start_ns) / kNsysNsPerUs;
+    span->end_us = static_cast<double>(end_ns) / kNsysNsPerUs;
     return true;
   }
 
@@ -247,9 +196,10 @@ class NsysReader {
     if (!has_table(table)) {
       return;
     }
-    Query query(database_,
-                select(table, {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
-                               "shortName", "demangledName", "bytes", "copyKind", "graphNodeId"}));
+    SqliteQuery query(
+        database_,
+        select(table, {"start", "end", "deviceId", "streamId", "correlationId", "globalPid",
+                       "shortName", "demangledName", "bytes", "copyKind", "graphNodeId"}));
     while (query.next()) {
       Span span;
       if (!times_of(query, "device work", &span)) {
@@ -274,7 +224,8 @@ class NsysReader {
     if (!has_table(table)) {
       return;
     }
-    Query query(database_, select(table, {"start", "end", "correlationId", "globalTid", "nameId"}));
+    SqliteQuery query(database_,
+                      select(table, {"start", "end", "correlationId", "globalTid", "nameId"}));
     while (query.next()) {
       Span span;
       if (!times_of(query, "calls", &span)) {
@@ -304,7 +255,8 @@ class NsysReader {
     if (!has_table(table)) {
       return;
     }
-    Query query(database_, select(table, {"eventId", "correlationId", "globalPid", "streamId"}));
+    SqliteQuery query(database_,
+                      select(table, {"eventId", "correlationId", "globalPid", "streamId"}));
     while (query.next()) {
       records_[query.integer(0)] = {query.integer(3),
                                     correlation(query.integer(2, 0), query.integer(1))};
@@ -317,8 +269,9 @@ class NsysReader {
     if (!has_table(table)) {
       return;
     }
-    Query query(database_, select(table, {"start", "end", "deviceId", "streamId", "correlationId",
-                                          "globalPid", "syncType", "eventId"}));
+    SqliteQuery query(database_,
+                      select(table, {"start", "end", "deviceId", "streamId", "correlationId",
+                                     "globalPid", "syncType", "eventId"}));
     while (query.next()) {
       Span span;
       if (!times_of(query, "waits", &span)) {
@@ -345,8 +298,8 @@ class NsysReader {
     if (!has_table("NVTX_EVENTS")) {
       return;
     }
-    Query query(database_, select("NVTX_EVENTS",
-                                  {"start", "end", "eventType", "globalTid", "text", "textId"}));
+    SqliteQuery query(database_, select("NVTX_EVENTS", {"start", "end", "eventType", "globalTid",
+                                                        "text", "textId"}));
     while (query.next()) {
       const int64_t type = query.integer(2);
       Span span;
@@ -369,12 +322,12 @@ class NsysReader {
     if (!has_table(table)) {
       return;
     }
-    Query query(database_, select(table, {"start", "deviceId", "address", "bytes",
-                                          "memoryOperationType", "globalTid"}));
+    SqliteQuery query(database_, select(table, {"start", "deviceId", "address", "bytes",
+                                                "memoryOperationType", "globalTid"}));
     while (query.next()) {
       ++trace_.events;
       MemoryRecord record;
-      record.time_us = static_cast<double>(query.integer(0, 0)) / kNsPerUsF;
+      record.time_us = static_cast<double>(query.integer(0, 0)) / kNsysNsPerUs;
       record.device = query.integer(1, 0);
       record.address = static_cast<uint64_t>(query.integer(2, 0));
       const int64_t bytes = std::max<int64_t>(query.integer(3, 0), 0);
@@ -411,19 +364,13 @@ StatusOr<Trace> read_database(const std::string& path, sqlite3* database) {
   return NsysReader(path, database).read();
 }
 
-}  // namespace
-
-bool is_sqlite(std::string_view head) {
-  return head.starts_with(std::string_view("SQLite format 3\0", 16));
-}
-
 StatusOr<Trace> read_nsys_file(const std::string& path) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr);
-  const Database database(handle);
+  const SqliteDatabase database(handle);
   if (code != SQLITE_OK) {
     return invalid_input(fmt::format("{}: cannot be read: {}", path,
-                                     handle == nullptr ? "out of memory" : message_of(handle)));
+                                     handle == nullptr ? "out of memory" : sqlite_message(handle)));
   }
   return read_database(path, database.get());
 }
@@ -432,7 +379,7 @@ StatusOr<Trace> read_nsys_content(const std::string& path, std::string content) 
   sqlite3* handle = nullptr;
   const int code =
       sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, nullptr);
-  const Database database(handle);
+  const SqliteDatabase database(handle);
   const auto size = static_cast<sqlite3_int64>(content.size());
   if (code != SQLITE_OK ||
       sqlite3_deserialize(handle, "main",
@@ -441,6 +388,25 @@ StatusOr<Trace> read_nsys_content(const std::string& path, std::string content) 
     return invalid_input(fmt::format("{}: the database cannot be read", path));
   }
   return read_database(path, database.get());
+}
+
+Sniff sniff_nsys(const TraceInput& input) {
+  constexpr std::string_view kSqlite("SQLite format 3\0", 16);
+  return input.head().starts_with(kSqlite) ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_nsys(TraceInput input) {
+  return input.is_plain_file() ? read_nsys_file(input.path())
+                               : read_nsys_content(input.path(), input.take_content());
+}
+
+}  // namespace
+
+TraceReader nsys_trace_reader() {
+  return {.name = "nsys",
+          .description = "Nsight Systems, nsys export --type sqlite",
+          .sniff = sniff_nsys,
+          .read = read_nsys};
 }
 
 }  // namespace dfsim::inline datasets

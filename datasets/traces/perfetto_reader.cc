@@ -10,9 +10,9 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
 #include "datasets/traces/perfetto_stream.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -201,10 +201,23 @@ class PerfettoReader {
   double last_us_ = 0;
 };
 
+Sniff sniff_perfetto(const TraceInput& input) {
+  const bool found =
+      input.kind() == TraceInput::Kind::kBinary && is_perfetto_trace(input.content());
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_perfetto(TraceInput input) {
+  return PerfettoReader(input.path(), input.content()).read();
+}
+
 }  // namespace
 
-StatusOr<Trace> read_perfetto_trace(const std::string& path, std::string_view content) {
-  return PerfettoReader(path, content).read();
+TraceReader perfetto_trace_reader() {
+  return {.name = "perfetto",
+          .description = "Perfetto track events; dfsim predict --trace x.pftrace",
+          .sniff = sniff_perfetto,
+          .read = read_perfetto};
 }
 
 }  // namespace dfsim::inline datasets

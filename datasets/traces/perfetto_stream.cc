@@ -6,7 +6,6 @@
 
 #include "base/io/proto_wire.h"
 #include "base/text.h"
-#include "datasets/traces/readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -23,16 +22,16 @@ enum PacketField : uint32_t {
   kDefaults = 59,
   kDescriptor = 60,
 };
-enum EventField : uint32_t {
+enum TrackEventField : uint32_t {
   kDeltaUs = 1,
   kCategoryIds = 3,
   kAnnotation = 4,
-  kType = 9,
+  kTrackEventType = 9,
   kNameId = 10,
   kTrack = 11,
   kAbsoluteUs = 16,
   kCategory = 22,
-  kName = 23,
+  kTrackEventName = 23,
   kCounter = 30,
   kOldFlow = 36,
   kOldEndFlow = 42,
@@ -323,7 +322,7 @@ bool read_event(std::string_view message, const Sequence& sequence, double time_
   event.time_us = time_us;
   while (reader.next(&field)) {
     switch (field.number) {
-      case kType:
+      case kTrackEventType:
         event.type = field.value;
         break;
       case kTrack:
@@ -332,7 +331,7 @@ bool read_event(std::string_view message, const Sequence& sequence, double time_
       case kNameId:
         event.name = find_text(sequence.names, field.value);
         break;
-      case kName:
+      case kTrackEventName:
         event.name = field.bytes;
         break;
       case kCategoryIds:

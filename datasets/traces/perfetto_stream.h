@@ -58,4 +58,7 @@ class PerfettoStream {
   std::unique_ptr<State> state_;
 };
 
+// Whether the first packets are track events. Looks at 64 packets at most.
+bool is_perfetto_trace(std::string_view content);
+
 }  // namespace dfsim::inline datasets

@@ -12,13 +12,13 @@
 #include "base/text.h"
 #include "datasets/tables/numbers.h"
 #include "datasets/traces/chrome/tensorflow_tracks.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
 
 // Of step_stats.proto.
-enum NodeField : uint32_t {
+enum NodeStatsField : uint32_t {
   kNodeName = 1,
   kAllStart = 2,
   kOpStartRel = 3,
@@ -33,7 +33,7 @@ enum NodeField : uint32_t {
   kOpEndRelNs = 15,
   kAllEndRelNs = 16
 };
-constexpr double kMaxUs = 1e17;
+constexpr double kMaxStepUs = 1e17;
 
 struct NodeStats {
   std::string_view name;
@@ -184,11 +184,11 @@ class StepStatsReader {
         fine ? static_cast<double>(node.start_ns) / 1000 : static_cast<double>(node.start_us);
     span.end_us = span.start_us + (fine ? static_cast<double>(node.end_rel_ns) / 1000
                                         : static_cast<double>(node.end_rel_us));
-    if (!ok || span.start_us <= 0 || span.start_us > kMaxUs) {
+    if (!ok || span.start_us <= 0 || span.start_us > kMaxStepUs) {
       trace_.warn("nodes without a start, left out", trace_.events);
       return;
     }
-    if (span.end_us < span.start_us || span.end_us > kMaxUs) {
+    if (span.end_us < span.start_us || span.end_us > kMaxStepUs) {
       trace_.warn("nodes without a duration or with a negative one, left out", trace_.events);
       return;
     }
@@ -243,7 +243,7 @@ class StepStatsReader {
     record.track = span.track;
     record.tensor = span.detail;
     while (reader.next(&field)) {
-      if (field.is(1, ProtoField::kVarint) && static_cast<double>(field.integer()) <= kMaxUs) {
+      if (field.is(1, ProtoField::kVarint) && static_cast<double>(field.integer()) <= kMaxStepUs) {
         record.time_us = static_cast<double>(field.integer());
       } else if (field.is(2, ProtoField::kVarint)) {
         record.bytes = std::clamp(field.integer(), -kMaxBlock, kMaxBlock);
@@ -279,8 +279,6 @@ class StepStatsReader {
   std::unordered_set<uint64_t> freed_;
 };
 
-}  // namespace
-
 bool is_step_stats(std::string_view content) {
   ProtoReader reader(content);
   ProtoField field;
@@ -301,8 +299,22 @@ bool is_step_stats(std::string_view content) {
   return false;
 }
 
-StatusOr<Trace> read_step_stats(const std::string& path, std::string_view content) {
-  return StepStatsReader(path).read(content);
+Sniff sniff_step_stats(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_step_stats(input.content());
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_step_stats(TraceInput input) {
+  return StepStatsReader(input.path()).read(input.content());
+}
+
+}  // namespace
+
+TraceReader stepstats_trace_reader() {
+  return {.name = "stepstats",
+          .description = "TensorFlow RunMetadata or StepStats, protobuf",
+          .sniff = sniff_step_stats,
+          .read = read_step_stats};
 }
 
 }  // namespace dfsim::inline datasets

@@ -11,7 +11,7 @@
 #include "base/io/proto_wire.h"
 #include "base/text.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -27,7 +27,7 @@ enum LineField : uint32_t { kLineId = 1, kLineName = 2, kTimestampNs = 3, kEvent
 enum EventField : uint32_t { kEventName = 1, kOffsetPs = 2, kDurationPs = 3, kEventStats = 4 };
 enum StatField : uint32_t { kStatName = 1, kUnsigned = 3, kSigned = 4, kText = 5, kReference = 7 };
 
-constexpr double kMaxUs = 1e17;
+constexpr double kMaxPlaneUs = 1e17;
 
 using Names = std::unordered_map<uint64_t, std::string_view>;
 
@@ -300,8 +300,8 @@ class XplaneReader {
   void add_event(const Plane& plane, std::string_view message, int64_t timestamp_ns, TrackId track,
                  bool device) {
     Event event;
-    if (!read_event(plane, message, timestamp_ns, &event) || !(std::abs(event.start_us) < kMaxUs) ||
-        event.duration_us > kMaxUs) {
+    if (!read_event(plane, message, timestamp_ns, &event) ||
+        !(std::abs(event.start_us) < kMaxPlaneUs) || event.duration_us > kMaxPlaneUs) {
       trace_.warn("events that cannot be read, left out", trace_.events);
       return;
     }
@@ -374,8 +374,6 @@ class XplaneReader {
   Trace trace_;
 };
 
-}  // namespace
-
 bool is_xplane(std::string_view content) {
   ProtoReader reader(content);
   ProtoField field;
@@ -400,8 +398,22 @@ bool is_xplane(std::string_view content) {
   return named;
 }
 
-StatusOr<Trace> read_xplane(const std::string& path, std::string_view content) {
-  return XplaneReader(path).read(content);
+Sniff sniff_xplane(const TraceInput& input) {
+  const bool found = input.kind() == TraceInput::Kind::kBinary && is_xplane(input.content());
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_xplane(TraceInput input) {
+  return XplaneReader(input.path()).read(input.content());
+}
+
+}  // namespace
+
+TraceReader xplane_trace_reader() {
+  return {.name = "xplane",
+          .description = "TensorFlow 2 and JAX profiler (*.xplane.pb)",
+          .sniff = sniff_xplane,
+          .read = read_xplane};
 }
 
 }  // namespace dfsim::inline datasets

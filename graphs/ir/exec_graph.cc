@@ -9,6 +9,16 @@
 #include "base/text.h"
 
 namespace dfsim::inline graphs {
+namespace {
+
+// Counts at [i + 1] become offsets: where the entries of i begin.
+void sum_up(std::vector<uint32_t>* counts) {
+  for (size_t i = 0; i + 1 < counts->size(); ++i) {
+    (*counts)[i + 1] += (*counts)[i];
+  }
+}
+
+}  // namespace
 
 Bytes ExecGraph::working_set_bytes(TaskId task) const {
   Bytes bytes = workspace_bytes(task);
@@ -55,12 +65,11 @@ DataId ExecGraphBuilder::add_data(TaskId producer, Bytes bytes, bool is_output) 
 
 void ExecGraphBuilder::add_edge(DataId data, TaskId to) { edges_.push_back({TaskId(), to, data}); }
 
-StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
-  const size_t n = tasks_.size();
+Status ExecGraphBuilder::check_data() const {
   for (size_t d = 0; d < data_bytes_.size(); ++d) {
-    if (data_producer_[d].index() >= n) {
+    if (data_producer_[d].index() >= tasks_.size()) {
       return invalid_input(fmt::format("data item {} has producer {}, but there are {} tasks", d,
-                                       data_producer_[d].value(), n));
+                                       data_producer_[d].value(), tasks_.size()));
     }
     if (data_bytes_[d] < 0) {
       return invalid_input(fmt::format("data item {} of task '{}' has {} bytes; expected 0 or more",
@@ -68,24 +77,31 @@ StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
                                        data_bytes_[d]));
     }
   }
+  return ok_status();
+}
+
+Status ExecGraphBuilder::join_edges() {
   for (Edge& edge : edges_) {
-    if (edge.data.index() >= data_bytes_.size() || edge.to.index() >= n) {
+    if (edge.data.index() >= data_bytes_.size() || edge.to.index() >= tasks_.size()) {
       return invalid_input(
           fmt::format("an edge joins data item {} to task {}, but there are {} and {}",
-                      edge.data.value(), edge.to.value(), data_bytes_.size(), n));
+                      edge.data.value(), edge.to.value(), data_bytes_.size(), tasks_.size()));
     }
     edge.from = data_producer_[edge.data.index()];
   }
-  // Topological order by Kahn's algorithm, smallest insertion index first.
+  return ok_status();
+}
+
+// Kahn's algorithm (1962, doi:10.1145/368996.369025), smallest insertion index first.
+StatusOr<std::vector<uint32_t>> ExecGraphBuilder::sorted_tasks() const {
+  const size_t n = tasks_.size();
   std::vector<uint32_t> offsets(n + 1, 0);
   std::vector<uint32_t> pending(n, 0);
   for (const Edge& edge : edges_) {
     ++offsets[edge.from.index() + 1];
     ++pending[edge.to.index()];
   }
-  for (size_t i = 0; i < n; ++i) {
-    offsets[i + 1] += offsets[i];
-  }
+  sum_up(&offsets);
   std::vector<uint32_t> targets(edges_.size());
   {
     std::vector<uint32_t> cursor(offsets.begin(), offsets.end() - 1);
@@ -112,29 +128,34 @@ StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
     }
   }
   if (sorted.size() != n) {
-    std::vector<std::string> names;
-    for (uint32_t i = 0; i < n && names.size() < 5; ++i) {
-      if (pending[i] > 0) {
-        names.push_back(fmt::format(
-            "'{}'", tasks_[i].name.empty() ? fmt::format("t{}", i) : printable(tasks_[i].name)));
-      }
-    }
-    return invalid_input(fmt::format(
-        "the task graph has a cycle; {} tasks are on or behind it: {}; remove an edge between them",
-        n - sorted.size(), join(names, ", ")));
+    return cycle_error(pending, n - sorted.size());
   }
+  return sorted;
+}
 
-  std::vector<uint32_t> new_id(n);
-  for (uint32_t i = 0; i < n; ++i) {
-    new_id[sorted[i]] = i;
+Status ExecGraphBuilder::cycle_error(const std::vector<uint32_t>& pending, size_t behind) const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < tasks_.size() && names.size() < 5; ++i) {
+    if (pending[i] > 0) {
+      names.push_back(fmt::format(
+          "'{}'", tasks_[i].name.empty() ? fmt::format("t{}", i) : printable(tasks_[i].name)));
+    }
   }
-  ExecGraph graph;
-  graph.data_bytes_ = std::move(data_bytes_);
-  graph.data_is_output_ = std::move(data_is_output_);
-  graph.data_producer_ = std::move(data_producer_);
-  for (TaskId& producer : graph.data_producer_) {
+  return invalid_input(fmt::format(
+      "the task graph has a cycle; {} tasks are on or behind it: {}; remove an edge between them",
+      behind, join(names, ", ")));
+}
+
+void ExecGraphBuilder::move_data(const std::vector<uint32_t>& new_id, ExecGraph* graph) {
+  graph->data_bytes_ = std::move(data_bytes_);
+  graph->data_is_output_ = std::move(data_is_output_);
+  graph->data_producer_ = std::move(data_producer_);
+  for (TaskId& producer : graph->data_producer_) {
     producer = TaskId(new_id[producer.index()]);
   }
+}
+
+void ExecGraphBuilder::move_edges(const std::vector<uint32_t>& new_id, ExecGraph* graph) {
   for (Edge& edge : edges_) {
     edge.from = TaskId(new_id[edge.from.index()]);
     edge.to = TaskId(new_id[edge.to.index()]);
@@ -146,22 +167,23 @@ StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
       std::unique(edges_.begin(), edges_.end(),
                   [](const Edge& a, const Edge& b) { return a.data == b.data && a.to == b.to; }),
       edges_.end());
-  graph.edges_ = std::move(edges_);
-  graph.out_offsets_.assign(n + 1, 0);
-  graph.in_offsets_.assign(n + 1, 0);
-  for (const Edge& edge : graph.edges_) {
-    ++graph.out_offsets_[edge.from.index() + 1];
-    ++graph.in_offsets_[edge.to.index() + 1];
+  graph->edges_ = std::move(edges_);
+  graph->out_offsets_.assign(tasks_.size() + 1, 0);
+  graph->in_offsets_.assign(tasks_.size() + 1, 0);
+  for (const Edge& edge : graph->edges_) {
+    ++graph->out_offsets_[edge.from.index() + 1];
+    ++graph->in_offsets_[edge.to.index() + 1];
   }
-  for (size_t i = 0; i < n; ++i) {
-    graph.out_offsets_[i + 1] += graph.out_offsets_[i];
-    graph.in_offsets_[i + 1] += graph.in_offsets_[i];
+  sum_up(&graph->out_offsets_);
+  sum_up(&graph->in_offsets_);
+  graph->in_edges_.resize(graph->edges_.size());
+  std::vector<uint32_t> cursor(graph->in_offsets_.begin(), graph->in_offsets_.end() - 1);
+  for (uint32_t e = 0; e < graph->edges_.size(); ++e) {
+    graph->in_edges_[cursor[graph->edges_[e].to.index()]++] = e;
   }
-  graph.in_edges_.resize(graph.edges_.size());
-  std::vector<uint32_t> cursor(graph.in_offsets_.begin(), graph.in_offsets_.end() - 1);
-  for (uint32_t e = 0; e < graph.edges_.size(); ++e) {
-    graph.in_edges_[cursor[graph.edges_[e].to.index()]++] = e;
-  }
+}
+
+void ExecGraphBuilder::move_tasks(const std::vector<uint32_t>& sorted, ExecGraph* graph) {
   bool any_op = false;
   bool any_name = false;
   for (const Task& task : tasks_) {
@@ -170,16 +192,30 @@ StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
   }
   for (const uint32_t old_id : sorted) {
     Task& task = tasks_[old_id];
-    graph.cost_row_.push_back(task.cost_row);
-    graph.resident_bytes_.push_back(task.resident_bytes);
-    graph.workspace_bytes_.push_back(task.workspace_bytes);
+    graph->cost_row_.push_back(task.cost_row);
+    graph->resident_bytes_.push_back(task.resident_bytes);
+    graph->workspace_bytes_.push_back(task.workspace_bytes);
     if (any_op) {
-      graph.ops_.push_back(task.op);
+      graph->ops_.push_back(task.op);
     }
     if (any_name) {
-      graph.names_.push_back(std::move(task.name));
+      graph->names_.push_back(std::move(task.name));
     }
   }
+}
+
+StatusOr<ExecGraph> ExecGraphBuilder::build(std::vector<uint32_t>* order) {
+  DFSIM_RETURN_IF_ERROR(check_data());
+  DFSIM_RETURN_IF_ERROR(join_edges());
+  DFSIM_ASSIGN_OR_RETURN(std::vector<uint32_t> sorted, sorted_tasks());
+  std::vector<uint32_t> new_id(sorted.size());
+  for (uint32_t i = 0; i < sorted.size(); ++i) {
+    new_id[sorted[i]] = i;
+  }
+  ExecGraph graph;
+  move_data(new_id, &graph);
+  move_edges(new_id, &graph);
+  move_tasks(sorted, &graph);
   *this = ExecGraphBuilder();
   if (order != nullptr) {
     *order = std::move(sorted);

@@ -105,6 +105,15 @@ class ExecGraphBuilder {
   StatusOr<ExecGraph> build(std::vector<uint32_t>* order = nullptr);
 
  private:
+  // The steps of build(). Tasks are numbered by insertion until `new_id` gives them their ids.
+  Status check_data() const;
+  Status join_edges();  // sets Edge::from
+  StatusOr<std::vector<uint32_t>> sorted_tasks() const;
+  Status cycle_error(const std::vector<uint32_t>& pending, size_t behind) const;
+  void move_data(const std::vector<uint32_t>& new_id, ExecGraph* graph);
+  void move_edges(const std::vector<uint32_t>& new_id, ExecGraph* graph);
+  void move_tasks(const std::vector<uint32_t>& sorted, ExecGraph* graph);
+
   std::vector<Task> tasks_;
   std::vector<TaskId> data_producer_;
   std::vector<Bytes> data_bytes_;

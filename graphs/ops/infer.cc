@@ -131,11 +131,10 @@ StatusOr<OpWork> op_work(const Graph& graph, OpId id) {
   if (!is_resolved(graph, id)) {
     return OpWork();
   }
-  // An operator without a definition moves its operands; that much is certain.
-  static constexpr OpDef kOpaqueOp = {"", OpClass::kOpaque};
   const Op& op = graph.op(id);
   const OpDef* def = find_op_def(op.domain, op.op_type);
-  WorkContext context(graph, op, def != nullptr ? *def : kOpaqueOp);
+  // An operator without a definition moves its operands; that much is certain.
+  WorkContext context(graph, op, def != nullptr ? def->flops_per_element : 0);
   if (def != nullptr && def->work != nullptr) {
     def->work(context);
   }

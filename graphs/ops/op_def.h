@@ -1,8 +1,8 @@
 // Op definitions: what dfsim knows of each operator: class, shape rule, folding rule, work rule,
 // factor rule.
 //
-// Split by family, one file each (conv.cc, matmul.cc...). Adding an operator is one table row in
-// its family's file, rules shared where they can be, and a test. See CONTRIBUTING.md.
+// Split by family, one file each below families/ (conv.cc, matmul.cc...). Adding an operator is one
+// row in its family's table and a test; families share rules where they can. See CONTRIBUTING.md.
 #pragma once
 
 #include <span>
@@ -33,7 +33,8 @@ struct OpDef {
   InferRule infer = nullptr;
   WorkRule work = nullptr;
   FoldRule fold = nullptr;
-  // Scalar operations per output element, for rules that count that way (see docs/ops-work.md).
+  // Scalar operations per output element, for rules that count that way (see
+  // docs/reference/ops-work.md).
   double flops_per_element = 0;
   // The first so many inputs must be there in every version; rules may rely on it.
   size_t required_inputs = 1;
@@ -54,40 +55,7 @@ struct WorkNote {
   std::string_view text;
 };
 
-// FLOPs and MACs of an operator in words, for tables and docs/ops.md.
+// FLOPs and MACs of an operator in words, for tables and docs/reference/ops.md.
 std::string describe_work(const OpDef& def);
-
-struct OpFamily {
-  std::span<const OpDef> ops;
-  std::span<const WorkNote> notes = {};  // on the family's own rules
-};
-
-// The families, joined in registry.cc.
-OpFamily conv_op_defs();
-OpFamily matmul_op_defs();
-OpFamily norm_op_defs();
-OpFamily elementwise_op_defs();
-OpFamily reduce_op_defs();
-OpFamily pool_op_defs();
-OpFamily movement_op_defs();
-OpFamily view_op_defs();
-OpFamily gather_op_defs();
-OpFamily rnn_op_defs();
-OpFamily constant_op_defs();
-OpFamily quantize_op_defs();
-OpFamily selection_op_defs();
-OpFamily attention_op_defs();
-OpFamily control_flow_op_defs();
-OpFamily loop_op_defs();
-OpFamily sequence_op_defs();
-OpFamily vision_op_defs();
-OpFamily signal_op_defs();
-OpFamily training_op_defs();
-OpFamily text_op_defs();
-OpFamily ml_op_defs();
-OpFamily experimental_op_defs();
-OpFamily contrib_op_defs();
-OpFamily contrib_attention_op_defs();
-OpFamily collective_op_defs();
 
 }  // namespace dfsim::inline graphs

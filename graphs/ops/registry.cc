@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "graphs/ops/families/extensions/contrib_ops.h"
-#include "graphs/ops/families/extensions/gradient_ops.h"
-#include "graphs/ops/families/extensions/runtime_ops.h"
-#include "graphs/ops/families/extensions/tensorflow_ops.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/standard_versions.h"
 
 namespace dfsim::inline graphs {
@@ -15,41 +11,11 @@ namespace {
 
 using Key = std::pair<std::string_view, std::string_view>;
 
-// Its braces end in a comma, so that every family has a line of its own.
 std::vector<OpFamily> families() {
   return {
-      conv_op_defs(),
-      matmul_op_defs(),
-      norm_op_defs(),
-      elementwise_op_defs(),
-      reduce_op_defs(),
-      pool_op_defs(),
-      movement_op_defs(),
-      view_op_defs(),
-      gather_op_defs(),
-      rnn_op_defs(),
-      constant_op_defs(),
-      quantize_op_defs(),
-      selection_op_defs(),
-      attention_op_defs(),
-      control_flow_op_defs(),
-      loop_op_defs(),
-      sequence_op_defs(),
-      vision_op_defs(),
-      signal_op_defs(),
-      training_op_defs(),
-      text_op_defs(),
-      ml_op_defs(),
-      experimental_op_defs(),
-      contrib_op_defs(),
-      contrib_attention_op_defs(),
-      contrib_quantize_op_defs(),
-      contrib_layout_op_defs(),
-      contrib_decoder_op_defs(),
-      collective_op_defs(),
-      gradient_op_defs(),
-      runtime_op_defs(),
-      tensorflow_op_defs(),
+#define DFSIM_OP_FAMILY(family) family##_op_defs(),
+#include "graphs/ops/op_families.inc"
+#undef DFSIM_OP_FAMILY
   };
 }
 

@@ -7,12 +7,11 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "graphs/ops/op_def.h"
 
 namespace dfsim::inline graphs {
 
-WorkContext::WorkContext(const Graph& graph, const Op& op, const OpDef& def)
-    : graph_(graph), op_(op), def_(def) {
+WorkContext::WorkContext(const Graph& graph, const Op& op, double flops_per_element)
+    : graph_(graph), op_(op), flops_per_element_(flops_per_element) {
   read_.resize(op.inputs.size());
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (has_input(i) && !is_repeated(i)) {
@@ -115,7 +114,7 @@ StatusOr<OpWork> WorkContext::finish() const {
 }
 
 void work_per_element(WorkContext& context) {
-  context.add_flops(context.first_output().shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.first_output().shape.elements(), context.flops_per_element());
 }
 
 void work_copy(WorkContext& context) {

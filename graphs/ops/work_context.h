@@ -11,8 +11,6 @@
 
 namespace dfsim::inline graphs {
 
-struct OpDef;
-
 // The work of a whole subgraph, whose sums may overflow.
 struct BodyWork {
   Count macs, flops, bytes_read, bytes_written, weight_bytes;
@@ -24,10 +22,11 @@ struct BodyWork {
 // floating input (else of the first input), and no MACs or FLOPs; the rule refines it.
 class WorkContext {
  public:
-  WorkContext(const Graph& graph, const Op& op, const OpDef& def);
+  // `flops_per_element` is that of the op's definition.
+  WorkContext(const Graph& graph, const Op& op, double flops_per_element);
 
   const Op& op() const { return op_; }
-  const OpDef& def() const { return def_; }
+  double flops_per_element() const { return flops_per_element_; }
   bool has_input(size_t i) const { return i < op_.inputs.size() && op_.inputs[i].valid(); }
   const Tensor& input(size_t i) const { return graph_.tensor(op_.inputs[i]); }
   const Tensor& output(size_t i) const { return graph_.tensor(op_.outputs[i]); }
@@ -63,7 +62,7 @@ class WorkContext {
 
   const Graph& graph_;
   const Op& op_;
-  const OpDef& def_;
+  double flops_per_element_;
   OpWork work_;
   Count macs_;
   Count flops_;
@@ -74,7 +73,7 @@ class WorkContext {
   std::unordered_set<TensorId> seen_;  // of ops with many inputs
 };
 
-// Counts def().flops_per_element per element of the first output, reading and writing everything.
+// Counts flops_per_element() per element of the first output, reading and writing everything.
 void work_per_element(WorkContext& context);
 // Moves data without arithmetic: reads as many bytes as it writes.
 void work_copy(WorkContext& context);

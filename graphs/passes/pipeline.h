@@ -2,7 +2,7 @@
 //
 // Purpose: dfsim predicts the operators that a framework executes, not those of the file. A runtime
 //   file lists passes under `fusions`; each is one rule of graphs/passes, described in
-//   docs/runtimes.md.
+//   docs/reference/runtimes.md.
 // Passes come in stages. A stage runs in order, and again until it changes nothing (ten times at
 // most): what one pass leaves may be what an earlier one looks for.
 #pragma once

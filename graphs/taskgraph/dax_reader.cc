@@ -16,8 +16,8 @@
 namespace dfsim::inline graphs::taskgraph {
 namespace {
 
-constexpr int kMaxDepth = 64;
-constexpr size_t kPieceBytes = size_t{1} << 16;
+constexpr int kMaxDaxDepth = 64;
+constexpr size_t kDaxPieceBytes = size_t{1} << 16;
 
 struct ParserDeleter {
   void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
@@ -160,8 +160,8 @@ bool DaxReader::job_of(const XML_Char** attributes, uint32_t& job) {
 }
 
 void DaxReader::begin(std::string_view element, const XML_Char** attributes) {
-  if (++depth_ > kMaxDepth) {
-    stop(fmt::format("nested over {} levels deep", kMaxDepth));
+  if (++depth_ > kMaxDaxDepth) {
+    stop(fmt::format("nested over {} levels deep", kMaxDaxDepth));
   } else if (depth_ == 1) {
     if (element != "adag") {
       stop(fmt::format("the root is <{}>, expected <adag>", printable(element, 24)));
@@ -205,7 +205,7 @@ StatusOr<TaskGraph> DaxReader::read() {
   XML_SetUserData(parser_.get(), this);
   XML_SetElementHandler(parser_.get(), on_begin, on_end);
   XML_SetStartDoctypeDeclHandler(parser_.get(), on_doctype);
-  std::array<char, kPieceBytes> piece;
+  std::array<char, kDaxPieceBytes> piece;
   size_t size = 0;
   do {
     size = source_.read(piece.data(), piece.size());

@@ -15,7 +15,7 @@ namespace dfsim::inline graphs {
 namespace {
 
 constexpr double kMeanCost = 50.5;  // of the uniform costs below
-constexpr size_t kMaxTasks = 1'000'000'000;
+constexpr size_t kMaxGeneratedTasks = 1'000'000'000;
 // Costs are whole thousandths of a unit, so that a written file reads back the same.
 constexpr double kNsPerStep = static_cast<double>(kNsPerFileUnit) / 1000.0;
 
@@ -194,8 +194,8 @@ Status check_options(const GenerateOptions& options) {
     return good ? ok_status()
                 : invalid_input(fmt::format("{} is {}, expected {}", what, found, expected));
   };
-  DFSIM_RETURN_IF_ERROR(
-      check(options.tasks <= kMaxTasks, "the number of tasks", options.tasks, "at most 1e9"));
+  DFSIM_RETURN_IF_ERROR(check(options.tasks <= kMaxGeneratedTasks, "the number of tasks",
+                              options.tasks, "at most 1e9"));
   DFSIM_RETURN_IF_ERROR(
       check(options.devices <= 1024, "the number of devices", options.devices, "at most 1024"));
   DFSIM_RETURN_IF_ERROR(

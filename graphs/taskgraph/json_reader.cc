@@ -6,9 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/json/json_events.h"
+#include "base/json/json_stream.h"
 #include "base/text.h"
 #include "graphs/taskgraph/assembler.h"
-#include "graphs/taskgraph/json_stream.h"
 #include "graphs/taskgraph/readers.h"
 
 namespace dfsim::inline graphs::taskgraph {
@@ -427,7 +428,8 @@ StatusOr<TaskGraph> OwnListener::assemble() {
 
 StatusOr<TaskGraph> read_own_json(CharSource source) {
   OwnListener listener(source);
-  DFSIM_RETURN_IF_ERROR(stream_json(source, listener));
+  JsonStream stream = json_stream(source, {"devices", "tasks", "edges"});
+  DFSIM_RETURN_IF_ERROR(read_json_events(stream, listener));
   return listener.assemble();
 }
 

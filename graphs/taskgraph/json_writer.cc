@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json/json_tree.h"
 #include "graphs/taskgraph/task_graph.h"
 
 namespace dfsim::inline graphs {
@@ -50,9 +50,7 @@ class Writer {
   }
 
  private:
-  static std::string quoted(const std::string& text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  static std::string quoted(const std::string& text) { return JsonTree(text).compact_text(); }
   void flush() {
     good_ = good_ && std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size();
     out_.clear();

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/json/json_stream.h"
 #include "graphs/taskgraph/char_source.h"
 #include "graphs/taskgraph/task_graph.h"
 
@@ -20,5 +21,8 @@ StatusOr<TaskGraph> read_wfformat(CharSource source);
 StatusOr<TaskGraph> read_dax(CharSource source);
 // dfsim's own JSON.
 StatusOr<TaskGraph> read_own_json(CharSource source);
+
+// The source as a strict stream with these lists; it must outlive the stream.
+JsonStream json_stream(CharSource& source, std::vector<std::string> lists);
 
 }  // namespace dfsim::inline graphs::taskgraph

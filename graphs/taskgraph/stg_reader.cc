@@ -10,7 +10,7 @@
 namespace dfsim::inline graphs::taskgraph {
 namespace {
 
-constexpr uint64_t kMaxTasks = 1'000'000'000;
+constexpr uint64_t kMaxStgTasks = 1'000'000'000;
 
 class StgReader {
  public:
@@ -90,10 +90,10 @@ Status StgReader::read_task(uint64_t number) {
   }
   times_.push_back(*ns);
   DFSIM_ASSIGN_OR_RETURN(const uint64_t count,
-                         whole_number("the number of predecessors of " + what, kMaxTasks));
+                         whole_number("the number of predecessors of " + what, kMaxStgTasks));
   for (uint64_t i = 0; i < count; ++i) {
     DFSIM_ASSIGN_OR_RETURN(const uint64_t from,
-                           whole_number("a predecessor of " + what, kMaxTasks));
+                           whole_number("a predecessor of " + what, kMaxStgTasks));
     arcs_.push_back({static_cast<uint32_t>(from), static_cast<uint32_t>(number)});
     sorted_ = sorted_ && from < number;
   }
@@ -122,7 +122,8 @@ StatusOr<TaskGraph> StgReader::assemble() {
 }
 
 StatusOr<TaskGraph> StgReader::read() {
-  DFSIM_ASSIGN_OR_RETURN(const uint64_t declared, whole_number("the number of tasks", kMaxTasks));
+  DFSIM_ASSIGN_OR_RETURN(const uint64_t declared,
+                         whole_number("the number of tasks", kMaxStgTasks));
   while (true) {
     if (word().empty()) {
       break;

@@ -47,9 +47,10 @@ struct TaskGraph {
   size_t cost_rows() const { return times_ns.size() / columns(); }
 };
 
-// Reads STG, DOT with weights, WfFormat 1.5, DAX or dfsim's own JSON (docs/task-graphs.md); the
-// format is recognised by content. Errors (kInvalidInput, kNotFound): "FILE:LINE: ..." where a line
-// is to blame. Streams: memory is that of the resulting graph. O(tasks + edges) log(tasks).
+// Reads STG, DOT with weights, WfFormat 1.5, DAX or dfsim's own JSON
+// (docs/reference/task-graphs.md); the format is recognised by content. Errors (kInvalidInput,
+// kNotFound): "FILE:LINE: ..." where a line is to blame. Streams: memory is that of the resulting
+// graph. O(tasks + edges) log(tasks).
 StatusOr<TaskGraph> read_task_graph(const std::string& path);
 
 // The same from memory; messages call it `path`.

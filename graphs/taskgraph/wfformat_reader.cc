@@ -5,10 +5,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/json/json_events.h"
+#include "base/json/json_stream.h"
 #include "base/text.h"
 #include "graphs/taskgraph/assembler.h"
 #include "graphs/taskgraph/file_edges.h"
-#include "graphs/taskgraph/json_stream.h"
 #include "graphs/taskgraph/readers.h"
 
 namespace dfsim::inline graphs::taskgraph {
@@ -48,7 +49,8 @@ class WfListener : public JsonListener {
   FileEdges files_;
   size_t machines_ = 0;
 
-  // The object being read.
+  // The object being read, and the line where it ends.
+  size_t line_ = 1;
   std::string id_;
   std::vector<std::string> parents_;
   std::vector<std::string> children_;
@@ -61,7 +63,7 @@ uint32_t WfListener::task(std::string_view id) {
   const auto [entry, added] =
       ids_.try_emplace(std::string(id), static_cast<uint32_t>(tasks_.size()));
   if (added) {
-    tasks_.push_back({std::string(id), std::nullopt, false, source_.line()});
+    tasks_.push_back({std::string(id), std::nullopt, false, line_});
   }
   return entry->second;
 }
@@ -139,6 +141,7 @@ Status WfListener::on_event(const JsonEvent& event) {
       }
       DFSIM_RETURN_IF_ERROR(expect(event, Kind::kEndObject));
       if (path == "tasks/*") {
+        line_ = event.line();
         return flush_specification();
       }
       DFSIM_ASSIGN_OR_RETURN(
@@ -167,6 +170,7 @@ Status WfListener::on_event(const JsonEvent& event) {
   } else if (path.starts_with(kExecution)) {
     path.remove_prefix(kExecution.size());
     if (path == "tasks/*") {
+      line_ = event.line();
       return event.kind == Kind::kBeginObject ? begin_task() : flush_execution();
     }
     if (path == "machines/*") {
@@ -219,7 +223,10 @@ StatusOr<TaskGraph> WfListener::assemble() {
 
 StatusOr<TaskGraph> read_wfformat(CharSource source) {
   WfListener listener(source);
-  DFSIM_RETURN_IF_ERROR(stream_json(source, listener));
+  JsonStream stream =
+      json_stream(source, {"workflow/specification/tasks", "workflow/specification/files",
+                           "workflow/execution/tasks", "workflow/execution/machines"});
+  DFSIM_RETURN_IF_ERROR(read_json_events(stream, listener));
   return listener.assemble();
 }
 

@@ -7,23 +7,17 @@
 // inlined, loops and branches become Loop and If. Layouts: convolutions and what follows them are
 // kept channels-first, with Transposes only where an operator needs TensorFlow's order.
 // What cannot be translated stays as an opaque operator of domain "tensorflow" and is listed as
-// unresolved with the reason. docs/tensorflow.md has the details.
+// unresolved with the reason. docs/reference/tensorflow.md has the details.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "graphs/ir/import.h"
+#include "graphs/tensorflow/format.h"
 
 namespace dfsim::inline graphs {
-
-enum class TensorFlowFormat { kGraphDef, kSavedModel, kGraphDefText, kSavedModelText };
-
-// The format of a file by its content (its first bytes; names only decide between text formats), or
-// of a folder with a saved_model.pb or saved_model.pbtxt. nullopt: no TensorFlow model.
-std::optional<TensorFlowFormat> recognise_tensorflow(const std::string& path);
 
 // `signature` chooses one of a SavedModel ("" = serving_default, or the only one).
 // Errors: kNotFound, or kInvalidInput with `path: what is wrong`.

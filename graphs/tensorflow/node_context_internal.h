@@ -104,17 +104,9 @@ struct TfRule {
 const TfRule* find_tf_rule(const std::string& type);
 
 // The families, joined in rules.cc.
-std::span<const TfRule> elementwise_tf_rules();
-std::span<const TfRule> image_tf_rules();
-std::span<const TfRule> matmul_tf_rules();
-std::span<const TfRule> shape_tf_rules();
-std::span<const TfRule> movement_tf_rules();
-std::span<const TfRule> gather_tf_rules();
-std::span<const TfRule> reduce_tf_rules();
-std::span<const TfRule> gradient_tf_rules();
-std::span<const TfRule> optimizer_tf_rules();
-std::span<const TfRule> list_tf_rules();
-std::span<const TfRule> layer_tf_rules();
+#define DFSIM_TF_RULES(name) std::span<const TfRule> name##_tf_rules();
+#include "graphs/tensorflow/rules/rule_tables.inc"
+#undef DFSIM_TF_RULES
 
 // Element types, and values of small constants (nullopt: too large or not stored).
 DType dtype_from_tf(int code);

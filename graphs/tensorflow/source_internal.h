@@ -10,7 +10,7 @@
 
 #include <graphdef.pb.h>
 #include "base/status.h"
-#include "graphs/tensorflow/importer.h"
+#include "graphs/tensorflow/format.h"
 
 namespace dfsim::inline graphs {
 

@@ -11,7 +11,7 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr int kMaxCallDepth = 64;
+constexpr int kMaxTranslatedDepth = 64;
 constexpr size_t kMaxVisitedNodes = 1'000'000;
 
 int64_t use_key(Source source) { return (int64_t{source.node} << 32) | source.output; }
@@ -287,9 +287,10 @@ Status Translator::call_function(int32_t node, const std::string& name) {
   const auto place = [&] {
     return fmt::format("{} '{}'", printable(graph_.op(node), 40), printable(name_of(node)));
   };
-  if (depth_ >= kMaxCallDepth) {
-    return invalid_input(fmt::format(
-        "{}: calls of functions nest over {} deep; are they recursive?", place(), kMaxCallDepth));
+  if (depth_ >= kMaxTranslatedDepth) {
+    return invalid_input(
+        fmt::format("{}: calls of functions nest over {} deep; are they recursive?", place(),
+                    kMaxTranslatedDepth));
   }
   const auto function = function_graph(name);
   if (!function.ok()) {

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "graphs/training/training_graph.h"
+#include "graphs/ir/graph.h"
+#include "graphs/training/training_names.h"
 
 namespace dfsim::inline graphs {
 

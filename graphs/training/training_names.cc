@@ -1,8 +1,9 @@
+#include "graphs/training/training_names.h"
+
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
-#include "graphs/training/training_graph.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -45,13 +46,6 @@ std::string_view recompute_name(Recompute recompute) {
 }
 std::string_view training_pass_name(TrainingPass pass) {
   return kPasses[static_cast<size_t>(pass)];
-}
-
-TrainingPass training_pass(const Op& op) {
-  const auto pass = op.attributes.get_int(kPassAttribute);
-  return pass && *pass >= 0 && *pass < static_cast<int64_t>(kPasses.size())
-             ? static_cast<TrainingPass>(*pass)
-             : TrainingPass::kForward;
 }
 
 }  // namespace dfsim::inline graphs

@@ -30,7 +30,7 @@ class YamlFields {
   // is no map is an error of finish().
   // `page` is where the keys are described.
   YamlFields(const YamlNode& node, const std::string& file, std::string what,
-             std::string page = "docs/hardware.md");
+             std::string page = "docs/reference/hardware.md");
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // The value as it stands, or nullptr when absent; `kind` is checked.

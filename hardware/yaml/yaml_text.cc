@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "hardware/yaml/yaml_tree.h"
 
 namespace dfsim::inline hardware {
 namespace {
@@ -110,6 +109,10 @@ class TextChecker {
 
 }  // namespace
 
+Status yaml_error(const std::string& file, YamlPlace place, std::string_view message) {
+  return invalid_input(fmt::format("{}:{}:{}: {}", file, place.line, place.column, message));
+}
+
 Status check_yaml_text(std::string_view text, const std::string& file) {
   if (static_cast<int64_t>(text.size()) > kMaxYamlBytes) {
     return invalid_input(fmt::format("{}: found {}, expected at most {}; give a hardware file",
@@ -126,7 +129,8 @@ Status check_yaml_text(std::string_view text, const std::string& file) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (!checker.has_content()) {
-    return yaml_error(file, YamlPlace{}, "found nothing, expected settings; see docs/hardware.md");
+    return yaml_error(file, YamlPlace{},
+                      "found nothing, expected settings; see docs/reference/hardware.md");
   }
   return ok_status();
 }

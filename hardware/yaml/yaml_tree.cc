@@ -149,10 +149,6 @@ class TreeBuilder : public YAML::EventHandler {
 
 }  // namespace
 
-Status yaml_error(const std::string& file, YamlPlace place, std::string_view message) {
-  return invalid_input(fmt::format("{}:{}:{}: {}", file, place.line, place.column, message));
-}
-
 std::string describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:

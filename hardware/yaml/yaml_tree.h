@@ -12,16 +12,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "hardware/yaml/yaml_text.h"
 
 namespace dfsim::inline hardware {
-
-inline constexpr int64_t kMaxYamlBytes = 1 << 20;
-inline constexpr int kMaxYamlDepth = 32;
-
-struct YamlPlace {
-  int line = 1;
-  int column = 1;
-};
 
 struct YamlKey {
   std::string text;
@@ -41,9 +34,6 @@ struct YamlNode {
 
 // `file` only names the place in messages.
 StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file);
-
-// `file:line:column: message`.
-Status yaml_error(const std::string& file, YamlPlace place, std::string_view message);
 
 // What a node is, for messages: "a map", "text 'abc'", "number 12", "nothing".
 std::string describe(const YamlNode& node);

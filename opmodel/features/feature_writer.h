@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opmodel/features/features.h"
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
 

@@ -2,58 +2,41 @@
 
 #include <array>
 
-#include "opmodel/features/feature_writer.h"
+#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kUsPerSecond = 1e6;
-
-void write_family(const OpDescriptor& op, const OpGeometry& geometry, const DeviceFacts& facts,
-                  const Roofline& roofline, FeatureWriter& writer) {
-  switch (geometry.family) {
-    case Family::kGemm:
-      gemm_features(geometry, facts, writer);
-      break;
-    case Family::kConv:
-      conv_features(geometry, facts, roofline, writer);
-      break;
-    case Family::kAttention:
-      attention_features(geometry, facts, roofline, writer);
-      break;
-    case Family::kRows:
-      rows_features(geometry, facts, writer);
-      break;
-    case Family::kGeneric:
-      generic_features(op, geometry, writer);
-      break;
-  }
-  add_roofline_features(geometry, facts, roofline, writer);
-  add_device_features(geometry, facts, roofline, writer);
-  if (geometry.family == Family::kRows || geometry.family == Family::kGeneric) {
-    walk_features(op, writer);
+void write_features(const FeatureInput& input, FeatureWriter& writer) {
+  const FeatureFamily& family = feature_family(input.geometry.family);
+  family.features(input, writer);
+  add_roofline_features(input.geometry, input.facts, input.roofline, writer);
+  add_device_features(input.geometry, input.facts, input.roofline, writer);
+  if (family.walk_features != nullptr) {
+    family.walk_features(input.op, writer);
   }
 }
 
-void write_cpu_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer) {
-  if (geometry.family == Family::kConv) {
-    cpu_conv_features(op, geometry, writer);
-  } else if (geometry.family == Family::kGemm) {
-    cpu_gemm_features(op, geometry, writer);
-  } else if (geometry.family == Family::kGeneric) {
-    cpu_generic_features(op, writer);
+void write_cpu_features(const FeatureInput& input, FeatureWriter& writer) {
+  const FeatureFamily& family = feature_family(input.geometry.family);
+  if (family.cpu_features != nullptr) {
+    family.cpu_features(input, writer);
   }
 }
 
-std::vector<std::string> names_of(Family family, bool of_cpus) {
+std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
   std::vector<std::string> names;
   FeatureWriter writer({}, &names);
   OpGeometry geometry;
   geometry.family = family;
-  write_family(OpDescriptor{}, geometry, DeviceFacts{}, Roofline{}, writer);
+  const OpDescriptor op;
+  const DeviceFacts facts;
+  const Roofline roofline;
+  const FeatureInput input = {op, geometry, facts, roofline};
+  write_features(input, writer);
   if (of_cpus) {
-    write_cpu_features(OpDescriptor{}, geometry, writer);
+    write_cpu_features(input, writer);
   }
   return names;
 }
@@ -67,16 +50,6 @@ DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device) {
           .peak_per_us = peak > 0 ? peak / kUsPerSecond : 1,
           .bandwidth_per_us =
               device.memory_bytes_per_s > 0 ? device.memory_bytes_per_s / kUsPerSecond : 1};
-}
-
-Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us) {
-  Roofline roofline;
-  const double peak = device.peak_flops_per_s(geometry.dtype, geometry.matrix);
-  roofline.compute_us = peak > 0 ? geometry.flops / peak * kUsPerSecond : 0;
-  roofline.memory_us =
-      device.memory_bytes_per_s > 0 ? geometry.bytes / device.memory_bytes_per_s * kUsPerSecond : 0;
-  roofline.floor_us = std::max(floor_us, 1e-3);
-  return roofline;
 }
 
 void add_roofline_features(const OpGeometry& geometry, const DeviceFacts& facts,
@@ -104,23 +77,28 @@ void add_device_features(const OpGeometry& geometry, const DeviceFacts& facts,
 }
 
 const std::vector<std::string>& feature_names(Family family) {
-  static const std::array<std::vector<std::string>, kFamilyCount> kNames = {
-      names_of(Family::kGemm, true), names_of(Family::kConv, true),
-      names_of(Family::kAttention, true), names_of(Family::kRows, true),
-      names_of(Family::kGeneric, true)};
+  static const std::vector<std::vector<std::string>> kNames = [] {
+    std::vector<std::vector<std::string>> names;
+    for (int i = 0; i < kFamilyCount; ++i) {
+      names.push_back(feature_names_of(static_cast<Family>(i), true));
+    }
+    return names;
+  }();
   return kNames[static_cast<size_t>(family)];
 }
 
 std::vector<std::string> features_to_train(Family family, bool only_cpus) {
-  return names_of(family, only_cpus);
+  return feature_names_of(family, only_cpus);
 }
 
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> out) {
   FeatureWriter writer(out, nullptr);
-  write_family(op, geometry, device_facts(geometry, device), roofline, writer);
+  const DeviceFacts facts = device_facts(geometry, device);
+  const FeatureInput input = {op, geometry, facts, roofline};
+  write_features(input, writer);
   if (!writer.full()) {
-    write_cpu_features(op, geometry, writer);
+    write_cpu_features(input, writer);
   }
   for (float& value : out) {
     value = std::isfinite(value) ? value : 0.0F;

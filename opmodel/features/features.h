@@ -3,8 +3,9 @@
 // All are physics of the roofline and of tiled kernels: logarithms of sizes, FLOPs, bytes and both
 // roofline arms, how work divides into tiles and tiles into waves over the compute units, padding,
 // alignment, what fits into the cache, dtype, and facts of the hardware so that one model can serve
-// several devices. The table of names and formulas is docs/cost-models.md.
-// The target is ln(time / base): `base_us` is the bound with the floor of this kind of measurement.
+// several devices. The table of names and formulas is docs/reference/cost-models.md.
+// The target is ln(time / base): `base_us` (roofline.h) is the bound with the floor of this kind
+// of measurement.
 #pragma once
 
 #include <span>
@@ -13,20 +14,9 @@
 
 #include "hardware/platform.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
-
-// The arms of the roofline of an op, in microseconds.
-struct Roofline {
-  double compute_us = 0;
-  double memory_us = 0;
-  double floor_us = 0;
-
-  double base_us() const { return (compute_us > memory_us ? compute_us : memory_us) + floor_us; }
-};
-
-// `floor_us` is the least time of this kind of op as measured, launch included where it was.
-Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us);
 
 // Names of the family's features, in order. Stored in manifests. New ones are only ever added at
 // the end: a model that knows the first of them works on, one with other names is of another

@@ -1,7 +1,7 @@
 // Features of matrix products, convolutions and attention: tiles, waves, splits.
 #include <array>
 
-#include "opmodel/features/feature_writer.h"
+#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
@@ -182,6 +182,43 @@ void conv_features(const OpGeometry& geometry, const DeviceFacts& facts, const R
   }
   writer.add_log("winograd2_pad", half * 4 / std::max(pixels, 1.0));
   writer.add_log("winograd4_pad", quarter * 16 / std::max(pixels, 1.0));
+}
+
+FeatureFamily gemm_family() {
+  return {
+      .name = "gemm",
+      .geometry = gemm_geometry,
+      .features = [](const FeatureInput& input,
+                     FeatureWriter& writer) { gemm_features(input.geometry, input.facts, writer); },
+      .cpu_features =
+          [](const FeatureInput& input, FeatureWriter& writer) {
+            cpu_gemm_features(input.op, input.geometry, writer);
+          },
+      .recipe = {.depth = 6,
+                 .eta = 0.04,
+                 .columns = 0.5,
+                 .least_weight = 3,
+                 .rounds = 1800,
+                 .floor_quantile = 0.002}};
+}
+
+FeatureFamily conv_family() {
+  return {.name = "conv",
+          .geometry = conv_geometry,
+          .features =
+              [](const FeatureInput& input, FeatureWriter& writer) {
+                conv_features(input.geometry, input.facts, input.roofline, writer);
+              },
+          .cpu_features =
+              [](const FeatureInput& input, FeatureWriter& writer) {
+                cpu_conv_features(input.op, input.geometry, writer);
+              },
+          .recipe = {.depth = 6,
+                     .eta = 0.05,
+                     .columns = 0.5,
+                     .least_weight = 2,
+                     .rounds = 1000,
+                     .floor_quantile = 0.002}};
 }
 
 }  // namespace dfsim::inline opmodel

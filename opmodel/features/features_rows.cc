@@ -1,13 +1,13 @@
 // Features of attention, of row-wise ops, and of ops nothing more is known of than their tensors.
 #include <array>
 
-#include "opmodel/features/feature_writer.h"
+#include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kMostWaves = 100;
+constexpr double kMostRowWaves = 100;
 
 void add_waves(FeatureWriter& writer, std::string_view name, int size, double blocks,
                const DeviceFacts& facts) {
@@ -16,7 +16,7 @@ void add_waves(FeatureWriter& writer, std::string_view name, int size, double bl
   const std::string prefix(writer.naming() ? name : "");
   writer.add_tile(prefix + "_w", size, 1, log_of(waves));
   writer.add_tile(prefix + "_tail", size, 1, whole > 0 ? waves / whole : 0);
-  writer.add_tile(prefix + "_cw", size, 1, std::min(whole, kMostWaves));
+  writer.add_tile(prefix + "_cw", size, 1, std::min(whole, kMostRowWaves));
 }
 
 // The number of key splits FlashAttention's decoding heuristic picks: the fewest that come within
@@ -129,7 +129,7 @@ void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, Feature
   for (const auto& [per_block, resident] : {std::pair{1, 16}, std::pair{4, 8}}) {
     const double waves = std::ceil(rows / per_block) / (facts.units * resident);
     writer.add_tile("row_tail", per_block, resident, waves / std::max(std::ceil(waves), 1.0));
-    writer.add_tile("row_cw", per_block, resident, std::min(std::ceil(waves), kMostWaves));
+    writer.add_tile("row_cw", per_block, resident, std::min(std::ceil(waves), kMostRowWaves));
   }
   writer.add("next_pow2", std::exp2(std::ceil(std::log2(columns))) / columns);
   writer.add("warps", std::ceil(columns / 32));
@@ -217,6 +217,53 @@ void generic_features(const OpDescriptor& op, const OpGeometry& geometry, Featur
   const DType out = op.output_dtypes.empty() ? DType::kUnknown : op.output_dtypes[0];
   writer.add("in_bits", dtype_bits(in));
   writer.add("out_bits", dtype_bits(out));
+}
+
+FeatureFamily attention_family() {
+  return {.name = "attention",
+          .geometry = attention_geometry,
+          .features =
+              [](const FeatureInput& input, FeatureWriter& writer) {
+                attention_features(input.geometry, input.facts, input.roofline, writer);
+              },
+          .recipe = {.depth = 7,
+                     .eta = 0.1,
+                     .columns = 0.6,
+                     .least_weight = 3,
+                     .rounds = 600,
+                     .floor_quantile = 0.002}};
+}
+
+FeatureFamily rows_family() {
+  return {
+      .name = "rows",
+      .geometry = rows_geometry,
+      .features = [](const FeatureInput& input,
+                     FeatureWriter& writer) { rows_features(input.geometry, input.facts, writer); },
+      .walk_features = walk_features,
+      .recipe = {.depth = 5,
+                 .eta = 0.08,
+                 .columns = 0.6,
+                 .least_weight = 2,
+                 .rounds = 400,
+                 .floor_quantile = 0.02}};
+}
+
+FeatureFamily generic_family() {
+  return {
+      .name = "generic",
+      .geometry = generic_geometry,
+      .features = [](const FeatureInput& input,
+                     FeatureWriter& writer) { generic_features(input.op, input.geometry, writer); },
+      .walk_features = walk_features,
+      .cpu_features = [](const FeatureInput& input,
+                         FeatureWriter& writer) { cpu_generic_features(input.op, writer); },
+      .recipe = {.depth = 6,
+                 .eta = 0.06,
+                 .columns = 0.5,
+                 .least_weight = 2,
+                 .rounds = 400,
+                 .floor_quantile = 0.01}};
 }
 
 }  // namespace dfsim::inline opmodel

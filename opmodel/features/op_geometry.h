@@ -17,14 +17,17 @@
 
 namespace dfsim::inline opmodel {
 
+// The .inc says how each family reads `dims`.
 enum class Family : uint8_t {
-  kGemm,       // dims: B, M, N, K, bias
-  kConv,       // dims: B, C, O, H, W, OH, OW, KH, KW, stride, group
-  kAttention,  // dims: B, heads, key heads, query length, key length, head size, causal, window
-  kRows,       // dims: rows, columns, elements out, elements in: elementwise, softmax, norm
-  kGeneric,    // dims: elements in, elements out, tensors in, tensors out; any op at all
+#define DFSIM_FEATURE_FAMILY(value, name) value,
+#include "opmodel/features/feature_families.inc"
+#undef DFSIM_FEATURE_FAMILY
 };
-inline constexpr int kFamilyCount = 5;
+inline constexpr int kFamilyCount = 0
+#define DFSIM_FEATURE_FAMILY(value, name) +1
+#include "opmodel/features/feature_families.inc"
+#undef DFSIM_FEATURE_FAMILY
+    ;
 inline constexpr size_t kMaxGeometryDims = 12;
 
 std::string_view family_name(Family family);

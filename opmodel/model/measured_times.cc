@@ -15,7 +15,7 @@ constexpr double kNormal = 1.4826;      // standard deviation over median absolu
 constexpr double kLeastError = 0.02;    // of trees, however good they look
 constexpr int64_t kMinJudgedRows = 20;  // with fewer held-out rows nothing is known of the trees
 
-struct Shape {
+struct MeasuredShape {
   uint32_t op = 0;
   uint32_t device = 0;
   TimingKind timing = TimingKind::kUnknown;
@@ -23,11 +23,11 @@ struct Shape {
 };
 
 // By lookup_key.
-std::map<uint64_t, Shape> shapes_of(const TrainingData& data) {
-  std::map<uint64_t, Shape> shapes;
+std::map<uint64_t, MeasuredShape> shapes_of(const TrainingData& data) {
+  std::map<uint64_t, MeasuredShape> shapes;
   for (const Sample& sample : data.samples) {
     const std::string& device = data.devices[sample.device].model;
-    Shape& shape = shapes[lookup_key(data.geometries[sample.op], device, sample.timing)];
+    MeasuredShape& shape = shapes[lookup_key(data.geometries[sample.op], device, sample.timing)];
     shape.op = sample.op;
     shape.device = sample.device;
     shape.timing = sample.timing;
@@ -36,8 +36,8 @@ std::map<uint64_t, Shape> shapes_of(const TrainingData& data) {
   return shapes;
 }
 
-double drawn_us(const Shape& shape, double measured_us, const ModelAnswer& answer, double noise,
-                const TrainedModel& model) {
+double drawn_us(const MeasuredShape& shape, double measured_us, const ModelAnswer& answer,
+                double noise, const TrainedModel& model) {
   if (answer.part < 0) {
     return measured_us;
   }
@@ -71,8 +71,9 @@ double noise_of(const std::vector<std::vector<double>>& repeats) {
 
 StatusOr<std::vector<std::pair<uint64_t, float>>> measured_times(const TrainingData& data,
                                                                  const TrainedModel& model) {
-  const std::map<uint64_t, Shape> shapes = shapes_of(data);
-  std::map<std::pair<uint32_t, TimingKind>, std::vector<const std::pair<const uint64_t, Shape>*>>
+  const std::map<uint64_t, MeasuredShape> shapes = shapes_of(data);
+  std::map<std::pair<uint32_t, TimingKind>,
+           std::vector<const std::pair<const uint64_t, MeasuredShape>*>>
       batches;
   std::map<std::pair<uint32_t, TimingKind>, std::vector<std::vector<double>>> repeats;
   for (const auto& entry : shapes) {
@@ -93,7 +94,7 @@ StatusOr<std::vector<std::pair<uint64_t, float>>> measured_times(const TrainingD
                            model.predict_as(ops, geometries, data.devices[batch.first],
                                             {.timing = batch.second, .use_lookup = false}));
     for (size_t i = 0; i < members.size(); ++i) {
-      const Shape& shape = members[i]->second;
+      const MeasuredShape& shape = members[i]->second;
       std::vector<double> times = shape.times_us;
       const double measured_us = median(times);
       entries.emplace_back(members[i]->first, static_cast<float>(drawn_us(

@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 #include "opmodel/model/trained_model.h"
-#include "opmodel/train/training_data.h"
+#include "opmodel/samples/training_data.h"
 
 namespace dfsim::inline opmodel {
 

@@ -2,7 +2,7 @@
 //
 // A model is parts: one ensemble of trees per (class, kind, family, kind of timing) with enough
 // rows, and one per class for everything else ("*"). The manifest says what each part was trained
-// on, so that a prediction knows when it leaves that ground. Format: docs/cost-models.md.
+// on, so that a prediction knows when it leaves that ground. Format: docs/reference/cost-models.md.
 // Errors (kInvalidInput): not JSON, a missing or ill-typed field (named), a newer version.
 #pragma once
 

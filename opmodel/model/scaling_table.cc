@@ -14,7 +14,7 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr std::string_view kMagic = "dfsimST3";
+constexpr std::string_view kScalingMagic = "dfsimST3";
 constexpr double kMostRatio = 64;
 // Stands after the extents of each tensor, so that tensors are told apart.
 constexpr int32_t kTensorEnd = -2;
@@ -239,7 +239,7 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
 }
 
 std::string ScalingTable::serialize() const {
-  std::string bytes(kMagic);
+  std::string bytes(kScalingMagic);
   append(bytes, static_cast<uint64_t>(count_));
   for (const auto& [group, records] : groups_) {
     for (const Record& record : records) {
@@ -291,8 +291,8 @@ bool ScalingTable::parse_effect(std::string_view& bytes) {
 
 StatusOr<ScalingTable> ScalingTable::parse(std::string_view bytes, std::string_view place) {
   ScalingTable table;
-  bool good = bytes.starts_with(kMagic);
-  bytes.remove_prefix(good ? kMagic.size() : 0);
+  bool good = bytes.starts_with(kScalingMagic);
+  bytes.remove_prefix(good ? kScalingMagic.size() : 0);
   for (const auto parse_one : {&ScalingTable::parse_record, &ScalingTable::parse_effect}) {
     uint64_t count = 0;
     good = good && take(bytes, &count);

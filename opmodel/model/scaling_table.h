@@ -9,7 +9,7 @@
 //
 // Effects: an op of a network that took longer than others of equal shape in one run does so in
 // others, too (what its data's place in the cache is like depends on its neighbours). Such factors
-// are kept by the op's identity (instances.h).
+// are kept by the op's identity (instance_key.h).
 //
 // File: a magic, the number of ops, the ops, the number of effects, the effects, little-endian; its
 // checksum is in the manifest.

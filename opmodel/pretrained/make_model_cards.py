@@ -10,20 +10,20 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = {
     "neusight": (
         "NeuSight operator measurements (Lee, Phanishayee, Mahajan: ASPLOS 2025), MIT licence, "
-        "github.com/sitar-lab/NeuSight. PyTorch 2.1 eager, FP32 with TF32 off, CUDA events round one "
-        "op, mean of the 5 fastest of 25: launch included."),
+        "github.com/sitar-lab/NeuSight. PyTorch 2.1 eager, FP32 with TF32 off, CUDA events around "
+        "one op, mean of the 5 fastest of 25: launch included."),
     "aiconfigurator": (
         "aiconfigurator tables, Apache-2.0 licence, github.com/ai-dynamo/aiconfigurator commit "
         "095f58a (2026-08-21). vLLM and TensorRT-LLM kernels in CUDA graphs: kernel time only."),
     "measured": (
         "Measured for this project, datasets/measured/{name}: ONNX Runtime {version}'s executed "
-        "operators in sampled and real networks, fp32 and int8, profiler on, brought to one speed by "
-        "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, {state}. What the profiler "
-        "added to each operator (overheads.json) is in these errors and comes off predictions."),
+        "operators in sampled and real networks, fp32 and int8, profiler on, normalised to one speed by "
+        "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, {state}. The errors "
+        "include the profiler's overhead of each operator (overheads.json); dfsim subtracts it from predictions."),
 }
 MEASURED = {
-    "epyc-milan": {"version": "1.31.1", "state": "part of the time quiet, whose speed changed by half within the hour"},
-    "epyc-genoa": {"version": "1.32.0", "state": "next to nothing else running in it"},
+    "epyc-milan": {"version": "1.31.1", "state": "idle part of the time, with a speed that changed by half within the hour"},
+    "epyc-genoa": {"version": "1.32.0", "state": "almost idle otherwise"},
 }
 
 
@@ -53,8 +53,8 @@ def drift_lines(manifest):
     for part in manifest["parts"]:
         for device, end_us in part["drifts_us"]:
             yield (f"- {part['class']} {part['kind']} on {device}: measured times grew by "
-                   f"{end_us:.0f} us in the order of measurement; that was estimated and taken off "
-                   "before training and before the errors above.")
+                   f"{end_us:.0f} us in the order of measurement; dfsim estimated this drift and "
+                   "subtracted it before training and before computing the errors above.")
 
 
 def card(manifest, date):
@@ -71,24 +71,24 @@ def card(manifest, date):
         "", "## Data", ""]
     about = {"name": manifest["name"], **MEASURED.get(manifest["name"], {})}
     lines += ["- " + (SOURCES[name].format(**about) if name == "measured" else SOURCES[name]) for name in used]
-    lines += ["", ("The data itself is not part of this repository; of it the" if elsewhere else "The") +
+    lines += ["", ("This repository does not contain the data. The" if elsewhere else "The") +
               " model keeps trees and, in `lookup.bin`, hashed shapes with their times.", "",
               "| file | checksum | rows |", "|---|---|---|"]
     lines += [f"| {f['file']} | {f['checksum']} | {f['rows']} |" for f in files]
     lines += ["", "## Errors on held-out shapes", "",
-              "15 % of the shapes, grouped so that no shape (for products of matrices: no weight "
-              "shape) is on both sides. Percent; bound: MAPE of bound x constant; in 80 %: inside "
-              "their 80 % interval. The shipped trees were then fitted to all rows.", "",
+              "Errors in percent on 15 % of the shapes, grouped so that no shape (for matrix products: "
+              "no weight shape) is on both sides. `bound` is the MAPE of bound x constant, `in 80 %` "
+              "the share inside the 80 % interval. The shipped trees were then fitted to all rows.", "",
               "| class | kind | dtypes | timing | rows | test | MAPE | median | p90 | bias | "
               "in 80 % | bound |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(row) + " |" for row in error_rows(manifest)]
     lines += ["", "## Limits", "",
-              "- Other dtypes, other devices, sizes beyond those measured and classes that are not "
-              "listed are answered too, but marked extrapolated or bound-only.",
-              "- Launch-inclusive parts: for device time the launch (the part's floor less the "
-              "device's least kernel time) is taken off; short ops are therefore uncertain by about "
-              "a microsecond.",
-              "- One measurement per shape, one machine, one version of the libraries each."]
+              "- Answers for other dtypes, other devices, larger or smaller sizes and other classes "
+              "are marked extrapolated or bound-only.",
+              "- Launch-inclusive parts: for device time, dfsim subtracts the launch (the part's "
+              "floor less the device's shortest kernel time); short ops are therefore uncertain by "
+              "about a microsecond.",
+              "- Each shape was measured on one machine with one version of the libraries."]
     lines += list(drift_lines(manifest))
     return "\n".join(lines) + "\n"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "opmodel/features/features.h"
+#include "opmodel/samples/training_data.h"
 #include "opmodel/train/error_stats.h"
-#include "opmodel/train/training_data.h"
 
 namespace dfsim::inline opmodel {
 
@@ -46,7 +46,7 @@ class Cell {
   int64_t covered_ = 0;
 };
 
-struct Group {
+struct ErrorGroup {
   Cell all;
   std::array<Cell, kSeenCount> by_seen;
 
@@ -189,9 +189,9 @@ class Evaluator {
   const TrainedModel& model_;
   const EvaluateOptions& options_;
   const TrainingData& data_;
-  std::map<std::pair<std::string, std::string>, Group> groups_;
+  std::map<std::pair<std::string, std::string>, ErrorGroup> groups_;
   std::map<std::tuple<std::string, std::string, int32_t>, NetworkTotal> networks_;
-  Group overall_;
+  ErrorGroup overall_;
   std::vector<EvaluatedRow> rows_;
 };
 

@@ -43,7 +43,7 @@ bool only_cpus(const TrainingData& data) {
 
 }  // namespace
 
-PartKey key_of(const ModelPart& part) {
+PartKey part_key(const ModelPart& part) {
   return {static_cast<int>(part.op_class), part.kind, static_cast<int>(part.family),
           static_cast<int>(part.timing)};
 }
@@ -61,7 +61,7 @@ std::string part_file_name(const ModelPart& part) {
   return fmt::format("{}-{:04x}.ubj", name, Hasher().add(part.kind).digest() & 0xFFFF);
 }
 
-std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& known) {
+std::vector<ChosenPart> choose_parts(const TrainingData& data, const std::set<PartKey>& known) {
   // By class, family and timing, then by kind.
   std::map<std::tuple<int, int, int>, std::map<std::string, std::vector<uint32_t>>> groups;
   for (uint32_t i = 0; i < data.samples.size(); ++i) {
@@ -72,9 +72,9 @@ std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& kn
             static_cast<int>(sample.timing)}][geometry.kind]
         .push_back(i);
   }
-  std::vector<Job> jobs;
+  std::vector<ChosenPart> parts;
   for (auto& [group, kinds] : groups) {
-    Job rest;
+    ChosenPart rest;
     rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
     rest.part.family = static_cast<Family>(std::get<1>(group));
     rest.part.features = features_to_train(rest.part.family, only_cpus(data));
@@ -84,24 +84,24 @@ std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& kn
     bool needs_rest = kinds.size() > kMaxClosedKinds;
     for (auto& [kind, samples] : kinds) {
       rest.samples.insert(rest.samples.end(), samples.begin(), samples.end());
-      Job job;
-      job.part = rest.part;
-      job.part.kind = kind;
-      job.shapes = distinct_shapes(data, samples);
-      if (job.shapes < kMinShapesForKind && !known.contains(key_of(job.part))) {
+      ChosenPart chosen;
+      chosen.part = rest.part;
+      chosen.part.kind = kind;
+      chosen.shapes = distinct_shapes(data, samples);
+      if (chosen.shapes < kMinShapesForKind && !known.contains(part_key(chosen.part))) {
         needs_rest = true;
         continue;
       }
-      job.samples = std::move(samples);
-      jobs.push_back(std::move(job));
+      chosen.samples = std::move(samples);
+      parts.push_back(std::move(chosen));
     }
     if (needs_rest) {
       thin_out(data, distinct_shapes(data, rest.samples), &rest.samples);
       rest.shapes = distinct_shapes(data, rest.samples);
-      jobs.push_back(std::move(rest));
+      parts.push_back(std::move(rest));
     }
   }
-  return jobs;
+  return parts;
 }
 
 }  // namespace dfsim::inline opmodel

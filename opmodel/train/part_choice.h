@@ -10,13 +10,13 @@
 
 #include "base/status.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_trainer.h"
-#include "opmodel/train/training_data.h"
 
 namespace dfsim::inline opmodel {
 
-// One part to be fitted.
-struct Job {
+// One part to be fitted, with the samples that it is fitted to; the fit fills in the rest.
+struct ChosenPart {
   ModelPart part;
   std::vector<uint32_t> samples;
   std::string continue_from;
@@ -28,12 +28,12 @@ struct Job {
 
 using PartKey = std::tuple<int, std::string, int, int>;  // class, kind, family, timing
 
-PartKey key_of(const ModelPart& part);
+PartKey part_key(const ModelPart& part);
 // Of the trees of a part, beside the manifest.
 std::string part_file_name(const ModelPart& part);
 
 // Samples by part, in the order of their keys. `known` are parts with trees that exist already:
 // they take new rows however few they are. O(n log n).
-std::vector<Job> plan_jobs(const TrainingData& data, const std::set<PartKey>& known);
+std::vector<ChosenPart> choose_parts(const TrainingData& data, const std::set<PartKey>& known);
 
 }  // namespace dfsim::inline opmodel

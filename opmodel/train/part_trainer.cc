@@ -24,12 +24,12 @@ constexpr double kRefitGrowth = 1.1;
 constexpr size_t kImportantFeatures = 12;
 // With fewer validation rows, intervals are measured by cross-validation.
 constexpr size_t kRowsForIntervals = 400;
-constexpr size_t kFolds = 5;
+constexpr size_t kTrainerFolds = 5;
 constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
 
 enum class Side : uint8_t { kTrain, kValidation, kTest };
 
-double quantile(std::vector<double> values, double q) {
+double value_at_quantile(std::vector<double> values, double q) {
   const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(at), values.end());
   return values[at];
@@ -49,7 +49,7 @@ struct Point {
   double time_us = 0;
   double base_us = 0;
   Side side = Side::kTrain;
-  size_t fold = 0;  // of kFolds; the same for all of a split group
+  size_t fold = 0;  // of kTrainerFolds; the same for all of a split group
   double log_ratio() const { return std::log(time_us / base_us); }
 };
 
@@ -119,7 +119,7 @@ class PartTrainer {
     }
     std::map<uint32_t, double> floors;
     for (const auto& [device, list] : times) {
-      floors[device] = quantile(list, recipe_.floor_quantile);
+      floors[device] = value_at_quantile(list, recipe_.floor_quantile);
       part_.devices.push_back(
           {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
     }
@@ -154,7 +154,7 @@ class PartTrainer {
       point.side = u < kTestShare                      ? Side::kTest
                    : u < kTestShare + kValidationShare ? Side::kValidation
                                                        : Side::kTrain;
-      point.fold = static_cast<size_t>(u * 1e6) % kFolds;
+      point.fold = static_cast<size_t>(u * 1e6) % kTrainerFolds;
     }
   }
 
@@ -166,7 +166,7 @@ class PartTrainer {
         ratios.push_back(point.log_ratio());
       }
     }
-    return ratios.empty() ? 0 : quantile(ratios, 0.5);
+    return ratios.empty() ? 0 : value_at_quantile(ratios, 0.5);
   }
 
   void find_kind_effects() {
@@ -363,7 +363,7 @@ class PartTrainer {
 
   // Residuals of all rows but the test's, each predicted by trees that saw none of its shape.
   Status cross_validate(int rounds, std::vector<Residual>* residuals) const {
-    for (size_t fold = 0; fold < kFolds; ++fold) {
+    for (size_t fold = 0; fold < kTrainerFolds; ++fold) {
       std::vector<size_t> train;
       std::vector<size_t> held;
       for (size_t i = 0; i < points_.size(); ++i) {

@@ -10,26 +10,10 @@ namespace {
 
 constexpr double kMostEta = 0.2;
 
-Recipe recipe_of(Family family) {
-  switch (family) {
-    case Family::kGemm:
-      return {6, 0.04, 0.5, 3, 1800, 0.002};
-    case Family::kConv:
-      return {6, 0.05, 0.5, 2, 1000, 0.002};
-    case Family::kAttention:
-      return {7, 0.1, 0.6, 3, 600, 0.002};
-    case Family::kRows:
-      return {5, 0.08, 0.6, 2, 400, 0.02};
-    case Family::kGeneric:
-      return {6, 0.06, 0.5, 2, 400, 0.01};
-  }
-  return {6, 0.08, 0.5, 3, 400, 0.01};
-}
-
 }  // namespace
 
 Recipe recipe_of(Family family, int max_rounds) {
-  Recipe recipe = recipe_of(family);
+  Recipe recipe = feature_family(family).recipe;
   if (max_rounds > 0) {
     // Fewer trees have to take larger steps.
     const double fewer = std::max(1.0, static_cast<double>(recipe.rounds) / max_rounds);

@@ -16,11 +16,11 @@
 #include "datasets/profiles/statistics.h"
 #include "opmodel/model/measured_times.h"
 #include "opmodel/model/trained_model.h"
-#include "opmodel/train/drift.h"
-#include "opmodel/train/instances.h"
+#include "opmodel/samples/drift.h"
+#include "opmodel/samples/instance_effects.h"
+#include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
-#include "opmodel/train/training_data.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -65,7 +65,7 @@ class Training {
           "profile are left out");
     }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
-    jobs_ = plan_jobs(data_, parts_with_trees());
+    chosen_ = choose_parts(data_, parts_with_trees());
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
     fit_all(progress);
@@ -101,7 +101,7 @@ class Training {
     if (old_ != nullptr) {
       for (const ModelPart& part : old_->manifest().parts) {
         if (!part.file.empty()) {
-          keys.insert(key_of(part));
+          keys.insert(part_key(part));
         }
       }
     }
@@ -113,19 +113,19 @@ class Training {
       return;
     }
     const std::set<PartKey> known = parts_with_trees();
-    std::erase_if(jobs_, [&](const Job& job) {
-      return known.contains(key_of(job.part)) && job.shapes < kMinShapesToContinue;
+    std::erase_if(chosen_, [&](const ChosenPart& chosen) {
+      return known.contains(part_key(chosen.part)) && chosen.shapes < kMinShapesToContinue;
     });
-    for (Job& job : jobs_) {
+    for (ChosenPart& chosen : chosen_) {
       for (const ModelPart& part : old_->manifest().parts) {
-        if (key_of(part) == key_of(job.part) && !part.file.empty() &&
-            part.features == job.part.features) {
+        if (part_key(part) == part_key(chosen.part) && !part.file.empty() &&
+            part.features == chosen.part.features) {
           auto bytes = read_file(fmt::format("{}/{}", options_.extend, part.file), 1 << 30);
           if (bytes.ok() && checksum64(*bytes) == part.checksum) {
-            job.part = part;
-            set_trees_to_go_on_from(std::move(bytes).value(), &job);
+            chosen.part = part;
+            set_trees_to_go_on_from(std::move(bytes).value(), &chosen);
           } else {
-            job.status = invalid_input(
+            chosen.status = invalid_input(
                 fmt::format("{}/{}: missing or damaged; restore it or train the model anew",
                             options_.extend, part.file));
           }
@@ -135,27 +135,27 @@ class Training {
   }
 
   // XGBoost knows its own layout only.
-  static void set_trees_to_go_on_from(std::string bytes, Job* job) {
+  static void set_trees_to_go_on_from(std::string bytes, ChosenPart* chosen) {
     if (!are_compact_trees(bytes)) {
-      job->continue_from = std::move(bytes);
+      chosen->continue_from = std::move(bytes);
       return;
     }
-    const auto trees = read_trees(bytes, job->part.file);
-    job->status = trees.status();
+    const auto trees = read_trees(bytes, chosen->part.file);
+    chosen->status = trees.status();
     if (trees.ok()) {
-      job->continue_from = xgboost_trees(*trees);
+      chosen->continue_from = xgboost_trees(*trees);
     }
   }
 
   // Only eager ops timed one after the other show a slowing host.
   Status remove_drifts() {
-    for (Job& job : jobs_) {
-      if (!options_.keep_drift && job.part.timing == TimingKind::kLaunchInclusive &&
-          job.part.kind != kAnyKind) {
+    for (ChosenPart& chosen : chosen_) {
+      if (!options_.keep_drift && chosen.part.timing == TimingKind::kLaunchInclusive &&
+          chosen.part.kind != kAnyKind) {
         DFSIM_ASSIGN_OR_RETURN(const auto drifts,
-                               remove_drift(job.part, job.samples, options_.seed, &data_));
+                               remove_drift(chosen.part, chosen.samples, options_.seed, &data_));
         for (const DriftReport& drift : drifts) {
-          job.part.drifts.emplace_back(drift.device, drift.end_us);
+          chosen.part.drifts.emplace_back(drift.device, drift.end_us);
         }
       }
     }
@@ -164,23 +164,23 @@ class Training {
 
   void fit_all(const std::function<void(const PartProgress&)>& progress) {
     // Long jobs first keeps both threads busy to the end.
-    std::vector<size_t> order(jobs_.size());
+    std::vector<size_t> order(chosen_.size());
     for (size_t i = 0; i < order.size(); ++i) {
       order[i] = i;
     }
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return jobs_[a].shapes > jobs_[b].shapes; });
+                     [&](size_t a, size_t b) { return chosen_[a].shapes > chosen_[b].shapes; });
     std::atomic<size_t> next = 0;
     std::mutex mutex;
     size_t done = 0;
     const auto work = [&] {
       for (size_t i = next++; i < order.size(); i = next++) {
-        Job& job = jobs_[order[i]];
-        fit_one(&job);
+        ChosenPart& chosen = chosen_[order[i]];
+        fit_one(&chosen);
         const std::lock_guard lock(mutex);
         ++done;
         if (progress) {
-          progress({&job.fitted.part, done, jobs_.size(), job.seconds});
+          progress({&chosen.fitted.part, done, chosen_.size(), chosen.seconds});
         }
       }
     };
@@ -194,21 +194,21 @@ class Training {
     }
   }
 
-  void fit_one(Job* job) const {
-    if (!job->status.ok()) {
+  void fit_one(ChosenPart* chosen) const {
+    if (!chosen->status.ok()) {
       return;
     }
     const auto start = std::chrono::steady_clock::now();
     FitOptions fit;
     fit.seed = options_.seed;
     fit.max_rounds = options_.max_rounds;
-    fit.continue_from = job->continue_from;
-    auto fitted = fit_part(job->part, data_, job->samples, fit);
-    job->status = fitted.status();
+    fit.continue_from = chosen->continue_from;
+    auto fitted = fit_part(chosen->part, data_, chosen->samples, fit);
+    chosen->status = fitted.status();
     if (fitted.ok()) {
-      job->fitted = std::move(fitted).value();
+      chosen->fitted = std::move(fitted).value();
     }
-    job->seconds = seconds_since(start);
+    chosen->seconds = seconds_since(start);
   }
 
   Status write() {
@@ -219,24 +219,24 @@ class Training {
     }
     remove_stale_files();
     ModelManifest& manifest = report_.manifest;
-    for (Job& job : jobs_) {
-      if (!job.status.ok()) {
-        return job.status.with_place(
-            fmt::format("{} {}", op_class_name(job.part.op_class), job.part.kind));
+    for (ChosenPart& chosen : chosen_) {
+      if (!chosen.status.ok()) {
+        return chosen.status.with_place(
+            fmt::format("{} {}", op_class_name(chosen.part.op_class), chosen.part.kind));
       }
-      ModelPart part = job.fitted.part;
-      if (!job.fitted.trees.empty()) {
+      ModelPart part = chosen.fitted.part;
+      if (!chosen.fitted.trees.empty()) {
         part.file = part_file_name(part);
         if (options_.compact) {
-          DFSIM_ASSIGN_OR_RETURN(const TreeFile trees, read_trees(job.fitted.trees, part.file));
-          job.fitted.trees = compact_trees(trees);
+          DFSIM_ASSIGN_OR_RETURN(const TreeFile trees, read_trees(chosen.fitted.trees, part.file));
+          chosen.fitted.trees = compact_trees(trees);
         }
-        part.checksum = checksum64(job.fitted.trees);
+        part.checksum = checksum64(chosen.fitted.trees);
         DFSIM_RETURN_IF_ERROR(
-            write_file(fmt::format("{}/{}", directory_, part.file), job.fitted.trees));
+            write_file(fmt::format("{}/{}", directory_, part.file), chosen.fitted.trees));
       }
       manifest.parts.push_back(std::move(part));
-      report_.part_seconds.push_back(job.seconds);
+      report_.part_seconds.push_back(chosen.seconds);
     }
     DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
     describe();
@@ -268,10 +268,10 @@ class Training {
     }
     std::set<PartKey> fitted;
     for (const ModelPart& part : report_.manifest.parts) {
-      fitted.insert(key_of(part));
+      fitted.insert(part_key(part));
     }
     for (const ModelPart& part : old_->manifest().parts) {
-      if (fitted.contains(key_of(part))) {
+      if (fitted.contains(part_key(part))) {
         continue;
       }
       if (!part.file.empty() && directory_ != options_.extend) {
@@ -397,7 +397,7 @@ class Training {
   std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
   std::vector<DataSource> old_data_;
   TrainingData data_;
-  std::vector<Job> jobs_;
+  std::vector<ChosenPart> chosen_;
   TrainReport report_;
 };
 

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "datasets/profiles/profile.h"
 #include "opmodel/model/model_manifest.h"
-#include "opmodel/train/overheads.h"
+#include "opmodel/samples/overheads.h"
 
 namespace dfsim::inline opmodel {
 

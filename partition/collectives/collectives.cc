@@ -180,7 +180,7 @@ GroupCosts group_costs(const Platform& platform, const RouteTable& routes,
     within.emplace_back(r, r / local * local + (r + 1) % local);
     across.emplace_back(r, (r + local) % ranks);
   }
-  costs.fits = find_collective_fits(collectives_of(platform), platform, routes, group);
+  costs.timings = find_collective_timings(platform.collectives, platform, routes, group);
   if (local > 1 && local < ranks) {
     round.raise(within, &costs.local_ring);
     round.raise(across, &costs.across_ring);
@@ -221,10 +221,10 @@ std::optional<double> collective_ns(CollectiveKind kind, CollectiveAlgorithm alg
 }
 
 TimeNs collective_time_ns(CollectiveKind kind, Bytes bytes, const GroupCosts& costs) {
-  const CollectiveFit* fit = costs.fits[static_cast<size_t>(kind)];
-  return fit == nullptr
+  const CollectiveTiming* timing = costs.timings[static_cast<size_t>(kind)];
+  return timing == nullptr
              ? cheapest_collective(kind, bytes, costs).time_ns
-             : std::llround(std::min(fitted_collective_ns(*fit, kind, bytes, costs.ranks), 9e18));
+             : std::llround(std::min(timed_collective_ns(*timing, kind, bytes, costs.ranks), 9e18));
 }
 
 CollectiveChoice cheapest_collective(CollectiveKind kind, Bytes bytes, const GroupCosts& costs) {

@@ -24,7 +24,7 @@
 #include "base/units.h"
 #include "hardware/platform.h"
 #include "hardware/route.h"
-#include "partition/collectives/measured_collectives.h"
+#include "partition/collectives/collective_timings.h"
 
 namespace dfsim::inline partition {
 
@@ -58,8 +58,9 @@ struct GroupCosts {
   int64_t local_ranks = 1;
   LinkCost local_ring;   // rings within all nodes at once
   LinkCost across_ring;  // rings of the i-th ranks of all nodes, at once for all i
-  // What such devices were measured to take over such links, by kind of collective.
-  CollectiveFits fits{};
+  // What such devices were measured to take over such links, by kind of collective. They point into
+  // the platform, which outlives them.
+  CollectiveTimings timings{};
 };
 
 // alpha is the latency of the slowest route of a pattern; beta that of the most loaded link, shared
@@ -78,7 +79,7 @@ struct CollectiveChoice {
   TimeNs time_ns = 0;
 };
 
-// What a call is taken to take: as measured where there is a fit, else the cheapest algorithm.
+// What a call is taken to take: as measured where there is a timing, else the cheapest algorithm.
 TimeNs collective_time_ns(CollectiveKind kind, Bytes bytes, const GroupCosts& costs);
 
 // The cheapest algorithm over the links; ties go to the earlier one of the enumeration.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "partition/pipeline/stage_split.h"
+#include "partition/pipeline/stage_graph.h"
 
 namespace dfsim::inline partition {
 
@@ -55,8 +55,5 @@ class StageLoads {
   const StageGraph& graph_;
   std::vector<std::vector<uint32_t>> touching_;  // by node: results that it makes or reads
 };
-
-// Errors (kInvalidInput): edges that descend, indices out of range, no device.
-Status check_stage_graph(const StageGraph& graph, const StageLimits& limits);
 
 }  // namespace dfsim::inline partition

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "partition/pipeline/stage_load.h"
+#include "partition/pipeline/stage_split.h"
 
 namespace dfsim::inline partition {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoPlace = std::numeric_limits<double>::infinity();
 
 struct HashSet {
   size_t operator()(const StageSet& set) const {
@@ -64,7 +65,7 @@ class DownsetSplitter {
   // `bound`: a load that is known to be possible.
   StatusOr<StageSplit> run(double bound) {
     const size_t kinds = (size_t{limits_.devices} + 1) * (size_t{limits_.cpus} + 1);
-    best_.assign(downsets_.size() * kinds, kNever);
+    best_.assign(downsets_.size() * kinds, kNoPlace);
     from_.assign(downsets_.size() * kinds, {0, false});
     std::fill(best_.begin(), best_.begin() + static_cast<ptrdiff_t>(kinds), 0);
     stamp_.assign(downsets_.size(), UINT32_MAX);
@@ -115,7 +116,7 @@ class DownsetSplitter {
   }
 
   void improve(uint32_t from, uint32_t to, const RunningLoad& load) {
-    const double on_device = accelerator_may(load) ? load.total(limits_.overlap) : kNever;
+    const double on_device = accelerator_may(load) ? load.total(limits_.overlap) : kNoPlace;
     for (uint32_t d = 0; d <= limits_.devices; ++d) {
       for (uint32_t c = 0; c <= limits_.cpus; ++c) {
         double& best = best_[at(to, d, c)];
@@ -137,7 +138,7 @@ class DownsetSplitter {
     uint32_t c = limits_.cpus;
     StageSplit split;
     split.max_load = best_[at(set, d, c)];
-    if (split.max_load == kNever) {
+    if (split.max_load == kNoPlace) {
       return failed(
           fmt::format("stages: the nodes do not fit into {} devices of {:.0f} bytes; use "
                       "more devices",
@@ -281,7 +282,7 @@ StatusOr<StageSplit> split_downsets(const StageGraph& graph, const StageLimits& 
   simple.replicate = false;
   const auto contiguous = split_contiguous(graph, simple);
   DFSIM_ASSIGN_OR_RETURN(StageSplit split,
-                         splitter.run(contiguous.ok() ? contiguous->max_load : kNever));
+                         splitter.run(contiguous.ok() ? contiguous->max_load : kNoPlace));
   const std::vector<uint32_t> stages = std::exchange(split.stage_of, {});
   for (const uint32_t place : index) {
     split.stage_of.push_back(stages[place]);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/ops/factors/factors.h"
 #include "hardware/route.h"
 #include "opmodel/workload.h"
 #include "partition/collectives/group_cost_cache.h"
@@ -281,8 +282,8 @@ StatusOr<CompiledPlan> compile_plan(const PlanSpec& spec, const Graph& graph,
         ShardedGraph step,
         shard_training_step(graph, compiled.mesh, compiled.sharding, spec.training->options,
                             &compiled.gradients_without_rule));
-    layout.stage_of = stages_of(step.graph, compiled.sharded.graph, layout.stage_of);
-    layout.passes = passes_of(step.graph);
+    layout.stage_of = training_stages(step.graph, compiled.sharded.graph, layout.stage_of);
+    layout.passes = training_passes(step.graph);
     layout.bucket_bytes = spec.training->bucket_bytes;
     compiled.sharded = std::move(step);
   }

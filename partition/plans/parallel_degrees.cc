@@ -44,14 +44,65 @@ std::string degrees_name(const ParallelDegrees& degrees) {
   return parts.empty() ? "single" : join(parts, " x ") + (degrees.replicate ? " replicated" : "");
 }
 
+// Between nodes tensor parallelism is not worth its traffic; it is tried there only when it is all
+// that was asked for.
+bool any_degrees(const ParallelDegrees& degrees, int64_t /*devices*/, int64_t node) {
+  return degrees.tensor <= node;
+}
+
+bool no_degrees(const ParallelDegrees& /*degrees*/, int64_t /*devices*/, int64_t /*node*/) {
+  return false;
+}
+
+bool only_data_parallel(const ParallelDegrees& degrees, int64_t devices, int64_t node) {
+  return degrees.data == devices && any_degrees(degrees, devices, node);
+}
+
+bool only_tensor_parallel(const ParallelDegrees& degrees, int64_t devices, int64_t /*node*/) {
+  return degrees.tensor == devices;
+}
+
+bool only_pipeline(const ParallelDegrees& degrees, int64_t devices, int64_t node) {
+  return degrees.stages == devices && any_degrees(degrees, devices, node);
+}
+
+bool several_kinds(const ParallelDegrees& degrees, int64_t devices, int64_t node) {
+  const int kinds =
+      (degrees.data > 1 ? 1 : 0) + (degrees.tensor > 1 ? 1 : 0) + (degrees.stages > 1 ? 1 : 0);
+  return kinds > 1 && any_degrees(degrees, devices, node);
+}
+
+std::span<const Strategy> strategies() {
+  static constexpr Strategy kStrategies[] = {
+#define DFSIM_STRATEGY(name, takes, besides) {name, takes, Strategy::Besides::besides},
+#include "partition/plans/strategies.inc"
+#undef DFSIM_STRATEGY
+  };
+  return kStrategies;
+}
+
 std::vector<std::string> strategy_names() {
-  return {"auto", "dp", "hybrid", "pp", "search", "tp", "uneven"};
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) {
+    names.emplace_back(strategy.name);
+  }
+  return names;
+}
+
+StatusOr<const Strategy*> find_strategy(std::string_view name) {
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.name == name) {
+      return &strategy;
+    }
+  }
+  return not_found(unknown_name_message("strategy", name, strategy_names()));
 }
 
 std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t devices, int64_t node,
                                         int64_t batch, uint32_t micro_batches) {
   std::vector<ParallelDegrees> all;
-  if (strategy == "search" || strategy == "uneven") {
+  const auto found = find_strategy(strategy);
+  if (!found.ok()) {
     return all;
   }
   for (int64_t data = devices; data >= 1; --data) {
@@ -62,13 +113,7 @@ std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t dev
       ParallelDegrees degrees{
           data, tensor, static_cast<uint32_t>(devices / data / tensor), 1, PipelineSchedule::k1f1b,
           1,    false};
-      const int kinds = (data > 1 ? 1 : 0) + (tensor > 1 ? 1 : 0) + (degrees.stages > 1 ? 1 : 0);
-      const bool wanted = strategy == "dp"       ? data == devices
-                          : strategy == "tp"     ? tensor == devices
-                          : strategy == "pp"     ? degrees.stages == devices
-                          : strategy == "hybrid" ? kinds > 1
-                                                 : true;
-      if (!wanted || (tensor > node && strategy != "tp")) {
+      if (!(*found)->takes(degrees, devices, node)) {
         continue;
       }
       std::vector<uint32_t> counts = micro_batch_choices(degrees, batch, micro_batches);

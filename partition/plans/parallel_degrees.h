@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -41,7 +43,27 @@ std::vector<ParallelDegrees> degrees_of(const std::string& strategy, int64_t dev
 // of them where there are no such nodes.
 int64_t node_size(const Platform& platform, int64_t devices);
 
+// A way to choose plans, as `dfsim partition --strategy` names it.
+struct Strategy {
+  enum class Besides : uint8_t { kNothing, kSearch, kUneven };
+
+  std::string_view name;
+  // Whether a plan of these degrees on `devices` devices, `node` to a node, is one of the strategy.
+  bool (*takes)(const ParallelDegrees& degrees, int64_t devices, int64_t node) = nullptr;
+  // Plans that are no product of degrees: searched_spec()'s, uneven_spec()'s.
+  Besides besides = Besides::kNothing;
+};
+
+#define DFSIM_STRATEGY(name, takes, besides) \
+  bool takes(const ParallelDegrees& degrees, int64_t devices, int64_t node);
+#include "partition/plans/strategies.inc"
+#undef DFSIM_STRATEGY
+
+// All strategies, sorted by name.
+std::span<const Strategy> strategies();
 std::vector<std::string> strategy_names();
+// Error (kNotFound): an unknown name, with the nearest one.
+StatusOr<const Strategy*> find_strategy(std::string_view name);
 
 // Data parallel by the batch, tensor parallel by Megatron's columns, pipeline by stages of equal
 // time; tensor parallel devices are next to each other, stages far. `graph` is one micro-batch.

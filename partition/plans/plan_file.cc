@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMaxCount = 1 << 20;
 constexpr int kFormat = 1;
-constexpr const char* kPage = "docs/partitioning.md";
+constexpr const char* kPage = "docs/reference/partitioning.md";
 
 std::vector<std::string> axes_of(const std::string& text) {
   return text == "-" || text.empty() ? std::vector<std::string>() : split(text, '+');

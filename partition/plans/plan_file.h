@@ -1,8 +1,8 @@
 // Plan files: a partitioning as readable YAML, written by `dfsim partition -o` or by hand.
 //
-// The schema is in docs/partitioning.md. Only `mesh` is required; operators and tensors are named
-// by patterns, in which * stands for any characters. Reading is strict: unknown keys are errors
-// (kInvalidInput) with file, line and column.
+// The schema is in docs/reference/partitioning.md. Only `mesh` is required; operators and tensors
+// are named by patterns, in which * stands for any characters. Reading is strict: unknown keys are
+// errors (kInvalidInput) with file, line and column.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "base/name_pattern.h"
 #include "base/text.h"
+#include "graphs/ops/factors/factors.h"
 #include "partition/plans/plan_spec.h"
 
 namespace dfsim::inline partition {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graphs/ops/factors/factors.h"
 #include "partition/sharding/shard_pricing.h"
 
 namespace dfsim::inline partition {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/ops/factors/factors.h"
 #include "partition/plans/strategies.h"
 #include "partition/sharding/lookup.h"
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "graphs/ops/factors/factors.h"
 
 namespace dfsim::inline partition {
 namespace {

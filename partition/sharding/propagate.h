@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
-#include "graphs/ops/factors/factors.h"
+#include "graphs/ops/factors/factor_map.h"
 #include "partition/sharding/device_mesh.h"
 #include "partition/sharding/sharding.h"
 

@@ -32,7 +32,7 @@ bool same(const LinkCost& a, const LinkCost& b) {
 }
 
 bool same(const GroupCosts& a, const GroupCosts& b) {
-  return a.ranks == b.ranks && a.local_ranks == b.local_ranks && a.fits == b.fits &&
+  return a.ranks == b.ranks && a.local_ranks == b.local_ranks && a.timings == b.timings &&
          same(a.ring, b.ring) && same(a.exchange, b.exchange) && same(a.pairwise, b.pairwise) &&
          same(a.local_ring, b.local_ring) && same(a.across_ring, b.across_ring);
 }

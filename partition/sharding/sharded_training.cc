@@ -15,8 +15,9 @@ OpId source_of(const Graph& graph, const Op& op) { return graph.tensor(op.inputs
 
 }  // namespace
 
-StatusOr<ShardingPlan> propagate_to_step(const Graph& graph, const DeviceMesh& mesh,
-                                         const ShardingPlan& plan, const TrainingGraph& step) {
+StatusOr<ShardingPlan> shard_plan_of_training_step(const Graph& graph, const DeviceMesh& mesh,
+                                                   const ShardingPlan& plan,
+                                                   const TrainingGraph& step) {
   std::vector<ShardingSeed> seeds;
   std::vector<OpSplit> splits;
   std::unordered_set<TensorId> seeded;
@@ -52,11 +53,12 @@ StatusOr<ShardedGraph> shard_training_step(const Graph& graph, const DeviceMesh&
                                            size_t* without_rule) {
   DFSIM_ASSIGN_OR_RETURN(const TrainingGraph step, make_training_graph(graph, options));
   *without_rule = step.without_rule;
-  DFSIM_ASSIGN_OR_RETURN(const ShardingPlan whole, propagate_to_step(graph, mesh, plan, step));
+  DFSIM_ASSIGN_OR_RETURN(const ShardingPlan whole,
+                         shard_plan_of_training_step(graph, mesh, plan, step));
   return shard_graph(step.graph, mesh, whole);
 }
 
-std::vector<TrainingPass> passes_of(const Graph& sharded_step) {
+std::vector<TrainingPass> training_passes(const Graph& sharded_step) {
   std::vector<TrainingPass> passes(sharded_step.op_count(), TrainingPass::kForward);
   for (size_t i = sharded_step.op_count(); i-- > 0;) {
     const Op& op = sharded_step.op(OpId(i));
@@ -78,8 +80,8 @@ std::vector<TrainingPass> passes_of(const Graph& sharded_step) {
   return passes;
 }
 
-std::vector<uint32_t> stages_of(const Graph& sharded_step, const Graph& sharded_forward,
-                                const std::vector<uint32_t>& stage_of) {
+std::vector<uint32_t> training_stages(const Graph& sharded_step, const Graph& sharded_forward,
+                                      const std::vector<uint32_t>& stage_of) {
   std::unordered_map<std::string, uint32_t> by_name;
   for (size_t i = 0; i < sharded_forward.op_count(); ++i) {
     by_name.emplace(sharded_forward.op(OpId(i)).name, stage_of[i]);

@@ -19,8 +19,9 @@
 namespace dfsim::inline partition {
 
 // The sharding of a training step of `graph`, whose own is `plan`. Errors: of propagate_sharding().
-StatusOr<ShardingPlan> propagate_to_step(const Graph& graph, const DeviceMesh& mesh,
-                                         const ShardingPlan& plan, const TrainingGraph& step);
+StatusOr<ShardingPlan> shard_plan_of_training_step(const Graph& graph, const DeviceMesh& mesh,
+                                                   const ShardingPlan& plan,
+                                                   const TrainingGraph& step);
 
 // Both in one: `plan` is that of `graph` on the mesh. `without_rule` receives how many operators
 // have a gradient that every device computes whole. Errors: those of make_training_graph(),
@@ -31,11 +32,11 @@ StatusOr<ShardedGraph> shard_training_step(const Graph& graph, const DeviceMesh&
 
 // The pass of every op of a sharded training step; inserted ones go with what reads them, the
 // collectives before updates are TrainingPass::kReduce.
-std::vector<TrainingPass> passes_of(const Graph& sharded_step);
+std::vector<TrainingPass> training_passes(const Graph& sharded_step);
 
 // The stage of every op of a sharded training step: that of its forward op in `sharded_forward`,
 // whose stages are given; inserted ones are where their operand is made.
-std::vector<uint32_t> stages_of(const Graph& sharded_step, const Graph& sharded_forward,
-                                const std::vector<uint32_t>& stage_of);
+std::vector<uint32_t> training_stages(const Graph& sharded_step, const Graph& sharded_forward,
+                                      const std::vector<uint32_t>& stage_of);
 
 }  // namespace dfsim::inline partition

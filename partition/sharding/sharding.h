@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graphs/ir/graph.h"
-#include "graphs/ops/factors/factors.h"
+#include "graphs/ops/factors/factor_map.h"
 #include "partition/sharding/device_mesh.h"
 
 namespace dfsim::inline partition {

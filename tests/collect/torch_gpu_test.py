@@ -33,6 +33,7 @@ class OnTheCpu(unittest.TestCase):
         try:
             import torch  # noqa: F401
         except ImportError as error:
+            print(f"skipped: {error}")
             self.skipTest(str(error))
 
     def test_campaign(self):

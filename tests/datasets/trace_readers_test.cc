@@ -1,10 +1,10 @@
 // The readers of framework traces: ONNX Runtime's profile and the PyTorch profiler's.
 #include <catch2/catch.hpp>
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/importer.h"
 #include "datasets/importers/tensor_lists.h"
 #include "datasets/importers/torch/torch_ops.h"
-#include "datasets/importers/trace_events.h"
 #include "tests/datasets/test_files.h"
 
 namespace dfsim {
@@ -18,7 +18,7 @@ Profile import_file(std::string_view format, const std::string& path, DropReport
   return std::move(profile).value();
 }
 
-std::string inputs(const Profile& profile, size_t i) {
+std::string trace_inputs(const Profile& profile, size_t i) {
   return format_tensors(profile.tensors(profile.row(i).inputs));
 }
 
@@ -30,15 +30,15 @@ TEST_CASE("ONNX Runtime: warm runs, shapes, guessed attributes, device kernels")
   CHECK(p.row(0).time_ns == 22000);  // of 20 and 24 us; the cold run's 60 do not count
   CHECK(p.row(0).samples == 2);
   CHECK(p.row(0).timing == TimingKind::kInNetwork);
-  CHECK(inputs(p, 0) == "float32[1x3x32x32];float32[8x3x3x3];float32[8]");
+  CHECK(trace_inputs(p, 0) == "float32[1x3x32x32];float32[8x3x3x3];float32[8]");
   CHECK(p.text(p.row(0).attributes) ==
         "dilations=1,1;group=1;kernel_shape=3,3;pads=1,1,1,1;strides=2,2");
   CHECK(p.text(p.row(0).device) == "CPU");
   CHECK(p.text(p.row(0).network) == "conv");
   CHECK(p.row(1).time_ns == 3000);
   CHECK(p.row(1).timing == TimingKind::kKernelOnly);
-  CHECK(inputs(p, 1) == "float16[4]");
-  CHECK(inputs(p, 2) == "uint8[100]@BYTES");
+  CHECK(trace_inputs(p, 1) == "float16[4]");
+  CHECK(trace_inputs(p, 2) == "uint8[100]@BYTES");
   CHECK(p.dtype(p.row(2)) == DType::kUnknown);
   CHECK(drops.count(DropReason::kNoTime) == 1);  // Mul: only its launch was recorded
 }
@@ -51,7 +51,7 @@ TEST_CASE("PyTorch: kernels are summed per call and linked to the innermost oper
   CHECK(p.row(0).time_ns == 7000);  // calls of 5.5 + 0.5 and 8 us
   CHECK(p.row(0).samples == 2);
   CHECK(p.row(0).count == 1);  // two calls in two steps
-  CHECK(inputs(p, 0) == "float32[4x8];float32[16x8];float32[16]");
+  CHECK(trace_inputs(p, 0) == "float32[4x8];float32[16x8];float32[16]");
   CHECK(format_tensors(p.tensors(p.row(0).outputs)) == "float32[4x16]");
   CHECK(p.text(p.row(0).attributes) == "transA=0;transB=1");
   CHECK(p.text(p.row(0).device) == "Test GPU");

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/mindspore/mindspore_op_info.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/profiles/profile_columns.h"
 #include "datasets/profiles/profile_jsonl.h"
 #include "datasets/tables/csv.h"

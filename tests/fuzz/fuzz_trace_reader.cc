@@ -1,56 +1,73 @@
-// One reader of traces, whatever the bytes look like: DFSIM_TRACE_READER says which (the build
-// makes a program for each). fuzz_trace tells the format from the content, as the program does.
+// One reader of traces, whatever the bytes look like: the build makes a program for each line of
+// trace_readers.inc and says in DFSIM_TRACE_READER which function gives its reader. fuzz_trace
+// tells the format from the content, as the program does.
+//
+// For a format that is a folder the input is cut at bytes 0x1D into the files of such a folder, the
+// last of which gets the rest.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "datasets/traces/readers.h"
+#include "base/io/file.h"
+#include "base/text.h"
+#include "datasets/traces/trace_readers.h"
 #include "tests/fuzz/trace_checks.h"
 
-namespace dfsim {
 namespace {
 
-struct Reader {
-  std::string_view name;
-  StatusOr<Trace> (*read)(std::string content);
-};
+namespace fs = std::filesystem;
 
-constexpr Reader kReaders[] = {
-    {"chrome",
-     [](std::string text) {
-       return read_chrome_trace("fuzz", JsonStream::from_text("fuzz", std::move(text)));
-     }},
-    {"execution_trace",
-     [](std::string text) {
-       return read_execution_trace("fuzz", JsonStream::from_text("fuzz", std::move(text), "nodes"));
-     }},
-    {"chakra_json",
-     [](std::string text) {
-       return read_chakra_json("fuzz",
-                               JsonStream::from_text("fuzz", std::move(text), "workload_graph"));
-     }},
-    {"chakra", [](std::string bytes) { return read_chakra_trace("fuzz", bytes); }},
-    {"step_stats", [](std::string bytes) { return read_step_stats("fuzz", bytes); }},
-    {"xplane", [](std::string bytes) { return read_xplane("fuzz", bytes); }},
-    {"perfetto", [](std::string bytes) { return read_perfetto_trace("fuzz", bytes); }},
-    {"nsys", [](std::string bytes) { return read_nsys_content("fuzz", std::move(bytes)); }},
-    {"rocprof", [](std::string text) { return read_rocprof_trace("fuzz", std::move(text)); }},
-};
+constexpr char kCut = '\x1D';
 
-const Reader& wanted() {
-  for (const Reader& reader : kReaders) {
-    if (reader.name == DFSIM_TRACE_READER) {
-      return reader;
-    }
+// A folder of this process, removed when the process ends.
+class FuzzFolder {
+ public:
+  FuzzFolder() : path_(fs::temp_directory_path() / ("dfsim_fuzz_" + std::to_string(getpid()))) {
+    fs::create_directories(path_);
   }
-  std::abort();
+  ~FuzzFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  FuzzFolder(const FuzzFolder&) = delete;
+  FuzzFolder& operator=(const FuzzFolder&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+void write_folder(const std::string& folder, std::string_view file_names, std::string_view rest) {
+  const std::vector<std::string> names = dfsim::split(file_names, ' ');
+  for (size_t i = 0; i < names.size(); ++i) {
+    const size_t cut = i + 1 < names.size() ? std::min(rest.find(kCut), rest.size()) : rest.size();
+    if (!dfsim::write_file(folder + "/" + names[i], rest.substr(0, cut)).ok()) {
+      std::abort();
+    }
+    rest.remove_prefix(std::min(cut + 1, rest.size()));
+  }
 }
 
 }  // namespace
-}  // namespace dfsim
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const dfsim::Reader& reader = dfsim::wanted();
-  dfsim::check_trace(reader.read(std::string(data, data + size)));
+  static const dfsim::TraceReader reader = dfsim::DFSIM_TRACE_READER();
+  std::string bytes(data, data + size);
+  if (reader.folder_files.empty()) {
+    dfsim::check_trace(reader.read(dfsim::TraceInput::of_content("fuzz", std::move(bytes))));
+    return 0;
+  }
+  static const FuzzFolder folder;
+  write_folder(folder.path(), reader.folder_files, bytes);
+  auto input = dfsim::TraceInput::open(folder.path());
+  if (!input.ok()) {
+    std::abort();
+  }
+  dfsim::check_trace(reader.read(*std::move(input)));
   return 0;
 }

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "report/analysis/analysis_views.h"
+#include "report/recordings/analysis_views.h"
 
 namespace dfsim {
 

@@ -6,8 +6,8 @@ A fenced block marked `console` holds commands and their output. A line that beg
 block are its output. A line that is only `...` stands for any lines that are left out.
 
 usage: run_docs.py DFSIM             check all blocks
-       run_docs.py --update DFSIM    write the outputs anew (what `...` left out stays left out by
-                                     keeping as many first lines as before)
+       run_docs.py --update DFSIM    write the outputs again; as many lines before the first `...` and
+                                     behind the last one stay as there were
 """
 
 import difflib
@@ -22,6 +22,8 @@ from run_golden import ROOT, clean_environment
 PROMPT = "$ ./dfsim "
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMEOUT_S = 120
+# Pages that the program writes as a whole.
+WRITTEN = {"docs/reference/options.md": "help --format markdown"}
 
 
 def output_of(program, line):
@@ -57,7 +59,8 @@ def matches(shown, actual):
 def updated(shown, actual):
     if "..." not in shown:
         return actual
-    return actual[: shown.index("...")] + ["..."]
+    first, last = shown.index("..."), shown[::-1].index("...")
+    return actual[:first] + ["..."] + actual[len(actual) - last:]
 
 
 def process(path, program, update):
@@ -86,6 +89,22 @@ def process(path, program, update):
     return failures
 
 
+def process_written(name, command, program, update):
+    """Returns 1 when a page that the program writes differs from what it prints."""
+    path, actual = ROOT / name, output_of(program, PROMPT + command)
+    shown = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    if shown == actual:
+        return 0
+    if update:
+        path.write_text("".join(line + "\n" for line in actual), encoding="utf-8")
+        print(f"{name}: updated")
+    else:
+        print(f"{name}: `dfsim {command}` prints something else (run_docs.py --update writes it)")
+        print("\n".join(list(difflib.unified_diff(shown, actual, "shown", "printed",
+                                                  lineterm=""))[:60]))
+    return 1
+
+
 def main():
     arguments = sys.argv[1:]
     update = arguments[:1] == ["--update"]
@@ -93,6 +112,8 @@ def main():
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     blocks = sum(len(BLOCK.findall(p.read_text(encoding="utf-8"))) for p in pages)
     failures = sum(process(page, program, update) for page in pages)
+    failures += sum(process_written(name, command, program, update)
+                    for name, command in WRITTEN.items())
     print(f"{blocks} blocks, {failures} outputs differ")
     return 1 if blocks == 0 or (failures and not update) else 0
 

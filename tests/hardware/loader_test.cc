@@ -30,6 +30,36 @@ Platform parse(const std::string& text) {
   return *std::move(platform);
 }
 
+TEST_CASE(
+    "parse_platform: the platform has the timings of collectives, whatever becomes of the file") {
+  const std::string two = std::string(kBox) + R"(    count: 2
+links:
+  - {name: pcie, from: "gpu*", to: host, bandwidth_gb_per_s: 20, latency_us: 1}
+collectives:
+  - over: "pcie*"
+    operation: all_reduce
+    protocols:
+      - {start_us: 80, step_us: 10, bandwidth_gb_per_s: 20}
+)";
+  Platform box = parse(two);
+  box.source_file = "/nowhere/box.yaml";  // nothing is read a second time
+  const Platform copy = box;
+  REQUIRE(copy.collectives.size() == 1);
+  CHECK(copy.collectives[0].over == "pcie*");
+  CHECK(copy.collectives[0].operation == "all_reduce");
+  REQUIRE(copy.collectives[0].protocols.size() == 1);
+  CHECK(copy.collectives[0].protocols[0].start_ns == 80000);
+  CHECK(copy.collectives[0].protocols[0].bytes_per_s == 20e9);
+  CHECK(parse(kBox).collectives.empty());
+
+  std::string bad = two;
+  bad.replace(bad.find("pcie*\"\n    operation"), 5, "nvl*");
+  const auto failure = parse_platform(bad, "box.yaml");
+  REQUIRE_FALSE(failure.ok());
+  CHECK(failure.status().message().rfind("box.yaml:", 0) == 0);
+  CHECK(failure.status().message().find("'nvl*', the name of no link") != std::string::npos);
+}
+
 TEST_CASE("only the required keys: the rest has its documented default") {
   const Platform box = parse(kBox);
   CHECK(box.runtime.name == "torch-eager");
@@ -182,7 +212,7 @@ TEST_CASE("runtime files are as strict") {
   };
   CHECK(message("name: r\ndispatch_us: 1\n") ==
         "r.yaml:1:1: found a runtime without 'asynchronous', expected that key; add it, see "
-        "docs/hardware.md");
+        "docs/reference/hardware.md");
   CHECK(
       message("name: r\ndispatch_ms: 1\nasynchronous: true\n")
           .rfind("r.yaml:2:1: unknown key of a runtime 'dispatch_ms'; did you mean 'dispatch_us'?",

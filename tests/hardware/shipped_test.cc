@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "hardware/collectives.h"
+#include "hardware/collective_timing.h"
 #include "hardware/platform_loader.h"
 
 namespace dfsim {
@@ -63,7 +63,7 @@ TEST_CASE("every shipped hardware file loads, is named like its file and cites i
       INFO(link.name);
       CHECK_FALSE(link.source.empty());
     }
-    for (const CollectiveFit& fit : collectives_of(platform)) {
+    for (const CollectiveTiming& fit : platform.collectives) {
       CHECK_FALSE(fit.source.empty());
     }
   }

@@ -8,7 +8,7 @@
 namespace dfsim {
 namespace {
 
-ImportedModel imported(ModelMaker& model, const ImportOptions& options = {}) {
+ImportedModel imported_loop(ModelMaker& model, const ImportOptions& options = {}) {
   auto result = model.import(options);
   INFO(result.status().message());
   REQUIRE(result.ok());
@@ -32,7 +32,7 @@ TEST_CASE("a state that grows by a row a trip: its last shape, and the work of a
   body.node("MatMul", {"after", "w"}, {"seen"});
   body.output("after");
   model.output("last");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "last") == "6x4");
   CHECK(macs_of(result) == (2 + 3 + 4 + 5 + 6) * 4 * 2);
@@ -46,7 +46,7 @@ TEST_CASE("a state that doubles has no shape that a rule could tell") {
   set_int(body.node("Concat", {"before", "before"}, {"after"}), "axis", 0);
   body.output("after");
   model.output("last");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(shape_of(result.graph, "last") == "?x4");
   REQUIRE(result.report.unresolved.size() == 1);
   CHECK(result.report.unresolved[0].name == "steps");
@@ -55,7 +55,7 @@ TEST_CASE("a state that doubles has no shape that a rule could tell") {
 TEST_CASE("a list that is filled in a loop") {
   ModelMaker model;
   add_filled_list(&model);
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "all") == "6x4");
 }
@@ -78,7 +78,7 @@ TEST_CASE("shapes that depend on the number of the trip are those of the middle 
   body.node("Squeeze", {"wide", "zero"}, {"after"});
   body.output("after");
   model.output("last");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "last") == "2");
   CHECK(macs_of(result) == (1 + 2 + 3 + 4 + 5) * 4 * 2);
@@ -101,7 +101,7 @@ TEST_CASE("loops in loops that all grow end in good time") {
   }
   set_int(inner.node("Concat", {state, state}, {"twice"}), "axis", 0);
   inner.output("twice");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK_FALSE(result.report.unresolved.empty());
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("FlexAttention counts what its subgraphs compute") {
   body.node("Relu", {"scores"}, {"kept"});
   body.output("kept");
   model.output("y");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "y") == "1x2x3x4");
   const int64_t scores = 2 * 3 * 5;
@@ -141,7 +141,7 @@ TEST_CASE("SequenceMap: its body once for each element") {
   body.output("product");
   set_int(model.node("ConcatFromSequence", {"mapped"}, {"all"}), "axis", 0);
   model.output("all");
-  const ImportedModel result = imported(model);
+  const ImportedModel result = imported_loop(model);
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "all") == "6x3");
   CHECK(macs_of(result) == 3 * 2 * 4 * 3);

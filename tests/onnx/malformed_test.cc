@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kFolder = DFSIM_SOURCE_DIR "/tests/malformed/onnx/";
-constexpr std::chrono::seconds kTimeLimit(20);
+constexpr std::chrono::seconds kMalformedTimeLimit(20);
 constexpr size_t kMaxFileBytes = 2048;
 
 std::string read(const std::string& path) {
@@ -88,7 +88,7 @@ TEST_CASE("every malformed model gives its message") {
     INFO(name);
     const auto start = std::chrono::steady_clock::now();
     const Status status = whole_line(kFolder + name);
-    CHECK(std::chrono::steady_clock::now() - start < kTimeLimit);
+    CHECK(std::chrono::steady_clock::now() - start < kMalformedTimeLimit);
     REQUIRE_FALSE(status.ok());
     CHECK(status.code() == StatusCode::kInvalidInput);
     REQUIRE(expected.count(name) == 1);

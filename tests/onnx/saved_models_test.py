@@ -13,9 +13,12 @@ import sys
 import tempfile
 
 try:
+    # Debian's libonnx-testdata makes a folder onnx among Python's packages, which `import onnx` takes
+    # for an empty package.
     import onnx
+    import onnx.checker
 except ImportError:
-    print("skipped: no Python package onnx")
+    print(f"skipped: {sys.executable} has no package onnx")
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

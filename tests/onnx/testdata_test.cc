@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kFolder = "/usr/share/libonnx-testdata/data";
+const std::string kTestdataFolder = "/usr/share/libonnx-testdata/data";
 constexpr size_t kModels = 1072;
 // What is missing: lists without declared shapes as inputs, an empty Optional.
 constexpr size_t kLeastResolved = 1065;
@@ -97,12 +97,12 @@ std::string compare_outputs(const Graph& graph, const onnx::GraphProto& declared
 }
 
 TEST_CASE("libonnx-testdata: all load, most resolve, all that resolve are right") {
-  if (!fs::exists(kFolder)) {
+  if (!fs::exists(kTestdataFolder)) {
     WARN("skipped: Debian's libonnx-testdata is not installed");
     return;
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(kFolder)) {
+  for (const auto& entry : fs::recursive_directory_iterator(kTestdataFolder)) {
     if (entry.path().extension() == ".onnx") {
       files.push_back(entry.path());
     }

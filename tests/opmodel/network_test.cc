@@ -3,8 +3,9 @@
 #include <cmath>
 
 #include "opmodel/model/trained_model.h"
+#include "opmodel/samples/instance_effects.h"
+#include "opmodel/samples/instance_key.h"
 #include "opmodel/train/evaluation.h"
-#include "opmodel/train/instances.h"
 #include "tests/opmodel/synthetic_profile.h"
 #include "tests/opmodel/train_in_folder.h"
 

@@ -1,5 +1,5 @@
 // What measuring added: learned with the times, off the predictions.
-#include "opmodel/train/overheads.h"
+#include "opmodel/samples/overheads.h"
 
 #include <catch2/catch.hpp>
 

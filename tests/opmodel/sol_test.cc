@@ -6,7 +6,7 @@
 namespace dfsim {
 namespace {
 
-DeviceSpec toy_device() {
+DeviceSpec sol_device() {
   DeviceSpec device;
   device.peaks = {{DType::kFloat32, 1e12, 0}, {DType::kFloat16, 2e12, 16e12}};
   device.memory_bytes_per_s = 1e11;
@@ -25,7 +25,7 @@ OpDescriptor op_of(int64_t flops, Bytes bytes, DType dtype, bool matrix) {
 }
 
 TEST_CASE("the bound is the higher arm of the roofline plus the launch floor") {
-  const DeviceSpec device = toy_device();
+  const DeviceSpec device = sol_device();
   // 1e9 FLOP at 1e12/s = 1 ms; 1e6 B at 1e11 B/s = 10 us.
   const Sol compute =
       speed_of_light(op_of(1'000'000'000, 1'000'000, DType::kFloat32, true), device);
@@ -44,14 +44,14 @@ TEST_CASE("the bound is the higher arm of the roofline plus the launch floor") {
 TEST_CASE("views cost nothing, not even a launch") {
   OpDescriptor view = op_of(0, 0, DType::kFloat32, false);
   view.op_class = OpClass::kView;
-  CHECK(speed_of_light(view, toy_device()).seconds() == 0);
-  CHECK(speed_of_light(view, toy_device()).bound() == Bound::kNone);
+  CHECK(speed_of_light(view, sol_device()).seconds() == 0);
+  CHECK(speed_of_light(view, sol_device()).bound() == Bound::kNone);
 }
 
 TEST_CASE("the bound model marks every answer bound-only") {
   const std::array ops = {op_of(1'000'000'000, 0, DType::kFloat32, true)};
   std::array<OpCost, 1> costs;
-  REQUIRE(make_sol_model()->predict(ops, toy_device(), costs).ok());
+  REQUIRE(make_sol_model()->predict(ops, sol_device(), costs).ok());
   CHECK(costs[0].time_ns == 1'003'000);
   CHECK(costs[0].low_ns == costs[0].time_ns);
   CHECK(costs[0].high_ns > costs[0].time_ns);

@@ -8,9 +8,9 @@
 namespace dfsim {
 namespace {
 
-const std::string kMs = "com.microsoft";
+const std::string kMsDomain = "com.microsoft";
 
-OpOutcome checked(const OpCase& example) {
+OpOutcome checked_contrib(const OpCase& example) {
   OpOutcome outcome = infer(example);
   INFO(example.op_type << ": " << outcome.status.message());
   REQUIRE(outcome.status.ok());
@@ -77,35 +77,41 @@ TEST_CASE("what ONNX Runtime's optimiser and exporters emit has rules") {
                               "Inverse",
                               "Trilu"}) {
     INFO(op_type);
-    CHECK(find_op_def(kMs, op_type) != nullptr);
+    CHECK(find_op_def(kMsDomain, op_type) != nullptr);
   }
 }
 
 TEST_CASE("channels last: convolutions and pools") {
   // 9 x 7 pixels of 4 channels, 3 x 3 windows without padding.
-  const OpOutcome conv = checked(
-      {"NhwcConv", {operand({2, 9, 7, 4}), weight({8, 4, 3, 3}), weight({8})}, {}, 1, 1, kMs});
+  const OpOutcome conv =
+      checked_contrib({"NhwcConv",
+                       {operand({2, 9, 7, 4}), weight({8, 4, 3, 3}), weight({8})},
+                       {},
+                       1,
+                       1,
+                       kMsDomain});
   CHECK(conv.shape() == "2x7x5x8");
   CHECK(conv.work().macs == 2 * 7 * 5 * 8 * 36);
   CHECK(conv.work().flops == 2 * conv.work().macs + 2 * 7 * 5 * 8);
-  const OpOutcome fused =
-      checked({"NhwcFusedConv",
-               {operand({2, 9, 7, 4}), weight({8, 4, 3, 3}), weight({8}), operand({2, 7, 5, 8})},
-               {},
-               1,
-               1,
-               kMs});
+  const OpOutcome fused = checked_contrib(
+      {"NhwcFusedConv",
+       {operand({2, 9, 7, 4}), weight({8, 4, 3, 3}), weight({8}), operand({2, 7, 5, 8})},
+       {},
+       1,
+       1,
+       kMsDomain});
   CHECK(fused.work().flops == 2 * fused.work().macs + 3 * 2 * 7 * 5 * 8);
-  const OpOutcome pool = checked({"NhwcMaxPool",
-                                  {bytes_of({1, 8, 6, 3})},
-                                  {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}},
-                                  1,
-                                  1,
-                                  kMs});
+  const OpOutcome pool = checked_contrib({"NhwcMaxPool",
+                                          {bytes_of({1, 8, 6, 3})},
+                                          {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}},
+                                          1,
+                                          1,
+                                          kMsDomain});
   CHECK(pool.shape() == "1x4x3x3");
   CHECK(pool.work().flops == 4 * 3 * 3 * 4);
-  CHECK_FALSE(infer({"NhwcConv", {operand({2, 9, 7, 5}), weight({8, 4, 3, 3})}, {}, 1, 1, kMs})
-                  .status.ok());
+  CHECK_FALSE(
+      infer({"NhwcConv", {operand({2, 9, 7, 5}), weight({8, 4, 3, 3})}, {}, 1, 1, kMsDomain})
+          .status.ok());
 }
 
 TEST_CASE("quantised convolutions, pools and reductions in either layout") {
@@ -116,43 +122,43 @@ TEST_CASE("quantised convolutions, pools and reductions in either layout") {
   for (const bool last : {false, true}) {
     const std::vector<std::pair<std::string, AttrValue>> layout = {
         {"channels_last", int64_t{last}}};
-    const OpOutcome conv =
-        checked({"QLinearConv",
-                 {bytes_of(last ? Dims{1, 9, 7, 4} : Dims{1, 4, 9, 7}), scales[0], scales[1],
-                  weight({8, 4, 3, 3}, DType::kUInt8), scales[0], scales[1], scales[0], scales[1]},
-                 layout,
-                 1,
-                 1,
-                 kMs});
+    const OpOutcome conv = checked_contrib(
+        {"QLinearConv",
+         {bytes_of(last ? Dims{1, 9, 7, 4} : Dims{1, 4, 9, 7}), scales[0], scales[1],
+          weight({8, 4, 3, 3}, DType::kUInt8), scales[0], scales[1], scales[0], scales[1]},
+         layout,
+         1,
+         1,
+         kMsDomain});
     CHECK(conv.shape() == (last ? "1x7x5x8" : "1x8x7x5"));
     CHECK(conv.work().macs == 7 * 5 * 8 * 36);
     auto pooling = layout;
     pooling.emplace_back("kernel_shape", Ints{3, 3});
-    const OpOutcome pool = checked(
+    const OpOutcome pool = checked_contrib(
         {"QLinearAveragePool", with_scales(bytes_of(last ? Dims{1, 9, 7, 4} : Dims{1, 4, 9, 7})),
-         pooling, 1, 1, kMs});
+         pooling, 1, 1, kMsDomain});
     CHECK(pool.shape() == (last ? "1x7x5x4" : "1x4x7x5"));
     CHECK(pool.work().flops == 7 * 5 * 4 * 9);
   }
-  const OpOutcome mean = checked({"QLinearReduceMean",
-                                  with_scales(bytes_of({2, 3, 4})),
-                                  {{"axes", Ints{-1}}, {"keepdims", int64_t{0}}},
-                                  1,
-                                  1,
-                                  kMs});
+  const OpOutcome mean = checked_contrib({"QLinearReduceMean",
+                                          with_scales(bytes_of({2, 3, 4})),
+                                          {{"axes", Ints{-1}}, {"keepdims", int64_t{0}}},
+                                          1,
+                                          1,
+                                          kMsDomain});
   CHECK(mean.shape() == "2x3");
   CHECK(mean.work().flops == 24);
 }
 
 TEST_CASE("a quantised LSTM has the products of an LSTM") {
   // 5 steps of 2 x 3, 7 units, both directions
-  const OpOutcome lstm = checked(
+  const OpOutcome lstm = checked_contrib(
       {"DynamicQuantizeLSTM",
        {operand({5, 2, 3}), weight({2, 3, 28}, DType::kInt8), weight({2, 7, 28}, DType::kInt8)},
        {},
        1,
        3,
-       kMs});
+       kMsDomain});
   CHECK(lstm.shape(0) == "5x2x2x7");
   CHECK(lstm.shape(1) == "2x2x7");
   CHECK(lstm.work().macs == 5 * 2 * 2 * 28 * (3 + 7));
@@ -160,32 +166,34 @@ TEST_CASE("a quantised LSTM has the products of an LSTM") {
 
 TEST_CASE("attention over packed tokens, and one token at a time") {
   // 2 sequences of up to 6 positions, 9 tokens in all, 4 heads of 8.
-  const OpOutcome packed = checked({"PackedAttention",
-                                    {operand({9, 32}), weight({32, 96}), weight({96}),
-                                     operand({2, 6}, DType::kInt32), operand({3}, DType::kInt32)},
-                                    {{"num_heads", int64_t{4}}},
-                                    1,
-                                    1,
-                                    kMs});
+  const OpOutcome packed =
+      checked_contrib({"PackedAttention",
+                       {operand({9, 32}), weight({32, 96}), weight({96}),
+                        operand({2, 6}, DType::kInt32), operand({3}, DType::kInt32)},
+                       {{"num_heads", int64_t{4}}},
+                       1,
+                       1,
+                       kMsDomain});
   CHECK(packed.shape() == "9x32");
   CHECK(packed.work().macs == 9 * 32 * 96 + 2 * 4 * 6 * 6 * 8 * 2);
-  const OpOutcome heads = checked({"PackedMultiHeadAttention",
-                                   {operand({9, 4, 3, 8}), absent(), absent(), absent(),
-                                    operand({2, 6}, DType::kInt32), operand({3}, DType::kInt32)},
-                                   {{"num_heads", int64_t{4}}},
-                                   1,
-                                   1,
-                                   kMs});
+  const OpOutcome heads =
+      checked_contrib({"PackedMultiHeadAttention",
+                       {operand({9, 4, 3, 8}), absent(), absent(), absent(),
+                        operand({2, 6}, DType::kInt32), operand({3}, DType::kInt32)},
+                       {{"num_heads", int64_t{4}}},
+                       1,
+                       1,
+                       kMsDomain});
   CHECK(heads.shape() == "9x32");
   CHECK(heads.work().macs == 2 * 4 * 6 * 6 * 8 * 2);
   const OpOutcome decoder =
-      checked({"DecoderMaskedMultiHeadAttention",
-               {operand({1, 1, 32}), operand({1, 1, 32}), operand({1, 1, 32}), absent(), absent(),
-                operand({1, 4, 99, 8}), operand({1, 4, 99, 8})},
-               {{"num_heads", int64_t{4}}},
-               1,
-               3,
-               kMs});
+      checked_contrib({"DecoderMaskedMultiHeadAttention",
+                       {operand({1, 1, 32}), operand({1, 1, 32}), operand({1, 1, 32}), absent(),
+                        absent(), operand({1, 4, 99, 8}), operand({1, 4, 99, 8})},
+                       {{"num_heads", int64_t{4}}},
+                       1,
+                       3,
+                       kMsDomain});
   CHECK(decoder.shape(0) == "1x1x32");
   CHECK(decoder.shape(1) == "1x4x100x8");
   CHECK(decoder.work().macs == 100 * 32 * 2);
@@ -193,43 +201,44 @@ TEST_CASE("attention over packed tokens, and one token at a time") {
 
 TEST_CASE("mixtures of experts run and read what is chosen") {
   // 3 rows of 8 through 2 of 16 experts, 8 x 24 and back.
-  const OpOutcome few = checked(
+  const OpOutcome few = checked_contrib(
       {"MoE",
        {operand({3, 8}), operand({3, 16}), weight({16, 24, 8}), absent(), weight({16, 8, 24})},
        {{"k", int64_t{2}}},
        1,
        1,
-       kMs});
+       kMsDomain});
   CHECK(few.shape() == "3x8");
   CHECK(few.work().macs == 3 * 2 * 2 * 24 * 8);
   CHECK(few.work().weight_bytes == 6 * 2 * 24 * 8 * 4);
   // 100 rows: all experts are needed; two weights of 4 bits lie in a byte.
-  const OpOutcome many =
-      checked({"QMoE",
-               {operand({100, 8}), operand({100, 16}), weight({16, 24, 4}, DType::kUInt8),
-                weight({16, 24}), absent(), weight({16, 8, 12}, DType::kUInt8), weight({16, 8})},
-               {{"k", int64_t{2}}},
-               1,
-               1,
-               kMs});
+  const OpOutcome many = checked_contrib(
+      {"QMoE",
+       {operand({100, 8}), operand({100, 16}), weight({16, 24, 4}, DType::kUInt8), weight({16, 24}),
+        absent(), weight({16, 8, 12}, DType::kUInt8), weight({16, 8})},
+       {{"k", int64_t{2}}},
+       1,
+       1,
+       kMsDomain});
   CHECK(many.work().macs == 100 * 2 * 2 * 24 * 8);
   CHECK(many.work().weight_bytes == 16 * 2 * 24 * 4 + 16 * 24 * 4 + 16 * 8 * 4);
 }
 
 TEST_CASE("rows of a table of 4 bits") {
-  const OpOutcome rows = checked(
+  const OpOutcome rows = checked_contrib(
       {"GatherBlockQuantized",
        {weight({1000, 32}, DType::kUInt8), operand({2, 5}, DType::kInt64), weight({1000, 2})},
        {},
        1,
        1,
-       kMs});
+       kMsDomain});
   CHECK(rows.shape() == "2x5x64");
   CHECK(rows.dtype() == DType::kFloat32);
   CHECK(rows.work().flops == 2 * 640);
-  CHECK(checked({"Inverse", {operand({5, 3, 3})}, {}, 1, 1, kMs}).work().flops == 45 * 3 * 2);
-  CHECK(checked({"QuantizeLinear", {operand({4}), floats({1})}, {}, 1, 1, kMs}).dtype() ==
-        DType::kUInt8);
+  CHECK(checked_contrib({"Inverse", {operand({5, 3, 3})}, {}, 1, 1, kMsDomain}).work().flops ==
+        45 * 3 * 2);
+  CHECK(checked_contrib({"QuantizeLinear", {operand({4}), floats({1})}, {}, 1, 1, kMsDomain})
+            .dtype() == DType::kUInt8);
 }
 
 }  // namespace

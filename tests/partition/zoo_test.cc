@@ -42,7 +42,7 @@ ShardedGraph shard(const Graph& graph, const DeviceMesh& mesh,
   return std::move(sharded).value();
 }
 
-size_t count(const ShardedGraph& sharded, const std::string& type) {
+size_t zoo_count(const ShardedGraph& sharded, const std::string& type) {
   const auto& list = sharded.report.communications;
   return static_cast<size_t>(std::count_if(list.begin(), list.end(), [&](const auto& entry) {
     return sharded.graph.op(entry.op).op_type == type;
@@ -82,7 +82,7 @@ TEST_CASE("bert_large over eight devices: two all-reduces per layer and nothing 
   REQUIRE(seeds.ok());
   CHECK(seeds->size() == 4 * 24);
   const ShardedGraph sharded = shard(graph, mesh, *seeds);
-  CHECK(count(sharded, "AllReduce") == 2 * 24);
+  CHECK(zoo_count(sharded, "AllReduce") == 2 * 24);
   CHECK(sharded.report.communications.size() == 2 * 24);
 }
 

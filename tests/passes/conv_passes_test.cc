@@ -250,18 +250,18 @@ TEST_CASE("reorders move channels from and to the end instead of a Transpose") {
 }
 
 TEST_CASE("nearest values by whole factors from the corner are repeated in blocks") {
-  struct Case {
+  struct ConvCase {
     const char* mode;
     const char* transformation;
     const char* nearest;
     int64_t size;
   };
-  const Case kept = {"nearest", "asymmetric", "floor", 16};
-  const Case others[] = {{"linear", "asymmetric", "floor", 16},
-                         {"nearest", "half_pixel", "floor", 16},
-                         {"nearest", "asymmetric", "round_prefer_floor", 16},
-                         {"nearest", "asymmetric", "floor", 12}};
-  const auto resized = [](const Case& how, PassCase graph) {
+  const ConvCase kept = {"nearest", "asymmetric", "floor", 16};
+  const ConvCase others[] = {{"linear", "asymmetric", "floor", 16},
+                             {"nearest", "half_pixel", "floor", 16},
+                             {"nearest", "asymmetric", "round_prefer_floor", 16},
+                             {"nearest", "asymmetric", "floor", 12}};
+  const auto resized = [](const ConvCase& how, PassCase graph) {
     add_conv(graph);
     graph.ints("sizes", {1, 16, how.size, how.size});
     graph.op("Resize", {"c", "", "", "sizes"}, "y",
@@ -278,7 +278,7 @@ TEST_CASE("nearest values by whole factors from the corner are repeated in block
   CHECK(upsample.op_type == "Upsample");
   CHECK(std::get<std::vector<double>>(*upsample.attributes.find("scales")) ==
         std::vector<double>{1, 1, 2, 2});
-  for (const Case& other : others) {
+  for (const ConvCase& other : others) {
     INFO(other.mode << " " << other.transformation << " " << other.nearest << " " << other.size);
     const Graph plain = resized(other, PassCase());
     REQUIRE(plain.op_count() == 4);

@@ -10,7 +10,7 @@ namespace dfsim {
 namespace {
 
 // Tensors have the shape [4] unless a rule says otherwise.
-class Case {
+class PruneCase {
  public:
   void input(const std::string& name) {
     shape_of(name);
@@ -71,7 +71,7 @@ const Tensor* find(const Graph& graph, const std::string& name) {
 }
 
 TEST_CASE("an op on weights alone is folded into a weight, the unused weight is dropped") {
-  Case example;
+  PruneCase example;
   example.input("x");
   example.weight("w");
   example.op("Transpose", {"w"}, "wt");
@@ -87,7 +87,7 @@ TEST_CASE("an op on weights alone is folded into a weight, the unused weight is 
 }
 
 TEST_CASE("shape arithmetic is folded although it reads an activation") {
-  Case example;
+  PruneCase example;
   example.input("x");
   example.op("Shape", {"x"}, "s");
   example.op("Reshape", {"x", "s"}, "y");
@@ -100,7 +100,7 @@ TEST_CASE("shape arithmetic is folded although it reads an activation") {
 }
 
 TEST_CASE("what leads to no output is dead, chains of it too") {
-  Case example;
+  PruneCase example;
   example.input("x");
   example.op("Relu", {"x"}, "y");
   example.op("Exp", {"x"}, "d1");
@@ -113,7 +113,7 @@ TEST_CASE("what leads to no output is dead, chains of it too") {
 }
 
 TEST_CASE("random operators are never folded") {
-  Case example;
+  PruneCase example;
   example.weight("w");
   example.op("RandomNormalLike", {"w"}, "r");
   example.op("Relu", {"r"}, "y");
@@ -124,7 +124,7 @@ TEST_CASE("random operators are never folded") {
 }
 
 TEST_CASE("inputs and outputs stay, also an output that is an input or folded") {
-  Case example;
+  PruneCase example;
   example.input("x");
   example.input("unused");
   example.weight("w");
@@ -140,7 +140,7 @@ TEST_CASE("inputs and outputs stay, also an output that is an input or folded") 
 }
 
 TEST_CASE("pruning twice changes nothing more") {
-  Case example;
+  PruneCase example;
   example.input("x");
   example.weight("w");
   example.op("Relu", {"w"}, "f");
@@ -157,7 +157,7 @@ TEST_CASE("pruning twice changes nothing more") {
 }
 
 TEST_CASE("an op of unknown shape is kept") {
-  Case example;
+  PruneCase example;
   example.weight("w");
   example.op("Frobnicate", {"w"}, "y");
   example.output("y");

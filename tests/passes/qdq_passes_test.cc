@@ -5,7 +5,7 @@
 namespace dfsim {
 namespace {
 
-const PassCase::Attributes kPad1 = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+const PassCase::Attributes kQdqPad = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
 
 // A graph with a scale, zero points of 128 and 0, and helpers that write pairs of Q and DQ.
 class QuantizedCase : public PassCase {
@@ -36,7 +36,7 @@ TEST_CASE("qdq: convolution, bias and a Relu that the zero point makes superfluo
     graph.quantized_weight("w", {32, 16, 3, 3});
     graph.quantized_weight("b", {32}, true);
     graph.pair("x");
-    graph.op("Conv", {"x_dq", "w_dq", "b_dq"}, "c", kPad1);
+    graph.op("Conv", {"x_dq", "w_dq", "b_dq"}, "c", kQdqPad);
     graph.op("Relu", {"c"}, "r");
     graph.pair("r", zero);
     graph.output("r_dq");
@@ -120,9 +120,9 @@ TEST_CASE("nhwc-int8: a residual block has its channels last, with one Transpose
   graph.input("x", {1, 16, 8, 8});
   graph.quantized_weight("w", {16, 16, 3, 3});
   graph.pair("x", "z0");
-  graph.op("Conv", {"x_dq", "w_dq"}, "c", kPad1);
+  graph.op("Conv", {"x_dq", "w_dq"}, "c", kQdqPad);
   graph.pair("c", "z0");
-  graph.op("Conv", {"c_dq", "w_dq"}, "d", kPad1);
+  graph.op("Conv", {"c_dq", "w_dq"}, "d", kQdqPad);
   graph.pair("d");
   graph.op("Add", {"c_dq", "d_dq"}, "a");
   graph.pair("a", "z0");

@@ -1,9 +1,9 @@
 // Each advice on a run made for it, with its impact worked out by hand.
-#include "report/replay/advice.h"
+#include "study/replay/advice.h"
 
 #include <nlohmann/json.hpp>
 
-#include "report/analysis/analysis_views.h"
+#include "report/recordings/analysis_views.h"
 #include "tests/replay/kineto_events.h"
 
 namespace dfsim {

@@ -1,5 +1,6 @@
 // Replays against times worked out by hand, and against what was measured.
-#include "report/replay/replay.h"
+#include "study/replay/replay.h"
+#include "report/trace/kineto_json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,7 @@
 
 #include "base/name_pattern.h"
 #include "opmodel/sol.h"
-#include "report/replay/replay_report.h"
+#include "study/replay/replay_report.h"
 #include "tests/replay/kineto_events.h"
 
 namespace dfsim {

@@ -1,4 +1,4 @@
-#include "report/chrome_trace.h"
+#include "report/trace/chrome_trace.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,5 +1,6 @@
 // Tables of measured collectives: what is read, refused and judged.
-#include "report/collective_evaluation.h"
+#include "study/training/collective_evaluation.h"
+#include "report/measurements/collective_evaluation_views.h"
 
 #include <catch2/catch.hpp>
 
@@ -100,7 +101,7 @@ TEST_CASE("a fit is found, judged, and printed as a hardware file takes it") {
                        text.substr(at)));
   INFO(again.status().message());
   REQUIRE(again.ok());
-  CHECK(collectives_of(*again)[0].protocols.size() == result->fits[0].protocols.size());
+  CHECK(again->collectives[0].protocols.size() == result->fits[0].protocols.size());
 }
 
 TEST_CASE("tables that are none, or do not fit the machine") {

@@ -1,11 +1,11 @@
 // Copies as operators: by hand, and on random runs never more at once than there are engines.
-#include "report/copy_log.h"
+#include "study/prediction/copy_log.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "report/chrome_trace.h"
+#include "report/trace/chrome_trace.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/sim_case.h"
 

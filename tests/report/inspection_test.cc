@@ -1,4 +1,4 @@
-#include "report/inspection.h"
+#include "report/predictions/inspection_views.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -63,7 +63,8 @@ TEST_CASE("text and JSON of an inspection say the same") {
   REQUIRE(totals.ok());
   const auto structure = graph_structure(model.graph, *totals);
   REQUIRE(structure.ok());
-  const Inspection inspection{"small", model, *totals, *structure};
+  const Inspection inspection{"small", model, *totals, *structure,
+                              summarise_types(model.graph, *totals)};
   const auto json = nlohmann::json::parse(inspection_json(inspection));
   CHECK(json["schema"] == "dfsim.inspect/1");
   CHECK(json["structure"]["depth"] == 3);

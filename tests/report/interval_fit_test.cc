@@ -1,4 +1,4 @@
-#include "report/interval_fit.h"
+#include "study/validation/interval_fit.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Perfetto's format says what the JSON says, in less than a quarter of the bytes.
-#include "report/perfetto_trace.h"
+#include "report/trace/perfetto_trace.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,8 +10,8 @@
 #include "base/io/proto_wire.h"
 #include "base/io/text_file.h"
 #include "datasets/traces/trace_reader.h"
-#include "report/analysis/trace_analysis.h"
-#include "report/trace_file.h"
+#include "report/trace/trace_file.h"
+#include "study/analysis/trace_analysis.h"
 #include "tests/report/small_prediction.h"
 #include "tests/sim/random_case.h"
 
@@ -162,7 +162,7 @@ TEST_CASE("the name of the file says the format") {
   for (const std::string name : {"t.json", "t.pftrace", "t.pftrace.gz", "t.json.gz"}) {
     INFO(name);
     const std::string path = (std::filesystem::temp_directory_path() / ("dfsim_" + name)).string();
-    auto file = TraceFile::open(path, {random.input().graph, random.platform});
+    auto file = open_trace_file(path, {random.input().graph, random.platform});
     REQUIRE(file.ok());
     REQUIRE(simulate(random.input(), random.schedule, {}, (*file)->listener()).ok());
     REQUIRE((*file)->close().ok());
@@ -171,7 +171,7 @@ TEST_CASE("the name of the file says the format") {
     CHECK(trace->format == (name.find("json") != std::string::npos ? "dfsim" : "perfetto"));
     std::filesystem::remove(path);
   }
-  CHECK_FALSE(TraceFile::open("/nowhere/t.pftrace", {random.input().graph, random.platform}).ok());
+  CHECK_FALSE(open_trace_file("/nowhere/t.pftrace", {random.input().graph, random.platform}).ok());
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-#include "report/prediction.h"
+#include "study/prediction/prediction.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "report/prediction_views.h"
+#include "report/predictions/prediction_views.h"
 #include "tests/report/small_prediction.h"
 
 namespace dfsim {

@@ -13,8 +13,8 @@
 #include "graphs/ops/infer.h"
 #include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
-#include "report/chrome_trace.h"
-#include "report/prediction.h"
+#include "report/trace/chrome_trace.h"
+#include "study/prediction/prediction.h"
 
 namespace dfsim {
 
@@ -76,35 +76,25 @@ inline Platform small_platform() {
 
 inline SmallPrediction small_prediction() {
   const Graph graph = small_graph();
-  const auto totals = graph_totals(graph);
   auto pruned = prune(graph);
-  const auto workload = make_workload(pruned->graph);
+  LoadedModel model;
+  model.name = "small";
+  model.imported_ops = graph.op_count();
+  model.report.file_nodes = 3;
+  model.report.batch = 1;
+  model.totals = *graph_totals(graph);
+  model.pruned_ops = pruned->graph.op_count();
+  model.executed = std::move(pruned->graph);
+  model.workload = *make_workload(model.executed);
   const Platform platform = small_platform();
-  const auto model = make_sol_model();
-  const auto costs = make_cost_table(workload->rows, platform, *model);
-  const auto trace =
-      ChromeTrace::create({workload->graph, platform, &pruned->graph, &*workload, &*costs});
-  const Schedule schedule = single_device_schedule(workload->graph, 1, DeviceId(size_t{0}));
-  const auto result = simulate({workload->graph, *costs, platform}, schedule, {}, trace.get());
-  DFSIM_CHECK(result.ok());
-  const std::string name = "small";
-  ImportReport report;
-  report.file_nodes = 3;
-  report.batch = 1;
-  auto prediction = make_prediction({name,
-                                     report,
-                                     *totals,
-                                     pruned->graph,
-                                     graph.op_count(),
-                                     pruned->graph.op_count(),
-                                     {},
-                                     *workload,
-                                     *costs,
-                                     platform,
-                                     *result,
-                                     model->name(),
-                                     nullptr,
-                                     {}});
+  const auto cost_model = make_sol_model();
+  const auto run = ModelRun::prepare(model, platform, *cost_model);
+  DFSIM_CHECK(run.ok());
+  const auto trace = ChromeTrace::create(run->subject());
+  const auto simulated = run->simulate(trace.get());
+  DFSIM_CHECK(simulated.ok());
+  auto prediction = make_prediction(
+      {model, platform, cost_model->name(), run->costs(), run->tasks(), *simulated});
   DFSIM_CHECK(prediction.ok());
   return {std::move(*prediction), trace->finish()};
 }

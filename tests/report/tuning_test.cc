@@ -1,5 +1,5 @@
 // The search for settings on made-up machines, where every time is known.
-#include "report/tuning.h"
+#include "study/tuning/tune_search.h"
 
 #include <catch2/catch.hpp>
 #include <functional>

@@ -1,4 +1,5 @@
-#include "report/validation.h"
+#include "study/validation/validation.h"
+#include "report/measurements/validation_views.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -7,7 +8,7 @@
 namespace dfsim {
 namespace {
 
-ValidatedRun run_of(const std::string& network, TimeNs measured, TimeNs predicted) {
+ValidatedRun validated_run(const std::string& network, TimeNs measured, TimeNs predicted) {
   ValidatedRun run;
   run.network = network;
   run.device = "cpu";
@@ -18,8 +19,8 @@ ValidatedRun run_of(const std::string& network, TimeNs measured, TimeNs predicte
 }
 
 TEST_CASE("validation: mean, median, worst and bias by hand") {
-  const std::vector<ValidatedRun> runs = {run_of("a", 100, 110), run_of("a", 200, 190),
-                                          run_of("b", 100, 130)};
+  const std::vector<ValidatedRun> runs = {
+      validated_run("a", 100, 110), validated_run("a", 200, 190), validated_run("b", 100, 130)};
   const ValidationSummary summary = summarize(runs);
   CHECK(summary.runs == 3);
   CHECK(summary.networks == 2);
@@ -33,7 +34,7 @@ TEST_CASE("validation: mean, median, worst and bias by hand") {
 }
 
 TEST_CASE("validation: the error's shares add up, by type of operator where types are known") {
-  ValidatedRun run = run_of("a", 1000, 1200);
+  ValidatedRun run = validated_run("a", 1000, 1200);
   run.measured_ops_ns = 900;
   run.predicted_ops_ns = 1150;
   ErrorShares shares = error_shares(run);
@@ -49,7 +50,7 @@ TEST_CASE("validation: the error's shares add up, by type of operator where type
   CHECK(shares.fusion == Approx(0.10));
   CHECK(shares.op_model == Approx(0.15));
   CHECK(shares.op_model + shares.fusion + shares.host == Approx(run.error()));
-  CHECK_FALSE(error_shares(run_of("a", 1, 1)).known);
+  CHECK_FALSE(error_shares(validated_run("a", 1, 1)).known);
 }
 
 TEST_CASE("validation: intervals of a network are narrower than its operators', never empty") {
@@ -99,7 +100,7 @@ TEST_CASE("latency interval: what cannot be shorter stays, and a device's scale 
 }
 
 TEST_CASE("validation: text and JSON say the same") {
-  ValidatedRun run = run_of("net", 1'000'000, 1'100'000);
+  ValidatedRun run = validated_run("net", 1'000'000, 1'100'000);
   run.dims = "sequence=128";
   run.measured_ops = 5;
   run.predicted_ops = 7;

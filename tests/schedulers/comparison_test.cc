@@ -1,11 +1,12 @@
 // Plans run in the simulator, and what a comparison says of them.
-#include "report/comparison.h"
+#include "study/comparison/comparison.h"
+#include "report/predictions/comparison_views.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/gantt.h"
+#include "report/svg/gantt.h"
 #include "tests/schedulers/hand_graphs.h"
 
 using namespace dfsim;

@@ -41,16 +41,16 @@ void check_all(const ProblemInstance& workload) {
   }
 }
 
-constexpr Shape kShapes[] = {{"chain", 40},   {"fork-join", 40}, {"tree", 40},
-                             {"in-tree", 40}, {"layered", 60},   {"independent", 40},
-                             {"random", 40},  {"cholesky", 35},  {"two-components", 40},
-                             {"layered", 1},  {"layered", 0},    {"layered", 2},
-                             {"layered", 9}};
+constexpr GraphShape kShapes[] = {{"chain", 40},   {"fork-join", 40}, {"tree", 40},
+                                  {"in-tree", 40}, {"layered", 60},   {"independent", 40},
+                                  {"random", 40},  {"cholesky", 35},  {"two-components", 40},
+                                  {"layered", 1},  {"layered", 0},    {"layered", 2},
+                                  {"layered", 9}};
 
 }  // namespace
 
 TEST_CASE("every policy gives a valid schedule on every shape and number of devices") {
-  for (const Shape& shape : kShapes) {
+  for (const GraphShape& shape : kShapes) {
     for (const size_t devices : {1, 2, 3, 5, 16, 64}) {
       if (shape.tasks == kOptimalTasks && devices > 3) {
         continue;
@@ -210,7 +210,8 @@ TEST_CASE("DONF and DONFM wait for memory") {
 }
 
 TEST_CASE("a chain of a million tasks and a wide graph need no deep recursion") {
-  for (const Shape& shape : {Shape{"chain", 1'000'000}, Shape{"independent", 100'000}}) {
+  for (const GraphShape& shape :
+       {GraphShape{"chain", 1'000'000}, GraphShape{"independent", 100'000}}) {
     const ProblemInstance workload = generated(shape, 2, 1.0, 0.0, 1);
     const PolicyRegistry registry;
     for (const char* name : {"heft", "peft", "dls", "etf", "donf", "critical-path"}) {

@@ -105,7 +105,7 @@ ProblemInstance peft_paper() {
                              {9, 10, 7}});
 }
 
-ProblemInstance generated(const Shape& shape, size_t devices, double ccr, double restricted,
+ProblemInstance generated(const GraphShape& shape, size_t devices, double ccr, double restricted,
                           uint64_t seed, bool identical) {
   GenerateOptions options;
   options.shape = shape.name;

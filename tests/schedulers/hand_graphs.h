@@ -20,11 +20,11 @@ ProblemInstance heft_paper();
 ProblemInstance peft_paper();
 
 // A generated workload; `devices` columns, or identical ones when `identical`.
-struct Shape {
+struct GraphShape {
   const char* name;
   size_t tasks;
 };
-ProblemInstance generated(const Shape& shape, size_t devices, double ccr, double restricted,
+ProblemInstance generated(const GraphShape& shape, size_t devices, double ccr, double restricted,
                           uint64_t seed, bool identical = false);
 
 }  // namespace dfsim::testing

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "report/policy_run.h"
 #include "schedulers/registry.h"
 #include "sim/invariants.h"
+#include "study/chain/policy_run.h"
 #include "tests/schedulers/check_schedule.h"
 #include "tests/schedulers/hand_graphs.h"
 

@@ -81,7 +81,7 @@ CASES = {
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in
 # themselves.
 NOT_RUN = {"calibrate", "evaluate-collectives", "tune"}
-# Whose --json is a file format of its own: docs/task-graphs.md.
+# Whose --json is a file format of its own: docs/reference/task-graphs.md.
 OWN_FORMAT = {"generate"}
 
 KEYWORDS = {"$schema", "$id", "$defs", "$ref", "title", "description", "type", "properties",

@@ -29,7 +29,8 @@ CLEAN = {
     "schedulers/scheduler.h": '#include "opmodel/cost_model.h"\n',
     "schedulers/heft.h": '#include "schedulers/scheduler.h"\n',
     "sim/engine.h": '#include "schedulers/scheduler.h"\n#include "graphs/ir/exec_graph.h"\n',
-    "report/json.h": '#include "sim/engine.h"\n#include <nlohmann/json.hpp>\n',
+    "study/predict.h": '#include "sim/engine.h"\n',
+    "report/json.h": '#include "study/predict.h"\n#include <nlohmann/json.hpp>\n',
     "cli/main.cc": '#include "report/json.h"\n#include <CLI/CLI.hpp>\n',
     "tests/sim/t.cc": '#include "sim/engine.h"\n#include <catch2/catch.hpp>\n'
     '#include "graphs/onnx/proto_internal.h"\n',
@@ -49,6 +50,8 @@ PLANTED = [
     ("sim/policy.cc", '#include "schedulers/heft.h"\n', "sim/ must not include"),
     ("sim/graph.cc", '#include "graphs/ir/graph.h"\n', "sim/ must not include"),
     ("sim/up.cc", '#include "report/json.h"\n', "sim/ must not include"),
+    ("study/up.cc", '#include "report/json.h"\n', "study/ must not include"),
+    ("report/side.cc", '#include "sim/engine.h"\n', "report/ must not include"),
     ("report/up.cc", '#include "cli/command.h"\n', "report/ must not include"),
     ("cli/lost.cc", '#include "command.h"\n', "is no file of this project"),
     ("graphs/onnx/shown.h", "#include <onnx/onnx_pb.h>\n", "allowed only in graphs/onnx/*.cc"),
@@ -105,6 +108,23 @@ class CheckIncludes(unittest.TestCase):
         result = run_script(CLEAN | {"base/up.h": '// text\n\n#include "cli/main.cc"\n'})
         self.assertEqual(result.returncode, 1)
         self.assertIn("base/up.h:3: ", result.stderr)
+
+    def test_headers_in_no_list_are_internal(self):
+        tree = CLEAN | TARGETS | {
+            "cmake/public_headers.cmake": "set(DFSIM_PUBLIC_HEADERS\n  base/a.h\n  sim/engine.h\n)\n",
+            "scripts/shared_headers.txt": "# Shared.\n" + "".join(
+                f"{name}\n" for name in CLEAN if name.endswith(".h") and name not in (
+                    "base/a.h", "sim/engine.h", "schedulers/heft.h")
+                and not name.endswith("_internal.h") and not name.startswith("report/")),
+            "sim/own.h": "", "sim/use.cc": '#include "sim/own.h"\n',
+            "tests/sim/own.cc": '#include "sim/own.h"\n'}
+        self.assertEqual([], violations(tree))
+        found = violations(tree | {"cli/up.cc": '#include "sim/own.h"\n'})
+        self.assertEqual(1, len(found), found)
+        self.assertIn('"sim/own.h" is internal to sim/', found[0])
+        gone = tree["scripts/shared_headers.txt"] + "sim/gone.h\n"
+        self.assertEqual(["scripts/shared_headers.txt:1: sim/gone.h is no file; remove the line"],
+                         violations(tree | {"scripts/shared_headers.txt": gone}))
 
     def test_an_empty_tree_is_no_success(self):
         self.assertEqual(run_script({"README.md": ""}).returncode, 1)

@@ -1,7 +1,7 @@
 // Hand-computed cases, one resource at a time.
 #include <catch2/catch.hpp>
 
-#include "sim/fair_share.h"
+#include "sim/network/fair_share.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/sim_case.h"
 

@@ -4,10 +4,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "datasets/traces/readers.h"
-#include "report/analysis/analysis_views.h"
-#include "report/analysis/intervals.h"
-#include "report/analysis/trace_diff.h"
+#include "datasets/traces/trace_readers.h"
+#include "report/recordings/analysis_views.h"
+#include "report/recordings/diff_views.h"
+#include "study/analysis/intervals.h"
+#include "study/analysis/trace_diff.h"
 
 namespace dfsim {
 namespace {
@@ -36,9 +37,8 @@ class Events {
                fmt::format(R"({},"device":0,"bytes":1000)", args));
   }
   Trace trace() const {
-    auto read = read_chrome_trace(
-        "t", JsonStream::from_text(
-                 "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}]}})", text_)));
+    auto read = chrome_trace_reader().read(TraceInput::of_content(
+        "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}]}})", text_)));
     REQUIRE(read.ok());
     return std::move(read).value();
   }
@@ -189,9 +189,8 @@ TEST_CASE("the allocator's peak and what makes it") {
   const std::string ops =
       R"({"ph":"X","cat":"cpu_op","name":"small","pid":1,"tid":1,"ts":0,"dur":5},)"
       R"({"ph":"X","cat":"cpu_op","name":"big","pid":1,"tid":1,"ts":10,"dur":5})";
-  auto read = read_chrome_trace(
-      "t", JsonStream::from_text(
-               "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}{}]}})", ops, events)));
+  auto read = chrome_trace_reader().read(TraceInput::of_content(
+      "t", fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}{}]}})", ops, events)));
   REQUIRE(read.ok());
   const TraceAnalysis a = analyze_trace(*read);
   REQUIRE(a.memory.size() == 1);

@@ -10,7 +10,7 @@
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "datasets/traces/trace_reader.h"
-#include "report/analysis/trace_analysis.h"
+#include "study/analysis/trace_analysis.h"
 
 namespace dfsim {
 namespace {

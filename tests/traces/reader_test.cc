@@ -5,14 +5,14 @@
 #include <filesystem>
 
 #include "base/io/file.h"
-#include "datasets/traces/readers.h"
 #include "datasets/traces/trace_reader.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim {
 namespace {
 
 StatusOr<Trace> read_text(std::string text) {
-  return read_chrome_trace("test.json", JsonStream::from_text("test.json", std::move(text)));
+  return chrome_trace_reader().read(TraceInput::of_content("test.json", std::move(text)));
 }
 
 Trace read(const std::string& text) {

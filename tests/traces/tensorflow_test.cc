@@ -1,6 +1,6 @@
 // TensorFlow's protobuf profiles: StepStats, RunMetadata and XPlane.
 #include "base/io/proto_wire.h"
-#include "report/analysis/trace_analysis.h"
+#include "study/analysis/trace_analysis.h"
 #include "tests/traces/trace_test_tools.h"
 
 namespace dfsim {

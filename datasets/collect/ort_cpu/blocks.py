@@ -2,10 +2,10 @@
 grouped or depthwise, and small operators, whose time is what starting them costs and what the cache holds."""
 
 from joins import aggregated_block, dense_block, fused_block, pooled_block
+from mixture import (mix_concat, mix_elementwise, mix_norm, mix_product, mix_reduce, mix_slice, mix_softmax,
+                     mix_transpose, tensor_shape)
+from networks import MOST_MACS, Network, activate, channels, conv, layer_norm, linear, reshape, squeeze_excite
 from onnx import TensorProto
-from sampler import (MOST_MACS, Network, activate, channels, conv, layer_norm, linear, mix_concat,
-                     mix_elementwise, mix_norm, mix_product, mix_reduce, mix_slice, mix_softmax,
-                     mix_transpose, reshape, squeeze_excite, tensor_shape)
 
 SMALL = (mix_elementwise, mix_elementwise, mix_elementwise, mix_softmax, mix_norm, mix_reduce, mix_transpose,
          mix_concat, mix_slice, mix_product)

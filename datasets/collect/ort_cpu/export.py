@@ -1,4 +1,4 @@
-"""Profiles (datasets/profiles/SCHEMA.md) and runs files (docs/validation.md) from what collect.py measured."""
+"""Profiles (datasets/profiles/SCHEMA.md) and runs files (docs/reference/validation.md) from what collect.py measured."""
 
 import csv
 import gzip

@@ -2,7 +2,7 @@
 pools side by side; and networks of convolutions along a line."""
 
 import numpy as np
-from sampler import Network, conv, squeeze_excite
+from networks import Network, conv, squeeze_excite
 
 LEAST_POOLED = 5  # rows and columns
 MOST_LINE_MACS = 6e8

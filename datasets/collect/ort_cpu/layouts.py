@@ -3,7 +3,7 @@ pixels and heads of few channels, slices that take everything, reductions over c
 joined, powers with whole exponents, sums with one value per image or pixel."""
 
 import numpy as np
-from sampler import Network, channels
+from networks import Network, channels
 
 SIDES = (4, 7, 8, 14, 16, 28, 32, 56)
 MOST_ELEMENTS = 2e6

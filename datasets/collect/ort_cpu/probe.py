@@ -1,4 +1,4 @@
-"""This machine as a hardware file (docs/hardware.md): what it is, and the peaks that it was seen to reach."""
+"""This machine as a hardware file (docs/reference/hardware.md): what it is, and the peaks that it was seen to reach."""
 
 import datetime
 import os

@@ -1,10 +1,10 @@
 #include "datasets/importers/mindspore/mindspore_op_info.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 
+#include "base/json/json_value.h"
 #include "base/text.h"
 #include "datasets/importers/tensor_lists.h"
 #include "datasets/tables/csv.h"
@@ -12,8 +12,6 @@
 
 namespace dfsim::inline datasets {
 namespace {
-
-namespace dom = simdjson::dom;
 
 constexpr int64_t kMostOperands = 4096;
 
@@ -67,23 +65,21 @@ bool parse_shape_text(std::string_view text, std::vector<int64_t>* extents) {
   return true;
 }
 
-bool parse_shape(dom::element shape, std::vector<int64_t>* extents) {
-  dom::array list;
+bool parse_shape(const JsonValue& shape, std::vector<int64_t>* extents) {
   std::string_view text;
-  if (shape.get(text) == simdjson::SUCCESS) {
+  if (shape.get(&text)) {
     return parse_shape_text(text, extents);
   }
-  if (shape.get(list) != simdjson::SUCCESS) {
-    return shape.is_null();
-  }
-  for (const dom::element item : list) {
+  bool fine = shape.is(JsonKind::kArray) || shape.is(JsonKind::kNull);
+  shape.each_element([&](const JsonValue& item) {
     int64_t extent = 0;
-    if (item.get(extent) != simdjson::SUCCESS || extent < -2 || extent > kMaxExtent) {
-      return false;
+    if (!item.get(&extent) || extent < -2 || extent > kMaxExtent) {
+      fine = false;
+    } else {
+      extents->push_back(std::max<int64_t>(extent, -1));
     }
-    extents->push_back(std::max<int64_t>(extent, -1));
-  }
-  return true;
+  });
+  return fine;
 }
 
 // "input_3" -> 3, with the operands it belongs to; -1 for other keys.
@@ -109,70 +105,77 @@ std::string clean_format(std::string_view format) {
   return out;
 }
 
-std::string parse_operand(std::string_view key, dom::element value, TensorSpec* spec) {
-  dom::object object;
-  if (value.get(object) != simdjson::SUCCESS) {
+std::string parse_operand(std::string_view key, const JsonValue& value, TensorSpec* spec) {
+  if (!value.is(JsonKind::kObject)) {
     return fmt::format("{} is not an object", printable(key));
   }
   std::string_view text;
-  if (object["format"].get(text) == simdjson::SUCCESS) {
+  if (value["format"].get(&text)) {
     spec->format = clean_format(text);
   }
-  if (object["data_type"].get(text) == simdjson::SUCCESS) {
+  if (value["data_type"].get(&text)) {
     spec->dtype = mindspore_dtype(text);
   }
-  dom::element shape;
-  if (object["shape"].get(shape) == simdjson::SUCCESS && !parse_shape(shape, &spec->extents)) {
+  const JsonValue shape = value["shape"];
+  if (!shape.is(JsonKind::kMissing) && !parse_shape(shape, &spec->extents)) {
     return fmt::format("{} has a shape that is no list of extents", printable(key));
   }
   return "";
 }
 
+// One field of op_info into the list it belongs to; "" or what is wrong.
+std::string add_operand(std::string_view key, const JsonValue& value, TensorList* inputs,
+                        TensorList* outputs) {
+  int64_t index = operand_index(key, "input_");
+  TensorList* list = inputs;
+  if (index < 0) {
+    index = operand_index(key, "output_");
+    list = outputs;
+  }
+  if (index < 0) {
+    return "";
+  }
+  if (index >= kMostOperands) {
+    return fmt::format("{}: over {} operands", printable(key), kMostOperands);
+  }
+  const auto i = static_cast<size_t>(index);
+  if (list->size() <= i) {
+    list->resize(i + 1, missing_tensor());
+  }
+  (*list)[i] = TensorSpec();
+  return parse_operand(key, value, &(*list)[i]);
+}
+
 }  // namespace
 
 struct OpInfoParser::State {
-  dom::parser parser;
+  JsonParser parser;
+  PaddedJson text;
 };
 
 OpInfoParser::OpInfoParser() : state_(std::make_unique<State>()) {}
 OpInfoParser::~OpInfoParser() = default;
 
 std::string OpInfoParser::parse(std::string_view json, TensorList* inputs, TensorList* outputs) {
-  dom::object object;
-  simdjson::error_code error = state_->parser.parse(json.data(), json.size()).get(object);
-  std::string single_quoted;
-  if (error != simdjson::SUCCESS && json.find('"') == std::string_view::npos) {
-    single_quoted = std::string(json);  // a Python dictionary
-    std::replace(single_quoted.begin(), single_quoted.end(), '\'', '"');
-    error = state_->parser.parse(single_quoted).get(object);
+  JsonValue object;
+  const auto read = [this, &object](std::string_view text) {
+    state_->text.assign(text);
+    return state_->parser.parse_object(state_->text.view(), &object);
+  };
+  bool fine = read(json);
+  if (!fine && json.find('"') == std::string_view::npos) {
+    std::string double_quoted(json);  // a Python dictionary
+    std::replace(double_quoted.begin(), double_quoted.end(), '\'', '"');
+    fine = read(double_quoted);
   }
-  if (error != simdjson::SUCCESS) {
-    return fmt::format("op_info is not a JSON object: {}", simdjson::error_message(error));
+  if (!fine) {
+    return fmt::format("op_info is not a JSON object: {}", state_->parser.error());
   }
-  for (const auto [key, value] : object) {
-    int64_t index = operand_index(key, "input_");
-    TensorList* list = inputs;
-    if (index < 0) {
-      index = operand_index(key, "output_");
-      list = outputs;
-    }
-    if (index < 0) {
-      continue;
-    }
-    if (index >= kMostOperands) {
-      return fmt::format("{}: over {} operands", printable(key), kMostOperands);
-    }
-    const auto i = static_cast<size_t>(index);
-    if (list->size() <= i) {
-      list->resize(i + 1, missing_tensor());
-    }
-    (*list)[i] = TensorSpec();
-    std::string problem = parse_operand(key, value, &(*list)[i]);
-    if (!problem.empty()) {
-      return problem;
-    }
-  }
-  return "";
+  std::string problem;
+  object.each_member([&](std::string_view key, const JsonValue& value) {
+    problem = problem.empty() ? add_operand(key, value, inputs, outputs) : problem;
+  });
+  return problem;
 }
 
 FrameworkLine split_framework_line(std::string_view line) {

@@ -14,7 +14,7 @@ namespace {
 
 using enum OpClass;
 
-constexpr OpNameInfo kOps[] = {
+constexpr OpNameInfo kMindSporeOps[] = {
     // Convolution, forward and both gradients.
     {"Conv2D", "Conv", kConv},
     {"Conv3D", "Conv", kConv},
@@ -373,7 +373,7 @@ constexpr OpNameInfo kOps[] = {
 const std::unordered_map<std::string, const OpNameInfo*>& index() {
   static const auto kIndex = [] {
     std::unordered_map<std::string, const OpNameInfo*> map;
-    for (const OpNameInfo& op : kOps) {
+    for (const OpNameInfo& op : kMindSporeOps) {
       map.emplace(to_lower(op.name), &op);
     }
     return map;

@@ -18,10 +18,11 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "datasets/events/event_file.h"
+#include "datasets/events/json_text.h"
 #include "datasets/importers/importer_list.h"
 #include "datasets/importers/row_sink.h"
 #include "datasets/importers/torch/torch_ops.h"
-#include "datasets/importers/trace_events.h"
 #include "datasets/profiles/statistics.h"
 #include "datasets/tables/numbers.h"
 
@@ -60,7 +61,8 @@ struct Launch {
   int64_t external_id = -1;
 };
 
-struct Trace {
+struct KinetoRun {
+  TextPool texts;
   std::vector<Call> calls;
   std::vector<DeviceWork> work;
   std::unordered_map<int64_t, size_t> call_by_id;
@@ -73,7 +75,8 @@ bool any_of(std::string_view text, std::initializer_list<std::string_view> names
   return std::find(names.begin(), names.end(), text) != names.end();
 }
 
-std::string_view first_arg(const TraceEvent& event, std::string_view name, std::string_view older) {
+std::string_view first_arg(const ChromeEvent& event, std::string_view name,
+                           std::string_view older) {
   const std::string_view value = event.arg(name);
   return value.empty() ? event.arg(older) : value;
 }
@@ -82,38 +85,40 @@ int64_t id_of(std::string_view json) {
   return parse_number<int64_t>(unquote_json(json)).value_or(-1);
 }
 
-void read_event(const TraceEvent& event, Trace* trace) {
-  if (event.phase != "X" || event.duration_us < 0) {
+void read_kineto_event(const ChromeEvent& event, KinetoRun* trace) {
+  if (event.phase != "X" || !event.has_duration() || event.duration_us < 0) {
     return;
   }
+  const double start_us = event.has_start() ? event.start_us : -1;
+  TextPool& texts = trace->texts;
   const int64_t external_id = id_of(first_arg(event, "External id", "external id"));
   const int64_t correlation = id_of(event.arg("correlation"));
   if (any_of(event.category, {"cpu_op", "Operator"})) {
     Call call;
-    call.name = event.name;
-    call.dims = first_arg(event, "Input Dims", "Input dims");
-    call.types = first_arg(event, "Input type", "Input Types");
-    call.strides = event.arg("Input Strides");
-    call.values = event.arg("Concrete Inputs");
-    call.thread = event.thread;
+    call.name = texts.keep(event.name);
+    call.dims = texts.keep(first_arg(event, "Input Dims", "Input dims"));
+    call.types = texts.keep(first_arg(event, "Input type", "Input Types"));
+    call.strides = texts.keep(event.arg("Input Strides"));
+    call.values = texts.keep(event.arg("Concrete Inputs"));
+    call.thread = texts.keep(event.thread);
     call.event = event.index;
-    call.start_us = event.start_us;
-    call.end_us = event.start_us + event.duration_us;
+    call.start_us = start_us;
+    call.end_us = start_us + event.duration_us;
     if (external_id >= 0) {
       trace->call_by_id[external_id] = trace->calls.size();
     }
     trace->calls.push_back(call);
   } else if (any_of(event.category,
                     {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"})) {
-    trace->work.push_back({event.name, event.duration_us, external_id, correlation});
+    trace->work.push_back({texts.keep(event.name), event.duration_us, external_id, correlation});
   } else if (any_of(event.category, {"cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"})) {
-    trace->launch_by_correlation[correlation] = {event.thread, event.start_us, external_id};
+    trace->launch_by_correlation[correlation] = {texts.keep(event.thread), start_us, external_id};
   } else if (event.name.starts_with("ProfilerStep#") && event.category != "gpu_user_annotation") {
     ++trace->steps;
   }
 }
 
-void read_field(std::string_view key, std::string_view json, Trace* trace) {
+void read_kineto_field(std::string_view key, std::string_view json, KinetoRun* trace) {
   if (key != "deviceProperties") {
     return;
   }
@@ -128,7 +133,7 @@ void read_field(std::string_view key, std::string_view json, Trace* trace) {
 // Calls of each thread in order of their start, parents before children.
 using ByThread = std::map<std::string_view, std::vector<size_t>>;
 
-ByThread nest_calls(Trace* trace) {
+ByThread nest_calls(KinetoRun* trace) {
   ByThread threads;
   std::vector<Call>& calls = trace->calls;
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -159,7 +164,7 @@ ByThread nest_calls(Trace* trace) {
 }
 
 // The innermost call of the thread that runs at this time, or kNoCall.
-size_t call_at(const Trace& trace, const ByThread& threads, const Launch& launch) {
+size_t call_at(const KinetoRun& trace, const ByThread& threads, const Launch& launch) {
   const auto thread = threads.find(launch.thread);
   if (thread == threads.end()) {
     return kNoCall;
@@ -175,7 +180,7 @@ size_t call_at(const Trace& trace, const ByThread& threads, const Launch& launch
   return i;
 }
 
-size_t call_of(const Trace& trace, const ByThread& threads, const DeviceWork& work) {
+size_t call_of(const KinetoRun& trace, const ByThread& threads, const DeviceWork& work) {
   const auto by_id = [&trace](int64_t id) {
     const auto it = trace.call_by_id.find(id);
     return it == trace.call_by_id.end() ? kNoCall : it->second;
@@ -197,7 +202,7 @@ struct Group {
 
 class CallGroups {
  public:
-  CallGroups(const Trace& trace, RowSink& sink) : trace_(trace), sink_(sink) {}
+  CallGroups(const KinetoRun& trace, RowSink& sink) : trace_(trace), sink_(sink) {}
 
   void add(size_t i, double time_us) {
     const Call& call = trace_.calls[i];
@@ -211,7 +216,7 @@ class CallGroups {
   void write(const ProfileRow& common);
 
  private:
-  const Trace& trace_;
+  const KinetoRun& trace_;
   RowSink& sink_;
   std::map<std::array<std::string_view, 5>, Group> groups_;
 };
@@ -263,11 +268,12 @@ class KinetoImporter : public Importer {
 
 Status KinetoImporter::import(const std::string& path, const ProfileImportOptions& options,
                               Profile& profile, DropReport* drops) const {
-  DFSIM_ASSIGN_OR_RETURN(TraceEvents events, TraceEvents::open(path));
-  Trace trace;
-  DFSIM_RETURN_IF_ERROR(events.for_each(
-      [&trace](const TraceEvent& event) { read_event(event, &trace); },
-      [&trace](std::string_view key, std::string_view json) { read_field(key, json, &trace); }));
+  KinetoRun trace;
+  DFSIM_RETURN_IF_ERROR(read_event_file(
+      path, [&trace](const ChromeEvent& event) { read_kineto_event(event, &trace); },
+      [&trace](std::string_view key, std::string_view json) {
+        read_kineto_field(key, json, &trace);
+      }));
   if (trace.calls.empty()) {
     return invalid_input(fmt::format(
         "{}: no events of cat cpu_op; is this a PyTorch profiler trace with CPU activities?",

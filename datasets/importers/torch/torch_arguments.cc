@@ -1,6 +1,6 @@
+#include "datasets/events/json_text.h"
 #include "datasets/importers/tensor_lists.h"
 #include "datasets/importers/torch/torch_ops.h"
-#include "datasets/importers/trace_events.h"
 
 namespace dfsim::inline datasets {
 

@@ -6,149 +6,13 @@
 #include <array>
 #include <cctype>
 
+#include "datasets/events/json_text.h"
 #include "datasets/importers/tensor_lists.h"
-#include "datasets/importers/trace_events.h"
+#include "datasets/importers/torch/torch_op_table.h"
 #include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {
 namespace {
-
-using enum OpClass;
-
-// How arguments become operands.
-enum class Form {
-  kTensors,    // all tensors in order, result unknown
-  kUnary,      // the first tensor; the result is like it
-  kBinary,     // two operands (a number is a scalar), broadcast
-  kAddmm,      // bias, A, B
-  kMatMul,     // A, B
-  kBaddbmm,    // bias, A, B
-  kConv,       // geometry in ConvArguments
-  kLayerNorm,  // X, normalised shape, scale, bias
-  kBatchNorm,  // X, scale, bias, mean, variance
-  kSoftmax,    // X, axis
-  kGather,     // data, indices (or data, axis, indices)
-  kPool,       // X, kernel, strides, pads, ...
-  kAttention,  // Q, K, V as [b,h,s,d]
-  kFlash,      // Q, K, V as [b,s,h,d]
-};
-
-struct TorchOpInfo {
-  std::string_view name;
-  std::string_view op_type;  // "" keeps the name
-  OpClass op_class;
-  Form form;
-};
-
-// In-place variants ("add_") and overloads ("add.Tensor") are looked up without their ending.
-constexpr TorchOpInfo kOps[] = {
-    {"aten::addmm", "Gemm", kMatMul, Form::kAddmm},
-    {"aten::mm", "MatMul", kMatMul, Form::kMatMul},
-    {"aten::bmm", "MatMul", kMatMul, Form::kMatMul},
-    {"aten::baddbmm", "MatMul", kMatMul, Form::kBaddbmm},
-    {"aten::_addmm_activation", "", kMatMul, Form::kAddmm},
-    {"aten::_scaled_mm", "", kMatMul, Form::kTensors},
-    {"aten::cudnn_convolution", "Conv", kConv, Form::kConv},
-    {"aten::miopen_convolution", "Conv", kConv, Form::kConv},
-    {"aten::miopen_depthwise_convolution", "Conv", kConv, Form::kConv},
-    {"aten::mkldnn_convolution", "Conv", kConv, Form::kConv},
-    {"aten::cudnn_convolution_relu", "Conv", kConv, Form::kConv},
-    {"aten::_convolution", "Conv", kConv, Form::kConv},
-    {"aten::convolution", "Conv", kConv, Form::kConv},
-    {"aten::conv2d", "Conv", kConv, Form::kConv},
-    {"aten::conv1d", "Conv", kConv, Form::kConv},
-    {"aten::_slow_conv2d_forward", "Conv", kConv, Form::kConv},
-    {"aten::_conv_depthwise2d", "Conv", kConv, Form::kConv},
-    {"aten::convolution_backward", "", kConv, Form::kTensors},
-    {"aten::native_layer_norm", "LayerNormalization", kNorm, Form::kLayerNorm},
-    {"aten::native_layer_norm_backward", "", kNorm, Form::kTensors},
-    {"aten::native_batch_norm", "BatchNormalization", kNorm, Form::kBatchNorm},
-    {"aten::cudnn_batch_norm", "BatchNormalization", kNorm, Form::kBatchNorm},
-    {"aten::miopen_batch_norm", "BatchNormalization", kNorm, Form::kBatchNorm},
-    {"aten::native_batch_norm_backward", "", kNorm, Form::kTensors},
-    {"aten::native_group_norm", "GroupNormalization", kNorm, Form::kTensors},
-    {"aten::_softmax", "Softmax", kSoftmax, Form::kSoftmax},
-    {"aten::_log_softmax", "LogSoftmax", kSoftmax, Form::kSoftmax},
-    {"aten::_softmax_backward_data", "", kSoftmax, Form::kTensors},
-    {"aten::_log_softmax_backward_data", "", kSoftmax, Form::kTensors},
-    {"aten::_flash_attention_forward", "Attention", kAttention, Form::kFlash},
-    {"aten::_efficient_attention_forward", "Attention", kAttention, Form::kFlash},
-    {"aten::_scaled_dot_product_flash_attention", "Attention", kAttention, Form::kAttention},
-    {"aten::_scaled_dot_product_efficient_attention", "Attention", kAttention, Form::kAttention},
-    {"aten::_scaled_dot_product_cudnn_attention", "Attention", kAttention, Form::kAttention},
-    {"aten::_flash_attention_backward", "", kAttention, Form::kTensors},
-    {"aten::add", "Add", kElementwise, Form::kBinary},
-    {"aten::sub", "Sub", kElementwise, Form::kBinary},
-    {"aten::mul", "Mul", kElementwise, Form::kBinary},
-    {"aten::div", "Div", kElementwise, Form::kBinary},
-    {"aten::pow", "Pow", kElementwise, Form::kBinary},
-    {"aten::maximum", "Max", kElementwise, Form::kBinary},
-    {"aten::minimum", "Min", kElementwise, Form::kBinary},
-    {"aten::eq", "Equal", kElementwise, Form::kBinary},
-    {"aten::gt", "Greater", kElementwise, Form::kBinary},
-    {"aten::lt", "Less", kElementwise, Form::kBinary},
-    {"aten::ge", "GreaterOrEqual", kElementwise, Form::kBinary},
-    {"aten::le", "LessOrEqual", kElementwise, Form::kBinary},
-    {"aten::ne", "", kElementwise, Form::kBinary},
-    {"aten::relu", "Relu", kElementwise, Form::kUnary},
-    {"aten::clamp_min", "Relu", kElementwise, Form::kUnary},
-    {"aten::gelu", "Gelu", kElementwise, Form::kUnary},
-    {"aten::tanh", "Tanh", kElementwise, Form::kUnary},
-    {"aten::sigmoid", "Sigmoid", kElementwise, Form::kUnary},
-    {"aten::silu", "", kElementwise, Form::kUnary},
-    {"aten::exp", "Exp", kElementwise, Form::kUnary},
-    {"aten::log", "Log", kElementwise, Form::kUnary},
-    {"aten::neg", "Neg", kElementwise, Form::kUnary},
-    {"aten::sqrt", "Sqrt", kElementwise, Form::kUnary},
-    {"aten::rsqrt", "", kElementwise, Form::kUnary},
-    {"aten::erf", "Erf", kElementwise, Form::kUnary},
-    {"aten::hardtanh", "Clip", kElementwise, Form::kUnary},
-    {"aten::hardswish", "HardSwish", kElementwise, Form::kUnary},
-    {"aten::native_dropout", "", kElementwise, Form::kUnary},
-    {"aten::bernoulli", "", kElementwise, Form::kUnary},
-    {"aten::fill", "", kElementwise, Form::kUnary},
-    {"aten::zero", "", kElementwise, Form::kUnary},
-    {"aten::copy", "", kElementwise, Form::kTensors},
-    {"aten::addcmul", "", kElementwise, Form::kTensors},
-    {"aten::addcdiv", "", kElementwise, Form::kTensors},
-    {"aten::where", "Where", kElementwise, Form::kTensors},
-    {"aten::masked_fill", "", kElementwise, Form::kTensors},
-    {"aten::threshold_backward", "", kElementwise, Form::kTensors},
-    {"aten::gelu_backward", "", kElementwise, Form::kTensors},
-    {"aten::sum", "", kReduce, Form::kTensors},
-    {"aten::mean", "", kReduce, Form::kTensors},
-    {"aten::argmax", "", kReduce, Form::kTensors},
-    {"aten::cumsum", "", kReduce, Form::kTensors},
-    {"aten::max_pool2d_with_indices", "MaxPool", kPool, Form::kPool},
-    {"aten::avg_pool2d", "AveragePool", kPool, Form::kPool},
-    {"aten::max_pool2d_with_indices_backward", "", kPool, Form::kTensors},
-    {"aten::_adaptive_avg_pool2d", "", kPool, Form::kTensors},
-    {"aten::cat", "", kDataMovement, Form::kTensors},
-    {"aten::upsample_nearest2d", "", kDataMovement, Form::kTensors},
-    {"aten::roll", "", kDataMovement, Form::kTensors},
-    {"aten::index_select", "Gather", kGather, Form::kGather},
-    {"aten::embedding", "Gather", kGather, Form::kGather},
-    {"aten::gather", "", kGather, Form::kTensors},
-    {"aten::index", "", kGather, Form::kTensors},
-    {"aten::embedding_dense_backward", "", kGather, Form::kTensors},
-    {"aten::topk", "", kSort, Form::kTensors},
-    {"aten::sort", "", kSort, Form::kTensors},
-    {"aten::_foreach_add", "", kOptimizer, Form::kTensors},
-    {"aten::_fused_adam", "", kOptimizer, Form::kTensors},
-    {"aten::_fused_sgd", "", kOptimizer, Form::kTensors},
-    {"record_param_comms", "", kCollective, Form::kTensors},
-};
-
-const TorchOpInfo* find_op(std::string_view name) {
-  name = name.substr(0, name.find('.'));
-  const auto matches = [&name](const TorchOpInfo& op) { return op.name == name; };
-  const auto* it = std::find_if(std::begin(kOps), std::end(kOps), matches);
-  if (it == std::end(kOps) && name.ends_with('_')) {
-    name.remove_suffix(1);
-    it = std::find_if(std::begin(kOps), std::end(kOps), matches);
-  }
-  return it == std::end(kOps) ? nullptr : it;
-}
 
 TensorList tensors_of(const std::vector<TorchArgument>& arguments) {
   TensorList tensors;
@@ -342,17 +206,17 @@ void describe_gather(std::string_view name, const std::vector<TorchArgument>& ar
 }
 
 // Tensors that a form needs at the front of the arguments.
-size_t tensors_needed(Form form) {
+size_t tensors_needed(TorchForm form) {
   switch (form) {
-    case Form::kTensors:
+    case TorchForm::kTensors:
       return 0;
-    case Form::kAddmm:
-    case Form::kBaddbmm:
-    case Form::kAttention:
-    case Form::kFlash:
+    case TorchForm::kAddmm:
+    case TorchForm::kBaddbmm:
+    case TorchForm::kAttention:
+    case TorchForm::kFlash:
       return 3;
-    case Form::kMatMul:
-    case Form::kConv:
+    case TorchForm::kMatMul:
+    case TorchForm::kConv:
       return 2;
     default:
       return 1;
@@ -361,37 +225,37 @@ size_t tensors_needed(Form form) {
 
 void fill(const TorchOpInfo& info, const std::vector<TorchArgument>& args, TorchOp* op) {
   switch (info.form) {
-    case Form::kTensors:
+    case TorchForm::kTensors:
       break;
-    case Form::kUnary:
+    case TorchForm::kUnary:
       op->inputs = {args[0].tensor};
       op->outputs = op->inputs;
       break;
-    case Form::kBinary:
+    case TorchForm::kBinary:
       return describe_binary(args, op);
-    case Form::kAddmm:
+    case TorchForm::kAddmm:
       return describe_gemm(args, op);
-    case Form::kMatMul:
+    case TorchForm::kMatMul:
       return describe_matmul(args[0].tensor, args[1].tensor, op);
-    case Form::kBaddbmm:
+    case TorchForm::kBaddbmm:
       return describe_matmul(args[1].tensor, args[2].tensor, op);
-    case Form::kConv:
+    case TorchForm::kConv:
       return describe_conv(info.name, args, op);
-    case Form::kLayerNorm:
+    case TorchForm::kLayerNorm:
       return describe_norm(args, op);
-    case Form::kBatchNorm:
+    case TorchForm::kBatchNorm:
       op->inputs = tensors_of(args);
       op->outputs = {args[0].tensor};
       break;
-    case Form::kSoftmax:
+    case TorchForm::kSoftmax:
       return describe_softmax(args, op);
-    case Form::kGather:
+    case TorchForm::kGather:
       return describe_gather(info.name, args, op);
-    case Form::kPool:
+    case TorchForm::kPool:
       return describe_pool(args, op);
-    case Form::kAttention:
-    case Form::kFlash:
-      return describe_attention(args, info.form == Form::kFlash, op);
+    case TorchForm::kAttention:
+    case TorchForm::kFlash:
+      return describe_attention(args, info.form == TorchForm::kFlash, op);
   }
 }
 
@@ -399,9 +263,9 @@ void fill(const TorchOpInfo& info, const std::vector<TorchArgument>& args, Torch
 
 TorchOp describe_torch_op(std::string_view name, const std::vector<TorchArgument>& arguments) {
   TorchOp op;
-  const TorchOpInfo* const info = find_op(name);
+  const TorchOpInfo* const info = find_torch_op(name);
   op.op_type = info == nullptr || info->op_type.empty() ? name : info->op_type;
-  op.op_class = info == nullptr ? kOpaque : info->op_class;
+  op.op_class = info == nullptr ? OpClass::kOpaque : info->op_class;
   if (info != nullptr) {
     const size_t needed = tensors_needed(info->form);
     const bool enough =

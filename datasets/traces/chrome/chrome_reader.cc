@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "datasets/traces/chrome/chrome_event.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -29,10 +29,11 @@ class ChromeReader {
   ChromeReader(std::string path, JsonStream stream)
       : stream_(std::move(stream)), path_(std::move(path)) {
     trace_.path = path_;
-    dialects_.push_back(make_kineto_dialect());
-    dialects_.push_back(make_ort_dialect());
-    dialects_.push_back(make_tensorflow_dialect());
-    dialects_.push_back(make_dfsim_dialect());
+    for (const TraceReader& format : trace_readers()) {
+      if (format.dialect != nullptr) {
+        dialects_.push_back(format.dialect());
+      }
+    }
     plain_ = make_plain_dialect();
   }
 
@@ -42,7 +43,9 @@ class ChromeReader {
       if (item.kind == JsonItem::Kind::kEnd) {
         break;
       }
-      take(item);
+      if (item.kind == JsonItem::Kind::kField || item.kind == JsonItem::Kind::kElement) {
+        take(item);
+      }
     }
     decide(plain_.get());
     match_halves(&halves_, "spans");
@@ -93,8 +96,7 @@ class ChromeReader {
     }
     dialect_ = dialect;
     for (const auto& [field, key, json] : kept_) {
-      process(field, key,
-              std::string_view(json).substr(0, json.size() - JsonStream::kPaddingBytes));
+      process(field, key, std::string_view(json).substr(0, json.size() - kJsonPaddingBytes));
     }
     kept_.clear();
     kept_.shrink_to_fit();
@@ -102,9 +104,9 @@ class ChromeReader {
 
   static std::string padded(std::string_view json) {
     std::string text;
-    text.reserve(json.size() + JsonStream::kPaddingBytes);
+    text.reserve(json.size() + kJsonPaddingBytes);
     text += json;
-    text.append(JsonStream::kPaddingBytes, ' ');
+    text.append(kJsonPaddingBytes, ' ');
     return text;
   }
 
@@ -345,10 +347,25 @@ class ChromeReader {
   TrackId last_track_;
 };
 
+// Any JSON may hold events. The reader also reports of other text that it is no JSON.
+Sniff sniff_chrome(const TraceInput& input) {
+  const bool text =
+      input.kind() == TraceInput::Kind::kJson || input.kind() == TraceInput::Kind::kText;
+  return text ? Sniff::kMaybe : Sniff::kNo;
+}
+
+StatusOr<Trace> read_chrome(TraceInput input) {
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, input.json(kTraceEventList));
+  return ChromeReader(input.path(), std::move(stream)).read();
+}
+
 }  // namespace
 
-StatusOr<Trace> read_chrome_trace(const std::string& path, JsonStream stream) {
-  return ChromeReader(path, std::move(stream)).read();
+TraceReader chrome_trace_reader() {
+  return {.name = "chrome",
+          .description = "Trace Event Format of any other program",
+          .sniff = sniff_chrome,
+          .read = read_chrome};
 }
 
 }  // namespace dfsim::inline datasets

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -85,25 +86,14 @@ class DfsimDialect : public ChromeDialect {
   static constexpr int64_t kToHost = 1;
 };
 
-// Any other program's events: spans without a meaning of their own.
-class PlainDialect : public ChromeDialect {
- public:
-  std::string_view name() const override { return "chrome"; }
-  bool claims(const ChromeEvent& /*event*/) const override { return false; }
-  bool claims_field(std::string_view /*key*/) const override { return false; }
-  bool describe(const ChromeEvent& /*event*/, Trace* /*trace*/, Span* span) const override {
-    span->kind = SpanKind::kOp;
-    return true;
-  }
-  bool read_other(const ChromeEvent& /*event*/, Trace* /*trace*/) const override { return false; }
-  void read_field(std::string_view /*key*/, std::string_view /*json*/,
-                  Trace* /*trace*/) const override {}
-  void finish(Trace* /*trace*/) const override {}
-};
-
 }  // namespace
 
 std::unique_ptr<ChromeDialect> make_dfsim_dialect() { return std::make_unique<DfsimDialect>(); }
-std::unique_ptr<ChromeDialect> make_plain_dialect() { return std::make_unique<PlainDialect>(); }
+
+TraceReader dfsim_trace_reader() {
+  return {.name = "dfsim",
+          .description = "dfsim predict --trace x.json",
+          .dialect = make_dfsim_dialect};
+}
 
 }  // namespace dfsim::inline datasets

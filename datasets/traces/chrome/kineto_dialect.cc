@@ -9,10 +9,11 @@
 
 #include <array>
 
-#include "datasets/importers/trace_events.h"
+#include "datasets/events/json_text.h"
 #include "datasets/tables/numbers.h"
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
 #include "datasets/traces/span_ops.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -154,8 +155,14 @@ class KinetoDialect : public ChromeDialect {
   }
 };
 
+std::unique_ptr<ChromeDialect> make_kineto_dialect() { return std::make_unique<KinetoDialect>(); }
+
 }  // namespace
 
-std::unique_ptr<ChromeDialect> make_kineto_dialect() { return std::make_unique<KinetoDialect>(); }
+TraceReader kineto_trace_reader() {
+  return {.name = "kineto",
+          .description = "PyTorch profiler (Kineto), CUDA, ROCm, MTIA and CPU",
+          .dialect = make_kineto_dialect};
+}
 
 }  // namespace dfsim::inline datasets

@@ -1,8 +1,9 @@
 // ONNX Runtime's profile: cat "Node" for nodes, named <node>_kernel_time (older versions also have
 // _fence_before and _fence_after), "Session" for runs, "Kernel" for work of a device.
 #include "base/text.h"
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
 #include "datasets/traces/span_ops.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -49,8 +50,14 @@ class OrtDialect : public ChromeDialect {
   void finish(Trace* /*trace*/) const override {}
 };
 
+std::unique_ptr<ChromeDialect> make_ort_dialect() { return std::make_unique<OrtDialect>(); }
+
 }  // namespace
 
-std::unique_ptr<ChromeDialect> make_ort_dialect() { return std::make_unique<OrtDialect>(); }
+TraceReader onnxruntime_trace_reader() {
+  return {.name = "onnxruntime",
+          .description = "ONNX Runtime profile (enable_profiling)",
+          .dialect = make_ort_dialect};
+}
 
 }  // namespace dfsim::inline datasets

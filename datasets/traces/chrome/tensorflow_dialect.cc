@@ -4,8 +4,9 @@
 // Processes "/gpu:0/stream:7 Compute" are queues of a device; "/stream:all" and "/memcpy" say again
 // what the single queues say, so they are left out. "/job:.../gpu:0 Compute" is the host's thread
 // that launches: its operators are joined with the work of the same node.
-#include "datasets/traces/chrome/chrome_event.h"
+#include "datasets/traces/chrome/chrome_dialect.h"
 #include "datasets/traces/chrome/tensorflow_tracks.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -37,10 +38,16 @@ class TensorflowDialect : public ChromeDialect {
   void finish(Trace* trace) const override { finish_tensorflow_tracks(trace); }
 };
 
-}  // namespace
-
 std::unique_ptr<ChromeDialect> make_tensorflow_dialect() {
   return std::make_unique<TensorflowDialect>();
+}
+
+}  // namespace
+
+TraceReader tensorflow_trace_reader() {
+  return {.name = "tensorflow",
+          .description = "TensorFlow 1 timeline.py",
+          .dialect = make_tensorflow_dialect};
 }
 
 }  // namespace dfsim::inline datasets

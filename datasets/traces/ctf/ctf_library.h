@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "datasets/traces/ctf/ctf_events.h"
+#include "datasets/traces/ctf/ctf_event.h"
 
 namespace dfsim::inline datasets {
 

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 #include "datasets/traces/ctf/ctf_events.h"
-#include "datasets/traces/readers.h"
+#include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
 namespace {
@@ -398,12 +398,25 @@ std::vector<std::string> find_traces(const std::string& folder) {
   return found;
 }
 
+Sniff sniff_ctf(const TraceInput& input) {
+  const bool found =
+      input.kind() == TraceInput::Kind::kFolder && !find_traces(input.path()).empty();
+  return found ? Sniff::kYes : Sniff::kNo;
+}
+
+StatusOr<Trace> read_ctf(TraceInput input) {
+  return CtfReader(input.path()).read(find_traces(input.path()));
+}
+
 }  // namespace
 
-bool is_ctf_folder(const std::string& path) { return !find_traces(path).empty(); }
-
-StatusOr<Trace> read_ctf_trace(const std::string& folder) {
-  return CtfReader(folder).read(find_traces(folder));
+TraceReader ctf_trace_reader() {
+  return {.name = "ctf",
+          .description = "LTTng and other CTF traces (a folder)",
+          .sniff = sniff_ctf,
+          .read = read_ctf,
+          .folder = "a CTF trace (a folder with a file 'metadata')",
+          .folder_files = "metadata channel_0"};
 }
 
 }  // namespace dfsim::inline datasets

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graphs/ops/factors/factors.h"
+#include "graphs/ops/factors/factor_map.h"
 
 namespace dfsim::inline graphs {
 

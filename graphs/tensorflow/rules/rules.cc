@@ -7,10 +7,11 @@ namespace dfsim::inline graphs {
 const TfRule* find_tf_rule(const std::string& type) {
   static const auto kRules = [] {
     std::unordered_map<std::string_view, const TfRule*> rules;
-    for (const std::span<const TfRule> family :
-         {elementwise_tf_rules(), image_tf_rules(), matmul_tf_rules(), shape_tf_rules(),
-          movement_tf_rules(), gather_tf_rules(), reduce_tf_rules(), gradient_tf_rules(),
-          optimizer_tf_rules(), list_tf_rules(), layer_tf_rules()}) {
+    for (const std::span<const TfRule> family : {
+#define DFSIM_TF_RULES(name) name##_tf_rules(),
+#include "graphs/tensorflow/rules/rule_tables.inc"
+#undef DFSIM_TF_RULES
+         }) {
       for (const TfRule& rule : family) {
         rules.emplace(rule.type, &rule);
       }

@@ -226,32 +226,37 @@ void suppress(NodeContext& node, std::string_view /*target*/) {
   node.set(2, results[2]);
 }
 
-constexpr TfRule kRules[] = {
-    {"StridedSlice", strided_slice, "Slice", 4},
-    {"Slice", slice, "Slice", 3},
-    {"Gather", gather, "Gather", 2},
-    {"GatherV2", gather, "Gather", 3},
-    {"ResourceGather", gather, "Gather", 2},
-    {"GatherNd", gather_nd, "GatherND", 2},
-    {"ResourceGatherNd", gather_nd, "GatherND", 2},
-    {"OneHot", one_hot, "OneHot", 4},
-    {"TopK", top_k, "TopK"},
-    {"TopKV2", top_k, "TopK", 2},
-    {"Where", where, "NonZero"},
-    {"Unique", unique, "Unique"},
-    {"UniqueV2", unique, "Unique"},
-    {"UniqueWithCounts", unique, "Unique"},
-    {"ScatterNd", scatter_new, "ScatterND", 3},
-    {"TensorScatterUpdate", scatter_into, "ScatterND", 3},
-    {"TensorScatterAdd", scatter_into, "ScatterND", 3},
-    {"NonMaxSuppressionV2", suppress, "", 3},
-    {"NonMaxSuppressionV3", suppress, "", 3},
-    {"NonMaxSuppressionV4", suppress, "", 3},
-    {"NonMaxSuppressionV5", suppress, "", 3},
+// clang-format off
+constexpr TfRule kGatherRules[] = {
+    {.type = "StridedSlice", .translate = strided_slice, .target = "Slice", .required_inputs = 4},
+    {.type = "Slice", .translate = slice, .target = "Slice", .required_inputs = 3},
+    {.type = "Gather", .translate = gather, .target = "Gather", .required_inputs = 2},
+    {.type = "GatherV2", .translate = gather, .target = "Gather", .required_inputs = 3},
+    {.type = "ResourceGather", .translate = gather, .target = "Gather", .required_inputs = 2},
+    {.type = "GatherNd", .translate = gather_nd, .target = "GatherND", .required_inputs = 2},
+    {.type = "ResourceGatherNd", .translate = gather_nd, .target = "GatherND",
+     .required_inputs = 2},
+    {.type = "OneHot", .translate = one_hot, .target = "OneHot", .required_inputs = 4},
+    {.type = "TopK", .translate = top_k, .target = "TopK"},
+    {.type = "TopKV2", .translate = top_k, .target = "TopK", .required_inputs = 2},
+    {.type = "Where", .translate = where, .target = "NonZero"},
+    {.type = "Unique", .translate = unique, .target = "Unique"},
+    {.type = "UniqueV2", .translate = unique, .target = "Unique"},
+    {.type = "UniqueWithCounts", .translate = unique, .target = "Unique"},
+    {.type = "ScatterNd", .translate = scatter_new, .target = "ScatterND", .required_inputs = 3},
+    {.type = "TensorScatterUpdate", .translate = scatter_into, .target = "ScatterND",
+     .required_inputs = 3},
+    {.type = "TensorScatterAdd", .translate = scatter_into, .target = "ScatterND",
+     .required_inputs = 3},
+    {.type = "NonMaxSuppressionV2", .translate = suppress, .required_inputs = 3},
+    {.type = "NonMaxSuppressionV3", .translate = suppress, .required_inputs = 3},
+    {.type = "NonMaxSuppressionV4", .translate = suppress, .required_inputs = 3},
+    {.type = "NonMaxSuppressionV5", .translate = suppress, .required_inputs = 3},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> gather_tf_rules() { return kRules; }
+std::span<const TfRule> gather_tf_rules() { return kGatherRules; }
 
 }  // namespace dfsim::inline graphs

@@ -133,30 +133,37 @@ void depth_space(NodeContext& node, std::string_view target) {
       0, node.emit(target, {node.image(0)}, {{"blocksize", block}, {"mode", std::string("DCR")}}));
 }
 
-constexpr TfRule kRules[] = {
-    {"Conv2D", conv, "Conv", 2},
-    {"Conv3D", conv, "Conv", 2},
-    {"DepthwiseConv2dNative", depthwise_conv, "Conv", 2},
-    {"MaxPool", pool, "MaxPool"},
-    {"MaxPoolV2", pool, "MaxPool", 3},
-    {"MaxPool3D", pool, "MaxPool"},
-    {"MaxPoolWithArgmax", pool, "MaxPool"},
-    {"AvgPool", pool, "AveragePool"},
-    {"AvgPool3D", pool, "AveragePool"},
-    {"FusedBatchNorm", batch_norm, "BatchNormalization", 5},
-    {"FusedBatchNormV2", batch_norm, "BatchNormalization", 5},
-    {"FusedBatchNormV3", batch_norm, "BatchNormalization", 5},
-    {"LRN", local_response_norm, "LRN"},
-    {"ResizeBilinear", resize, "linear", 2},
-    {"ResizeNearestNeighbor", resize, "nearest", 2},
-    {"ResizeBicubic", resize, "cubic", 2},
-    {"ResizeArea", resize, "linear", 2},
-    {"DepthToSpace", depth_space, "DepthToSpace"},
-    {"SpaceToDepth", depth_space, "SpaceToDepth"},
+// clang-format off
+constexpr TfRule kImageRules[] = {
+    {.type = "Conv2D", .translate = conv, .target = "Conv", .required_inputs = 2},
+    {.type = "Conv3D", .translate = conv, .target = "Conv", .required_inputs = 2},
+    {.type = "DepthwiseConv2dNative", .translate = depthwise_conv, .target = "Conv",
+     .required_inputs = 2},
+    {.type = "MaxPool", .translate = pool, .target = "MaxPool"},
+    {.type = "MaxPoolV2", .translate = pool, .target = "MaxPool", .required_inputs = 3},
+    {.type = "MaxPool3D", .translate = pool, .target = "MaxPool"},
+    {.type = "MaxPoolWithArgmax", .translate = pool, .target = "MaxPool"},
+    {.type = "AvgPool", .translate = pool, .target = "AveragePool"},
+    {.type = "AvgPool3D", .translate = pool, .target = "AveragePool"},
+    {.type = "FusedBatchNorm", .translate = batch_norm, .target = "BatchNormalization",
+     .required_inputs = 5},
+    {.type = "FusedBatchNormV2", .translate = batch_norm, .target = "BatchNormalization",
+     .required_inputs = 5},
+    {.type = "FusedBatchNormV3", .translate = batch_norm, .target = "BatchNormalization",
+     .required_inputs = 5},
+    {.type = "LRN", .translate = local_response_norm, .target = "LRN"},
+    {.type = "ResizeBilinear", .translate = resize, .target = "linear", .required_inputs = 2},
+    {.type = "ResizeNearestNeighbor", .translate = resize, .target = "nearest",
+     .required_inputs = 2},
+    {.type = "ResizeBicubic", .translate = resize, .target = "cubic", .required_inputs = 2},
+    {.type = "ResizeArea", .translate = resize, .target = "linear", .required_inputs = 2},
+    {.type = "DepthToSpace", .translate = depth_space, .target = "DepthToSpace"},
+    {.type = "SpaceToDepth", .translate = depth_space, .target = "SpaceToDepth"},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> image_tf_rules() { return kRules; }
+std::span<const TfRule> image_tf_rules() { return kImageRules; }
 
 }  // namespace dfsim::inline graphs

@@ -108,22 +108,26 @@ void block_lstm(NodeContext& node, std::string_view target) {
   }
 }
 
-constexpr TfRule kRules[] = {
-    {"_FusedConv2D", fused, "Conv", 2},
-    {"_FusedDepthwiseConv2dNative", fused, "Conv", 2},
-    {"_FusedMatMul", fused, "Gemm", 2},
-    {"FakeQuantWithMinMaxArgs", fake_quantize, "FakeQuant"},
-    {"FakeQuantWithMinMaxVars", fake_quantize, "FakeQuant"},
-    {"FakeQuantWithMinMaxVarsPerChannel", fake_quantize, "FakeQuant"},
-    {"QuantizeAndDequantizeV2", fake_quantize, "FakeQuant"},
-    {"QuantizeAndDequantizeV3", fake_quantize, "FakeQuant"},
-    {"QuantizeAndDequantizeV4", fake_quantize, "FakeQuant"},
-    {"BlockLSTM", block_lstm, "BlockLSTM", 9},
-    {"BlockLSTMV2", block_lstm, "BlockLSTM", 9},
+// clang-format off
+constexpr TfRule kLayerRules[] = {
+    {.type = "_FusedConv2D", .translate = fused, .target = "Conv", .required_inputs = 2},
+    {.type = "_FusedDepthwiseConv2dNative", .translate = fused, .target = "Conv",
+     .required_inputs = 2},
+    {.type = "_FusedMatMul", .translate = fused, .target = "Gemm", .required_inputs = 2},
+    {.type = "FakeQuantWithMinMaxArgs", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "FakeQuantWithMinMaxVars", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "FakeQuantWithMinMaxVarsPerChannel", .translate = fake_quantize,
+     .target = "FakeQuant"},
+    {.type = "QuantizeAndDequantizeV2", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "QuantizeAndDequantizeV3", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "QuantizeAndDequantizeV4", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "BlockLSTM", .translate = block_lstm, .target = "BlockLSTM", .required_inputs = 9},
+    {.type = "BlockLSTMV2", .translate = block_lstm, .target = "BlockLSTM", .required_inputs = 9},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> layer_tf_rules() { return kRules; }
+std::span<const TfRule> layer_tf_rules() { return kLayerRules; }
 
 }  // namespace dfsim::inline graphs

@@ -160,29 +160,36 @@ void length_of(NodeContext& node, std::string_view /*target*/) {
   node.set(0, node.emitter().add_constant({DType::kInt32, {}, {length}, {}}, node.name()));
 }
 
-void nothing(NodeContext& /*node*/, std::string_view /*target*/) {}
+void close_array(NodeContext& /*node*/, std::string_view /*target*/) {}
 
-constexpr TfRule kRules[] = {
-    {"TensorListReserve", reserve_list, "", 2, true},
-    {"EmptyTensorList", reserve_list, "", 2, true},
-    {"TensorListFromTensor", list_from_tensor, "", 1, true},
-    {"TensorListGetItem", list_get, "", 2, true},
-    {"TensorListSetItem", list_set, "", 3, true},
-    {"TensorListStack", list_stack, "", 1, true},
-    {"TensorListConcatV2", list_concat, "", 1, true},
-    {"TensorListLength", length_of, "", 1, true},
-    {"TensorArrayV3", make_array, "", 1, true},
-    {"TensorArrayScatterV3", array_scatter, "", 4, true},
-    {"TensorArrayReadV3", array_read, "", 3, true},
-    {"TensorArrayWriteV3", array_write, "", 4, true},
-    {"TensorArrayGatherV3", array_gather, "", 3, true},
-    {"TensorArrayConcatV3", array_concat, "", 3, true},
-    {"TensorArraySizeV3", length_of, "", 2, true},
-    {"TensorArrayCloseV3", nothing, "", 0, true},
+// clang-format off
+constexpr TfRule kListRules[] = {
+    {.type = "TensorListReserve", .translate = reserve_list, .required_inputs = 2,
+     .tolerant = true},
+    {.type = "EmptyTensorList", .translate = reserve_list, .required_inputs = 2, .tolerant = true},
+    {.type = "TensorListFromTensor", .translate = list_from_tensor, .tolerant = true},
+    {.type = "TensorListGetItem", .translate = list_get, .required_inputs = 2, .tolerant = true},
+    {.type = "TensorListSetItem", .translate = list_set, .required_inputs = 3, .tolerant = true},
+    {.type = "TensorListStack", .translate = list_stack, .tolerant = true},
+    {.type = "TensorListConcatV2", .translate = list_concat, .tolerant = true},
+    {.type = "TensorListLength", .translate = length_of, .tolerant = true},
+    {.type = "TensorArrayV3", .translate = make_array, .tolerant = true},
+    {.type = "TensorArrayScatterV3", .translate = array_scatter, .required_inputs = 4,
+     .tolerant = true},
+    {.type = "TensorArrayReadV3", .translate = array_read, .required_inputs = 3, .tolerant = true},
+    {.type = "TensorArrayWriteV3", .translate = array_write, .required_inputs = 4,
+     .tolerant = true},
+    {.type = "TensorArrayGatherV3", .translate = array_gather, .required_inputs = 3,
+     .tolerant = true},
+    {.type = "TensorArrayConcatV3", .translate = array_concat, .required_inputs = 3,
+     .tolerant = true},
+    {.type = "TensorArraySizeV3", .translate = length_of, .required_inputs = 2, .tolerant = true},
+    {.type = "TensorArrayCloseV3", .translate = close_array, .required_inputs = 0, .tolerant = true},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> list_tf_rules() { return kRules; }
+std::span<const TfRule> list_tf_rules() { return kListRules; }
 
 }  // namespace dfsim::inline graphs

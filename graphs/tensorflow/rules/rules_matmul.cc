@@ -189,17 +189,19 @@ void einsum(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, node.all_plain(), {{"equation", equation}}));
 }
 
-constexpr TfRule kRules[] = {
-    {"MatMul", matmul, "", 2},
-    {"BatchMatMul", batch_matmul, "MatMul", 2},
-    {"BatchMatMulV2", batch_matmul, "MatMul", 2},
-    {"BatchMatMulV3", batch_matmul, "MatMul", 2},
-    {"Einsum", einsum, "Einsum"},
-    {"XlaEinsum", einsum, "Einsum"},
+// clang-format off
+constexpr TfRule kMatmulRules[] = {
+    {.type = "MatMul", .translate = matmul, .required_inputs = 2},
+    {.type = "BatchMatMul", .translate = batch_matmul, .target = "MatMul", .required_inputs = 2},
+    {.type = "BatchMatMulV2", .translate = batch_matmul, .target = "MatMul", .required_inputs = 2},
+    {.type = "BatchMatMulV3", .translate = batch_matmul, .target = "MatMul", .required_inputs = 2},
+    {.type = "Einsum", .translate = einsum, .target = "Einsum"},
+    {.type = "XlaEinsum", .translate = einsum, .target = "Einsum"},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> matmul_tf_rules() { return kRules; }
+std::span<const TfRule> matmul_tf_rules() { return kMatmulRules; }
 
 }  // namespace dfsim::inline graphs

@@ -224,26 +224,30 @@ void roll(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, {node.plain(0)}, {}, kTensorFlow));
 }
 
-constexpr TfRule kRules[] = {
-    {"ConcatV2", concat, "Concat", 2},
-    {"Concat", concat, "Concat", 2},
-    {"Split", split_node, "Split", 2},
-    {"SplitV", split_node, "Split", 3},
-    {"Pack", pack, "Concat"},
-    {"Unpack", unpack, "Split"},
-    {"Transpose", transpose, "", 2},
-    {"Pad", pad, "Pad", 2},
-    {"PadV2", pad, "Pad", 2},
-    {"MirrorPad", pad, "Pad", 2},
-    {"Tile", tile, "Tile", 2},
-    {"ReverseV2", reverse, "Slice", 2},
-    {"SpaceToBatchND", space_batch, "SpaceToBatchND", 3},
-    {"BatchToSpaceND", space_batch, "BatchToSpaceND", 3},
-    {"Roll", roll, "Roll", 3},
+// clang-format off
+constexpr TfRule kMovementRules[] = {
+    {.type = "ConcatV2", .translate = concat, .target = "Concat", .required_inputs = 2},
+    {.type = "Concat", .translate = concat, .target = "Concat", .required_inputs = 2},
+    {.type = "Split", .translate = split_node, .target = "Split", .required_inputs = 2},
+    {.type = "SplitV", .translate = split_node, .target = "Split", .required_inputs = 3},
+    {.type = "Pack", .translate = pack, .target = "Concat"},
+    {.type = "Unpack", .translate = unpack, .target = "Split"},
+    {.type = "Transpose", .translate = transpose, .required_inputs = 2},
+    {.type = "Pad", .translate = pad, .target = "Pad", .required_inputs = 2},
+    {.type = "PadV2", .translate = pad, .target = "Pad", .required_inputs = 2},
+    {.type = "MirrorPad", .translate = pad, .target = "Pad", .required_inputs = 2},
+    {.type = "Tile", .translate = tile, .target = "Tile", .required_inputs = 2},
+    {.type = "ReverseV2", .translate = reverse, .target = "Slice", .required_inputs = 2},
+    {.type = "SpaceToBatchND", .translate = space_batch, .target = "SpaceToBatchND",
+     .required_inputs = 3},
+    {.type = "BatchToSpaceND", .translate = space_batch, .target = "BatchToSpaceND",
+     .required_inputs = 3},
+    {.type = "Roll", .translate = roll, .target = "Roll", .required_inputs = 3},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> movement_tf_rules() { return kRules; }
+std::span<const TfRule> movement_tf_rules() { return kMovementRules; }
 
 }  // namespace dfsim::inline graphs

@@ -138,33 +138,37 @@ void segment_sum(NodeContext& node, std::string_view target) {
            node.emit(target, {node.plain(0), node.plain(1)}, {{"segments", *count}}, kTensorFlow));
 }
 
-constexpr TfRule kRules[] = {
-    {"Sum", reduce, "ReduceSum", 2},
-    {"Mean", reduce, "ReduceMean", 2},
-    {"Max", reduce, "ReduceMax", 2},
-    {"Min", reduce, "ReduceMin", 2},
-    {"Prod", reduce, "ReduceProd", 2},
-    {"EuclideanNorm", reduce, "ReduceL2", 2},
+// clang-format off
+constexpr TfRule kReduceRules[] = {
+    {.type = "Sum", .translate = reduce, .target = "ReduceSum", .required_inputs = 2},
+    {.type = "Mean", .translate = reduce, .target = "ReduceMean", .required_inputs = 2},
+    {.type = "Max", .translate = reduce, .target = "ReduceMax", .required_inputs = 2},
+    {.type = "Min", .translate = reduce, .target = "ReduceMin", .required_inputs = 2},
+    {.type = "Prod", .translate = reduce, .target = "ReduceProd", .required_inputs = 2},
+    {.type = "EuclideanNorm", .translate = reduce, .target = "ReduceL2", .required_inputs = 2},
     // Of booleans: as of the numbers 0 and 1.
-    {"All", reduce, "ReduceMin", 2},
-    {"Any", reduce, "ReduceMax", 2},
-    {"ArgMax", arg_reduce, "ArgMax"},
-    {"ArgMin", arg_reduce, "ArgMin"},
-    {"Cumsum", cumulative, "CumSum", 2},
-    {"Cumprod", cumulative, "CumProd", 2},
-    {"Softmax", softmax, "Softmax"},
-    {"LogSoftmax", softmax, "LogSoftmax"},
-    {"L2Loss", l2_loss, "ReduceSumSquare"},
-    {"SoftmaxCrossEntropyWithLogits", cross_entropy, "SoftmaxCrossEntropyWithLogits", 2},
-    {"SparseSoftmaxCrossEntropyWithLogits", cross_entropy, "SparseSoftmaxCrossEntropyWithLogits",
-     2},
-    {"InTopKV2", in_top_k, "InTopK", 2},
-    {"InTopK", in_top_k, "InTopK", 2},
-    {"UnsortedSegmentSum", segment_sum, "UnsortedSegmentSum", 3},
+    {.type = "All", .translate = reduce, .target = "ReduceMin", .required_inputs = 2},
+    {.type = "Any", .translate = reduce, .target = "ReduceMax", .required_inputs = 2},
+    {.type = "ArgMax", .translate = arg_reduce, .target = "ArgMax"},
+    {.type = "ArgMin", .translate = arg_reduce, .target = "ArgMin"},
+    {.type = "Cumsum", .translate = cumulative, .target = "CumSum", .required_inputs = 2},
+    {.type = "Cumprod", .translate = cumulative, .target = "CumProd", .required_inputs = 2},
+    {.type = "Softmax", .translate = softmax, .target = "Softmax"},
+    {.type = "LogSoftmax", .translate = softmax, .target = "LogSoftmax"},
+    {.type = "L2Loss", .translate = l2_loss, .target = "ReduceSumSquare"},
+    {.type = "SoftmaxCrossEntropyWithLogits", .translate = cross_entropy,
+     .target = "SoftmaxCrossEntropyWithLogits", .required_inputs = 2},
+    {.type = "SparseSoftmaxCrossEntropyWithLogits", .translate = cross_entropy,
+     .target = "SparseSoftmaxCrossEntropyWithLogits", .required_inputs = 2},
+    {.type = "InTopKV2", .translate = in_top_k, .target = "InTopK", .required_inputs = 2},
+    {.type = "InTopK", .translate = in_top_k, .target = "InTopK", .required_inputs = 2},
+    {.type = "UnsortedSegmentSum", .translate = segment_sum, .target = "UnsortedSegmentSum",
+     .required_inputs = 3},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const TfRule> reduce_tf_rules() { return kRules; }
+std::span<const TfRule> reduce_tf_rules() { return kReduceRules; }
 
 }  // namespace dfsim::inline graphs

@@ -60,7 +60,7 @@ size_t path_device(const TaskView& view, const std::vector<TaskId>& path) {
   return best;
 }
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_cpop(const TaskView& view) {
   std::vector<double> priority = upward_rank(view);
   const std::vector<double> down = downward_rank(view);
   std::ranges::transform(priority, down, priority.begin(), std::plus<>());
@@ -83,6 +83,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_cpop(const PolicyOptions&) { return static_policy("cpop", plan); }
+StaticPtr make_cpop(const PolicyOptions&) { return static_policy("cpop", plan_cpop); }
 
 }  // namespace dfsim::inline schedulers::policies

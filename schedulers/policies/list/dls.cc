@@ -7,7 +7,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_dls(const TaskView& view) {
   std::vector<double> level = static_level(view);
   for (size_t i = 0; i < view.tasks(); ++i) {
     level[i] += view.median_ns(TaskId(i));
@@ -22,6 +22,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_dls(const PolicyOptions&) { return static_policy("dls", plan); }
+StaticPtr make_dls(const PolicyOptions&) { return static_policy("dls", plan_dls); }
 
 }  // namespace dfsim::inline schedulers::policies

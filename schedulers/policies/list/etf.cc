@@ -7,7 +7,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_etf(const TaskView& view) {
   const std::vector<double> level = static_level(view);
   return plan_by_pairs(
       view, [](TaskId, size_t) { return 0.0; }, [&](TaskId task) { return -level[task.index()]; });
@@ -15,6 +15,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_etf(const PolicyOptions&) { return static_policy("etf", plan); }
+StaticPtr make_etf(const PolicyOptions&) { return static_policy("etf", plan_etf); }
 
 }  // namespace dfsim::inline schedulers::policies

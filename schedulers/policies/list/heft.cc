@@ -6,7 +6,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_heft(const TaskView& view) {
   PlanBuilder builder(view, Slot::kInsert);
   constexpr size_t kAhead = 8;
   const std::vector<TaskId> order = by_priority(upward_rank(view));
@@ -21,6 +21,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_heft(const PolicyOptions&) { return static_policy("heft", plan); }
+StaticPtr make_heft(const PolicyOptions&) { return static_policy("heft", plan_heft); }
 
 }  // namespace dfsim::inline schedulers::policies

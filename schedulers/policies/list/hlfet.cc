@@ -7,7 +7,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_hlfet(const TaskView& view) {
   PlanBuilder builder(view, Slot::kAppend);
   for_each_ready(view.graph(), static_level(view),
                  [&](TaskId task) { builder.place(task, builder.earliest_finish(task)); });
@@ -16,6 +16,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_hlfet(const PolicyOptions&) { return static_policy("hlfet", plan); }
+StaticPtr make_hlfet(const PolicyOptions&) { return static_policy("hlfet", plan_hlfet); }
 
 }  // namespace dfsim::inline schedulers::policies

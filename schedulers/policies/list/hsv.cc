@@ -10,7 +10,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_hsv(const TaskView& view) {
   const std::vector<double> distance = optimistic_cost_table(view);
   std::vector<double> priority = upward_rank(view);
   for (size_t i = 0; i < view.tasks(); ++i) {
@@ -31,6 +31,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_hsv(const PolicyOptions&) { return static_policy("hsv", plan); }
+StaticPtr make_hsv(const PolicyOptions&) { return static_policy("hsv", plan_hsv); }
 
 }  // namespace dfsim::inline schedulers::policies

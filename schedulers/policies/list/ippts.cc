@@ -14,7 +14,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_ippts(const TaskView& view) {
   const std::vector<double> pcm = predict_cost_matrix(view);
   std::vector<double> priority = row_means(view, pcm);
   for (size_t i = 0; i < view.tasks(); ++i) {
@@ -34,6 +34,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_ippts(const PolicyOptions&) { return static_policy("ippts", plan); }
+StaticPtr make_ippts(const PolicyOptions&) { return static_policy("ippts", plan_ippts); }
 
 }  // namespace dfsim::inline schedulers::policies

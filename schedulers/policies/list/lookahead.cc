@@ -34,7 +34,7 @@ double child_finish(const PlanBuilder& builder, TaskId child, const std::vector<
   return static_cast<double>(best);
 }
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_lookahead(const TaskView& view) {
   PlanBuilder builder(view, Slot::kInsert);
   std::vector<TimeNs> ready;
   std::vector<std::vector<TimeNs>> child_ready;
@@ -61,6 +61,8 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_lookahead(const PolicyOptions&) { return static_policy("lookahead", plan); }
+StaticPtr make_lookahead(const PolicyOptions&) {
+  return static_policy("lookahead", plan_lookahead);
+}
 
 }  // namespace dfsim::inline schedulers::policies

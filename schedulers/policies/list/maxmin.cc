@@ -6,13 +6,13 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_maxmin(const TaskView& view) {
   return plan_by_completions(view,
                              [](const Completions& c) { return static_cast<double>(c.first); });
 }
 
 }  // namespace
 
-StaticPtr make_maxmin(const PolicyOptions&) { return static_policy("maxmin", plan); }
+StaticPtr make_maxmin(const PolicyOptions&) { return static_policy("maxmin", plan_maxmin); }
 
 }  // namespace dfsim::inline schedulers::policies

@@ -6,7 +6,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_minmin(const TaskView& view) {
   return plan_by_pairs(
       view,
       [&](TaskId task, size_t device) { return static_cast<double>(view.time_ns(task, device)); },
@@ -15,6 +15,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_minmin(const PolicyOptions&) { return static_policy("minmin", plan); }
+StaticPtr make_minmin(const PolicyOptions&) { return static_policy("minmin", plan_minmin); }
 
 }  // namespace dfsim::inline schedulers::policies

@@ -8,7 +8,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_peft(const TaskView& view) {
   const std::vector<double> oct = optimistic_cost_table(view);
   PlanBuilder builder(view, Slot::kInsert);
   std::vector<TimeNs> ready;
@@ -22,6 +22,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_peft(const PolicyOptions&) { return static_policy("peft", plan); }
+StaticPtr make_peft(const PolicyOptions&) { return static_policy("peft", plan_peft); }
 
 }  // namespace dfsim::inline schedulers::policies

@@ -8,7 +8,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_ppts(const TaskView& view) {
   const std::vector<double> pcm = predict_cost_matrix(view);
   PlanBuilder builder(view, Slot::kInsert);
   std::vector<TimeNs> ready;
@@ -22,6 +22,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_ppts(const PolicyOptions&) { return static_policy("ppts", plan); }
+StaticPtr make_ppts(const PolicyOptions&) { return static_policy("ppts", plan_ppts); }
 
 }  // namespace dfsim::inline schedulers::policies

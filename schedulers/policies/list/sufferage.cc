@@ -7,13 +7,15 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_sufferage(const TaskView& view) {
   return plan_by_completions(
       view, [](const Completions& c) { return static_cast<double>(c.second - c.first); });
 }
 
 }  // namespace
 
-StaticPtr make_sufferage(const PolicyOptions&) { return static_policy("sufferage", plan); }
+StaticPtr make_sufferage(const PolicyOptions&) {
+  return static_policy("sufferage", plan_sufferage);
+}
 
 }  // namespace dfsim::inline schedulers::policies

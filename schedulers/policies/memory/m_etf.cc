@@ -9,7 +9,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_m_etf(const TaskView& view) {
   const std::vector<double> level = static_level(view);
   MemoryLedger memory(view);
   const EqualDevices devices(view);
@@ -20,6 +20,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_m_etf(const PolicyOptions&) { return static_policy("m-etf", plan); }
+StaticPtr make_m_etf(const PolicyOptions&) { return static_policy("m-etf", plan_m_etf); }
 
 }  // namespace dfsim::inline schedulers::policies

@@ -255,13 +255,13 @@ StatusOr<Schedule> Planner::plan() {
   return builder_.finish();
 }
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_m_sct(const TaskView& view) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<double> x, Relaxation(view).solve());
   return Planner(view, favourites(view, x)).plan();
 }
 
 }  // namespace
 
-StaticPtr make_m_sct(const PolicyOptions&) { return static_policy("m-sct", plan); }
+StaticPtr make_m_sct(const PolicyOptions&) { return static_policy("m-sct", plan_m_sct); }
 
 }  // namespace dfsim::inline schedulers::policies

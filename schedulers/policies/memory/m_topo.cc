@@ -14,7 +14,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-StatusOr<Schedule> plan(const TaskView& view) {
+StatusOr<Schedule> plan_m_topo(const TaskView& view) {
   double total_memory = 0;
   double total_time = 0;
   for (size_t i = 0; i < view.tasks(); ++i) {
@@ -58,6 +58,6 @@ StatusOr<Schedule> plan(const TaskView& view) {
 
 }  // namespace
 
-StaticPtr make_m_topo(const PolicyOptions&) { return static_policy("m-topo", plan); }
+StaticPtr make_m_topo(const PolicyOptions&) { return static_policy("m-topo", plan_m_topo); }
 
 }  // namespace dfsim::inline schedulers::policies

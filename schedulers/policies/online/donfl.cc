@@ -12,9 +12,9 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-class Planner {
+class DonflPlanner {
  public:
-  explicit Planner(const TaskView& view)
+  explicit DonflPlanner(const TaskView& view)
       : view_(view),
         builder_(view, Slot::kInsert),
         links_(view.devices() * view.devices()),
@@ -34,7 +34,7 @@ class Planner {
   std::vector<TimeNs> cursor_;  // per source: end of this task's transfers so far
 };
 
-TimeNs Planner::arrival(TaskId task, size_t device, TimeNs now, bool commit) {
+TimeNs DonflPlanner::arrival(TaskId task, size_t device, TimeNs now, bool commit) {
   const ExecGraph& graph = view_.graph();
   std::ranges::fill(cursor_, now);
   TimeNs last = now;
@@ -57,7 +57,7 @@ TimeNs Planner::arrival(TaskId task, size_t device, TimeNs now, bool commit) {
   return last;
 }
 
-TimeNs Planner::place(TaskId task, TimeNs now) {
+TimeNs DonflPlanner::place(TaskId task, TimeNs now) {
   PlanBuilder::Choice best;
   best.finish_ns = std::numeric_limits<TimeNs>::max();
   for (size_t d = 0; d < view_.devices(); ++d) {
@@ -74,7 +74,7 @@ TimeNs Planner::place(TaskId task, TimeNs now) {
   return best.finish_ns;
 }
 
-Schedule Planner::plan() {
+Schedule DonflPlanner::plan() {
   const ExecGraph& graph = view_.graph();
   std::vector<double> wod(view_.tasks(), 0.0);
   for (const Edge& edge : graph.edges()) {
@@ -103,10 +103,10 @@ Schedule Planner::plan() {
   }
 }
 
-StatusOr<Schedule> plan(const TaskView& view) { return Planner(view).plan(); }
+StatusOr<Schedule> plan_donfl(const TaskView& view) { return DonflPlanner(view).plan(); }
 
 }  // namespace
 
-StaticPtr make_donfl(const PolicyOptions&) { return static_policy("donfl", plan); }
+StaticPtr make_donfl(const PolicyOptions&) { return static_policy("donfl", plan_donfl); }
 
 }  // namespace dfsim::inline schedulers::policies

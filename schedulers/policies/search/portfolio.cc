@@ -8,6 +8,7 @@
 
 #include "schedulers/planning/task_view.h"
 #include "schedulers/policies.h"
+#include "schedulers/registry.h"
 
 namespace dfsim::inline schedulers::policies {
 namespace {

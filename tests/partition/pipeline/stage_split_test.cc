@@ -6,13 +6,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 #include <sstream>
 
 #include "base/rng.h"
+#include "tests/partition/pipeline/published_instance.h"
 
 namespace dfsim {
 namespace {
@@ -159,141 +157,6 @@ TEST_CASE("leaves that take no time go with their neighbour and cost no downsets
   CHECK(split_downsets(graph, limits, 10).status().code() == StatusCode::kUnsupported);
 }
 
-// ---- the graphs of Tarnawski et al. (NeurIPS 2020)
-
-using Json = nlohmann::json;
-
-struct Instance {
-  StageGraph graph;
-  StageLimits limits;
-};
-
-// Colours that reach each other become one.
-void join_cycles(std::map<int, int>* colour_of, std::map<int, std::set<int>> reach) {
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (auto& [colour, there] : reach) {
-      const size_t before = there.size();
-      for (const int other : std::set<int>(there)) {
-        if (const auto found = reach.find(other); found != reach.end()) {
-          there.insert(found->second.begin(), found->second.end());
-        }
-      }
-      grown = grown || there.size() != before;
-    }
-  }
-  for (auto& [id, colour] : *colour_of) {
-    const int own = colour;
-    for (const int other : reach[own]) {
-      colour = reach[other].count(own) > 0 ? std::min(colour, other) : colour;
-    }
-  }
-}
-
-// Forward nodes of one colour, with their backward nodes, are one node. Colours of backward nodes
-// alone (the losses) stand behind what they read of the forward pass, and otherwise against their
-// edges; what then goes round in a circle is one node.
-Instance read_instance(const std::string& path) {
-  const Json json = Json::parse(std::ifstream(path));
-  std::map<int, std::vector<Json>> by_colour;
-  std::map<int, int> colour_of;
-  std::map<int, bool> backward;
-  for (const Json& node : json["nodes"]) {
-    const int id = node["id"];
-    const int colour = node.value("colorClass", 1000000 + id);
-    colour_of[id] = colour;
-    by_colour[colour].push_back(node);
-    backward[id] = node["isBackwardNode"].is_boolean() ? node["isBackwardNode"].get<bool>()
-                                                       : node["isBackwardNode"].get<int>() != 0;
-  }
-  std::map<int, bool> orphan;
-  for (const auto& [colour, nodes] : by_colour) {
-    orphan[colour] = std::all_of(nodes.begin(), nodes.end(),
-                                 [&](const Json& node) { return backward[node["id"]]; });
-  }
-  // Which of both ends comes first, by node; none where the edge says nothing.
-  const auto ordered = [&](const Json& edge) {
-    const int from = edge["sourceId"];
-    const int to = edge["destId"];
-    const bool lonely = orphan[colour_of[from]] || orphan[colour_of[to]];
-    return !backward[from] && (!backward[to] || orphan[colour_of[to]]) ? std::pair(from, to)
-           : backward[from] && backward[to] && lonely                  ? std::pair(to, from)
-                                                                       : std::pair(from, from);
-  };
-  std::vector<std::pair<int, int>> order;
-  std::map<int, std::set<int>> reach;
-  for (const Json& edge : json["edges"]) {
-    order.push_back(ordered(edge));
-    reach[colour_of[order.back().first]].insert(colour_of[order.back().second]);
-  }
-  join_cycles(&colour_of, reach);
-  by_colour.clear();
-  for (const Json& node : json["nodes"]) {
-    by_colour[colour_of[node["id"]]].push_back(node);
-  }
-  std::map<int, std::set<int>> next;
-  std::map<int, int> degree;
-  for (const auto& [colour, nodes] : by_colour) {
-    degree[colour] = 0;
-  }
-  for (const auto& [from, to] : order) {
-    const int a = colour_of[from];
-    const int b = colour_of[to];
-    if (a != b && next[a].insert(b).second) {
-      ++degree[b];
-    }
-  }
-  std::map<int, uint32_t> index;
-  std::set<int> ready;
-  for (const auto& [colour, count] : degree) {
-    if (count == 0) {
-      ready.insert(colour);
-    }
-  }
-  while (!ready.empty()) {
-    const int colour = *ready.begin();
-    ready.erase(ready.begin());
-    index.emplace(colour, index.size());
-    for (const int other : next[colour]) {
-      if (--degree[other] == 0) {
-        ready.insert(other);
-      }
-    }
-  }
-  Instance instance;
-  REQUIRE(index.size() == by_colour.size());  // no cycle of colours
-  instance.graph.nodes.resize(index.size());
-  for (const auto& [colour, nodes] : by_colour) {
-    StageNode& node = instance.graph.nodes[index[colour]];
-    for (const Json& part : nodes) {
-      node.time += part["fpgaLatency"].get<double>();
-      node.cpu_time += part["cpuLatency"].get<double>();
-      node.bytes += part["size"].get<double>();
-      const bool supported = part["supportedOnFpga"].is_boolean()
-                                 ? part["supportedOnFpga"].get<bool>()
-                                 : part["supportedOnFpga"].get<int>() != 0;
-      node.cpu_only = node.cpu_only || !supported;
-    }
-    for (const int other : next[colour]) {
-      instance.graph.edges.emplace_back(index[colour], index[other]);
-    }
-  }
-  std::map<int, StageResult> results;  // by the node that makes it
-  for (const Json& edge : json["edges"]) {
-    StageResult& result = results[edge["sourceId"]];
-    result.source = index[colour_of[edge["sourceId"]]];
-    result.cost = edge["cost"];
-    result.readers.push_back(index[colour_of[edge["destId"]]]);
-  }
-  for (auto& [id, result] : results) {
-    instance.graph.results.push_back(std::move(result));
-  }
-  instance.limits.devices = json["maxFPGAs"];
-  instance.limits.cpus = json["maxCPUs"];
-  instance.limits.capacity = json["maxSizePerFPGA"];
-  return instance;
-}
-
 TEST_CASE("largest loads of the published graphs equal the optima, none lies below") {
   const char* shared = std::getenv("DFSIM_SHARED");
   if (shared == nullptr) {
@@ -318,7 +181,7 @@ TEST_CASE("largest loads of the published graphs equal the optima, none lies bel
     }
     INFO(file);
     const double optimum = std::stod(load);
-    const Instance instance = read_instance(folder + file);
+    const PublishedInstance instance = read_published(folder + file);
     const auto contiguous = split_contiguous(instance.graph, instance.limits);
     if (contiguous.ok()) {
       CHECK(contiguous->max_load >= optimum * (1 - 1e-12));

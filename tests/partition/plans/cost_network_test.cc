@@ -10,7 +10,7 @@
 namespace dfsim {
 namespace {
 
-double brute_force(const CostNetwork& network) {
+double brute_force_network(const CostNetwork& network) {
   std::vector<uint32_t> choice(network.costs().size(), 0);
   double best = std::numeric_limits<double>::infinity();
   while (true) {
@@ -79,7 +79,7 @@ TEST_CASE("series-parallel networks need no fixing and are exact") {
     const CheapestChoice best = minimise(network);
     CHECK(best.fixed == 0);
     CHECK(best.exact);
-    CHECK(best.cost == brute_force(network));
+    CHECK(best.cost == brute_force_network(network));
     CHECK(network.cost(best.choice) == best.cost);
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE("random networks: exact where it says so, never below the optimum") {
   for (int round = 0; round < 200; ++round) {
     const CostNetwork network = random_network(rng, 8, 0.15 + 0.1 * (round % 6));
     const CheapestChoice best = minimise(network, 30);
-    const double optimum = brute_force(network);
+    const double optimum = brute_force_network(network);
     CHECK(best.cost >= optimum);
     CHECK(network.cost(best.choice) == best.cost);
     if (best.exact) {
@@ -119,7 +119,7 @@ TEST_CASE("what cannot be tried out is improved and does not claim to be exact")
     const CheapestChoice best = minimise(network, 16);
     CHECK(best.fixed == 5);  // of a clique all but a triangle
     CHECK_FALSE(best.exact);
-    CHECK(best.cost >= brute_force(network));
+    CHECK(best.cost >= brute_force_network(network));
     CHECK(network.cost(best.choice) == best.cost);
   }
 }

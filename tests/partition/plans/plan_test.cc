@@ -6,7 +6,7 @@
 #include "opmodel/sol.h"
 #include "partition/plans/parallel_degrees.h"
 #include "partition/plans/plan_spec.h"
-#include "report/partitioning.h"
+#include "study/partitioning/partitioning.h"
 #include "tests/partition/mesh_platform.h"
 #include "tests/partition/test_graphs.h"
 

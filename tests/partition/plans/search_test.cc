@@ -61,7 +61,7 @@ size_t count(const ShardedGraph& sharded, const std::string& type) {
   }));
 }
 
-double brute_force(const CostNetwork& network) {
+double brute_force_search(const CostNetwork& network) {
   double combinations = 1;
   for (const auto& costs : network.costs()) {
     combinations *= static_cast<double>(costs.size());
@@ -105,7 +105,7 @@ TEST_CASE("small graphs: the search equals brute force over all splits and cuts"
     const auto search = search_sharding(graph, *mesh, fast, *model, 0);
     REQUIRE(search.ok());
     CHECK(search->exact);
-    CHECK(search->cost_ns == Approx(brute_force(*network)));
+    CHECK(search->cost_ns == Approx(brute_force_search(*network)));
   }
 }
 

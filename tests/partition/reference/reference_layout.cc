@@ -8,7 +8,7 @@ namespace {
 
 using Values = std::vector<RefTensor>;
 
-bool present(const Values& inputs, size_t i) {
+bool present_layout(const Values& inputs, size_t i) {
   return i < inputs.size() && !inputs[i].values.empty();
 }
 
@@ -60,10 +60,10 @@ void slice(const Values& inputs, RefTensor& out) {
   std::vector<int64_t> begin(x.extents.size(), 0);
   std::vector<int64_t> steps(x.extents.size(), 1);
   for (size_t i = 0; i < starts.size(); ++i) {
-    const size_t axis = present(inputs, 3)
+    const size_t axis = present_layout(inputs, 3)
                             ? static_cast<size_t>(wrapped(whole_numbers(inputs[3])[i], x.rank()))
                             : i;
-    steps[axis] = present(inputs, 4) ? whole_numbers(inputs[4])[i] : 1;
+    steps[axis] = present_layout(inputs, 4) ? whole_numbers(inputs[4])[i] : 1;
     const int64_t extent = x.extents[axis];
     const int64_t from = starts[i] < 0 ? std::max<int64_t>(0, starts[i] + extent) : starts[i];
     begin[axis] = std::min(from, steps[axis] < 0 ? extent - 1 : extent);

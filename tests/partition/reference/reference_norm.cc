@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<RefTensor>;
 
-bool present(const Values& inputs, size_t i) {
+bool present_norm(const Values& inputs, size_t i) {
   return i < inputs.size() && !inputs[i].values.empty();
 }
 
@@ -112,9 +112,9 @@ void norm(const Op& op, const Values& inputs, Values& outputs) {
     if (op.op_type.find("Normalization") != std::string::npos &&
         op.op_type != "GroupNormalization") {
       const auto parameter = [&](size_t i, double fallback) {
-        return !present(inputs, i) ? fallback
-               : per_channel       ? inputs[i][{index[1]}]
-                                   : inputs[i].broadcast(index);
+        return !present_norm(inputs, i) ? fallback
+               : per_channel            ? inputs[i][{index[1]}]
+                                        : inputs[i].broadcast(index);
       };
       value = value * parameter(scale, 1) + parameter(scale + 1, 0);
     }
@@ -177,7 +177,7 @@ void reduce(const Op& op, const Values& inputs, RefTensor& out) {
   std::vector<int64_t> axes;
   if (op.op_type.starts_with("Arg")) {
     axes = {axis_of(op, rank, 0)};
-  } else if (present(inputs, 1)) {
+  } else if (present_norm(inputs, 1)) {
     for (const double axis : inputs[1].values) {
       axes.push_back(static_cast<int64_t>(axis));
     }

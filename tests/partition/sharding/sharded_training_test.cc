@@ -10,7 +10,7 @@
 #include "partition/plans/cluster.h"
 #include "partition/plans/parallel_degrees.h"
 #include "partition/plans/plan_spec.h"
-#include "report/partitioning.h"
+#include "study/partitioning/partitioning.h"
 #include "tests/partition/mesh_platform.h"
 #include "tests/partition/test_graphs.h"
 
@@ -37,8 +37,8 @@ PlanSpec training_spec(const ParallelDegrees& degrees, const Graph& graph,
   return std::move(*spec);
 }
 
-PlanRun run(const PlanSpec& spec, const Graph& graph, const Platform& platform,
-            CollectiveMode mode = CollectiveMode::kModel) {
+PlanRun run_training(const PlanSpec& spec, const Graph& graph, const Platform& platform,
+                     CollectiveMode mode = CollectiveMode::kModel) {
   auto result = run_plan(spec, graph, platform, *make_sol_model(), mode);
   INFO(result.status().message());
   REQUIRE(result.ok());
@@ -79,7 +79,7 @@ TEST_CASE("memory of a two-layer network on one device, by hand") {
   const Platform platform = steady(1, 1000);
   const Graph graph = mlp(8);
   PlanSpec spec = training_spec({}, graph, platform);
-  const PlanOutcome adam = outcome(spec, run(spec, graph, platform), graph, platform);
+  const PlanOutcome adam = outcome(spec, run_training(spec, graph, platform), graph, platform);
   const Bytes weights = (16 * 32 + 32 * 4) * 4;
   CHECK(adam.resident.weights == weights);
   CHECK(adam.resident.gradients == weights);
@@ -89,9 +89,10 @@ TEST_CASE("memory of a two-layer network on one device, by hand") {
   CHECK(adam.activation_bytes() == 3 * 8 * 32 * 4 + 8 * 4 * 4);
   CHECK(adam.memory_bytes == 4 * weights + 12 + adam.activation_bytes());
   spec.training->options.optimizer = OptimizerKind::kSgd;
-  CHECK(outcome(spec, run(spec, graph, platform), graph, platform).resident.optimizer == 0);
+  CHECK(outcome(spec, run_training(spec, graph, platform), graph, platform).resident.optimizer ==
+        0);
   spec.training->options.optimizer = OptimizerKind::kMomentum;
-  CHECK(outcome(spec, run(spec, graph, platform), graph, platform).resident.optimizer ==
+  CHECK(outcome(spec, run_training(spec, graph, platform), graph, platform).resident.optimizer ==
         weights + 12);
 }
 
@@ -99,9 +100,9 @@ TEST_CASE("computing activations again takes less memory and more time") {
   const Platform platform = steady(1, 1000);
   const Graph graph = layers(16, 64, 8);
   PlanSpec spec = training_spec({}, graph, platform);
-  const PlanRun kept = run(spec, graph, platform);
+  const PlanRun kept = run_training(spec, graph, platform);
   spec.training->options.recompute = Recompute::kFull;
-  const PlanRun again = run(spec, graph, platform);
+  const PlanRun again = run_training(spec, graph, platform);
   CHECK(outcome(spec, again, graph, platform).activation_bytes() <
         outcome(spec, kept, graph, platform).activation_bytes() * 2 / 3);
   CHECK(again.result.makespan_ns > kept.result.makespan_ns);
@@ -114,7 +115,7 @@ TEST_CASE("gradients are exchanged in buckets beside the backward pass") {
   PlanSpec spec = training_spec({4, 1, 1, 1}, graph, platform);
   const auto exchanges = [&](Bytes bucket) {
     spec.training->bucket_bytes = bucket;
-    return run(spec, graph, platform);
+    return run_training(spec, graph, platform);
   };
   const PlanRun alone = exchanges(0);
   const PlanRun single = exchanges(1);
@@ -146,7 +147,7 @@ TEST_CASE("a training pipeline of equal stages takes (m + p - 1) times both pass
     PlanSpec spec = training_spec({1, 1, 4, micro_batches, schedule, 1}, graph, platform);
     spec.training->options.optimizer = OptimizerKind::kSgd;
     spec.until = {{"a0"}, {"a1"}, {"a2"}};
-    const PlanRun pipeline = run(spec, graph, platform);
+    const PlanRun pipeline = run_training(spec, graph, platform);
     // Forward: product and ReLU; backward: ReLU's, two products (one in the first stage); messages
     // of 512 bytes at 1 byte/ns; the loss in the last stage; one update at the end.
     const double step = 5.0 * launch;
@@ -177,8 +178,8 @@ TEST_CASE("all kinds of parallelism train, by formula and by flow") {
       continue;
     }
     const PlanSpec spec = training_spec(degrees, used, rated);
-    const PlanRun model = run(spec, used, rated);
-    const PlanRun flow = run(spec, used, rated, CollectiveMode::kFlow);
+    const PlanRun model = run_training(spec, used, rated);
+    const PlanRun flow = run_training(spec, used, rated, CollectiveMode::kFlow);
     CHECK(model.result.makespan_ns > 0);
     CHECK(flow.result.makespan_ns >= model.result.makespan_ns * 9 / 10);
     const PlanOutcome result = outcome(spec, model, used, rated);
@@ -209,9 +210,9 @@ TEST_CASE("one device stands for all that do the same") {
       if (!training) {
         spec.training.reset();
       }
-      const PlanRun all = run(spec, graph, *two);
+      const PlanRun all = run_training(spec, graph, *two);
       spec.use_symmetry = true;
-      const PlanRun some = run(spec, graph, *two);
+      const PlanRun some = run_training(spec, graph, *two);
       INFO(some.compiled.program.asymmetry);
       CHECK(some.compiled.program.stands_for == degrees.data * degrees.tensor);
       CHECK(some.result.makespan_ns == all.result.makespan_ns);
@@ -240,7 +241,7 @@ TEST_CASE("a training step of 48 layers on 1,024 devices") {
   PlanSpec spec = training_spec({16, 8, 8, 32}, graph, *cluster);
   spec.use_symmetry = true;
   const auto begin = std::clock();
-  const PlanRun step = run(spec, graph, *cluster);
+  const PlanRun step = run_training(spec, graph, *cluster);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   WARN("1,024 devices x 48 layers: " << seconds << " s of CPU, "
                                      << step.compiled.program.graph.task_count() << " tasks");
@@ -267,7 +268,7 @@ TEST_CASE("a weight that two stages read is updated once, by the first") {
   const Platform platform = steady(4, 1000);
   PlanSpec spec = training_spec({2, 1, 2, 2}, graph, platform);
   spec.until = {{"middle"}};
-  const PlanRun tied = run(spec, graph, platform);
+  const PlanRun tied = run_training(spec, graph, platform);
   CHECK(tied.compiled.program.memory[0].optimizer == 2 * (64 + 16) * 16 * 4 + 12);
   CHECK(tied.compiled.program.memory[2].optimizer == 0);
   // The second stage's part of the gradient goes there once per step and rank, not once per
@@ -280,10 +281,11 @@ TEST_CASE("devices that differ stand for themselves, and so do flows") {
   const Graph graph = layers(2, 8, 16);
   PlanSpec spec = training_spec({4, 1, 1, 1}, graph, platform);
   spec.use_symmetry = true;
-  CHECK(run(spec, graph, platform).compiled.program.stands_for == 4);
-  CHECK(run(spec, graph, platform, CollectiveMode::kFlow).compiled.program.stands_for == 1);
+  CHECK(run_training(spec, graph, platform).compiled.program.stands_for == 4);
+  CHECK(run_training(spec, graph, platform, CollectiveMode::kFlow).compiled.program.stands_for ==
+        1);
   platform.devices[2].launch_overhead_ns = 2000;
-  const PlanRun uneven = run(spec, graph, platform);
+  const PlanRun uneven = run_training(spec, graph, platform);
   CHECK(uneven.compiled.program.stands_for == 1);
   CHECK(uneven.compiled.program.asymmetry.find("not alike") != std::string::npos);
 }

@@ -14,13 +14,13 @@
 namespace dfsim {
 namespace {
 
-Platform dgx() {
+Platform spmd_dgx() {
   auto platform =
       load_platform(std::string(DFSIM_SOURCE_DIR) + "/hardware/platforms/nodes/dgx-a100.yaml");
   INFO(platform.status().message());
   REQUIRE(platform.ok());
   platform->runtime = RuntimeSpec();  // device time only: no host cost
-  platform->source_file.clear();      // collectives by the links' figures
+  platform->collectives.clear();      // by the links' figures instead
   return std::move(platform).value();
 }
 
@@ -29,8 +29,8 @@ struct Run {
   SimResult result;
 };
 
-Run run(const Graph& graph, const Platform& platform, const DeviceMesh& mesh,
-        const std::vector<ShardingSeed>& seeds, CollectiveMode mode) {
+Run run_spmd(const Graph& graph, const Platform& platform, const DeviceMesh& mesh,
+             const std::vector<ShardingSeed>& seeds, CollectiveMode mode) {
   const auto plan = propagate_sharding(graph, mesh, seeds);
   REQUIRE(plan.ok());
   const auto sharded = shard_graph(graph, mesh, *plan);
@@ -59,15 +59,15 @@ DeviceMesh mesh_on(const Platform& platform, std::vector<MeshAxis> axes) {
 }
 
 TEST_CASE("a transformer layer, tensor parallel: formulas and flows agree, and it pays") {
-  const Platform platform = dgx();
+  const Platform platform = spmd_dgx();
   const Graph graph = transformer_layer(8, 512, 2048, 16);
   const DeviceMesh one = mesh_on(platform, {{"tensor", 1}});
   const DeviceMesh eight = mesh_on(platform, {{"tensor", 8}});
   const auto seeds = tensor_parallel_seeds(graph, eight, 1);
   REQUIRE(seeds.ok());
-  const Run single = run(graph, platform, one, {}, CollectiveMode::kModel);
-  const Run model = run(graph, platform, eight, *seeds, CollectiveMode::kModel);
-  const Run flow = run(graph, platform, eight, *seeds, CollectiveMode::kFlow);
+  const Run single = run_spmd(graph, platform, one, {}, CollectiveMode::kModel);
+  const Run model = run_spmd(graph, platform, eight, *seeds, CollectiveMode::kModel);
+  const Run flow = run_spmd(graph, platform, eight, *seeds, CollectiveMode::kFlow);
   // Two all-reduces of 8 x 512 x 2048 floats over NVLink: 2 us latency, 300 GB/s, Rabenseifner.
   const double bytes = 8.0 * 512 * 2048 * 4;
   const double all_reduce_ns = 6 * 2000 + 2 * 7.0 / 8 * bytes / 300;
@@ -85,12 +85,12 @@ TEST_CASE("a transformer layer, tensor parallel: formulas and flows agree, and i
 }
 
 TEST_CASE("data parallel inference has no communication, every device works the same time") {
-  const Platform platform = dgx();
+  const Platform platform = spmd_dgx();
   const Graph graph = transformer_layer(8, 128, 1024, 16);
   const DeviceMesh mesh = mesh_on(platform, {{"data", 8}});
   const auto seeds = data_parallel_seeds(graph, mesh, 1);
   REQUIRE(seeds.ok());
-  const Run parallel = run(graph, platform, mesh, *seeds, CollectiveMode::kFlow);
+  const Run parallel = run_spmd(graph, platform, mesh, *seeds, CollectiveMode::kFlow);
   CHECK(parallel.program.communication_ns == 0);
   CHECK(parallel.result.bytes_moved == 0);
   for (size_t d = 0; d < 8; ++d) {
@@ -99,11 +99,11 @@ TEST_CASE("data parallel inference has no communication, every device works the 
 }
 
 TEST_CASE("a spatial split's halos move as neighbours' messages") {
-  const Platform platform = dgx();
+  const Platform platform = spmd_dgx();
   const Graph graph = small_conv_net(1);
   const DeviceMesh mesh = mesh_on(platform, {{"space", 2}});
   ShardingSeed seed{tensor_named(graph, "x"), {{0, 0, 1, 0}}};
-  const Run flow = run(graph, platform, mesh, {seed}, CollectiveMode::kFlow);
+  const Run flow = run_spmd(graph, platform, mesh, {seed}, CollectiveMode::kFlow);
   // A row of 16 x 4 channels both ways, a row of 8 x 8 channels one way, then the gather of
   // 1 x 8 x 4 x 4 before the flattening, of which each device lacks half.
   CHECK(flow.result.bytes_moved == 4 * (2 * 16 * 4 + 8 * 8 + 8 * 4 * 4));

@@ -226,7 +226,7 @@ void check_step(const Graph& graph, const DeviceMesh& mesh, const std::vector<Sh
   const auto plan = propagate_sharding(graph, mesh, seeds);
   REQUIRE(plan.ok());
   const TrainingGraph step = with_results(graph, {OptimizerKind::kSgd, recompute});
-  const auto whole = propagate_to_step(graph, mesh, *plan, step);
+  const auto whole = shard_plan_of_training_step(graph, mesh, *plan, step);
   INFO(whole.status().message());
   REQUIRE(whole.ok());
   const auto sharded = shard_graph(step.graph, mesh, *whole);
@@ -290,7 +290,7 @@ TEST_CASE("the backward pass of Megatron's split has two all-reduces, and sums b
   size_t without_rule = 0;
   const auto sharded = shard_training_step(graph, mesh, *plan, {}, &without_rule);
   REQUIRE(sharded.ok());
-  const std::vector<TrainingPass> passes = passes_of(sharded->graph);
+  const std::vector<TrainingPass> passes = training_passes(sharded->graph);
   size_t forward = 0;
   size_t backward = 0;
   for (const Communication& entry : sharded->report.communications) {

@@ -14,7 +14,7 @@
 //                  not have; their dimensions begin at axis `dim`: no communication
 #include <fmt/format.h>
 
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -53,7 +53,7 @@ Status infer_scaled(InferContext& context, bool divide) {
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();
 }
-Status infer_gather(InferContext& context) { return infer_scaled(context, false); }
+Status infer_all_gather(InferContext& context) { return infer_scaled(context, false); }
 Status infer_scatter(InferContext& context) { return infer_scaled(context, true); }
 
 Status infer_all_to_all(InferContext& context) {
@@ -92,28 +92,37 @@ void work_reduction(WorkContext& context) {
                     static_cast<double>(group - 1) / static_cast<double>(group));
 }
 
-constexpr OpClass kC = OpClass::kCollective;
-constexpr OpClass kM = OpClass::kDataMovement;
 constexpr std::string_view kOurs = "dfsim";
 
-constexpr OpDef kOps[] = {
-    {"AllReduce", kC, infer_same_as_first, work_reduction, nullptr, 0, 1, kOurs},
-    {"ReduceScatter", kC, infer_scatter, work_reduction, nullptr, 0, 1, kOurs},
-    {"AllGather", kC, infer_gather, nullptr, nullptr, 0, 1, kOurs},
-    {"AllToAll", kC, infer_all_to_all, nullptr, nullptr, 0, 1, kOurs},
-    {"HaloExchange", kC, infer_halo, nullptr, nullptr, 0, 1, kOurs},
-    {"ShardSlice", kM, infer_scatter, work_copy, nullptr, 0, 1, kOurs},
-    {"KeepOnFirst", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
-    {"ShardIndices", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
-    {"MaskRows", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kOurs},
+// clang-format off
+constexpr OpDef kCollectiveOps[] = {
+    {.op_type = "AllReduce", .op_class = OpClass::kCollective, .infer = infer_same_as_first,
+     .work = work_reduction, .domain = kOurs},
+    {.op_type = "ReduceScatter", .op_class = OpClass::kCollective, .infer = infer_scatter,
+     .work = work_reduction, .domain = kOurs},
+    {.op_type = "AllGather", .op_class = OpClass::kCollective, .infer = infer_all_gather,
+     .domain = kOurs},
+    {.op_type = "AllToAll", .op_class = OpClass::kCollective, .infer = infer_all_to_all,
+     .domain = kOurs},
+    {.op_type = "HaloExchange", .op_class = OpClass::kCollective, .infer = infer_halo,
+     .domain = kOurs},
+    {.op_type = "ShardSlice", .op_class = OpClass::kDataMovement, .infer = infer_scatter,
+     .work = work_copy, .domain = kOurs},
+    {.op_type = "KeepOnFirst", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kOurs},
+    {.op_type = "ShardIndices", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kOurs},
+    {.op_type = "MaskRows", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kOurs},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kCollectiveNotes[] = {
     {work_reduction, "(group - 1) / group per element"},
 };
 
 }  // namespace
 
-OpFamily collective_op_defs() { return {kOps, kNotes}; }
+OpFamily collective_op_defs() { return {kCollectiveOps, kCollectiveNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -7,7 +7,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -88,7 +88,7 @@ void work_fused_matmul(WorkContext& context) {
   const bool transposed = context.op().attributes.int_or("transA", 0) != 0 && a.rank() >= 2;
   const Dim contracted = a[a.rank() - (transposed ? 2 : 1)];
   context.add_macs(context.output(0).shape.elements() * Count(contracted.extent()));
-  context.add_flops(context.output(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.output(0).shape.elements(), context.flops_per_element());
   context.set_matrix();
 }
 
@@ -174,51 +174,77 @@ Status infer_split_gelu(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kE = OpClass::kElementwise;
-constexpr OpClass kN = OpClass::kNorm;
-constexpr OpClass kX = OpClass::kMatMul;
 constexpr std::string_view kMs = kMicrosoft;
 constexpr std::string_view kBlocked = kMicrosoftBlocked;
 
-constexpr OpDef kOps[] = {
-    {"SkipLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 9, 3, kMs,
-     factors_skip_norm},
-    {"SkipSimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 6, 3, kMs,
-     factors_skip_norm},
-    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, kMs,
-     factors_skip_norm},
-    {"SimplifiedLayerNormalization", kN, infer_skip_norm, work_per_element, nullptr, 4, 2, "",
-     factors_skip_norm},
-    {"EmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
-    {"QEmbedLayerNormalization", kN, infer_embed_norm, work_embed_norm, nullptr, 0, 4, kMs},
-    {"GroupNorm", kN, infer_same_as_first, work_per_element, nullptr, 7, 3, kMs,
-     factors_group_norm},
-    {"SkipGroupNorm", kN, infer_skip_group_norm, work_per_element, nullptr, 9, 4, kMs},
-    {"BiasSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
+// clang-format off
+constexpr OpDef kContribOps[] = {
+    {.op_type = "SkipLayerNormalization", .op_class = OpClass::kNorm, .infer = infer_skip_norm,
+     .work = work_per_element, .flops_per_element = 9, .required_inputs = 3, .domain = kMs,
+     .factors = factors_skip_norm},
+    {.op_type = "SkipSimplifiedLayerNormalization", .op_class = OpClass::kNorm,
+     .infer = infer_skip_norm, .work = work_per_element, .flops_per_element = 6,
+     .required_inputs = 3, .domain = kMs, .factors = factors_skip_norm},
+    {.op_type = "SimplifiedLayerNormalization", .op_class = OpClass::kNorm,
+     .infer = infer_skip_norm, .work = work_per_element, .flops_per_element = 4,
+     .required_inputs = 2, .domain = kMs, .factors = factors_skip_norm},
+    {.op_type = "SimplifiedLayerNormalization", .op_class = OpClass::kNorm,
+     .infer = infer_skip_norm, .work = work_per_element, .flops_per_element = 4,
+     .required_inputs = 2, .factors = factors_skip_norm},
+    {.op_type = "EmbedLayerNormalization", .op_class = OpClass::kNorm, .infer = infer_embed_norm,
+     .work = work_embed_norm, .required_inputs = 4, .domain = kMs},
+    {.op_type = "QEmbedLayerNormalization", .op_class = OpClass::kNorm, .infer = infer_embed_norm,
+     .work = work_embed_norm, .required_inputs = 4, .domain = kMs},
+    {.op_type = "GroupNorm", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3, .domain = kMs,
+     .factors = factors_group_norm},
+    {.op_type = "SkipGroupNorm", .op_class = OpClass::kNorm, .infer = infer_skip_group_norm,
+     .work = work_per_element, .flops_per_element = 9, .required_inputs = 4, .domain = kMs},
+    {.op_type = "BiasSoftmax", .op_class = OpClass::kSoftmax, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 2, .domain = kMs},
     // tanh approximation: cube, scale, add, scale, tanh, add, scale, multiply
-    {"FastGelu", kE, infer_same_as_first, work_per_element, nullptr, 8, 1, kMs},
-    {"Gelu", kE, infer_same_as_first, work_per_element, nullptr, 5, 1, kMs},
-    {"QuickGelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 1, kMs},
-    {"BiasGelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
-    {"BiasAdd", kE, infer_same_as_first, work_per_element, nullptr, 2, 2, kMs},
-    {"BiasSplitGelu", kE, infer_split_gelu, work_per_element, nullptr, 8, 2, kMs},
-    {"BiasDropout", kE, infer_same_as_first, work_per_element, nullptr, 1, 2, kMs},
-    {"FusedMatMul", kX, infer_fused_matmul, work_fused_matmul, nullptr, 0, 2, kMs},
-    {"TransposeMatMul", kX, infer_fused_matmul, work_fused_matmul, nullptr, 0, 2, kMs},
-    {"FusedGemm", kX, infer_fused_matmul, work_fused_matmul, nullptr, 2, 2, kMs},
-    {"GemmFastGelu", kX, infer_fused_matmul, work_fused_matmul, nullptr, 9, 2, kMs},
-    {"MatMulNBits", kX, infer_matmul_n_bits, work_matmul_n_bits, nullptr, 0, 3, kMs},
-    {"MatMulBnb4", kX, infer_matmul_n_bits, work_matmul_n_bits, nullptr, 0, 3, kMs},
-    {"DynamicQuantizeMatMul", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 3, kMs},
-    {"MatMulIntegerToFloat", kX, infer_matmul_to_float, work_matmul_to_float, nullptr, 2, 4, kMs},
-    {"QGemm", kX, infer_q_gemm, work_matmul_to_float, nullptr, 2, 6, kMs},
-    {"FusedConv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kMs,
-     factors_conv},
-    {"Conv", OpClass::kConv, infer_fused_conv, work_fused_conv, nullptr, 0, 2, kBlocked,
-     factors_conv},
+    {.op_type = "FastGelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 8, .domain = kMs},
+    {.op_type = "Gelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 5, .domain = kMs},
+    {.op_type = "QuickGelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 6, .domain = kMs},
+    {.op_type = "BiasGelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 2, .domain = kMs},
+    {.op_type = "BiasAdd", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kMs},
+    {.op_type = "BiasSplitGelu", .op_class = OpClass::kElementwise, .infer = infer_split_gelu,
+     .work = work_per_element, .flops_per_element = 8, .required_inputs = 2, .domain = kMs},
+    {.op_type = "BiasDropout", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1, .required_inputs = 2, .domain = kMs},
+    {.op_type = "FusedMatMul", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
+     .work = work_fused_matmul, .required_inputs = 2, .domain = kMs},
+    {.op_type = "TransposeMatMul", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
+     .work = work_fused_matmul, .required_inputs = 2, .domain = kMs},
+    {.op_type = "FusedGemm", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
+     .work = work_fused_matmul, .flops_per_element = 2, .required_inputs = 2, .domain = kMs},
+    {.op_type = "GemmFastGelu", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
+     .work = work_fused_matmul, .flops_per_element = 9, .required_inputs = 2, .domain = kMs},
+    {.op_type = "MatMulNBits", .op_class = OpClass::kMatMul, .infer = infer_matmul_n_bits,
+     .work = work_matmul_n_bits, .required_inputs = 3, .domain = kMs},
+    {.op_type = "MatMulBnb4", .op_class = OpClass::kMatMul, .infer = infer_matmul_n_bits,
+     .work = work_matmul_n_bits, .required_inputs = 3, .domain = kMs},
+    {.op_type = "DynamicQuantizeMatMul", .op_class = OpClass::kMatMul,
+     .infer = infer_matmul_to_float, .work = work_matmul_to_float, .flops_per_element = 2,
+     .required_inputs = 3, .domain = kMs},
+    {.op_type = "MatMulIntegerToFloat", .op_class = OpClass::kMatMul,
+     .infer = infer_matmul_to_float, .work = work_matmul_to_float, .flops_per_element = 2,
+     .required_inputs = 4, .domain = kMs},
+    {.op_type = "QGemm", .op_class = OpClass::kMatMul, .infer = infer_q_gemm,
+     .work = work_matmul_to_float, .flops_per_element = 2, .required_inputs = 6, .domain = kMs},
+    {.op_type = "FusedConv", .op_class = OpClass::kConv, .infer = infer_fused_conv,
+     .work = work_fused_conv, .required_inputs = 2, .domain = kMs, .factors = factors_conv},
+    {.op_type = "Conv", .op_class = OpClass::kConv, .infer = infer_fused_conv,
+     .work = work_fused_conv, .required_inputs = 2, .domain = kBlocked, .factors = factors_conv},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribNotes[] = {
     {work_embed_norm, "9 per output element; reads the rows of the tables that it returns"},
     {work_fused_matmul, "MACs = output elements x contracted length"},
     {work_matmul_to_float, "MACs = output elements x contracted length, on 8-bit integers"},
@@ -230,6 +256,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_op_defs() { return {kContribOps, kContribNotes}; }
 
 }  // namespace dfsim::inline graphs

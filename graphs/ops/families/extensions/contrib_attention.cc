@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
 namespace {
 
-Dim divided(Dim dim, int64_t by) {
+Dim dim_over(Dim dim, int64_t by) {
   return dim.known() && by > 0 ? Dim(dim.extent() / by) : Dim::unknown();
 }
 
@@ -54,14 +54,14 @@ std::optional<Heads> fused_heads(const Op& op, const ShapeOf& shape) {
   const int64_t heads = op.attributes.int_or("num_heads", 0);
   const auto* sizes = op.attributes.get_ints("qkv_hidden_sizes");
   const bool own_sizes = sizes != nullptr && sizes->size() == 3;
-  const Dim q_size = own_sizes ? Dim(std::max<int64_t>(0, (*sizes)[0])) : divided(w[1], 3);
+  const Dim q_size = own_sizes ? Dim(std::max<int64_t>(0, (*sizes)[0])) : dim_over(w[1], 3);
   const Dim v_size = own_sizes ? Dim(std::max<int64_t>(0, (*sizes)[2])) : q_size;
   Heads result;
   result.batch = x[0];
   result.q_heads = result.kv_heads = head_count(op.attributes, "num_heads");
   result.q_length = x[1];
-  result.head = divided(q_size, heads);
-  result.v_head = divided(v_size, heads);
+  result.head = dim_over(q_size, heads);
+  result.v_head = dim_over(v_size, heads);
   result.past = past_positions(shape(op.op_type == "QAttention" ? 8 : 4));
   result.kv_length = sum(x[1], result.past);
   return result;
@@ -114,7 +114,7 @@ std::optional<Heads> multi_heads(const Op& op, const ShapeOf& shape) {
   heads.batch = q[0];
   heads.q_heads = heads.kv_heads = head_count(op.attributes, "num_heads");
   heads.q_length = heads.kv_length = q[1];
-  heads.head = q.rank() == 5 ? q[4] : divided(q[2], count);
+  heads.head = q.rank() == 5 ? q[4] : dim_over(q[2], count);
   heads.v_head = heads.head;
   if (k.rank() == 4) {
     heads.kv_length = k[2];
@@ -122,7 +122,7 @@ std::optional<Heads> multi_heads(const Op& op, const ShapeOf& shape) {
     heads.kv_length = k[1];
   }
   if (v.rank() == 3) {
-    heads.v_head = divided(v[2], count);
+    heads.v_head = dim_over(v[2], count);
   } else if (v.rank() == 4) {
     heads.v_head = v[3];
   }
@@ -175,7 +175,7 @@ std::optional<Heads> grouped_heads(const Op& op, const ShapeOf& shape,
   heads.q_length = q[1];
   const Count packed =
       Count(std::max<int64_t>(0, count)) + Count(2) * Count(std::max<int64_t>(0, kv_count));
-  heads.head = divided(q[2], k.rank() == 3 ? count : packed.value());
+  heads.head = dim_over(q[2], k.rank() == 3 ? count : packed.value());
   heads.v_head = heads.head;
   heads.past = past_positions(shape(3));
   heads.kv_length = sum(heads.q_length, heads.past);
@@ -211,19 +211,23 @@ void work_grouped(WorkContext& context) {
   }
 }
 
-constexpr OpClass kA = OpClass::kAttention;
-
-constexpr OpDef kOps[] = {
-    {"Attention", kA, infer_fused, work_fused, nullptr, 0, 2, kMicrosoft},
-    {"QAttention", kA, infer_fused, work_fused, nullptr, 0, 4, kMicrosoft},
-    {"MultiHeadAttention", kA, infer_multi_head, work_multi_head, nullptr, 0, 1, kMicrosoft,
-     factors_multi_head_attention},
-    {"GroupQueryAttention", kA, infer_grouped, work_grouped, nullptr, 0, 1, kMicrosoft},
-    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 4,
-     kMicrosoft, factors_rotary},
+// clang-format off
+constexpr OpDef kContribAttentionOps[] = {
+    {.op_type = "Attention", .op_class = OpClass::kAttention, .infer = infer_fused,
+     .work = work_fused, .required_inputs = 2, .domain = kMicrosoft},
+    {.op_type = "QAttention", .op_class = OpClass::kAttention, .infer = infer_fused,
+     .work = work_fused, .required_inputs = 4, .domain = kMicrosoft},
+    {.op_type = "MultiHeadAttention", .op_class = OpClass::kAttention, .infer = infer_multi_head,
+     .work = work_multi_head, .domain = kMicrosoft, .factors = factors_multi_head_attention},
+    {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
+     .work = work_grouped, .domain = kMicrosoft},
+    {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
+     .factors = factors_rotary},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribAttentionNotes[] = {
     {work_fused, "MACs = projections + scores x (head + value head); 7 per score"},
     {work_multi_head, "MACs = scores x (head + value head); 7 per score"},
     {work_grouped, "MACs = scores x (head + value head); 7 per score"},
@@ -231,6 +235,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_attention_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_attention_op_defs() { return {kContribAttentionOps, kContribAttentionNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graphs/ops/families/extensions/contrib_ops.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -205,21 +206,28 @@ void work_inverse(WorkContext& context) {
   context.add_flops(x.elements() * side * Count(2));
 }
 
-constexpr OpClass kA = OpClass::kAttention;
-
-constexpr OpDef kOps[] = {
-    {"PackedAttention", kA, infer_packed, work_packed, nullptr, 0, 4, kMicrosoft},
-    {"PackedMultiHeadAttention", kA, infer_packed, work_packed, nullptr, 0, 1, kMicrosoft},
-    {"DecoderMaskedMultiHeadAttention", kA, infer_decoder, work_decoder, nullptr, 0, 1, kMicrosoft},
-    {"MoE", OpClass::kMatMul, infer_same_as_first, work_experts, nullptr, 0, 3, kMicrosoft},
-    {"QMoE", OpClass::kMatMul, infer_same_as_first, work_experts, nullptr, 0, 3, kMicrosoft},
-    {"GatherBlockQuantized", OpClass::kGather, infer_gather_blocks, work_gather_blocks, nullptr, 0,
-     3, kMicrosoft},
-    {"Inverse", OpClass::kOpaque, infer_same_as_first, work_inverse, nullptr, 0, 1, kMicrosoft},
-    {"Trilu", OpClass::kDataMovement, infer_same_as_first, work_copy, nullptr, 0, 1, kMicrosoft},
+// clang-format off
+constexpr OpDef kContribDecoderOps[] = {
+    {.op_type = "PackedAttention", .op_class = OpClass::kAttention, .infer = infer_packed,
+     .work = work_packed, .required_inputs = 4, .domain = kMicrosoft},
+    {.op_type = "PackedMultiHeadAttention", .op_class = OpClass::kAttention, .infer = infer_packed,
+     .work = work_packed, .domain = kMicrosoft},
+    {.op_type = "DecoderMaskedMultiHeadAttention", .op_class = OpClass::kAttention,
+     .infer = infer_decoder, .work = work_decoder, .domain = kMicrosoft},
+    {.op_type = "MoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
+     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft},
+    {.op_type = "QMoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
+     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft},
+    {.op_type = "GatherBlockQuantized", .op_class = OpClass::kGather, .infer = infer_gather_blocks,
+     .work = work_gather_blocks, .required_inputs = 3, .domain = kMicrosoft},
+    {.op_type = "Inverse", .infer = infer_same_as_first, .work = work_inverse,
+     .domain = kMicrosoft},
+    {.op_type = "Trilu", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kMicrosoft},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribDecoderNotes[] = {
     {work_packed, "MACs = projections + scores x (head + value head); 7 per score"},
     {work_decoder, "MACs = query elements x positions x 2; 7 per score"},
     {work_experts,
@@ -230,6 +238,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_decoder_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_decoder_op_defs() { return {kContribDecoderOps, kContribDecoderNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -6,6 +6,7 @@
 #include "graphs/ops/families/extensions/contrib_ops.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -105,18 +106,22 @@ Status infer_reorder_output(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpDef kOps[] = {
-    {"ReorderInput", OpClass::kDataMovement, infer_reorder_input, work_copy, nullptr, 0, 1,
-     kMicrosoftBlocked},
-    {"ReorderOutput", OpClass::kDataMovement, infer_reorder_output, work_copy, nullptr, 0, 1,
-     kMicrosoftBlocked},
-    {"NhwcConv", OpClass::kConv, infer_nhwc_conv, work_nhwc_conv, nullptr, 0, 2, kMicrosoft},
-    {"NhwcFusedConv", OpClass::kConv, infer_nhwc_conv, work_nhwc_fused_conv, nullptr, 0, 2,
-     kMicrosoft},
-    {"NhwcMaxPool", OpClass::kPool, infer_nhwc_pool, work_pool_taps, nullptr, 0, 1, kMicrosoft},
+// clang-format off
+constexpr OpDef kContribLayoutOps[] = {
+    {.op_type = "ReorderInput", .op_class = OpClass::kDataMovement, .infer = infer_reorder_input,
+     .work = work_copy, .domain = kMicrosoftBlocked},
+    {.op_type = "ReorderOutput", .op_class = OpClass::kDataMovement, .infer = infer_reorder_output,
+     .work = work_copy, .domain = kMicrosoftBlocked},
+    {.op_type = "NhwcConv", .op_class = OpClass::kConv, .infer = infer_nhwc_conv,
+     .work = work_nhwc_conv, .required_inputs = 2, .domain = kMicrosoft},
+    {.op_type = "NhwcFusedConv", .op_class = OpClass::kConv, .infer = infer_nhwc_conv,
+     .work = work_nhwc_fused_conv, .required_inputs = 2, .domain = kMicrosoft},
+    {.op_type = "NhwcMaxPool", .op_class = OpClass::kPool, .infer = infer_nhwc_pool,
+     .work = work_pool_taps, .domain = kMicrosoft},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribLayoutNotes[] = {
     {work_nhwc_conv,
      "MACs = output elements x C_in/group x kernel; 1 per output element with a bias"},
     {work_nhwc_fused_conv,
@@ -126,6 +131,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_layout_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_layout_op_defs() { return {kContribLayoutOps, kContribLayoutNotes}; }
 
 }  // namespace dfsim::inline graphs

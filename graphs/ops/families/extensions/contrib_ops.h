@@ -5,10 +5,6 @@
 
 namespace dfsim::inline graphs {
 
-OpFamily contrib_quantize_op_defs();
-OpFamily contrib_layout_op_defs();
-OpFamily contrib_decoder_op_defs();
-
 // [N, space..., C] as [N, C, space...], and back. Ranks below 3 stay as they are.
 Shape channels_behind_batch(const Shape& shape);
 Shape channels_last(const Shape& shape);

@@ -6,6 +6,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/contrib_ops.h"
 #include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -149,27 +150,38 @@ Status infer_q_global_pool(InferContext& context) {
 
 void work_q_input(WorkContext& context) { context.add_flops(context.input(0).shape.elements()); }
 
-constexpr OpClass kE = OpClass::kElementwise;
-constexpr std::string_view kMs = kMicrosoft;
+constexpr std::string_view kMsDomain = kMicrosoft;
 
-constexpr OpDef kOps[] = {
-    {"QLinearAdd", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
-    {"QLinearMul", kE, infer_q_binary, work_per_element, nullptr, 6, 7, kMs},
-    {"QLinearWhere", kE, infer_q_where, work_per_element, nullptr, 4, 8, kMs},
-    {"QLinearSigmoid", kE, infer_same_as_first, work_per_element, nullptr, 8, 2, kMs},
-    {"QLinearLeakyRelu", kE, infer_same_as_first, work_per_element, nullptr, 6, 2, kMs},
-    {"QLinearSoftmax", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 9, 2,
-     kMs},
-    {"QLinearConcat", OpClass::kDataMovement, infer_q_concat, work_per_element, nullptr, 4, 3, kMs},
-    {"QLinearGlobalAveragePool", OpClass::kPool, infer_q_global_pool, work_q_input, nullptr, 0, 5,
-     kMs},
-    {"QLinearConv", OpClass::kConv, infer_q_conv, work_q_conv, nullptr, 0, 8, kMs},
-    {"QLinearAveragePool", OpClass::kPool, infer_q_pool, work_pool_taps, nullptr, 0, 5, kMs},
-    {"QLinearReduceMean", OpClass::kReduce, infer_q_reduce, work_q_input, nullptr, 0, 4, kMs},
-    {"DynamicQuantizeLSTM", OpClass::kRnn, infer_q_lstm, work_q_lstm, nullptr, 0, 3, kMs},
+// clang-format off
+constexpr OpDef kContribQuantizeOps[] = {
+    {.op_type = "QLinearAdd", .op_class = OpClass::kElementwise, .infer = infer_q_binary,
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMsDomain},
+    {.op_type = "QLinearMul", .op_class = OpClass::kElementwise, .infer = infer_q_binary,
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 7, .domain = kMsDomain},
+    {.op_type = "QLinearWhere", .op_class = OpClass::kElementwise, .infer = infer_q_where,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 8, .domain = kMsDomain},
+    {.op_type = "QLinearSigmoid", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 8, .required_inputs = 2, .domain = kMsDomain},
+    {.op_type = "QLinearLeakyRelu", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 6, .required_inputs = 2, .domain = kMsDomain},
+    {.op_type = "QLinearSoftmax", .op_class = OpClass::kSoftmax, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 9, .required_inputs = 2, .domain = kMsDomain},
+    {.op_type = "QLinearConcat", .op_class = OpClass::kDataMovement, .infer = infer_q_concat,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 3, .domain = kMsDomain},
+    {.op_type = "QLinearGlobalAveragePool", .op_class = OpClass::kPool,
+     .infer = infer_q_global_pool, .work = work_q_input, .required_inputs = 5, .domain = kMsDomain},
+    {.op_type = "QLinearConv", .op_class = OpClass::kConv, .infer = infer_q_conv,
+     .work = work_q_conv, .required_inputs = 8, .domain = kMsDomain},
+    {.op_type = "QLinearAveragePool", .op_class = OpClass::kPool, .infer = infer_q_pool,
+     .work = work_pool_taps, .required_inputs = 5, .domain = kMsDomain},
+    {.op_type = "QLinearReduceMean", .op_class = OpClass::kReduce, .infer = infer_q_reduce,
+     .work = work_q_input, .required_inputs = 4, .domain = kMsDomain},
+    {.op_type = "DynamicQuantizeLSTM", .op_class = OpClass::kRnn, .infer = infer_q_lstm,
+     .work = work_q_lstm, .required_inputs = 3, .domain = kMsDomain},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kContribQuantizeNotes[] = {
     {work_q_conv, "as Conv on 8-bit integers; 2 per output element to requantise"},
     {work_q_input, "1 per input element"},
     {work_q_lstm,
@@ -178,6 +190,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily contrib_quantize_op_defs() { return {kOps, kNotes}; }
+OpFamily contrib_quantize_op_defs() { return {kContribQuantizeOps, kContribQuantizeNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -46,24 +46,29 @@ Status infer_crop(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kE = OpClass::kElementwise;
-
-constexpr OpDef kOps[] = {
+// clang-format off
+constexpr OpDef kExperimentalOps[] = {
     // alpha x + beta
-    {"Affine", kE, infer_same_as_first, work_per_element, nullptr, 2},
-    {"Crop", OpClass::kDataMovement, infer_crop, work_copy, nullptr, 0, 1, "",
-     factors_same_extents},
+    {.op_type = "Affine", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2},
+    {.op_type = "Crop", .op_class = OpClass::kDataMovement, .infer = infer_crop, .work = work_copy,
+     .factors = factors_same_extents},
     // scale x + the channel's bias
-    {"ImageScaler", kE, infer_same_as_first, work_per_element, nullptr, 2},
+    {.op_type = "ImageScaler", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2},
     // alpha log(exp(beta x) + 1)
-    {"ParametricSoftplus", kE, infer_same_as_first, work_per_element, nullptr, 5},
-    {"Scale", kE, infer_same_as_first, work_per_element, nullptr, 1},
+    {.op_type = "ParametricSoftplus", .op_class = OpClass::kElementwise,
+     .infer = infer_same_as_first, .work = work_per_element, .flops_per_element = 5},
+    {.op_type = "Scale", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1},
     // alpha tanh(beta x)
-    {"ScaledTanh", kE, infer_same_as_first, work_per_element, nullptr, 3},
+    {.op_type = "ScaledTanh", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3},
 };
+// clang-format on
 
 }  // namespace
 
-OpFamily experimental_op_defs() { return {kOps}; }
+OpFamily experimental_op_defs() { return {kExperimentalOps}; }
 
 }  // namespace dfsim::inline graphs

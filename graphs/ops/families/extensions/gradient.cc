@@ -4,6 +4,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -55,7 +56,7 @@ void work_elementwise_gradient(WorkContext& context) {
 
 // Per element of the gradient that comes in.
 void work_per_gradient_element(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Twice the forward operator's arithmetic: one product for each of two operands.
@@ -202,29 +203,36 @@ void factors_attention_gradient(FactorContext& context) {
   }
 }
 
-constexpr OpClass kE = OpClass::kElementwise;
-
-constexpr OpDef kOps[] = {
-    {"AttentionGrad", OpClass::kAttention, infer_operand_gradients, work_attention_gradient,
-     nullptr, 0, 4, kTrainingDomain, factors_attention_gradient},
-    {"Backward", OpClass::kOpaque, infer_backward, work_backward, nullptr, 0, 1, kTrainingDomain},
-    {"ElementwiseGrad", kE, infer_same_as_first, work_elementwise_gradient, nullptr, 0, 1,
-     kTrainingDomain},
-    {"GatherGrad", OpClass::kGather, infer_gather_gradient, work_per_gradient_element, nullptr, 1,
-     2, kTrainingDomain, factors_gather_gradient},
+// clang-format off
+constexpr OpDef kGradientOps[] = {
+    {.op_type = "AttentionGrad", .op_class = OpClass::kAttention, .infer = infer_operand_gradients,
+     .work = work_attention_gradient, .required_inputs = 4, .domain = kTrainingDomain,
+     .factors = factors_attention_gradient},
+    {.op_type = "Backward", .infer = infer_backward, .work = work_backward,
+     .domain = kTrainingDomain},
+    {.op_type = "ElementwiseGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_elementwise_gradient, .domain = kTrainingDomain},
+    {.op_type = "GatherGrad", .op_class = OpClass::kGather, .infer = infer_gather_gradient,
+     .work = work_per_gradient_element, .flops_per_element = 1, .required_inputs = 2,
+     .domain = kTrainingDomain, .factors = factors_gather_gradient},
     // difference to a target, scaled by the number of elements
-    {"LossGrad", kE, infer_same_as_first, work_per_element, nullptr, 2, 1, kTrainingDomain},
+    {.op_type = "LossGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .domain = kTrainingDomain},
     // sums of the gradient and of its product with the input, then the input's gradient
-    {"NormGrad", OpClass::kNorm, infer_operand_gradients, work_per_gradient_element, nullptr, 11, 2,
-     kTrainingDomain, factors_norm_gradient},
-    {"SgdUpdate", OpClass::kOptimizer, infer_same_as_first, work_per_element, nullptr, 2, 2,
-     kTrainingDomain, factors_sgd},
+    {.op_type = "NormGrad", .op_class = OpClass::kNorm, .infer = infer_operand_gradients,
+     .work = work_per_gradient_element, .flops_per_element = 11, .required_inputs = 2,
+     .domain = kTrainingDomain, .factors = factors_norm_gradient},
+    {.op_type = "SgdUpdate", .op_class = OpClass::kOptimizer, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2,
+     .domain = kTrainingDomain, .factors = factors_sgd},
     // product with the result, its sum, difference, product
-    {"SoftmaxGrad", OpClass::kSoftmax, infer_same_as_first, work_per_element, nullptr, 4, 2,
-     kTrainingDomain, factors_softmax_gradient},
+    {.op_type = "SoftmaxGrad", .op_class = OpClass::kSoftmax, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .domain = kTrainingDomain, .factors = factors_softmax_gradient},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kGradientNotes[] = {
     {work_elementwise_gradient, "one more per element than the forward operator"},
     {work_per_gradient_element, "{} per element of the gradient"},
     {work_attention_gradient,
@@ -234,7 +242,7 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily gradient_op_defs() { return {kOps, kNotes}; }
+OpFamily gradient_op_defs() { return {kGradientOps, kGradientNotes}; }
 
 // x [N, C, ...], gradient [N, M, ...]: the filter [M, C / group, kernel...].
 void factors_filter_gradient(FactorContext& context) {

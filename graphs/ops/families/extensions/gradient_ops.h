@@ -19,8 +19,6 @@ namespace dfsim::inline graphs {
 
 inline constexpr std::string_view kTrainingDomain = "dfsim.training";
 
-OpFamily gradient_op_defs();
-
 // Factor rules of gradients that TensorFlow's graphs have, too.
 void factors_filter_gradient(FactorContext& context);
 void factors_pool_gradient(FactorContext& context);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -16,7 +17,7 @@ Status infer_linear(InferContext& context) {
   return ok_status();
 }
 
-void work_linear(WorkContext& context) {
+void work_runtime_linear(WorkContext& context) {
   const Shape& x = context.input(0).shape;
   context.add_macs(context.output(0).shape.elements() * Count(x[x.rank() - 1].extent()));
   add_bias(context, 2);
@@ -50,22 +51,31 @@ void work_compiled(WorkContext& context) {
   context.add_flops(Count(std::max<int64_t>(0, context.op().attributes.int_or("flops", 0))));
 }
 
-constexpr OpDef kOps[] = {
-    {"linear", OpClass::kMatMul, infer_linear, work_linear, nullptr, 0, 2, kAten, factors_linear},
-    {"rsqrt", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 2, 1, kAten},
-    {"pointwise", OpClass::kElementwise, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
-    {"reduction", OpClass::kReduce, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
-    {"norm", OpClass::kNorm, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
-    {"softmax", OpClass::kSoftmax, infer_nothing, work_compiled, nullptr, 0, 1, kCompiled},
+// clang-format off
+constexpr OpDef kRuntimeOps[] = {
+    {.op_type = "linear", .op_class = OpClass::kMatMul, .infer = infer_linear, .work = work_runtime_linear,
+     .required_inputs = 2, .domain = kAten, .factors = factors_linear},
+    {.op_type = "rsqrt", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .domain = kAten},
+    {.op_type = "pointwise", .op_class = OpClass::kElementwise, .infer = infer_nothing,
+     .work = work_compiled, .domain = kCompiled},
+    {.op_type = "reduction", .op_class = OpClass::kReduce, .infer = infer_nothing,
+     .work = work_compiled, .domain = kCompiled},
+    {.op_type = "norm", .op_class = OpClass::kNorm, .infer = infer_nothing, .work = work_compiled,
+     .domain = kCompiled},
+    {.op_type = "softmax", .op_class = OpClass::kSoftmax, .infer = infer_nothing,
+     .work = work_compiled, .domain = kCompiled},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
-    {work_linear, "MACs = output elements x contracted length; 1 per output element for a bias"},
+constexpr WorkNote kRuntimeNotes[] = {
+    {work_runtime_linear,
+     "MACs = output elements x contracted length; 1 per output element for a bias"},
     {work_compiled, "what the operators in it count; reads and writes what none of them makes"},
 };
 
 }  // namespace
 
-OpFamily runtime_op_defs() { return {kOps, kNotes}; }
+OpFamily runtime_op_defs() { return {kRuntimeOps, kRuntimeNotes}; }
 
 }  // namespace dfsim::inline graphs

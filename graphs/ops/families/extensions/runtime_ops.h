@@ -13,6 +13,4 @@ inline constexpr std::string_view kAten = "aten";
 // Kernels that a compiler makes of several operators. Attribute `flops`: their sum.
 inline constexpr std::string_view kCompiled = "compiled";
 
-OpFamily runtime_op_defs();
-
 }  // namespace dfsim::inline graphs

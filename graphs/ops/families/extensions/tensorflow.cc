@@ -7,7 +7,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/families/extensions/tensorflow_ops.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -32,7 +32,7 @@ Status infer_from_attribute(InferContext& context) {
   return ok_status();
 }
 
-Status infer_predicate(InferContext& context) {
+Status infer_tf_predicate(InferContext& context) {
   context.set_output(0, DType::kBool, context.shape(0));
   return ok_status();
 }
@@ -75,7 +75,7 @@ Status infer_batch_norm_gradient(InferContext& context) {
 }
 
 void work_per_input_element(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Loss per row, gradient of the logits.
@@ -96,7 +96,7 @@ Status infer_in_top_k(InferContext& context) {
 }
 
 // Parameter, gradient, states: the new parameter and states.
-Status infer_update(InferContext& context) {
+Status infer_tf_update(InferContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) {
     const size_t input = i == 0 ? 0 : i + 1;
     context.set_output(i, context.dtype(input), context.shape(input));
@@ -104,10 +104,10 @@ Status infer_update(InferContext& context) {
   return ok_status();
 }
 
-void work_update(WorkContext& context) {
+void work_tf_update(WorkContext& context) {
   for (size_t i = 0; i < context.op().outputs.size(); ++i) {
     if (context.op().outputs[i].valid()) {
-      context.add_flops(context.output(i).shape.elements(), context.def().flops_per_element);
+      context.add_flops(context.output(i).shape.elements(), context.flops_per_element());
     }
   }
 }
@@ -261,89 +261,138 @@ void work_block_lstm(WorkContext& context) {
   context.set_matrix();
 }
 
-constexpr OpClass kE = OpClass::kElementwise;
-constexpr OpClass kM = OpClass::kDataMovement;
-constexpr OpClass kV = OpClass::kView;
-constexpr OpClass kU = OpClass::kOptimizer;
-
-constexpr OpDef kOps[] = {
-    {"ConvFilterGrad", OpClass::kConv, infer_from_attribute, work_filter_gradient, nullptr, 0, 2,
-     kTensorFlow, factors_filter_gradient},
-    {"MaxPoolGrad", OpClass::kPool, infer_from_attribute, work_pool_gradient, nullptr, 0, 1,
-     kTensorFlow, factors_pool_gradient},
-    {"AveragePoolGrad", OpClass::kPool, infer_from_attribute, work_pool_gradient, nullptr, 0, 1,
-     kTensorFlow, factors_pool_gradient},
-    {"BatchNormGrad", OpClass::kNorm, infer_batch_norm_gradient, work_per_input_element, nullptr,
-     11, 5, kTensorFlow},
-    {"LRNGrad", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 10, 3, kTensorFlow},
-    {"ReluGrad", kE, infer_same_as_first, work_per_element, nullptr, 1, 2, kTensorFlow},
-    {"Relu6Grad", kE, infer_same_as_first, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"LeakyReluGrad", kE, infer_same_as_first, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"EluGrad", kE, infer_same_as_first, work_per_element, nullptr, 3, 2, kTensorFlow},
-    {"SeluGrad", kE, infer_same_as_first, work_per_element, nullptr, 4, 2, kTensorFlow},
-    {"SigmoidGrad", kE, infer_same_as_first, work_per_element, nullptr, 3, 2, kTensorFlow},
-    {"TanhGrad", kE, infer_same_as_first, work_per_element, nullptr, 3, 2, kTensorFlow},
-    {"SoftplusGrad", kE, infer_same_as_first, work_per_element, nullptr, 4, 2, kTensorFlow},
-    {"SoftsignGrad", kE, infer_same_as_first, work_per_element, nullptr, 4, 2, kTensorFlow},
-    {"SqrtGrad", kE, infer_same_as_first, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"RsqrtGrad", kE, infer_same_as_first, work_per_element, nullptr, 4, 2, kTensorFlow},
-    {"ReciprocalGrad", kE, infer_same_as_first, work_per_element, nullptr, 3, 2, kTensorFlow},
-    {"ComplexAbs", kE, infer_magnitude, work_per_element, nullptr, 4, 1, kTensorFlow},
-    {"Bitcast", kV, infer_same_as_first, work_none, nullptr, 0, 1, kTensorFlow},
-    {"Log1p", kE, infer_same_as_first, work_per_element, nullptr, 2, 1, kTensorFlow},
-    {"Expm1", kE, infer_same_as_first, work_per_element, nullptr, 2, 1, kTensorFlow},
-    {"Erfc", kE, infer_same_as_first, work_per_element, nullptr, 2, 1, kTensorFlow},
-    {"Erfinv", kE, infer_same_as_first, work_per_element, nullptr, 1, 1, kTensorFlow},
-    {"Lgamma", kE, infer_same_as_first, work_per_element, nullptr, 1, 1, kTensorFlow},
-    {"Digamma", kE, infer_same_as_first, work_per_element, nullptr, 1, 1, kTensorFlow},
-    {"IsFinite", kE, infer_predicate, work_per_element, nullptr, 1, 1, kTensorFlow},
-    {"DivNoNan", kE, infer_broadcast, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"MulNoNan", kE, infer_broadcast, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"Xdivy", kE, infer_broadcast, work_per_element, nullptr, 2, 2, kTensorFlow},
-    {"Xlogy", kE, infer_broadcast, work_per_element, nullptr, 3, 2, kTensorFlow},
-    {"Atan2", kE, infer_broadcast, work_per_element, nullptr, 1, 2, kTensorFlow},
+// clang-format off
+constexpr OpDef kTensorflowOps[] = {
+    {.op_type = "ConvFilterGrad", .op_class = OpClass::kConv, .infer = infer_from_attribute,
+     .work = work_filter_gradient, .required_inputs = 2, .domain = kTensorFlow,
+     .factors = factors_filter_gradient},
+    {.op_type = "MaxPoolGrad", .op_class = OpClass::kPool, .infer = infer_from_attribute,
+     .work = work_pool_gradient, .domain = kTensorFlow, .factors = factors_pool_gradient},
+    {.op_type = "AveragePoolGrad", .op_class = OpClass::kPool, .infer = infer_from_attribute,
+     .work = work_pool_gradient, .domain = kTensorFlow, .factors = factors_pool_gradient},
+    {.op_type = "BatchNormGrad", .op_class = OpClass::kNorm, .infer = infer_batch_norm_gradient,
+     .work = work_per_input_element, .flops_per_element = 11, .required_inputs = 5,
+     .domain = kTensorFlow},
+    {.op_type = "LRNGrad", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 10, .required_inputs = 3,
+     .domain = kTensorFlow},
+    {.op_type = "ReluGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "Relu6Grad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "LeakyReluGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "EluGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SeluGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SigmoidGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "TanhGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SoftplusGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SoftsignGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SqrtGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "RsqrtGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "ReciprocalGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "ComplexAbs", .op_class = OpClass::kElementwise, .infer = infer_magnitude,
+     .work = work_per_element, .flops_per_element = 4, .domain = kTensorFlow},
+    {.op_type = "Bitcast", .op_class = OpClass::kView, .infer = infer_same_as_first,
+     .work = work_none, .domain = kTensorFlow},
+    {.op_type = "Log1p", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .domain = kTensorFlow},
+    {.op_type = "Expm1", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .domain = kTensorFlow},
+    {.op_type = "Erfc", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 2, .domain = kTensorFlow},
+    {.op_type = "Erfinv", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
+    {.op_type = "Lgamma", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
+    {.op_type = "Digamma", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
+    {.op_type = "IsFinite", .op_class = OpClass::kElementwise, .infer = infer_tf_predicate,
+     .work = work_per_element, .flops_per_element = 1, .domain = kTensorFlow},
+    {.op_type = "DivNoNan", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "MulNoNan", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "Xdivy", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "Xlogy", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "Atan2", .op_class = OpClass::kElementwise, .infer = infer_broadcast,
+     .work = work_per_element, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
     // scale, round, clip to both ends, scale back
-    {"FakeQuant", kE, infer_same_as_first, work_per_element, nullptr, 5, 1, kTensorFlow},
+    {.op_type = "FakeQuant", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 5, .domain = kTensorFlow},
     // the operations of log-softmax and of the gradient, per logit
-    {"SoftmaxCrossEntropyWithLogits", OpClass::kSoftmax, infer_cross_entropy,
-     work_per_input_element, nullptr, 9, 2, kTensorFlow},
-    {"SparseSoftmaxCrossEntropyWithLogits", OpClass::kSoftmax, infer_cross_entropy,
-     work_per_input_element, nullptr, 8, 2, kTensorFlow},
-    {"InTopK", OpClass::kReduce, infer_in_top_k, work_per_input_element, nullptr, 1, 2,
-     kTensorFlow},
-    {"UnsortedSegmentSum", OpClass::kGather, infer_segments, work_per_input_element, nullptr, 1, 2,
-     kTensorFlow},
-    {"BatchedGather", OpClass::kGather, infer_batched_gather, work_copy, nullptr, 0, 2,
-     kTensorFlow},
-    {"GradientDescent", kU, infer_update, work_update, nullptr, 2, 2, kTensorFlow},
-    {"AdaMax", kU, infer_update, work_update, nullptr, 3, 4, kTensorFlow},
-    {"Adadelta", kU, infer_update, work_update, nullptr, 4, 4, kTensorFlow},
-    {"RMSProp", kU, infer_update, work_update, nullptr, 3, 4, kTensorFlow},
-    {"CenteredRMSProp", kU, infer_update, work_update, nullptr, 3, 5, kTensorFlow},
-    {"Ftrl", kU, infer_update, work_update, nullptr, 4, 4, kTensorFlow},
-    {"RowUpdate", kU, infer_same_as_first, work_row_update, nullptr, 0, 3, kTensorFlow},
-    {"TensorListReserve", kV, infer_reserve, work_none, nullptr, 0, 0, kTensorFlow},
-    {"TensorListGetItem", kV, infer_get_item, work_none, nullptr, 0, 2, kTensorFlow},
-    {"TensorListSetItem", kV, infer_same_as_first, work_none, nullptr, 0, 3, kTensorFlow},
-    {"TensorListStack", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kTensorFlow},
-    {"SpaceToBatchND", kM, infer_space_batch, work_copy, nullptr, 0, 1, kTensorFlow},
-    {"BatchToSpaceND", kM, infer_space_batch, work_copy, nullptr, 0, 1, kTensorFlow},
-    {"Roll", kM, infer_same_as_first, work_copy, nullptr, 0, 1, kTensorFlow},
-    {"DynamicSlice", kM, infer_dynamic_slice, work_copy, nullptr, 0, 2, kTensorFlow},
-    {"SliceGrad", kM, infer_from_attribute, nullptr, nullptr, 0, 1, kTensorFlow,
-     factors_slice_gradient},
-    {"ResizeGrad", kM, infer_from_attribute, work_per_input_element, nullptr, 8, 1, kTensorFlow,
-     factors_slice_gradient},
-    {"NonMaxSuppression", OpClass::kSort, infer_suppression, work_suppression, nullptr, 0, 2,
-     kTensorFlow},
-    {"BlockLSTM", OpClass::kRnn, infer_block_lstm, work_block_lstm, nullptr, 0, 2, kTensorFlow},
+    {.op_type = "SoftmaxCrossEntropyWithLogits", .op_class = OpClass::kSoftmax,
+     .infer = infer_cross_entropy, .work = work_per_input_element, .flops_per_element = 9,
+     .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SparseSoftmaxCrossEntropyWithLogits", .op_class = OpClass::kSoftmax,
+     .infer = infer_cross_entropy, .work = work_per_input_element, .flops_per_element = 8,
+     .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "InTopK", .op_class = OpClass::kReduce, .infer = infer_in_top_k,
+     .work = work_per_input_element, .flops_per_element = 1, .required_inputs = 2,
+     .domain = kTensorFlow},
+    {.op_type = "UnsortedSegmentSum", .op_class = OpClass::kGather, .infer = infer_segments,
+     .work = work_per_input_element, .flops_per_element = 1, .required_inputs = 2,
+     .domain = kTensorFlow},
+    {.op_type = "BatchedGather", .op_class = OpClass::kGather, .infer = infer_batched_gather,
+     .work = work_copy, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "GradientDescent", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 2, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "AdaMax", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "Adadelta", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 4, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "RMSProp", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "CenteredRMSProp", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
+     .work = work_tf_update, .flops_per_element = 3, .required_inputs = 5, .domain = kTensorFlow},
+    {.op_type = "Ftrl", .op_class = OpClass::kOptimizer, .infer = infer_tf_update, .work = work_tf_update,
+     .flops_per_element = 4, .required_inputs = 4, .domain = kTensorFlow},
+    {.op_type = "RowUpdate", .op_class = OpClass::kOptimizer, .infer = infer_same_as_first,
+     .work = work_row_update, .required_inputs = 3, .domain = kTensorFlow},
+    {.op_type = "TensorListReserve", .op_class = OpClass::kView, .infer = infer_reserve,
+     .work = work_none, .required_inputs = 0, .domain = kTensorFlow},
+    {.op_type = "TensorListGetItem", .op_class = OpClass::kView, .infer = infer_get_item,
+     .work = work_none, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "TensorListSetItem", .op_class = OpClass::kView, .infer = infer_same_as_first,
+     .work = work_none, .required_inputs = 3, .domain = kTensorFlow},
+    {.op_type = "TensorListStack", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kTensorFlow},
+    {.op_type = "SpaceToBatchND", .op_class = OpClass::kDataMovement, .infer = infer_space_batch,
+     .work = work_copy, .domain = kTensorFlow},
+    {.op_type = "BatchToSpaceND", .op_class = OpClass::kDataMovement, .infer = infer_space_batch,
+     .work = work_copy, .domain = kTensorFlow},
+    {.op_type = "Roll", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kTensorFlow},
+    {.op_type = "DynamicSlice", .op_class = OpClass::kDataMovement, .infer = infer_dynamic_slice,
+     .work = work_copy, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "SliceGrad", .op_class = OpClass::kDataMovement, .infer = infer_from_attribute,
+     .domain = kTensorFlow, .factors = factors_slice_gradient},
+    {.op_type = "ResizeGrad", .op_class = OpClass::kDataMovement, .infer = infer_from_attribute,
+     .work = work_per_input_element, .flops_per_element = 8, .domain = kTensorFlow,
+     .factors = factors_slice_gradient},
+    {.op_type = "NonMaxSuppression", .op_class = OpClass::kSort, .infer = infer_suppression,
+     .work = work_suppression, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "BlockLSTM", .op_class = OpClass::kRnn, .infer = infer_block_lstm,
+     .work = work_block_lstm, .required_inputs = 2, .domain = kTensorFlow},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kTensorflowNotes[] = {
     {work_filter_gradient, "MACs = elements of the gradient x C_in/group x kernel"},
     {work_pool_gradient, "1 per tap of each window"},
     {work_per_input_element, "{} per input element"},
-    {work_update, "{} per element of each new value"},
+    {work_tf_update, "{} per element of each new value"},
     {work_row_update, "1 per element of the rows that change; nothing else is touched"},
     {work_suppression, "20 per pair of a box and one that stays"},
     {work_block_lstm, "MACs = steps x batch x weights; 10 per gate and unit"},
@@ -351,6 +400,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily tensorflow_op_defs() { return {kOps, kNotes}; }
+OpFamily tensorflow_op_defs() { return {kTensorflowOps, kTensorflowNotes}; }
 
 }  // namespace dfsim::inline graphs

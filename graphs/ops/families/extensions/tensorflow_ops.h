@@ -10,6 +10,4 @@ inline constexpr std::string_view kTensorFlow = "tensorflow";
 // In GraphInfo::metadata of graphs that update their parameters: weights are no constants there.
 inline constexpr std::string_view kTrainingKey = "dfsim.training";
 
-OpFamily tensorflow_op_defs();
-
 }  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/onnx_gradient.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -38,14 +38,14 @@ Status infer_update(InferContext& context) {
 
 // Counted per element that is read: one loss may stand for many.
 void work_loss(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Per element of every new parameter and state.
 void work_update(WorkContext& context) {
   for (size_t i = 0; i < context.op().outputs.size(); ++i) {
     if (context.op().outputs[i].valid()) {
-      context.add_flops(context.output(i).shape.elements(), context.def().flops_per_element);
+      context.add_flops(context.output(i).shape.elements(), context.flops_per_element());
     }
   }
 }
@@ -75,21 +75,28 @@ void work_gradient(WorkContext& context) {
 }
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
-constexpr OpClass kU = OpClass::kOptimizer;
 
-constexpr OpDef kOps[] = {
-    {"NegativeLogLikelihoodLoss", OpClass::kReduce, infer_loss, work_loss, nullptr, 1, 2, "",
-     factors_loss},
+// clang-format off
+constexpr OpDef kTrainingOps[] = {
+    {.op_type = "NegativeLogLikelihoodLoss", .op_class = OpClass::kReduce, .infer = infer_loss,
+     .work = work_loss, .flops_per_element = 1, .required_inputs = 2, .factors = factors_loss},
     // the operations of LogSoftmax, then one per class
-    {"SoftmaxCrossEntropyLoss", OpClass::kSoftmax, infer_loss, work_loss, nullptr, 7, 2, "",
-     factors_loss},
-    {"Gradient", OpClass::kOpaque, infer_gradient, work_gradient, nullptr, 0, 1, kTraining},
-    {"Adagrad", kU, infer_update<1>, work_update, nullptr, 3, 2, kTraining, factors_update},
-    {"Adam", kU, infer_update<2>, work_update, nullptr, 4, 2, kTraining, factors_update},
-    {"Momentum", kU, infer_update<1>, work_update, nullptr, 2, 2, kTraining, factors_update},
+    {.op_type = "SoftmaxCrossEntropyLoss", .op_class = OpClass::kSoftmax, .infer = infer_loss,
+     .work = work_loss, .flops_per_element = 7, .required_inputs = 2, .factors = factors_loss},
+    {.op_type = "Gradient", .infer = infer_gradient, .work = work_gradient, .domain = kTraining},
+    {.op_type = "Adagrad", .op_class = OpClass::kOptimizer, .infer = infer_update<1>,
+     .work = work_update, .flops_per_element = 3, .required_inputs = 2, .domain = kTraining,
+     .factors = factors_update},
+    {.op_type = "Adam", .op_class = OpClass::kOptimizer, .infer = infer_update<2>,
+     .work = work_update, .flops_per_element = 4, .required_inputs = 2, .domain = kTraining,
+     .factors = factors_update},
+    {.op_type = "Momentum", .op_class = OpClass::kOptimizer, .infer = infer_update<1>,
+     .work = work_update, .flops_per_element = 2, .required_inputs = 2, .domain = kTraining,
+     .factors = factors_update},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kTrainingNotes[] = {
     {work_loss, "{} per input element"},
     {work_gradient, "twice what the operators between xs and y count"},
     {work_update, "{} per element of each new value"},
@@ -97,6 +104,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily training_op_defs() { return {kOps, kNotes}; }
+OpFamily training_op_defs() { return {kTrainingOps, kTrainingNotes}; }
 
 }  // namespace dfsim::inline graphs

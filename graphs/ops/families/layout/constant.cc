@@ -5,7 +5,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -144,24 +144,32 @@ Status infer_like(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kC = OpClass::kConstant;
-constexpr OpClass kE = OpClass::kElementwise;
-
-constexpr OpDef kOps[] = {
-    {"Shape", kC, infer_shape, work_none},
-    {"Size", kC, infer_size, work_none},
-    {"ConstantOfShape", kC, infer_constant_of_shape, nullptr},
-    {"Range", kC, infer_range, work_per_element, nullptr, 1, 3},
-    {"EyeLike", kC, infer_like, nullptr},
-    {"RandomNormal", kE, infer_random, work_per_element, nullptr, 10, 0, "", factors_random},
-    {"RandomUniform", kE, infer_random, work_per_element, nullptr, 3, 0, "", factors_random},
-    {"RandomNormalLike", kE, infer_like, work_per_element, nullptr, 10, 1, "", factors_random},
-    {"RandomUniformLike", kE, infer_like, work_per_element, nullptr, 3, 1, "", factors_random},
-    {"Bernoulli", kE, infer_like, work_per_element, nullptr, 3, 1, "", factors_random},
+// clang-format off
+constexpr OpDef kConstantOps[] = {
+    {.op_type = "Shape", .op_class = OpClass::kConstant, .infer = infer_shape, .work = work_none},
+    {.op_type = "Size", .op_class = OpClass::kConstant, .infer = infer_size, .work = work_none},
+    {.op_type = "ConstantOfShape", .op_class = OpClass::kConstant,
+     .infer = infer_constant_of_shape},
+    {.op_type = "Range", .op_class = OpClass::kConstant, .infer = infer_range,
+     .work = work_per_element, .flops_per_element = 1, .required_inputs = 3},
+    {.op_type = "EyeLike", .op_class = OpClass::kConstant, .infer = infer_like},
+    {.op_type = "RandomNormal", .op_class = OpClass::kElementwise, .infer = infer_random,
+     .work = work_per_element, .flops_per_element = 10, .required_inputs = 0,
+     .factors = factors_random},
+    {.op_type = "RandomUniform", .op_class = OpClass::kElementwise, .infer = infer_random,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 0,
+     .factors = factors_random},
+    {.op_type = "RandomNormalLike", .op_class = OpClass::kElementwise, .infer = infer_like,
+     .work = work_per_element, .flops_per_element = 10, .factors = factors_random},
+    {.op_type = "RandomUniformLike", .op_class = OpClass::kElementwise, .infer = infer_like,
+     .work = work_per_element, .flops_per_element = 3, .factors = factors_random},
+    {.op_type = "Bernoulli", .op_class = OpClass::kElementwise, .infer = infer_like,
+     .work = work_per_element, .flops_per_element = 3, .factors = factors_random},
 };
+// clang-format on
 
 }  // namespace
 
-OpFamily constant_op_defs() { return {kOps}; }
+OpFamily constant_op_defs() { return {kConstantOps}; }
 
 }  // namespace dfsim::inline graphs

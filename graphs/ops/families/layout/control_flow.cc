@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graphs/ops/families/layout/subgraph.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -135,14 +135,15 @@ void work_if(WorkContext& context) {
   }
 }
 
-constexpr OpClass kC = OpClass::kControlFlow;
-
-constexpr OpDef kOps[] = {
-    {"If", kC, infer_if, work_if},
-    {"Scan", kC, infer_scan, work_loop, nullptr, 0, 0},  // opset 8 may leave the lengths out
+// clang-format off
+constexpr OpDef kControlFlowOps[] = {
+    {.op_type = "If", .op_class = OpClass::kControlFlow, .infer = infer_if, .work = work_if},
+    {.op_type = "Scan", .op_class = OpClass::kControlFlow, .infer = infer_scan, .work = work_loop,
+     .required_inputs = 0},  // opset 8 may leave the lengths out
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kControlFlowNotes[] = {
     {work_if, "the branch that is taken, else the larger one"},
 };
 
@@ -168,6 +169,6 @@ StatusOr<std::string_view> costed_branch(const Op& op) {
   return best;
 }
 
-OpFamily control_flow_op_defs() { return {kOps, kNotes}; }
+OpFamily control_flow_op_defs() { return {kControlFlowOps, kControlFlowNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -114,22 +114,28 @@ void work_tensor_scatter(WorkContext& context) {
   context.set_written_bytes(context.input(1).bytes());
 }
 
-constexpr OpClass kG = OpClass::kGather;
-
-constexpr OpDef kOps[] = {
-    {"Gather", kG, infer_gather, work_gather, fold_gather, 0, 2, "", factors_gather},
-    {"GatherElements", kG, infer_gather_elements, work_gather, nullptr, 0, 2, "",
-     factors_gather_elements},
-    {"GatherND", kG, infer_gather_nd, work_gather, nullptr, 0, 2, "", factors_gather_nd},
-    {"Scatter", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "", factors_scatter_elements},
-    {"ScatterElements", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "",
-     factors_scatter_elements},
-    {"ScatterND", kG, infer_same_as_first, work_scatter, nullptr, 0, 3, "", factors_scatter_nd},
-    {"TensorScatter", kG, infer_same_as_first, work_tensor_scatter, nullptr, 0, 2},
-    {"OneHot", kG, infer_one_hot, nullptr, nullptr, 0, 3, "", factors_one_hot},
+// clang-format off
+constexpr OpDef kGatherOps[] = {
+    {.op_type = "Gather", .op_class = OpClass::kGather, .infer = infer_gather, .work = work_gather,
+     .fold = fold_gather, .required_inputs = 2, .factors = factors_gather},
+    {.op_type = "GatherElements", .op_class = OpClass::kGather, .infer = infer_gather_elements,
+     .work = work_gather, .required_inputs = 2, .factors = factors_gather_elements},
+    {.op_type = "GatherND", .op_class = OpClass::kGather, .infer = infer_gather_nd,
+     .work = work_gather, .required_inputs = 2, .factors = factors_gather_nd},
+    {.op_type = "Scatter", .op_class = OpClass::kGather, .infer = infer_same_as_first,
+     .work = work_scatter, .required_inputs = 3, .factors = factors_scatter_elements},
+    {.op_type = "ScatterElements", .op_class = OpClass::kGather, .infer = infer_same_as_first,
+     .work = work_scatter, .required_inputs = 3, .factors = factors_scatter_elements},
+    {.op_type = "ScatterND", .op_class = OpClass::kGather, .infer = infer_same_as_first,
+     .work = work_scatter, .required_inputs = 3, .factors = factors_scatter_nd},
+    {.op_type = "TensorScatter", .op_class = OpClass::kGather, .infer = infer_same_as_first,
+     .work = work_tensor_scatter, .required_inputs = 2},
+    {.op_type = "OneHot", .op_class = OpClass::kGather, .infer = infer_one_hot,
+     .required_inputs = 3, .factors = factors_one_hot},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kGatherNotes[] = {
     {work_gather, "reads what it returns"},
     {work_scatter, "reads and writes the whole target; 1 per update with a reduction"},
     {work_tensor_scatter, "none; reads and writes the update only"},
@@ -137,6 +143,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily gather_op_defs() { return {kOps, kNotes}; }
+OpFamily gather_op_defs() { return {kGatherOps, kGatherNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "graphs/ops/families/layout/subgraph.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -216,17 +216,19 @@ Status infer_sequence_map(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kC = OpClass::kControlFlow;
-
-constexpr OpDef kOps[] = {
-    {"Loop", kC, infer_loop, work_loop, nullptr, 0, 0},
-    {"SequenceMap", kC, infer_sequence_map, work_loop},
+// clang-format off
+constexpr OpDef kLoopOps[] = {
+    {.op_type = "Loop", .op_class = OpClass::kControlFlow, .infer = infer_loop, .work = work_loop,
+     .required_inputs = 0},
+    {.op_type = "SequenceMap", .op_class = OpClass::kControlFlow, .infer = infer_sequence_map,
+     .work = work_loop},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {{work_loop, "its body once per trip"}};
+constexpr WorkNote kLoopNotes[] = {{work_loop, "its body once per trip"}};
 
 }  // namespace
 
-OpFamily loop_op_defs() { return {kOps, kNotes}; }
+OpFamily loop_op_defs() { return {kLoopOps, kLoopNotes}; }
 
 }  // namespace dfsim::inline graphs

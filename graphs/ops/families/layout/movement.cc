@@ -8,7 +8,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/layout/movement_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -343,32 +343,46 @@ void fold_transpose(InferContext& context) {
   fold_by_index(context, 0, extents, strided_positions(extents, strides, 0));
 }
 
-constexpr OpClass kM = OpClass::kDataMovement;
-
-constexpr OpDef kOps[] = {
-    {"Transpose", kM, infer_transpose, work_copy, fold_transpose, 0, 1, "", factors_transpose},
-    {"Concat", kM, infer_concat, nullptr, fold_concat, 0, 1, "", factors_concat},
-    {"Split", kM, infer_split, nullptr, fold_split, 0, 1, "", factors_split},
-    {"Slice", kM, infer_slice, work_copy, fold_slice, 0, 1, "", factors_slice},
-    {"Pad", kM, infer_pad, work_copy, nullptr, 0, 1, "", factors_pad},
-    {"Expand", kM, infer_expand, work_copy, fold_expand, 0, 2, "", factors_expand},
-    {"Tile", kM, infer_tile, work_copy, nullptr, 0, 2, "", factors_same_extents},
-    {"SpaceToDepth", kM, infer_space_to_depth, work_copy, nullptr, 0, 1, "", factors_depth_space},
-    {"DepthToSpace", kM, infer_depth_to_space, work_copy, nullptr, 0, 1, "", factors_depth_space},
-    {"Resize", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
-    {"Upsample", kM, infer_resize, work_resize, nullptr, 0, 1, "", factors_resize},
-    {"Upsample", kM, infer_resize, work_resize, nullptr, 0, 1, kMicrosoftBlocked, factors_resize},
-    {"ReverseSequence", kM, infer_reverse_sequence, work_copy, nullptr, 0, 2, "",
-     factors_reverse_sequence},
-    {"Trilu", kM, infer_same_as_first, work_copy, nullptr, 0, 1, "", factors_matrix_rows},
+// clang-format off
+constexpr OpDef kMovementOps[] = {
+    {.op_type = "Transpose", .op_class = OpClass::kDataMovement, .infer = infer_transpose,
+     .work = work_copy, .fold = fold_transpose, .factors = factors_transpose},
+    {.op_type = "Concat", .op_class = OpClass::kDataMovement, .infer = infer_concat,
+     .fold = fold_concat, .factors = factors_concat},
+    {.op_type = "Split", .op_class = OpClass::kDataMovement, .infer = infer_split,
+     .fold = fold_split, .factors = factors_split},
+    {.op_type = "Slice", .op_class = OpClass::kDataMovement, .infer = infer_slice,
+     .work = work_copy, .fold = fold_slice, .factors = factors_slice},
+    {.op_type = "Pad", .op_class = OpClass::kDataMovement, .infer = infer_pad, .work = work_copy,
+     .factors = factors_pad},
+    {.op_type = "Expand", .op_class = OpClass::kDataMovement, .infer = infer_expand,
+     .work = work_copy, .fold = fold_expand, .required_inputs = 2, .factors = factors_expand},
+    {.op_type = "Tile", .op_class = OpClass::kDataMovement, .infer = infer_tile, .work = work_copy,
+     .required_inputs = 2, .factors = factors_same_extents},
+    {.op_type = "SpaceToDepth", .op_class = OpClass::kDataMovement, .infer = infer_space_to_depth,
+     .work = work_copy, .factors = factors_depth_space},
+    {.op_type = "DepthToSpace", .op_class = OpClass::kDataMovement, .infer = infer_depth_to_space,
+     .work = work_copy, .factors = factors_depth_space},
+    {.op_type = "Resize", .op_class = OpClass::kDataMovement, .infer = infer_resize,
+     .work = work_resize, .factors = factors_resize},
+    {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
+     .work = work_resize, .factors = factors_resize},
+    {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
+     .work = work_resize, .domain = kMicrosoftBlocked, .factors = factors_resize},
+    {.op_type = "ReverseSequence", .op_class = OpClass::kDataMovement,
+     .infer = infer_reverse_sequence, .work = work_copy, .required_inputs = 2,
+     .factors = factors_reverse_sequence},
+    {.op_type = "Trilu", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .factors = factors_matrix_rows},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kMovementNotes[] = {
     {work_resize, "2 per tap: 1 (nearest: none), 2 (linear) or 4 (cubic) taps per resized axis"},
 };
 
 }  // namespace
 
-OpFamily movement_op_defs() { return {kOps, kNotes}; }
+OpFamily movement_op_defs() { return {kMovementOps, kMovementNotes}; }
 
 }  // namespace dfsim::inline graphs

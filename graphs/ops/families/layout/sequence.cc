@@ -2,7 +2,7 @@
 // of its elements, with unknown extents where they differ. An optional is what it holds.
 #include <fmt/format.h>
 
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -128,27 +128,36 @@ Status infer_optional_has_element(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kV = OpClass::kView;
-constexpr OpClass kM = OpClass::kDataMovement;
-
-constexpr OpDef kOps[] = {
+// clang-format off
+constexpr OpDef kSequenceOps[] = {
     // Lists of tensors hold references: making and changing them moves no elements.
-    {"SequenceConstruct", kV, infer_sequence_construct, work_none},
-    {"SequenceEmpty", OpClass::kConstant, infer_sequence_empty, work_none, nullptr, 0, 0},
-    {"SequenceAt", kV, infer_sequence_at, work_none, nullptr, 0, 2},
-    {"SequenceInsert", kV, infer_sequence_insert, work_none, nullptr, 0, 2},
-    {"SequenceErase", kV, infer_sequence_erase, work_none},
-    {"SequenceLength", OpClass::kConstant, infer_sequence_length, work_none},
-    {"SplitToSequence", kM, infer_split_to_sequence, nullptr},
-    {"ConcatFromSequence", kM, infer_concat_from_sequence, nullptr},
-    {"Optional", kV, infer_optional, work_none, nullptr, 0, 0},
-    {"OptionalGetElement", kV, infer_optional, work_none},
-    {"OptionalHasElement", OpClass::kConstant, infer_optional_has_element, work_none, nullptr, 0,
-     0},
+    {.op_type = "SequenceConstruct", .op_class = OpClass::kView, .infer = infer_sequence_construct,
+     .work = work_none},
+    {.op_type = "SequenceEmpty", .op_class = OpClass::kConstant, .infer = infer_sequence_empty,
+     .work = work_none, .required_inputs = 0},
+    {.op_type = "SequenceAt", .op_class = OpClass::kView, .infer = infer_sequence_at,
+     .work = work_none, .required_inputs = 2},
+    {.op_type = "SequenceInsert", .op_class = OpClass::kView, .infer = infer_sequence_insert,
+     .work = work_none, .required_inputs = 2},
+    {.op_type = "SequenceErase", .op_class = OpClass::kView, .infer = infer_sequence_erase,
+     .work = work_none},
+    {.op_type = "SequenceLength", .op_class = OpClass::kConstant, .infer = infer_sequence_length,
+     .work = work_none},
+    {.op_type = "SplitToSequence", .op_class = OpClass::kDataMovement,
+     .infer = infer_split_to_sequence},
+    {.op_type = "ConcatFromSequence", .op_class = OpClass::kDataMovement,
+     .infer = infer_concat_from_sequence},
+    {.op_type = "Optional", .op_class = OpClass::kView, .infer = infer_optional, .work = work_none,
+     .required_inputs = 0},
+    {.op_type = "OptionalGetElement", .op_class = OpClass::kView, .infer = infer_optional,
+     .work = work_none},
+    {.op_type = "OptionalHasElement", .op_class = OpClass::kConstant,
+     .infer = infer_optional_has_element, .work = work_none, .required_inputs = 0},
 };
+// clang-format on
 
 }  // namespace
 
-OpFamily sequence_op_defs() { return {kOps}; }
+OpFamily sequence_op_defs() { return {kSequenceOps}; }
 
 }  // namespace dfsim::inline graphs

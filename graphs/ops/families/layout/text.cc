@@ -2,7 +2,7 @@
 // string. TF-IDF counts n-grams of integers or strings.
 #include <algorithm>
 
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -58,22 +58,22 @@ Status infer_tf_idf(InferContext& context) {
 
 void work_tf_idf(WorkContext& context) { context.add_flops(context.input(0).shape.elements(), 4); }
 
-constexpr OpClass kO = OpClass::kOpaque;
-
-constexpr OpDef kOps[] = {
-    {"StringConcat", kO, infer_string_concat, nullptr, nullptr, 0, 2},
-    {"StringNormalizer", kO, infer_string_normalizer},
-    {"StringSplit", kO, infer_string_split},
-    {"RegexFullMatch", kO, infer_regex},
-    {"TfIdfVectorizer", kO, infer_tf_idf, work_tf_idf},
+// clang-format off
+constexpr OpDef kTextOps[] = {
+    {.op_type = "StringConcat", .infer = infer_string_concat, .required_inputs = 2},
+    {.op_type = "StringNormalizer", .infer = infer_string_normalizer},
+    {.op_type = "StringSplit", .infer = infer_string_split},
+    {.op_type = "RegexFullMatch", .infer = infer_regex},
+    {.op_type = "TfIdfVectorizer", .infer = infer_tf_idf, .work = work_tf_idf},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kTextNotes[] = {
     {work_tf_idf, "4 per input element"},
 };
 
 }  // namespace
 
-OpFamily text_op_defs() { return {kOps, kNotes}; }
+OpFamily text_op_defs() { return {kTextOps, kTextNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -180,18 +180,23 @@ Status infer_unsqueeze(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kV = OpClass::kView;
-
-constexpr OpDef kOps[] = {
-    {"Reshape", kV, infer_reshape, work_none, fold_reshape, 0, 1, "", factors_reshape},
-    {"Flatten", kV, infer_flatten, work_none, fold_reshape, 0, 1, "", factors_reshape},
-    {"Squeeze", kV, infer_squeeze, work_none, fold_reshape, 0, 1, "", factors_reshape},
-    {"Unsqueeze", kV, infer_unsqueeze, work_none, fold_reshape, 0, 1, "", factors_reshape},
-    {"Identity", kV, infer_same_as_first, work_none, fold_reshape, 0, 1, "", factors_reshape},
+// clang-format off
+constexpr OpDef kViewOps[] = {
+    {.op_type = "Reshape", .op_class = OpClass::kView, .infer = infer_reshape, .work = work_none,
+     .fold = fold_reshape, .factors = factors_reshape},
+    {.op_type = "Flatten", .op_class = OpClass::kView, .infer = infer_flatten, .work = work_none,
+     .fold = fold_reshape, .factors = factors_reshape},
+    {.op_type = "Squeeze", .op_class = OpClass::kView, .infer = infer_squeeze, .work = work_none,
+     .fold = fold_reshape, .factors = factors_reshape},
+    {.op_type = "Unsqueeze", .op_class = OpClass::kView, .infer = infer_unsqueeze,
+     .work = work_none, .fold = fold_reshape, .factors = factors_reshape},
+    {.op_type = "Identity", .op_class = OpClass::kView, .infer = infer_same_as_first,
+     .work = work_none, .fold = fold_reshape, .factors = factors_reshape},
 };
+// clang-format on
 
 }  // namespace
 
-OpFamily view_op_defs() { return {kOps}; }
+OpFamily view_op_defs() { return {kViewOps}; }
 
 }  // namespace dfsim::inline graphs

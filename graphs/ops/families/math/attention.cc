@@ -3,7 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/layout/subgraph.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -190,19 +190,22 @@ void work_linear_attention(WorkContext& context) {
 
 constexpr std::string_view kPreview = "ai.onnx.preview";
 
-constexpr OpDef kOps[] = {
-    {"Attention", OpClass::kAttention, infer_attention, work_attention, nullptr, 0, 3, "",
-     factors_attention},
-    {"FlexAttention", OpClass::kAttention, infer_flex_attention, work_flex_attention, nullptr, 0, 3,
-     kPreview},
-    {"LinearAttention", OpClass::kAttention, infer_linear_attention, work_linear_attention, nullptr,
-     0, 3},
+// clang-format off
+constexpr OpDef kAttentionOps[] = {
+    {.op_type = "Attention", .op_class = OpClass::kAttention, .infer = infer_attention,
+     .work = work_attention, .required_inputs = 3, .factors = factors_attention},
+    {.op_type = "FlexAttention", .op_class = OpClass::kAttention, .infer = infer_flex_attention,
+     .work = work_flex_attention, .required_inputs = 3, .domain = kPreview},
+    {.op_type = "LinearAttention", .op_class = OpClass::kAttention, .infer = infer_linear_attention,
+     .work = work_linear_attention, .required_inputs = 3},
     // two products and a sum per element
-    {"RotaryEmbedding", OpClass::kElementwise, infer_same_as_first, work_per_element, nullptr, 3, 3,
-     "", factors_rotary},
+    {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 3,
+     .factors = factors_rotary},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kAttentionNotes[] = {
     {work_flex_attention, "as Attention; the arithmetic of its subgraphs"},
     {work_linear_attention,
      "MACs = state elements x tokens per update (2 for delta rules) and query; 1 more when gated"},
@@ -211,6 +214,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily attention_op_defs() { return {kOps, kNotes}; }
+OpFamily attention_op_defs() { return {kAttentionOps, kAttentionNotes}; }
 
 }  // namespace dfsim::inline graphs

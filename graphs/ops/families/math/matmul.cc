@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -321,17 +321,22 @@ void factors_einsum(FactorContext& context) {
   });
 }
 
-constexpr OpDef kOps[] = {
-    {"MatMul", OpClass::kMatMul, infer_matmul, work_matmul, nullptr, 0, 2, "", factors_matmul},
-    {"Gemm", OpClass::kMatMul, infer_gemm, work_gemm, nullptr, 0, 2, "", factors_gemm},
-    {"Einsum", OpClass::kMatMul, infer_einsum, work_einsum, nullptr, 0, 1, "", factors_einsum},
-    {"MatMulInteger", OpClass::kMatMul, infer_matmul_integer, work_matmul_integer, nullptr, 0, 2,
-     "", factors_matmul_integer},
-    {"QLinearMatMul", OpClass::kMatMul, infer_qlinear_matmul, work_qlinear_matmul, nullptr, 0, 8,
-     "", factors_matmul_integer},
+// clang-format off
+constexpr OpDef kMatmulOps[] = {
+    {.op_type = "MatMul", .op_class = OpClass::kMatMul, .infer = infer_matmul, .work = work_matmul,
+     .required_inputs = 2, .factors = factors_matmul},
+    {.op_type = "Gemm", .op_class = OpClass::kMatMul, .infer = infer_gemm, .work = work_gemm,
+     .required_inputs = 2, .factors = factors_gemm},
+    {.op_type = "Einsum", .op_class = OpClass::kMatMul, .infer = infer_einsum, .work = work_einsum,
+     .factors = factors_einsum},
+    {.op_type = "MatMulInteger", .op_class = OpClass::kMatMul, .infer = infer_matmul_integer,
+     .work = work_matmul_integer, .required_inputs = 2, .factors = factors_matmul_integer},
+    {.op_type = "QLinearMatMul", .op_class = OpClass::kMatMul, .infer = infer_qlinear_matmul,
+     .work = work_qlinear_matmul, .required_inputs = 8, .factors = factors_matmul_integer},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kMatmulNotes[] = {
     {work_matmul, "MACs = output elements x contracted length"},
     {work_matmul_integer, "as MatMul, on 8-bit integers"},
     {work_qlinear_matmul, "as MatMul on 8-bit integers; 2 per output element to requantise"},
@@ -341,6 +346,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily matmul_op_defs() { return {kOps, kNotes}; }
+OpFamily matmul_op_defs() { return {kMatmulOps, kMatmulNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -168,31 +168,42 @@ void work_trees(WorkContext& context) {
   context.add_flops(Count(x.rank() >= 2 ? x[0].extent() : 1) * Count(trees), depth + 1);
 }
 
-constexpr OpClass kO = OpClass::kOpaque;
-
-constexpr OpDef kOps[] = {
-    {"ArrayFeatureExtractor", kO, infer_feature_extractor, work_copy, nullptr, 0, 2, kMl},
-    {"Binarizer", kO, infer_same_as_first, work_per_element, nullptr, 1, 1, kMl},
-    {"CastMap", kO, infer_map, nullptr, nullptr, 0, 1, kMl},
-    {"CategoryMapper", kO, infer_encoder, work_per_element, nullptr, 1, 1, kMl},
-    {"DictVectorizer", kO, infer_map, nullptr, nullptr, 0, 1, kMl},
-    {"FeatureVectorizer", kO, infer_feature_vectorizer, nullptr, nullptr, 0, 1, kMl},
-    {"Imputer", kO, infer_same_as_first, work_per_element, nullptr, 1, 1, kMl},
-    {"LabelEncoder", kO, infer_encoder, work_per_element, nullptr, 1, 1, kMl},
-    {"LinearClassifier", kO, infer_classifier, work_linear, nullptr, 0, 1, kMl},
-    {"LinearRegressor", kO, infer_regressor, work_linear, nullptr, 0, 1, kMl},
-    {"Normalizer", kO, infer_float_same, work_per_element, nullptr, 3, 1, kMl},
-    {"OneHotEncoder", kO, infer_one_hot_encoder, nullptr, nullptr, 0, 1, kMl},
-    {"SVMClassifier", kO, infer_classifier, work_support_vectors, nullptr, 0, 1, kMl},
-    {"SVMRegressor", kO, infer_regressor, work_support_vectors, nullptr, 0, 1, kMl},
-    {"Scaler", kO, infer_float_same, work_per_element, nullptr, 2, 1, kMl},
-    {"TreeEnsemble", kO, infer_regressor, work_trees, nullptr, 0, 1, kMl},
-    {"TreeEnsembleClassifier", kO, infer_classifier, work_trees, nullptr, 0, 1, kMl},
-    {"TreeEnsembleRegressor", kO, infer_regressor, work_trees, nullptr, 0, 1, kMl},
-    {"ZipMap", kO, infer_zip_map, nullptr, nullptr, 0, 1, kMl},
+// clang-format off
+constexpr OpDef kMlOps[] = {
+    {.op_type = "ArrayFeatureExtractor", .infer = infer_feature_extractor, .work = work_copy,
+     .required_inputs = 2, .domain = kMl},
+    {.op_type = "Binarizer", .infer = infer_same_as_first, .work = work_per_element,
+     .flops_per_element = 1, .domain = kMl},
+    {.op_type = "CastMap", .infer = infer_map, .domain = kMl},
+    {.op_type = "CategoryMapper", .infer = infer_encoder, .work = work_per_element,
+     .flops_per_element = 1, .domain = kMl},
+    {.op_type = "DictVectorizer", .infer = infer_map, .domain = kMl},
+    {.op_type = "FeatureVectorizer", .infer = infer_feature_vectorizer, .domain = kMl},
+    {.op_type = "Imputer", .infer = infer_same_as_first, .work = work_per_element,
+     .flops_per_element = 1, .domain = kMl},
+    {.op_type = "LabelEncoder", .infer = infer_encoder, .work = work_per_element,
+     .flops_per_element = 1, .domain = kMl},
+    {.op_type = "LinearClassifier", .infer = infer_classifier, .work = work_linear, .domain = kMl},
+    {.op_type = "LinearRegressor", .infer = infer_regressor, .work = work_linear, .domain = kMl},
+    {.op_type = "Normalizer", .infer = infer_float_same, .work = work_per_element,
+     .flops_per_element = 3, .domain = kMl},
+    {.op_type = "OneHotEncoder", .infer = infer_one_hot_encoder, .domain = kMl},
+    {.op_type = "SVMClassifier", .infer = infer_classifier, .work = work_support_vectors,
+     .domain = kMl},
+    {.op_type = "SVMRegressor", .infer = infer_regressor, .work = work_support_vectors,
+     .domain = kMl},
+    {.op_type = "Scaler", .infer = infer_float_same, .work = work_per_element,
+     .flops_per_element = 2, .domain = kMl},
+    {.op_type = "TreeEnsemble", .infer = infer_regressor, .work = work_trees, .domain = kMl},
+    {.op_type = "TreeEnsembleClassifier", .infer = infer_classifier, .work = work_trees,
+     .domain = kMl},
+    {.op_type = "TreeEnsembleRegressor", .infer = infer_regressor, .work = work_trees,
+     .domain = kMl},
+    {.op_type = "ZipMap", .infer = infer_zip_map, .domain = kMl},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kMlNotes[] = {
     {work_linear, "MACs = rows x coefficients"},
     {work_support_vectors, "MACs = rows x (numbers in support vectors + coefficients)"},
     {work_trees, "per row and tree 1 + log2 of its nodes"},
@@ -200,6 +211,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily ml_op_defs() { return {kOps, kNotes}; }
+OpFamily ml_op_defs() { return {kMlOps, kMlNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -64,7 +64,7 @@ Status infer_arg_reduce(InferContext& context) {
 
 // Counted per element that is read, not per element that comes out.
 void work_reduce(WorkContext& context) {
-  context.add_flops(context.input(0).shape.elements(), context.def().flops_per_element);
+  context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
 // Reduces a known integer value over all of its elements or along one axis of a vector: what shape
@@ -123,31 +123,50 @@ void fold_cumsum(InferContext& context) {
   context.set_value(0, std::move(out));
 }
 
-constexpr OpClass kR = OpClass::kReduce;
-
-constexpr OpDef kOps[] = {
-    {"ReduceSum", kR, infer_reduce, work_reduce, fold_reduce_sum, 1, 1, "", factors_reduce},
-    {"ReduceMean", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
-    {"ReduceMax", kR, infer_reduce, work_reduce, fold_reduce_max, 1, 1, "", factors_reduce},
-    {"ReduceMin", kR, infer_reduce, work_reduce, fold_reduce_min, 1, 1, "", factors_reduce},
-    {"ReduceProd", kR, infer_reduce, work_reduce, fold_reduce_prod, 1, 1, "", factors_reduce},
-    {"ReduceL1", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
-    {"ReduceL2", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
-    {"ReduceSumSquare", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
-    {"ReduceLogSum", kR, infer_reduce, work_reduce, nullptr, 1, 1, "", factors_reduce},
-    {"ReduceLogSumExp", kR, infer_reduce, work_reduce, nullptr, 2, 1, "", factors_reduce},
-    {"ArgMax", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
-    {"ArgMin", kR, infer_arg_reduce, work_reduce, nullptr, 1, 1, "", factors_arg_reduce},
-    {"CumProd", kR, infer_same_as_first, work_reduce, nullptr, 1, 2, "", factors_cumsum},
-    {"CumSum", kR, infer_same_as_first, work_reduce, fold_cumsum, 1, 2, "", factors_cumsum},
+// clang-format off
+constexpr OpDef kReduceOps[] = {
+    {.op_type = "ReduceSum", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .fold = fold_reduce_sum, .flops_per_element = 1,
+     .factors = factors_reduce},
+    {.op_type = "ReduceMean", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 1, .factors = factors_reduce},
+    {.op_type = "ReduceMax", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .fold = fold_reduce_max, .flops_per_element = 1,
+     .factors = factors_reduce},
+    {.op_type = "ReduceMin", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .fold = fold_reduce_min, .flops_per_element = 1,
+     .factors = factors_reduce},
+    {.op_type = "ReduceProd", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .fold = fold_reduce_prod, .flops_per_element = 1,
+     .factors = factors_reduce},
+    {.op_type = "ReduceL1", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+    {.op_type = "ReduceL2", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+    {.op_type = "ReduceSumSquare", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+    {.op_type = "ReduceLogSum", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 1, .factors = factors_reduce},
+    {.op_type = "ReduceLogSumExp", .op_class = OpClass::kReduce, .infer = infer_reduce,
+     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+    {.op_type = "ArgMax", .op_class = OpClass::kReduce, .infer = infer_arg_reduce,
+     .work = work_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
+    {.op_type = "ArgMin", .op_class = OpClass::kReduce, .infer = infer_arg_reduce,
+     .work = work_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
+    {.op_type = "CumProd", .op_class = OpClass::kReduce, .infer = infer_same_as_first,
+     .work = work_reduce, .flops_per_element = 1, .required_inputs = 2, .factors = factors_cumsum},
+    {.op_type = "CumSum", .op_class = OpClass::kReduce, .infer = infer_same_as_first,
+     .work = work_reduce, .fold = fold_cumsum, .flops_per_element = 1, .required_inputs = 2,
+     .factors = factors_cumsum},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kReduceNotes[] = {
     {work_reduce, "{} per input element"},
 };
 
 }  // namespace
 
-OpFamily reduce_op_defs() { return {kOps, kNotes}; }
+OpFamily reduce_op_defs() { return {kReduceOps, kReduceNotes}; }
 
 }  // namespace dfsim::inline graphs

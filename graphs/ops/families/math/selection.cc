@@ -7,7 +7,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -152,22 +152,29 @@ void work_sort(WorkContext& context) {
   context.add_flops(elements * Count(levels));
 }
 
-constexpr OpDef kOps[] = {
-    {"TopK", OpClass::kSort, infer_top_k, work_sort, nullptr, 0, 1, "", factors_top_k},
-    {"NonZero", OpClass::kSort, infer_non_zero, work_per_element, nullptr, 1},
-    {"Multinomial", OpClass::kSort, infer_multinomial, work_multinomial},
-    {"Compress", OpClass::kGather, infer_compress, work_copy, nullptr, 0, 2},
-    {"Unique", OpClass::kSort, infer_unique, work_sort},
-    {"NonMaxSuppression", OpClass::kSort, infer_non_max_suppression, work_sort, nullptr, 0, 2},
+// clang-format off
+constexpr OpDef kSelectionOps[] = {
+    {.op_type = "TopK", .op_class = OpClass::kSort, .infer = infer_top_k, .work = work_sort,
+     .factors = factors_top_k},
+    {.op_type = "NonZero", .op_class = OpClass::kSort, .infer = infer_non_zero,
+     .work = work_per_element, .flops_per_element = 1},
+    {.op_type = "Multinomial", .op_class = OpClass::kSort, .infer = infer_multinomial,
+     .work = work_multinomial},
+    {.op_type = "Compress", .op_class = OpClass::kGather, .infer = infer_compress,
+     .work = work_copy, .required_inputs = 2},
+    {.op_type = "Unique", .op_class = OpClass::kSort, .infer = infer_unique, .work = work_sort},
+    {.op_type = "NonMaxSuppression", .op_class = OpClass::kSort, .infer = infer_non_max_suppression,
+     .work = work_sort, .required_inputs = 2},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kSelectionNotes[] = {
     {work_multinomial, "1 per input element, log2(classes) per sample"},
     {work_sort, "elements x log2(elements)"},
 };
 
 }  // namespace
 
-OpFamily selection_op_defs() { return {kOps, kNotes}; }
+OpFamily selection_op_defs() { return {kSelectionOps, kSelectionNotes}; }
 
 }  // namespace dfsim::inline graphs

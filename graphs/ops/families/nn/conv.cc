@@ -5,7 +5,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/nn/window.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -151,18 +151,22 @@ void work_conv_transpose(WorkContext& context) {
   add_bias(context, 2);
 }
 
-constexpr OpDef kOps[] = {
-    {"Conv", OpClass::kConv, infer_conv, work_conv, nullptr, 0, 2, "", factors_conv},
-    {"CausalConvWithState", OpClass::kConv, infer_causal_conv, work_causal_conv, nullptr, 0, 2},
-    {"ConvTranspose", OpClass::kConv, infer_conv_transpose, work_conv_transpose, nullptr, 0, 2, "",
-     factors_conv_transpose},
-    {"ConvInteger", OpClass::kConv, infer_conv_integer, work_conv_integer, nullptr, 0, 2, "",
-     factors_conv},
-    {"QLinearConv", OpClass::kConv, infer_qlinear_conv, work_qlinear_conv, nullptr, 0, 8, "",
-     factors_conv},
+// clang-format off
+constexpr OpDef kConvOps[] = {
+    {.op_type = "Conv", .op_class = OpClass::kConv, .infer = infer_conv, .work = work_conv,
+     .required_inputs = 2, .factors = factors_conv},
+    {.op_type = "CausalConvWithState", .op_class = OpClass::kConv, .infer = infer_causal_conv,
+     .work = work_causal_conv, .required_inputs = 2},
+    {.op_type = "ConvTranspose", .op_class = OpClass::kConv, .infer = infer_conv_transpose,
+     .work = work_conv_transpose, .required_inputs = 2, .factors = factors_conv_transpose},
+    {.op_type = "ConvInteger", .op_class = OpClass::kConv, .infer = infer_conv_integer,
+     .work = work_conv_integer, .required_inputs = 2, .factors = factors_conv},
+    {.op_type = "QLinearConv", .op_class = OpClass::kConv, .infer = infer_qlinear_conv,
+     .work = work_qlinear_conv, .required_inputs = 8, .factors = factors_conv},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kConvNotes[] = {
     {work_causal_conv,
      "MACs = output elements x kernel; 1 per element with a bias, 5 with an activation"},
     {work_conv, "MACs = output elements x C_in/group x kernel; 1 per output element with a bias"},
@@ -174,6 +178,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily conv_op_defs() { return {kOps, kNotes}; }
+OpFamily conv_op_defs() { return {kConvOps, kConvNotes}; }
 
 }  // namespace dfsim::inline graphs

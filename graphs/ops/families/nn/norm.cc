@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -59,39 +59,47 @@ void work_batch_norm(WorkContext& context) {
   context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
 }
 
-constexpr OpDef kOps[] = {
-    {"BatchNormalization", OpClass::kNorm, infer_batch_norm, work_batch_norm, nullptr, 0, 5, "",
-     factors_batch_norm},
+// clang-format off
+constexpr OpDef kNormOps[] = {
+    {.op_type = "BatchNormalization", .op_class = OpClass::kNorm, .infer = infer_batch_norm,
+     .work = work_batch_norm, .required_inputs = 5, .factors = factors_batch_norm},
     // mean, subtract, square, sum, divide by deviation, scale, shift
-    {"LayerNormalization", OpClass::kNorm, infer_layer_norm, work_per_element, nullptr, 7, 2, "",
-     factors_layer_norm},
-    {"InstanceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3,
-     "", factors_instance_norm},
-    {"GroupNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 7, 3, "",
-     factors_group_norm},
-    {"MeanVarianceNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5,
-     1, "", factors_mean_variance_norm},
+    {.op_type = "LayerNormalization", .op_class = OpClass::kNorm, .infer = infer_layer_norm,
+     .work = work_per_element, .flops_per_element = 7, .required_inputs = 2,
+     .factors = factors_layer_norm},
+    {.op_type = "InstanceNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3,
+     .factors = factors_instance_norm},
+    {.op_type = "GroupNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3,
+     .factors = factors_group_norm},
+    {.op_type = "MeanVarianceNormalization", .op_class = OpClass::kNorm,
+     .infer = infer_same_as_first, .work = work_per_element, .flops_per_element = 5,
+     .factors = factors_mean_variance_norm},
     // square, sum, divide by root, scale
-    {"RMSNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 4, 2, "",
-     factors_layer_norm},
-    {"LpNormalization", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 3, 1, "",
-     factors_lp_norm},
-    {"LRN", OpClass::kNorm, infer_same_as_first, work_per_element, nullptr, 5, 1, "", factors_lrn},
+    {.op_type = "RMSNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .factors = factors_layer_norm},
+    {.op_type = "LpNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 3, .factors = factors_lp_norm},
+    {.op_type = "LRN", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
+     .work = work_per_element, .flops_per_element = 5, .factors = factors_lrn},
     // maximum, subtract, exponential, sum, divide
-    {"Softmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 5, 1, "",
-     factors_softmax},
-    {"LogSoftmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 6, 1, "",
-     factors_softmax},
-    {"Hardmax", OpClass::kSoftmax, infer_softmax, work_per_element, nullptr, 2, 1, "",
-     factors_softmax},
+    {.op_type = "Softmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
+     .work = work_per_element, .flops_per_element = 5, .factors = factors_softmax},
+    {.op_type = "LogSoftmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
+     .work = work_per_element, .flops_per_element = 6, .factors = factors_softmax},
+    {.op_type = "Hardmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
+     .work = work_per_element, .flops_per_element = 2, .factors = factors_softmax},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kNormNotes[] = {
     {work_batch_norm, "2 per element in inference, 8 in training"},
 };
 
 }  // namespace
 
-OpFamily norm_op_defs() { return {kOps, kNotes}; }
+OpFamily norm_op_defs() { return {kNormOps, kNormNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/nn/window.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -58,33 +58,38 @@ void work_global_pool(WorkContext& context) {
   context.add_flops(context.input(0).shape.elements());
 }
 
-constexpr OpDef kOps[] = {
-    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
-    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
-    {"LpPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, "", factors_pool},
-    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
-     factors_global_pool},
-    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
-     factors_global_pool},
-    {"GlobalLpPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1, "",
-     factors_global_pool},
-    {"MaxPool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
-     factors_pool},
-    {"AveragePool", OpClass::kPool, infer_pool, work_pool, nullptr, 0, 1, kMicrosoftBlocked,
-     factors_pool},
-    {"GlobalAveragePool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
-     kMicrosoftBlocked, factors_global_pool},
-    {"GlobalMaxPool", OpClass::kPool, infer_global_pool, work_global_pool, nullptr, 0, 1,
-     kMicrosoftBlocked, factors_global_pool},
+// clang-format off
+constexpr OpDef kPoolOps[] = {
+    {.op_type = "MaxPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
+     .factors = factors_pool},
+    {.op_type = "AveragePool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
+     .factors = factors_pool},
+    {.op_type = "LpPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
+     .factors = factors_pool},
+    {.op_type = "GlobalAveragePool", .op_class = OpClass::kPool, .infer = infer_global_pool,
+     .work = work_global_pool, .factors = factors_global_pool},
+    {.op_type = "GlobalMaxPool", .op_class = OpClass::kPool, .infer = infer_global_pool,
+     .work = work_global_pool, .factors = factors_global_pool},
+    {.op_type = "GlobalLpPool", .op_class = OpClass::kPool, .infer = infer_global_pool,
+     .work = work_global_pool, .factors = factors_global_pool},
+    {.op_type = "MaxPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
+     .domain = kMicrosoftBlocked, .factors = factors_pool},
+    {.op_type = "AveragePool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
+     .domain = kMicrosoftBlocked, .factors = factors_pool},
+    {.op_type = "GlobalAveragePool", .op_class = OpClass::kPool, .infer = infer_global_pool,
+     .work = work_global_pool, .domain = kMicrosoftBlocked, .factors = factors_global_pool},
+    {.op_type = "GlobalMaxPool", .op_class = OpClass::kPool, .infer = infer_global_pool,
+     .work = work_global_pool, .domain = kMicrosoftBlocked, .factors = factors_global_pool},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kPoolNotes[] = {
     {work_pool, "1 per tap of each window"},
     {work_global_pool, "1 per input element"},
 };
 
 }  // namespace
 
-OpFamily pool_op_defs() { return {kOps, kNotes}; }
+OpFamily pool_op_defs() { return {kPoolOps, kPoolNotes}; }
 
 }  // namespace dfsim::inline graphs

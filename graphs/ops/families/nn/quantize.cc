@@ -1,7 +1,7 @@
 // Quantise and dequantise between floating and integer tensors.
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -29,25 +29,31 @@ Status infer_dynamic_quantize(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kQ = OpClass::kQuantize;
-
-constexpr OpDef kOps[] = {
+// clang-format off
+constexpr OpDef kQuantizeOps[] = {
     // divide, round, add the zero point, saturate
-    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2, "", factors_quantize},
+    {.op_type = "QuantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_quantize,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .factors = factors_quantize},
     // subtract the zero point, multiply
-    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2, "",
-     factors_quantize},
+    {.op_type = "DequantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_dequantize,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2,
+     .factors = factors_quantize},
     // ONNX Runtime's, from before ONNX knew types of 16 bits
-    {"QuantizeLinear", kQ, infer_quantize, work_per_element, nullptr, 4, 2, kMicrosoft,
-     factors_quantize},
-    {"DequantizeLinear", kQ, infer_dequantize, work_per_element, nullptr, 2, 2, kMicrosoft,
-     factors_quantize},
+    {.op_type = "QuantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_quantize,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kMicrosoft,
+     .factors = factors_quantize},
+    {.op_type = "DequantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_dequantize,
+     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kMicrosoft,
+     .factors = factors_quantize},
     // minimum and maximum first
-    {"DynamicQuantizeLinear", kQ, infer_dynamic_quantize, work_per_element, nullptr, 6},
+    {.op_type = "DynamicQuantizeLinear", .op_class = OpClass::kQuantize,
+     .infer = infer_dynamic_quantize, .work = work_per_element, .flops_per_element = 6},
 };
+// clang-format on
 
 }  // namespace
 
-OpFamily quantize_op_defs() { return {kOps}; }
+OpFamily quantize_op_defs() { return {kQuantizeOps}; }
 
 }  // namespace dfsim::inline graphs

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -52,19 +52,24 @@ void work_rnn(WorkContext& context) {
   context.set_matrix();
 }
 
-constexpr OpDef kOps[] = {
-    {"LSTM", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
-    {"GRU", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
-    {"RNN", OpClass::kRnn, infer_rnn, work_rnn, nullptr, 0, 3, "", factors_rnn},
+// clang-format off
+constexpr OpDef kRnnOps[] = {
+    {.op_type = "LSTM", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .required_inputs = 3, .factors = factors_rnn},
+    {.op_type = "GRU", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .required_inputs = 3, .factors = factors_rnn},
+    {.op_type = "RNN", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .required_inputs = 3, .factors = factors_rnn},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kRnnNotes[] = {
     {work_rnn,
      "MACs = steps x batch x directions x gates*hidden x (input + hidden); 10 per gate and unit"},
 };
 
 }  // namespace
 
-OpFamily rnn_op_defs() { return {kOps, kNotes}; }
+OpFamily rnn_op_defs() { return {kRnnOps, kRnnNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "graphs/ops/onnx_dtype.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -122,26 +122,29 @@ void work_determinant(WorkContext& context) {
   context.add_flops(x.elements() * Count(x[x.rank() - 1].extent()), 2.0 / 3.0);
 }
 
-constexpr OpClass kO = OpClass::kOpaque;
-constexpr OpClass kE = OpClass::kElementwise;
-
-constexpr OpDef kOps[] = {
-    {"DFT", kO, infer_dft, work_fourier},
-    {"STFT", kO, infer_stft, work_fourier, nullptr, 0, 2},
-    {"BlackmanWindow", kE, infer_window_function, work_per_element, nullptr, 6},
-    {"HammingWindow", kE, infer_window_function, work_per_element, nullptr, 3},
-    {"HannWindow", kE, infer_window_function, work_per_element, nullptr, 3},
-    {"MelWeightMatrix", kE, infer_mel_weights, work_per_element, nullptr, 3, 5},
-    {"Det", kO, infer_determinant, work_determinant},
+// clang-format off
+constexpr OpDef kSignalOps[] = {
+    {.op_type = "DFT", .infer = infer_dft, .work = work_fourier},
+    {.op_type = "STFT", .infer = infer_stft, .work = work_fourier, .required_inputs = 2},
+    {.op_type = "BlackmanWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
+     .work = work_per_element, .flops_per_element = 6},
+    {.op_type = "HammingWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
+     .work = work_per_element, .flops_per_element = 3},
+    {.op_type = "HannWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
+     .work = work_per_element, .flops_per_element = 3},
+    {.op_type = "MelWeightMatrix", .op_class = OpClass::kElementwise, .infer = infer_mel_weights,
+     .work = work_per_element, .flops_per_element = 3, .required_inputs = 5},
+    {.op_type = "Det", .infer = infer_determinant, .work = work_determinant},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kSignalNotes[] = {
     {work_fourier, "2.5 x log2(longest transformed axis) per output element"},
     {work_determinant, "2/3 n^3 per matrix"},
 };
 
 }  // namespace
 
-OpFamily signal_op_defs() { return {kOps, kNotes}; }
+OpFamily signal_op_defs() { return {kSignalOps, kSignalNotes}; }
 
 }  // namespace dfsim::inline graphs

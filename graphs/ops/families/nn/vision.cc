@@ -3,7 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/nn/window.h"
-#include "graphs/ops/op_def.h"
+#include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -206,23 +206,31 @@ Status infer_image_decoder(InferContext& context) {
   return ok_status();
 }
 
-constexpr OpClass kM = OpClass::kDataMovement;
-
-constexpr OpDef kOps[] = {
-    {"AffineGrid", OpClass::kElementwise, infer_affine_grid, work_per_element, nullptr, 5, 2},
-    {"CenterCropPad", kM, infer_center_crop_pad, work_copy, nullptr, 0, 2},
-    {"Col2Im", kM, infer_col_to_im, work_col_to_im, nullptr, 0, 3},
-    {"GridSample", kM, infer_grid_sample, work_grid_sample, nullptr, 0, 2},
-    {"RoiAlign", OpClass::kPool, infer_roi_align, work_roi_align, nullptr, 0, 3, "",
-     factors_regions},
-    {"MaxRoiPool", OpClass::kPool, infer_max_roi_pool, work_per_element, nullptr, 4, 2, "",
-     factors_regions},
-    {"ImageDecoder", OpClass::kOpaque, infer_image_decoder, work_per_element, nullptr, 30},
-    {"MaxUnpool", kM, infer_max_unpool, nullptr, nullptr, 0, 2},
-    {"DeformConv", OpClass::kConv, infer_deform_conv, work_deform_conv, nullptr, 0, 3},
+// clang-format off
+constexpr OpDef kVisionOps[] = {
+    {.op_type = "AffineGrid", .op_class = OpClass::kElementwise, .infer = infer_affine_grid,
+     .work = work_per_element, .flops_per_element = 5, .required_inputs = 2},
+    {.op_type = "CenterCropPad", .op_class = OpClass::kDataMovement, .infer = infer_center_crop_pad,
+     .work = work_copy, .required_inputs = 2},
+    {.op_type = "Col2Im", .op_class = OpClass::kDataMovement, .infer = infer_col_to_im,
+     .work = work_col_to_im, .required_inputs = 3},
+    {.op_type = "GridSample", .op_class = OpClass::kDataMovement, .infer = infer_grid_sample,
+     .work = work_grid_sample, .required_inputs = 2},
+    {.op_type = "RoiAlign", .op_class = OpClass::kPool, .infer = infer_roi_align,
+     .work = work_roi_align, .required_inputs = 3, .factors = factors_regions},
+    {.op_type = "MaxRoiPool", .op_class = OpClass::kPool, .infer = infer_max_roi_pool,
+     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .factors = factors_regions},
+    {.op_type = "ImageDecoder", .infer = infer_image_decoder, .work = work_per_element,
+     .flops_per_element = 30},
+    {.op_type = "MaxUnpool", .op_class = OpClass::kDataMovement, .infer = infer_max_unpool,
+     .required_inputs = 2},
+    {.op_type = "DeformConv", .op_class = OpClass::kConv, .infer = infer_deform_conv,
+     .work = work_deform_conv, .required_inputs = 3},
 };
+// clang-format on
 
-constexpr WorkNote kNotes[] = {
+constexpr WorkNote kVisionNotes[] = {
     {work_deform_conv, "MACs = output elements x C_in/group x kernel; 8 per offset"},
     {work_grid_sample, "1 (nearest), 8 (linear) or 32 (cubic) per output element"},
     {work_roi_align, "9 per bilinear sample"},
@@ -231,6 +239,6 @@ constexpr WorkNote kNotes[] = {
 
 }  // namespace
 
-OpFamily vision_op_defs() { return {kOps, kNotes}; }
+OpFamily vision_op_defs() { return {kVisionOps, kVisionNotes}; }
 
 }  // namespace dfsim::inline graphs

@@ -1,0 +1,71 @@
+// dfsim calibrate: a hardware file and a cost model of the machine it runs on.
+
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text_table.h"
+#include "cli/commands/commands.h"
+#include "cli/progress.h"
+#include "report/measurements/calibration_views.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct CalibrateCommand : CalibrateOptions {
+  bool json = false;
+};
+
+Status run_calibrate(const CalibrateCommand& command, bool quiet) {
+  CalibrateOptions options = command;
+  options.dfsim_version = DFSIM_VERSION;
+  DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrate(options, printed_notes(quiet)));
+  return write_file(
+      "-", command.json ? calibration_json(calibration) : fit_lines(calibration_text(calibration)));
+}
+
+OptionTable calibrate_options(CalibrateCommand& o) {
+  return {
+      {.names = "--minutes",
+       .target = &o.minutes,
+       .help = "Measure for about so long; setting up and "
+               "training come on top",
+       .value = "N",
+       .show_default = true,
+       .range = {0.1, 1440.0}},
+      {.names = "-o,--output",
+       .target = &o.directory,
+       .help = "Folder of the results; a calibration that was stopped goes on there",
+       .value = "DIR",
+       .required = true},
+      {.names = "--python",
+       .target = &o.python,
+       .help = "Python 3.10 or newer to make an environment with",
+       .value = "PROGRAM",
+       .show_default = true},
+      {.names = "--no-install",
+       .target = &o.no_install,
+       .help = "Use that Python as it is; it has the collector's packages"},
+      {.names = "--threads",
+       .target = &o.threads,
+       .help = "Most threads of ONNX Runtime to measure with; 0 = one per core",
+       .value = "N",
+       .range = {0, 1024}},
+      {.names = "--json", .target = &o.json, .help = "The report as JSON"},
+  };
+}
+
+}  // namespace
+
+CommandSpec calibrate_command() {
+  const auto options = std::make_shared<CalibrateCommand>();
+  return {.name = "calibrate",
+          .summary = "Measure this machine's CPU: a hardware file and a cost model for it",
+          .options = calibrate_options(*options),
+          .examples = {{"dfsim calibrate --minutes 10 -o my-cpu",
+                        "measures this machine for ten minutes and trains a cost model"}},
+          .run = [options](const GlobalOptions& global) {
+            return run_calibrate(*options, global.quiet);
+          }};
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,317 @@
+// dfsim compare: scheduling policies side by side, every plan simulated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "cli/commands/commands.h"
+#include "cli/shared_options.h"
+#include "report/html/html_page.h"
+#include "report/predictions/comparison_views.h"
+#include "report/svg/gantt.h"
+#include "report/trace/trace_file.h"
+#include "schedulers/plugin.h"
+#include "study/comparison/compare.h"
+
+namespace dfsim::cli {
+namespace {
+
+constexpr double kMaxBandwidth = 1e18;
+constexpr double kMaxBudgetS = 1e6;
+
+struct CompareCommand {
+  std::vector<std::string> graphs;
+  std::vector<std::string> hardware;
+  std::vector<size_t> processors;
+  double bandwidth = 125e6;
+  ModelOptions model;
+  std::string runtime;
+  std::string cost_model;
+  std::string policies = "all";
+  std::vector<std::string> plugins;
+  std::string gantt = "best";
+  std::string unit = "auto";
+  std::string memory = "track";
+  bool json = false;
+  bool csv = false;
+  std::string output = "-";
+  std::string html;
+  std::string trace_folder;  // a trace per policy; "" = none
+  std::string trace_format = "json";
+  CompareOptions compare;
+};
+
+Status check(const CompareCommand& options) {
+  if (!(options.bandwidth >= 1 && options.bandwidth <= kMaxBandwidth)) {
+    return invalid_input(fmt::format("--bandwidth is {}, expected 1 to {} bytes per second",
+                                     options.bandwidth, kMaxBandwidth));
+  }
+  if (!(options.compare.policy.time_budget_s >= 0 &&
+        options.compare.policy.time_budget_s <= kMaxBudgetS)) {
+    return invalid_input(fmt::format("--time-budget is {}, expected 0 to {} seconds",
+                                     options.compare.policy.time_budget_s, kMaxBudgetS));
+  }
+  return ok_status();
+}
+
+StatusOr<MemoryPolicy> memory_policy(const std::string& name) {
+  const std::vector<std::string> names = {"off", "track", "fail", "wait", "spill"};
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    return invalid_input(unknown_name_message("memory policy", name, names));
+  }
+  return static_cast<MemoryPolicy>(found - names.begin());
+}
+
+// Every machine that each graph is to run on.
+std::vector<MachineChoice> machines_of(const CompareCommand& options) {
+  std::vector<MachineChoice> machines;
+  for (const std::string& hardware : options.hardware) {
+    machines.push_back({hardware, 0, options.bandwidth, options.runtime, options.cost_model});
+  }
+  for (const size_t processors : options.processors) {
+    machines.push_back({"", processors, options.bandwidth, "", ""});
+  }
+  if (machines.empty()) {
+    machines.push_back({"", 0, options.bandwidth, "", ""});
+  }
+  return machines;
+}
+
+StatusOr<std::string> gantt_of(const CompareCommand& options, const Comparison& comparison,
+                               const ExecGraph& graph, const TimeFormat& format) {
+  const PolicyOutcome* shown = comparison.best();
+  if (options.gantt != "best") {
+    const auto named = std::ranges::find(comparison.policies, options.gantt, &PolicyOutcome::name);
+    if (named == comparison.policies.end()) {
+      std::vector<std::string> names = {"best", "none"};
+      for (const PolicyOutcome& outcome : comparison.policies) {
+        names.push_back(outcome.name);
+      }
+      return invalid_input(unknown_name_message("policy to draw", options.gantt, names));
+    }
+    shown = named->status.ok() ? &*named : nullptr;
+  }
+  std::string text;
+  if (shown != nullptr) {
+    text += '\n';
+    text += gantt_text(comparison, *shown, graph, format, text_width());
+  }
+  return text;
+}
+
+// The table and chart of one problem.
+StatusOr<std::string> text_of(const CompareCommand& options, const Comparison& comparison,
+                              const ExecGraph& graph) {
+  DFSIM_ASSIGN_OR_RETURN(const TimeFormat format, time_format(options.unit, comparison.unitless));
+  std::string text = fit_lines(comparison_text(comparison, format));
+  if (options.gantt != "none") {
+    DFSIM_ASSIGN_OR_RETURN(const std::string gantt, gantt_of(options, comparison, graph, format));
+    text += gantt;
+  }
+  return text;
+}
+
+// Compares on each graph and machine; their texts and the last drawing go where `output` says.
+struct ComparisonOutput {
+  std::vector<Comparison> comparisons;
+  std::string text;
+  std::string drawing;
+};
+
+StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
+                                       const PolicyRegistry& registry) {
+  ComparisonOutput output;
+  const std::vector<MachineChoice> machines = machines_of(command);
+  const bool is_single = command.graphs.size() * machines.size() == 1;
+  CompareRequest request;
+  request.model = command.model;
+  request.policies = command.policies;
+  request.options = command.compare;
+  request.options.record = trace_folder_recorder(command.trace_folder, machines.size() > 1,
+                                                 command.trace_format == "perfetto");
+  for (const std::string& path : command.graphs) {
+    for (const MachineChoice& machine : machines) {
+      request.graph = path;
+      request.machine = machine;
+      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared, compare(request, registry));
+      const ExecGraph& graph = compared.problem.graph;
+      if (!command.json && !command.csv) {
+        DFSIM_ASSIGN_OR_RETURN(const std::string part,
+                               text_of(command, compared.comparison, graph));
+        output.text += part + (is_single ? "" : "\n");
+      }
+      if (is_single && command.output.ends_with(".svg")) {
+        DFSIM_ASSIGN_OR_RETURN(const TimeFormat format,
+                               time_format(command.unit, compared.comparison.unitless));
+        output.drawing = comparison_svg(compared.comparison, graph, format);
+      }
+      // Only totals are needed from here on.
+      for (PolicyOutcome& outcome : compared.comparison.policies) {
+        outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
+      }
+      output.comparisons.push_back(std::move(compared.comparison));
+    }
+  }
+  if (!is_single) {
+    const std::vector<PolicySummary> summary = summarise(output.comparisons);
+    output.text += summary_table(summary, output.comparisons.size());
+    output.drawing = profile_svg(summary, output.comparisons.size());
+  }
+  return output;
+}
+
+Status run_compare(CompareCommand& command) {
+  DFSIM_RETURN_IF_ERROR(check(command));
+  DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
+  PolicyRegistry registry;
+  for (const std::string& plugin : command.plugins) {
+    DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
+  }
+  command.compare.keep_tasks_of = command.gantt;
+  DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry));
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(command.html, comparison_json(output.comparisons)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
+  }
+  if (command.json) {
+    output.text = comparison_json(output.comparisons);
+  } else if (command.csv) {
+    output.text = comparison_csv(output.comparisons);
+  }
+  const bool is_svg = command.output.ends_with(".svg");
+  if (is_svg) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.output, output.drawing));
+  }
+  return write_file(is_svg ? "-" : command.output, output.text);
+}
+
+OptionTable compare_inputs(CompareCommand& o) {
+  return joined(
+      {{
+           {.names = "GRAPH",
+            .target = &o.graphs,
+            .help = "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models",
+            .value = "FILE...",
+            .required = true},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "A hardware file, or the name of a built-in one; repeatable",
+            .value = "FILE|NAME",
+            .suggest = hardware_names},
+           {.names = "--procs",
+            .target = &o.processors,
+            .help = "That many identical processors (task graphs); repeatable",
+            .value = "N",
+            .range = {1, 1024}},
+           {.names = "--bandwidth",
+            .target = &o.bandwidth,
+            .help = "Bytes per second of links, for task graphs with bytes but no rate; default: "
+                    "1.25e8",
+            .value = "X"},
+       },
+       dimension_options(o.model),
+       {runtime_option(&o.runtime),
+        {.names = "--cost-model",
+         .target = &o.cost_model,
+         .help = "Operator times of models: a model's folder, the name of a built-in one, or sol "
+                 "for the speed-of-light bound; default: what each device names",
+         .value = "DIR|NAME",
+         .suggest = cost_model_names}}});
+}
+
+OptionTable compared_policies(CompareCommand& o) {
+  return {
+      {.names = "--policies",
+       .target = &o.policies,
+       .help = "all (the default: those that take a graph of this size), or some of: " +
+               join(policy_names(), ", "),
+       .value = "all|A,B,C"},
+      {.names = "--plugin",
+       .target = &o.plugins,
+       .help = "A shared library with more policies (docs/reference/schedulers.md); repeatable",
+       .value = "FILE.so"},
+      {.names = "--seed",
+       .target = &o.compare.seed,
+       .help = "Of policies that draw lots; default: 0",
+       .value = "N"},
+      {.names = "--time-budget",
+       .target = &o.compare.policy.time_budget_s,
+       .help = "Seconds for anneal and optimal; makes results depend on the machine",
+       .value = "S"},
+      {.names = "--no-planning-time",
+       .target = &o.compare.timing,
+       .help = "Leave out the time spent planning, the one figure that differs from run to "
+               "run",
+       .sets = false},
+      {.names = "--iterations",
+       .target = &o.compare.policy.iterations,
+       .help = "Steps of anneal, nodes of optimal; default: their own",
+       .value = "N"},
+  };
+}
+
+OptionTable compare_options(CompareCommand& o) {
+  return joined(
+      {compare_inputs(o),
+       compared_policies(o),
+       {
+           {.names = "--memory",
+            .target = &o.memory,
+            .help =
+                "When a device's memory is full: track (go on and say so), fail, wait, spill (to "
+                "the host), or off (not simulated); default: track",
+            .value = "POLICY"},
+           {.names = "--unit",
+            .target = &o.unit,
+            .help = "How times are shown: auto, ms, us, or none (as written in the file); default: "
+                    "auto",
+            .value = "UNIT"},
+           {.names = "--gantt",
+            .target = &o.gantt,
+            .help = "The policy whose run is drawn: best, none or a name; default: best",
+            .value = "POLICY"},
+           json_option(&o.json),
+           {.names = "--csv",
+            .target = &o.csv,
+            .help = "One row per policy as CSV",
+            .excludes = "--json"},
+           {.names = "-o,--output",
+            .target = &o.output,
+            .help = "Where the result goes; - is stdout. A name that ends in .svg gets a drawing, "
+                    "and the text still goes to stdout",
+            .value = "FILE"},
+           html_option(&o.html),
+           {.names = "--trace",
+            .target = &o.trace_folder,
+            .help = "Write each policy's timeline there, for Perfetto or chrome://tracing",
+            .value = "DIR"},
+           {.names = "--trace-format",
+            .target = &o.trace_format,
+            .help = "Of --trace: json, or perfetto for its own format, a fraction of the size",
+            .value = "FORMAT",
+            .show_default = true,
+            .choices = "json,perfetto"},
+       }});
+}
+
+}  // namespace
+
+CommandSpec compare_command() {
+  const auto options = std::make_shared<CompareCommand>();
+  return {.name = "compare",
+          .summary = "Scheduling policies side by side, each plan simulated",
+          .options = compare_options(*options),
+          .examples = {{"dfsim compare graph.json --procs 4",
+                        "every policy that takes the graph, on four identical processors"},
+                       {"dfsim compare model.onnx --hw dgx-a100 --policies heft,peft",
+                        "two policies for a model"}},
+          .run = [options](const GlobalOptions&) { return run_compare(*options); }};
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,73 @@
+// dfsim generate: synthetic task graphs.
+#include <memory>
+
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "graphs/taskgraph/generate.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct GenerateCommand {
+  GenerateOptions graph;
+  std::string output = "-";
+  bool json = false;
+};
+
+OptionTable generate_options(GenerateCommand& o) {
+  return {
+      {.names = "--shape",
+       .target = &o.graph.shape,
+       .help = "One of: " + join(graph_shapes(), ", ") + "; default: layered",
+       .value = "NAME"},
+      {.names = "--tasks",
+       .target = &o.graph.tasks,
+       .help = "How many tasks; default: 100",
+       .value = "N"},
+      {.names = "--devices",
+       .target = &o.graph.devices,
+       .help = "Devices with costs of their own; 0, the default, leaves processors identical",
+       .value = "N"},
+      {.names = "--ccr",
+       .target = &o.graph.ccr,
+       .help = "Mean delay of an edge / mean cost of a task; default: 1",
+       .value = "X"},
+      {.names = "--heterogeneity",
+       .target = &o.graph.heterogeneity,
+       .help = "How much costs differ between devices, 0 to 2; default: 0.5",
+       .value = "X"},
+      {.names = "--restricted",
+       .target = &o.graph.restricted,
+       .help = "Share of tasks that only some devices can run; default: 0",
+       .value = "X"},
+      {.names = "--seed",
+       .target = &o.graph.seed,
+       .help = "Same seed, same graph; default: 1",
+       .value = "N"},
+      {.names = "--json", .target = &o.json, .help = "Write JSON (the only format there is)"},
+      {.names = "-o,--output",
+       .target = &o.output,
+       .help = "Where the graph goes; - is stdout",
+       .value = "FILE"},
+  };
+}
+
+Status run_generate(const GenerateCommand& options) {
+  DFSIM_ASSIGN_OR_RETURN(const TaskGraph graph, generate_task_graph(options.graph));
+  return write_task_graph(graph, options.output);
+}
+
+}  // namespace
+
+CommandSpec generate_command() {
+  const auto options = std::make_shared<GenerateCommand>();
+  return {
+      .name = "generate",
+      .summary = "Make a synthetic task graph for `dfsim compare` (docs/reference/task-graphs.md)",
+      .options = generate_options(*options),
+      .examples = {{"dfsim generate --shape cholesky --tasks 500 --devices 3 -o graph.json",
+                    "a task graph with different costs on three devices"}},
+      .run = [options](const GlobalOptions&) { return run_generate(*options); }};
+}
+
+}  // namespace dfsim::cli

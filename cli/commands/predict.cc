@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text_table.h"
+#include "cli/commands/commands.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "report/html/html_page.h"
+#include "report/predictions/prediction_views.h"
+#include "report/trace/trace_file.h"
+#include "study/prediction/predict.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct PredictCommand : PredictOptions {
+  bool ops = false;
+  bool json = false;
+  bool csv = false;
+  size_t top = 10;
+  std::string trace;
+  std::string html;
+  std::string output = "-";
+};
+
+std::string render(const PredictCommand& command, const Prediction& prediction) {
+  if (command.json) {
+    return prediction_json(prediction);
+  }
+  if (command.csv) {
+    return ops_csv(prediction);
+  }
+  return command.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, command.top));
+}
+
+StatusOr<Prediction> predict_with_progress(const PredictCommand& command, bool quiet) {
+  PredictOptions options = command;
+  options.record = trace_recorder(command.trace);
+  ProgressLine line(quiet);
+  return predict(options, line.callbacks());
+}
+
+Status run_predict(const PredictCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const Prediction prediction, predict_with_progress(command, quiet));
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(command.html, prediction_json(prediction)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
+  }
+  return write_file(command.output, render(command, prediction));
+}
+
+OptionTable predict_modes(PredictCommand& o) {
+  return {
+      {.names = "--requests",
+       .target = &o.requests,
+       .help = "Also that many requests one after the other, as a server gets them: "
+               "throughput and latency percentiles",
+       .value = "N",
+       .positive = true},
+      {.names = "--in-flight",
+       .target = &o.pipeline.in_flight,
+       .help = "Requests at a time, the next when one is done; default: 1",
+       .value = "N",
+       .positive = true,
+       .needs = "--requests"},
+      {.names = "--rate",
+       .target = &o.pipeline.requests_per_s,
+       .help = "Instead: requests that arrive per second",
+       .value = "X",
+       .positive = true,
+       .needs = "--requests",
+       .excludes = "--in-flight"},
+      {.names = "--arrivals",
+       .target = &o.arrivals,
+       .help = "Of --rate: poisson or uniform (evenly spaced); default: poisson",
+       .value = "KIND",
+       .needs = "--rate"},
+      {.names = "--warm-up",
+       .target = &o.pipeline.warm_up,
+       .help = "Requests that throughput and latencies leave out; default: 0",
+       .value = "N",
+       .needs = "--requests"},
+      {.names = "--repeat",
+       .target = &o.repeat,
+       .help = "Also that many runs with times drawn from the operators' intervals: the "
+               "distribution of latencies",
+       .value = "N",
+       .positive = true},
+      {.names = "--seed",
+       .target = &o.seed,
+       .help = "Of arrivals, noise and policies; default: 0",
+       .value = "N"},
+  };
+}
+
+OptionTable predict_options(PredictCommand& o) {
+  return joined(
+      {model_options(o.model),
+       {
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
+            .value = "FILE|NAME",
+            .required = true,
+            .suggest = hardware_names},
+           runtime_option(&o.runtime),
+           {.names = "--policy",
+            .target = &o.policy,
+            .help =
+                "Which scheduling policy places the operators on the devices (see dfsim compare "
+                "--help); default: first-device",
+            .value = "NAME",
+            .suggest = policy_names},
+           cost_model_option(&o.cost_model),
+           {.names = "--ops",
+            .target = &o.ops,
+            .help = "One line per operator",
+            .excludes = "--json,--csv"},
+           json_option(&o.json),
+           {.names = "--csv",
+            .target = &o.csv,
+            .help = "One row per operator as CSV",
+            .excludes = "--json"},
+           {.names = "--top",
+            .target = &o.top,
+            .help = "How many of the slowest operators the summary lists",
+            .value = "N",
+            .show_default = true},
+           {.names = "--trace",
+            .target = &o.trace,
+            .help = fmt::format("Write the timeline {}", kTraceFileHelp),
+            .value = "OUT.json"},
+       },
+       training_options(o.training),
+       {{.names = "--advice",
+         .target = &o.advice,
+         .help = "Also what other settings would bring: runtime, batch, threads, recomputation, "
+                 "policy, each predicted"},
+        html_option(&o.html)},
+       predict_modes(o),
+       {
+           output_option(&o.output),
+       }});
+}
+
+}  // namespace
+
+CommandSpec predict_command() {
+  const auto options = std::make_shared<PredictCommand>();
+  return {.name = "predict",
+          .summary = "How long a model takes on a machine, and why",
+          .options = predict_options(*options),
+          .examples = {{"dfsim predict model.onnx --hw a100",
+                        "latency, bottlenecks and the slowest operators"},
+                       {"dfsim predict model.onnx --hw a100 --requests 1000 --rate 200",
+                        "latency percentiles under load"},
+                       {"dfsim predict model.onnx --hw v100 --mode train --batch 32 --json",
+                        "a training step, as JSON"}},
+          .run = [options](const GlobalOptions& global) {
+            return run_predict(*options, global.quiet);
+          }};
+}
+
+}  // namespace dfsim::cli

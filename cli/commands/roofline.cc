@@ -1,0 +1,107 @@
+
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text_table.h"
+#include "cli/commands/commands.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "report/html/html_page.h"
+#include "report/predictions/roofline_views.h"
+#include "report/svg/roofline_svg.h"
+#include "study/roofline/study_roofline.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct RooflineCommand : RooflineOptions {
+  bool json = false;
+  size_t top = 10;
+  std::string svg;
+  std::string html;
+  std::string output = "-";
+};
+
+StatusOr<RooflineStudy> study_with_progress(const RooflineCommand& command, bool quiet) {
+  ProgressLine line(quiet);
+  return study_roofline(command, line.callbacks());
+}
+
+Status run_roofline(const RooflineCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const RooflineStudy found, study_with_progress(command, quiet));
+  const RooflineReport& last = found.rooflines.back();
+  if (!command.svg.empty()) {
+    DFSIM_RETURN_IF_ERROR(write_file(command.svg, roofline_svg(last, found.lines)));
+  }
+  const auto json = [&found] { return roofline_json(found.rooflines, found.swept, found.lines); };
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, json()));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
+  }
+  if (command.json) {
+    return write_file(command.output, json());
+  }
+  std::string text = fit_lines(roofline_text(last, command.top));
+  if (!found.lines.empty()) {
+    text += '\n';
+    text += fit_lines(trajectories_text(found.swept, found.lines));
+  }
+  return write_file(command.output, text);
+}
+
+OptionTable roofline_options(RooflineCommand& o) {
+  return joined(
+      {model_options(o.source.model),
+       {
+           {.names = "--hw",
+            .target = &o.source.hardware,
+            .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
+            .value = "FILE|NAME",
+            .required = true,
+            .suggest = hardware_names},
+           {.names = "--device",
+            .target = &o.source.device,
+            .help = "One of its devices; default: the first",
+            .value = "NAME"},
+           runtime_option(&o.source.runtime),
+           cost_model_option(&o.source.cost_model),
+           {.names = "--sweep",
+            .target = &o.sweep,
+            .help =
+                "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or over "
+                "threads=1,2,4 on CPUs whose hardware files were measured at each count; a "
+                "second --sweep gives lines for each of its values",
+            .value = "NAME=A,B,..."},
+           {.names = "--networks",
+            .target = &o.source.networks,
+            .help = "For runs: folders with the measured networks' ONNX files; default: those that "
+                    "ship",
+            .value = "DIR..."},
+           json_option(&o.json),
+           {.names = "--top",
+            .target = &o.top,
+            .help = "How many of the slowest operators are listed",
+            .value = "N",
+            .show_default = true},
+           html_option(&o.html),
+           {.names = "--svg", .target = &o.svg, .help = "Also draw it there", .value = "OUT.svg"},
+           output_option(&o.output),
+       }});
+}
+
+}  // namespace
+
+CommandSpec roofline_command() {
+  const auto options = std::make_shared<RooflineCommand>();
+  return {
+      .name = "roofline",
+      .summary = "What rate each operator of a model or trace reaches, and what limits it",
+      .options = roofline_options(*options),
+      .examples = {{"dfsim roofline model.onnx --hw a100 --sweep batch=1,8,32 --svg roofline.svg",
+                    "each operator's rate at three batch sizes"}},
+      .run = [options](const GlobalOptions& global) {
+        return run_roofline(*options, global.quiet);
+      }};
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,104 @@
+// dfsim train: profiles in, a trained cost model out.
+
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text_table.h"
+#include "cli/commands/commands.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "report/measurements/training_views.h"
+#include "study/training/train.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct TrainCommand : TrainRequest {
+  bool no_lookup = false;
+  bool no_rows = false;
+  bool json = false;
+};
+
+Status run_train(const TrainCommand& command, bool quiet) {
+  TrainRequest request = command;
+  request.keep_lookup = !command.no_lookup;
+  request.keep_rows = !command.no_rows;
+  request.dfsim_version = DFSIM_VERSION;
+  DFSIM_ASSIGN_OR_RETURN(const TrainResult result, train(request, printed_notes(quiet)));
+  return write_file("-", command.json ? training_json(result) : fit_lines(training_text(result)));
+}
+
+OptionTable train_options(TrainCommand& o) {
+  return joined(
+      {profile_options(o.inputs, /*positional=*/true),
+       {
+           {.names = "-o,--output",
+            .target = &o.directory,
+            .help = "Folder of the model; made when it is not there",
+            .value = "DIR"},
+           {.names = "--overheads",
+            .target = &o.overheads,
+            .help =
+                "What measuring added to each time: a JSON object of the profiles' device names "
+                "and microseconds; comes off predictions",
+            .value = "FILE.json"},
+           {.names = "--extend",
+            .target = &o.extend,
+            .help = "Add the profiles to the model in this folder, in place unless -o says where",
+            .value = "DIR"},
+           {.names = "--hw",
+            .target = &o.hardware,
+            .help = "Hardware file whose devices the profiles name, beside the built-in ones; "
+                    "repeatable",
+            .value = "FILE",
+            .one_at_a_time = true,
+            .suggest = hardware_names},
+           {.names = "--name",
+            .target = &o.name,
+            .help = "Name of the model; default: that of its folder",
+            .value = "NAME"},
+           {.names = "--seed",
+            .target = &o.seed,
+            .help = "Of the split and of the trees",
+            .value = "N",
+            .show_default = true},
+           {.names = "--threads",
+            .target = &o.threads,
+            .help = "Parts trained at the same time; 0 = one per core. Does not change the result",
+            .value = "N",
+            .range = {0, 256}},
+           {.names = "--rounds",
+            .target = &o.rounds,
+            .help = "At most so many trees per part; 0 = as suits each class",
+            .value = "N",
+            .range = {0, 100000}},
+           {.names = "--no-lookup",
+            .target = &o.no_lookup,
+            .help = "Do not keep the times of the measured shapes"},
+           {.names = "--no-rows",
+            .target = &o.no_rows,
+            .help = "Do not keep the rows beside the model; adding to it later is then less exact"},
+           {.names = "--keep-drift",
+            .target = &o.keep_drift,
+            .help = "Train on times that grow with the order of measurement as they are"},
+           {.names = "--compact",
+            .target = &o.compact,
+            .help = "Write trees without what only XGBoost itself needs: a seventh of the size"},
+           {.names = "--json", .target = &o.json, .help = "The report as JSON"},
+       }});
+}
+
+}  // namespace
+
+CommandSpec train_command() {
+  const auto options = std::make_shared<TrainCommand>();
+  return {
+      .name = "train",
+      .summary = "Train a cost model on measured operator times",
+      .options = train_options(*options),
+      .examples = {{"dfsim train ops.csv.gz -o my-model",
+                    "a cost model from measured operator times"}},
+      .run = [options](const GlobalOptions& global) { return run_train(*options, global.quiet); }};
+}
+
+}  // namespace dfsim::cli

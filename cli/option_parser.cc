@@ -1,0 +1,298 @@
+// The adapter of CLI11: makes its App of command tables, and its errors one line each.
+//
+// CLI11 costs six seconds of compiler time wherever it is included, so this is the only such file.
+// Help keeps CLI11's layout; descriptions are broken into lines that fit the terminal.
+#include "cli/option_parser.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <type_traits>
+
+#include "base/text.h"
+#include "base/text_table.h"
+
+namespace dfsim::cli {
+namespace {
+
+// --- help ---
+
+constexpr size_t kNamesColumns = 30;  // of the options' names, before their descriptions
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kNamesColumns); }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return described(option->get_description());
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_display_name(true),
+                             described(command->get_description()), kNamesColumns);
+    return out.str();
+  }
+
+  std::string make_description(const CLI::App* app) const override {
+    return fit_lines(CLI::Formatter::make_description(app));
+  }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return fit_lines(CLI::Formatter::make_usage(app, std::move(name)));
+  }
+
+  std::string make_footer(const CLI::App* app) const override {
+    return fit_lines(CLI::Formatter::make_footer(app));
+  }
+
+ private:
+  // CLI11 puts every line below the first one.
+  static std::string described(const std::string& text) {
+    const size_t room = text_width() - kNamesColumns;
+    std::string lines;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = text.size();
+      if (end - begin > room) {
+        const size_t blank = text.rfind(' ', begin + room);
+        end = blank == text.npos || blank <= begin ? text.find(' ', begin + room) : blank;
+        end = std::min(end, text.size());
+      }
+      lines += (lines.empty() ? "" : "\n") + text.substr(begin, end - begin);
+      begin = std::min(text.find_first_not_of(' ', end), text.size());
+    }
+    return lines;
+  }
+};
+
+// --- options ---
+
+// Reads the values of an option whose type is the table's own business.
+CLI::callback_t read_by(const ParsedTarget& target, std::string names) {
+  return [target, names = std::move(names)](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      const Status status = target.read(target.into, value);
+      if (!status.ok()) {
+        throw CLI::ValidationError(names + ": " + status.message());
+      }
+    }
+    return true;
+  };
+}
+
+CLI::Option* add_to_app(CLI::App& app, const OptionSpec& spec) {
+  const std::string names = spec.names;
+  return std::visit(
+      [&](const auto& target) -> CLI::Option* {
+        using Target = std::decay_t<decltype(target)>;
+        if constexpr (std::is_same_v<Target, bool*>) {
+          return app.add_flag((spec.sets ? "" : "!") + names, *target, spec.help);
+        } else if constexpr (std::is_same_v<Target, ParsedTarget>) {
+          return app.add_option(names, read_by(target, names), spec.help);
+        } else {
+          return app.add_option(names, *target, spec.help);
+        }
+      },
+      spec.target);
+}
+
+bool holds_reals(const OptionTarget& target) {
+  return std::holds_alternative<double*>(target) ||
+         std::holds_alternative<std::vector<double>*>(target);
+}
+
+template <typename Number>
+CLI::Validator within(const NumberRange& range) {
+  const auto least = static_cast<Number>(range.least);
+  const auto greatest = static_cast<Number>(range.greatest);
+  const auto check = [least, greatest](const std::string& text) {
+    Number number{};
+    const bool fine =
+        CLI::detail::lexical_cast(text, number) && number >= least && number <= greatest;
+    return fine ? std::string()
+                : fmt::format("Value {} not in range {} to {}", text, least, greatest);
+  };
+  return CLI::Validator(check, fmt::format("{} to {}", least, greatest));
+}
+
+void add_limits(CLI::Option* option, const OptionSpec& spec) {
+  if (spec.choices != nullptr) {
+    option->check(CLI::IsMember(listed(spec.choices)));
+  }
+  if (spec.positive) {
+    option->check(CLI::PositiveNumber);
+  }
+  if (spec.range.limited()) {
+    option->check(holds_reals(spec.target) ? within<double>(spec.range)
+                                           : within<int64_t>(spec.range));
+  }
+}
+
+void add_options(CLI::App& app, const OptionTable& table) {
+  std::vector<CLI::Option*> added;
+  for (const OptionSpec& spec : table) {
+    CLI::Option* option = add_to_app(app, spec);
+    option->required(spec.required);
+    if (spec.value != nullptr) {
+      option->option_text(spec.value);
+    }
+    if (spec.group != nullptr) {
+      option->group(spec.group);
+    }
+    if (spec.one_at_a_time) {
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+    if (spec.show_default) {
+      option->capture_default_str();
+    }
+    add_limits(option, spec);
+    added.push_back(option);
+  }
+  // Once all are there, since an option may name a later one.
+  for (size_t i = 0; i < table.size(); ++i) {
+    for (const std::string& name : listed(table[i].needs)) {
+      added[i]->needs(app.get_option(name));
+    }
+    for (const std::string& name : listed(table[i].excludes)) {
+      added[i]->excludes(app.get_option(name));
+    }
+  }
+}
+
+// Adds what is below `spec`; `selected` gets the command that was on the command line.
+void fill_app(CLI::App& app, const CommandSpec& spec, const CommandSpec** selected) {
+  add_options(app, spec.options);
+  if (!spec.footer.empty()) {
+    app.footer(spec.footer);
+  }
+  if (spec.commands.empty()) {
+    app.callback([&spec, selected] { *selected = &spec; });
+    return;
+  }
+  app.require_subcommand(1);
+  for (const CommandSpec& command : spec.commands) {
+    CLI::App* added = app.add_subcommand(command.name, command.summary);
+    if (command.hidden) {
+      added->group("");
+    }
+    fill_app(*added, command, selected);
+  }
+}
+
+// --- errors ---
+
+// The chain of commands that were recognised: the root, then subcommands inwards.
+std::vector<const CLI::App*> parsed_chain(const CLI::App& app) {
+  std::vector<const CLI::App*> chain = {&app};
+  while (!chain.back()->get_subcommands().empty()) {
+    chain.push_back(chain.back()->get_subcommands().front());
+  }
+  return chain;
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!subcommand->get_group().empty()) {
+      names.push_back(subcommand->get_name());
+    }
+  }
+  return names;
+}
+
+// Long names of all options that were valid at this place.
+std::vector<std::string> option_names(const std::vector<const CLI::App*>& chain) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : chain) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        names.push_back("--" + name);
+      }
+    }
+  }
+  // --help is every command's.
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::string command_line_of(const std::vector<const CLI::App*>& chain) {
+  std::vector<std::string> words;
+  for (const CLI::App* command : chain) {
+    words.push_back(command->get_name());
+  }
+  return join(words, " ");
+}
+
+std::string usage_error_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<const CLI::App*> chain = parsed_chain(app);
+  const std::vector<std::string> commands = command_names(*chain.back());
+  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  if (!extras.empty()) {
+    const std::string& extra = extras.front();
+    if (extra.size() > 1 && extra.front() == '-') {
+      const std::string name = extra.substr(0, extra.find('='));
+      return unknown_name_message("option", name, option_names(chain));
+    }
+    if (!commands.empty()) {
+      return unknown_name_message("command", extra, commands);
+    }
+    return fmt::format("{}: unexpected argument '{}'", command_line_of(chain), printable(extra));
+  }
+  if (!commands.empty()) {
+    return fmt::format("{}: no command given; valid: {}", command_line_of(chain),
+                       join(commands, ", "));
+  }
+  constexpr size_t kMaxMessageChars = 400;
+  return printable(error.what(), kMaxMessageChars);
+}
+
+// The App of a program; `selected` as in fill_app().
+std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** selected) {
+  auto app = std::make_unique<CLI::App>(root.summary, root.name);
+  // Before commands are added: they inherit these.
+  app->formatter(std::make_shared<HelpFormatter>());
+  app->fallthrough();
+  fill_app(*app, root, selected);
+  return app;
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const char* const* argv) {
+  ParsedCommandLine parsed;
+  const std::unique_ptr<CLI::App> app = make_app(root, &parsed.command);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::Success&) {
+    parsed.command = nullptr;
+    parsed.text = app->help();
+  } catch (const CLI::ParseError& error) {
+    parsed.command = nullptr;
+    parsed.refused = true;
+    parsed.text = usage_error_message(*app, error);
+    parsed.hint =
+        fmt::format("Run '{} --help' for its arguments", command_line_of(parsed_chain(*app)));
+  }
+  return parsed;
+}
+
+StatusOr<std::string> help_text(const CommandSpec& root, const std::vector<std::string>& path) {
+  const CommandSpec* selected = nullptr;
+  const std::unique_ptr<CLI::App> app = make_app(root, &selected);
+  std::vector<std::string> words = path;
+  words.emplace_back("--help");
+  std::reverse(words.begin(), words.end());  // as parse() takes a vector
+  try {
+    app->parse(words);
+  } catch (const CLI::Success&) {
+    return app->help();
+  } catch (const CLI::ParseError& error) {
+    return not_found(usage_error_message(*app, error));
+  }
+  return failed("--help was not understood");
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,81 @@
+// The list of commands, and what happens around every one of them: logging is set up, a Status
+// becomes a message and an exit code.
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+
+#include "cli/commands/commands.h"
+#include "cli/option_parser.h"
+
+namespace dfsim::cli {
+namespace {
+
+void print_error(std::string_view message) { fmt::print(stderr, "dfsim: error: {}\n", message); }
+
+void set_up_logging(const GlobalOptions& global) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
+  spdlog::set_pattern("dfsim: %l: %v");
+  spdlog::set_level(spdlog::level::from_str(global.quiet ? "error" : global.log_level));
+}
+
+}  // namespace
+
+int exit_code_for(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kOk:
+      return kExitOk;
+    case StatusCode::kFailed:
+      return kExitWorkFailed;
+    case StatusCode::kInvalidInput:
+    case StatusCode::kNotFound:
+    case StatusCode::kUnsupported:
+      return kExitBadInput;
+  }
+  return kExitWorkFailed;
+}
+
+CommandSpec dfsim_program(GlobalOptions& global) {
+  CommandSpec program = {
+      .name = "dfsim",
+      .summary = "dfsim: how long will this model take on that machine, why, and what would help?",
+      .options = {{.names = "-q,--quiet",
+                   .target = &global.quiet,
+                   .help = "No progress and no notes on stderr, only errors"},
+                  {.names = "--log-level",
+                   .target = &global.log_level,
+                   .help = "What is logged to stderr",
+                   .show_default = true,
+                   .choices = "trace,debug,info,warning,error,off"}},
+      .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input."};
+#define DFSIM_COMMAND(name) program.commands.push_back(name##_command());
+#include "cli/commands/commands.inc"
+#undef DFSIM_COMMAND
+  return program;
+}
+
+int run_dfsim(int argc, const char* const* argv) {
+  GlobalOptions global;
+  const CommandSpec program = dfsim_program(global);
+  const ParsedCommandLine parsed = parse_command_line(program, argc, argv);
+  if (parsed.refused) {
+    print_error(parsed.text);
+    fmt::print(stderr, "{}\n", parsed.hint);
+    return kExitBadInput;
+  }
+  if (parsed.command == nullptr) {
+    fmt::print("{}", parsed.text);
+    return kExitOk;
+  }
+  set_up_logging(global);
+  const Status status = parsed.command->run(global);
+  if (!status.ok()) {
+    print_error(status.message());
+  }
+  return exit_code_for(status);
+}
+
+}  // namespace dfsim::cli

@@ -1,0 +1,181 @@
+// The tables of options that several commands have, and the names that their values may have.
+#include "cli/shared_options.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "datasets/importers/importer.h"
+#include "hardware/platform_loader.h"
+#include "opmodel/model/model_loader.h"
+#include "schedulers/registry.h"
+
+namespace dfsim::cli {
+namespace {
+
+std::string profile_format_names() {
+  std::vector<std::string> names;
+  for (const auto& importer : importers()) {
+    names.emplace_back(importer->name());
+  }
+  return join(names, ", ");
+}
+
+}  // namespace
+
+OptionSpec json_option(bool* json) {
+  return {.names = "--json", .target = json, .help = "Everything as JSON"};
+}
+
+OptionSpec html_option(std::string* file) {
+  return {.names = "--html",
+          .target = file,
+          .help = "Also write a report to look at, one offline file",
+          .value = "OUT.html"};
+}
+
+OptionSpec output_option(std::string* file) {
+  return {.names = "-o,--output",
+          .target = file,
+          .help = "Where the result goes; - is stdout",
+          .value = "FILE"};
+}
+
+OptionSpec runtime_option(std::string* runtime) {
+  return {.names = "--runtime",
+          .target = runtime,
+          .help =
+              "How the framework executes: a runtime file or the name of a built-in one; "
+              "default: what the hardware file names",
+          .value = "FILE|NAME",
+          .suggest = runtime_names};
+}
+
+OptionSpec cost_model_option(std::string* cost_model) {
+  return {.names = "--cost-model",
+          .target = cost_model,
+          .help =
+              "Operator times: a model's folder, the name of a built-in one, or sol for the "
+              "speed-of-light bound; default: what each device names",
+          .value = "DIR|NAME",
+          .suggest = cost_model_names};
+}
+
+OptionTable model_options(ModelOptions& options) {
+  return joined({{{.names = "MODEL",
+                   .target = &options.path,
+                   .help = "An ONNX model, or a TensorFlow graph (.pb, .pbtxt) or SavedModel "
+                           "folder; its weights are never read",
+                   .value = "FILE|FOLDER",
+                   .required = true}},
+                 dimension_options(options),
+                 {{.names = "--strict",
+                   .target = &options.strict,
+                   .help = "Fail when an operator cannot be resolved"}}});
+}
+
+OptionTable dimension_options(ModelOptions& options) {
+  return {
+      {.names = "--batch",
+       .target = &options.batch,
+       .help = "Size of the batch dimension",
+       .value = "N",
+       .positive = true},
+      {.names = "--dim",
+       .target = &options.dims,
+       .help = "Value of a named dynamic dimension; repeatable",
+       .value = "NAME=N",
+       .one_at_a_time = true},
+      {.names = "--input-shape",
+       .target = &options.input_shapes,
+       .help = "Whole shape of an input, as in x=1,3,224,224, or x= for a scalar; repeatable",
+       .value = "NAME=N,N,...",
+       .one_at_a_time = true},
+      {.names = "--trip-count",
+       .target = &options.trip_counts,
+       .help = "How often the Loop of that name runs, where the model does not say; repeatable",
+       .value = "NAME=N",
+       .one_at_a_time = true},
+      {.names = "--branch",
+       .target = &options.branch,
+       .help = "Branch of Ifs whose condition is not known; default: the larger one",
+       .value = "then|else",
+       .choices = "then,else"},
+      {.names = "--signature",
+       .target = &options.signature,
+       .help = "Signature of a SavedModel; default: serving_default, or the only one",
+       .value = "NAME"},
+  };
+}
+
+OptionTable training_options(TrainingChoice& choice) {
+  return {
+      {.names = "--mode",
+       .target = &choice.mode,
+       .help = "infer: a forward pass; train: a training step, with the backward pass and the "
+               "update of weights; default: infer",
+       .value = "MODE",
+       .choices = "infer,train"},
+      {.names = "--optimizer",
+       .target = &choice.optimizer,
+       .help = "Of a training step: sgd, momentum or adam; default: adam",
+       .value = "NAME"},
+      {.names = "--recompute",
+       .target = &choice.recompute,
+       .help = "Activations computed again in the backward pass instead of kept: none, "
+               "selective (all but results of products and convolutions) or full (one tensor "
+               "per section stays); default: none",
+       .value = "WHAT"},
+  };
+}
+
+OptionTable profile_options(ProfileInputs& inputs, bool positional) {
+  return {
+      {.names = positional ? "profiles" : "--profiles",
+       .target = &inputs.files,
+       .help = "Profiles of measured operators: files or folders, as --format says; "
+               "FORMAT:FILE says it for one",
+       .value = "FILE...",
+       .required = positional},
+      {.names = "--format",
+       .target = &inputs.format,
+       .help = fmt::format("Format of the profiles: auto (mindspore for folders and framework_raw "
+                           "files, else dfsim), {}",
+                           profile_format_names()),
+       .value = "NAME",
+       .show_default = true},
+      {.names = "--only-device",
+       .target = &inputs.only_devices,
+       .help = "Use only the rows of this device, as the profile names it; may be repeated",
+       .value = "NAME"},
+      {.names = "--only-op",
+       .target = &inputs.only_ops,
+       .help = "Use only the rows of this op type, as the profile names it; may be repeated",
+       .value = "TYPE"},
+      {.names = "--device",
+       .target = &inputs.device,
+       .help = "The hardware file that all rows were measured on; default: the one whose "
+               "device model is the name in each row",
+       .value = "FILE|NAME",
+       .suggest = hardware_names},
+  };
+}
+
+std::vector<std::string> hardware_names() { return builtin_platforms(); }
+
+std::vector<std::string> runtime_names() { return builtin_runtimes(); }
+
+std::vector<std::string> cost_model_names() {
+  std::vector<std::string> names = pretrained_models();
+  names.emplace_back("sol");
+  return names;
+}
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const PolicyInfo& policy : builtin_policies()) {
+    names.push_back(policy.name);
+  }
+  return names;
+}
+
+}  // namespace dfsim::cli

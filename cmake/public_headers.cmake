@@ -1,0 +1,125 @@
+# The public headers of dfsim: what programs that use the installed libraries may include. Everything
+# else is internal and is not installed. scripts/check_public_headers.py (test `public_headers`)
+# checks that the list is closed: a public header includes public headers alone.
+# The first part of each group is what users call; `# seen through them:` is what their types need.
+set(DFSIM_PUBLIC_HEADERS
+  # study: the use cases, options in and results out.
+  study/progress.h
+  study/prediction/predict.h
+  study/comparison/comparison.h
+  study/partitioning/partition.h
+  study/validation/validate.h
+  study/roofline/roofline_source.h
+  study/replay/replay_report.h
+  study/analysis/trace_analysis.h
+  study/chain/machine_source.h
+  study/chain/problem_source.h
+  # seen through them:
+  study/analysis/advice_list.h
+  study/analysis/critical_path.h
+  study/analysis/trace_figures.h
+  study/chain/latency_interval.h
+  study/chain/model_run.h
+  study/chain/model_source.h
+  study/chain/policy_run.h
+  study/chain/run_recorder.h
+  study/chain/training_choice.h
+  study/partitioning/partitioning.h
+  study/prediction/copy_log.h
+  study/prediction/memory_log.h
+  study/prediction/predict_options.h
+  study/prediction/prediction.h
+  study/replay/replay.h
+  study/replay/replay_graph.h
+  study/replay/replay_hardware.h
+  study/roofline/roofline.h
+  study/validation/validation.h
+
+  # sim: the simulator, and listeners to what happens in it.
+  sim/simulator.h
+  sim/listener.h
+  sim/requests.h
+  sim/repeat.h
+  # seen through them:
+  sim/forwarding_listener.h
+  sim/request_types.h
+  sim/simulation.h
+
+  # schedulers: policies that place tasks, one's own among them.
+  schedulers/scheduler.h
+  schedulers/registry.h
+  schedulers/plugin.h
+  schedulers/problem_instance.h
+  schedulers/comm_model.h
+  schedulers/planning/task_view.h
+  schedulers/planning/plan_builder.h
+  # seen through them:
+  schedulers/planning/gap_list.h
+  schedulers/planning/task_inputs.h
+  schedulers/policy_options.h
+
+  # opmodel: times of operators.
+  opmodel/cost_model.h
+  opmodel/workload.h
+  opmodel/sol.h
+  opmodel/model/model_loader.h
+  # seen through them:
+  opmodel/node_lowering.h
+
+  # partition: plans that a partitioning names.
+  partition/pipeline/pipeline_schedule.h
+  partition/plans/plan_file.h
+  partition/plans/plan_spec.h
+  partition/plans/uneven_split.h
+  partition/sharding/device_mesh.h
+  partition/sharding/propagate.h
+  partition/sharding/shard_graph.h
+  partition/sharding/sharding.h
+  partition/sharding/spmd_program.h
+
+  # datasets: readers of measurements and traces.
+  datasets/profiles/profile.h
+  datasets/profiles/profile_io.h
+  datasets/importers/importer.h
+  datasets/traces/trace.h
+  datasets/traces/trace_reader.h
+
+  # graphs: models and task graphs, read from files or built in code.
+  graphs/ir/graph.h
+  graphs/ir/graph_builder.h
+  graphs/ir/exec_graph.h
+  graphs/ir/import.h
+  graphs/ops/infer.h
+  graphs/onnx/importer.h
+  graphs/tensorflow/importer.h
+  graphs/taskgraph/task_graph.h
+  graphs/taskgraph/generate.h
+  # seen through them:
+  graphs/ir/attributes.h
+  graphs/ir/op_class.h
+  graphs/ir/shape.h
+  graphs/ops/totals.h
+  graphs/ops/work.h
+  graphs/ops/factors/factor_map.h
+  graphs/passes/origins.h
+  graphs/tensorflow/format.h
+  graphs/training/training_graph.h
+  graphs/training/training_names.h
+
+  # hardware: machines.
+  hardware/platform.h
+  hardware/platform_loader.h
+  hardware/route.h
+  # seen through them:
+  hardware/collective_timing.h
+  hardware/memory_levels.h
+
+  # base: errors, units and ids.
+  base/status.h
+  base/units.h
+  base/ids.h
+  base/dtype.h
+  base/io/data_dir.h
+  # seen through them:
+  base/check.h
+)

@@ -1,0 +1,24 @@
+// The arms of an operator's roofline: the times that its arithmetic and its traffic take at least.
+// Paper: Williams, Waterman, Patterson 2009 (doi:10.1145/1498765.1498785).
+#pragma once
+
+#include "hardware/platform.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+inline constexpr double kUsPerSecond = 1e6;
+
+// The arms of the roofline of an op, in microseconds.
+struct Roofline {
+  double compute_us = 0;
+  double memory_us = 0;
+  double floor_us = 0;
+
+  double base_us() const { return (compute_us > memory_us ? compute_us : memory_us) + floor_us; }
+};
+
+// `floor_us` is the least time of this kind of op as measured, launch included where it was.
+Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us);
+
+}  // namespace dfsim::inline opmodel

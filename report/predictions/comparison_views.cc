@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json/json_tree.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/predictions/comparison_views.h"
+#include "report/text_parts.h"
+
+namespace dfsim::inline report {
+namespace {
+
+using Json = JsonTree;
+
+Bytes peak_memory(const PolicyOutcome& outcome) {
+  Bytes peak = 0;
+  for (const DeviceUse& device : outcome.result.devices) {
+    peak = std::max(peak, device.peak_memory_bytes);
+  }
+  return peak;
+}
+
+double utilisation(const PolicyOutcome& outcome, size_t device) {
+  return outcome.makespan_ns == 0 ? 0
+                                  : static_cast<double>(outcome.result.devices[device].busy_ns) /
+                                        static_cast<double>(outcome.makespan_ns);
+}
+
+double mean_utilisation(const PolicyOutcome& outcome) {
+  double sum = 0;
+  for (size_t d = 0; d < outcome.result.devices.size(); ++d) {
+    sum += utilisation(outcome, d);
+  }
+  return outcome.result.devices.empty() ? 0
+                                        : sum / static_cast<double>(outcome.result.devices.size());
+}
+
+// "heft: 2.00 kB of 1.00 kB on gpu0" for each device that holds more than it can; "" when none.
+std::string overflow(const Comparison& comparison, const PolicyOutcome& outcome) {
+  std::string text;
+  for (size_t d = 0; d < comparison.devices.size() && !comparison.delays; ++d) {
+    const Bytes peak = outcome.result.devices[d].peak_memory_bytes;
+    const Bytes capacity = comparison.capacity_bytes[d];
+    if (capacity > 0 && peak > capacity) {
+      text += fmt::format("{}{} of {} on {}", text.empty() ? "" : ", ", format_bytes(peak),
+                          format_bytes(capacity), printable(comparison.devices[d]));
+    }
+  }
+  return text;
+}
+
+Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
+  Json json;
+  json["name"] = outcome.name;
+  if (!outcome.status.ok()) {
+    json["error"] = outcome.status.message();
+    return json;
+  }
+  json["makespan_ms"] = in_ms(outcome.makespan_ns);
+  json["ratio_to_best"] = outcome.ratio_to_best;
+  json["gap_to_bound"] = outcome.gap_to_bound;
+  json["speedup"] = outcome.speedup;
+  json["slr"] = outcome.slr;
+  json["efficiency"] = outcome.efficiency;
+  if (comparison.delays) {
+    json["delay_moved_ms"] = in_ms(outcome.result.bytes_moved);
+    json["bytes_moved"] = nullptr;
+    json["peak_memory_bytes"] = nullptr;
+  } else {
+    json["bytes_moved"] = outcome.result.bytes_moved;
+    json["peak_memory_bytes"] = peak_memory(outcome);
+    json["over_capacity"] = !overflow(comparison, outcome).empty();
+  }
+  json["copies"] = outcome.result.transfers;
+  json["schedule_time_ms"] =
+      outcome.schedule_time_ms < 0 ? Json(nullptr) : Json(outcome.schedule_time_ms);
+  Json& utilisations = json["utilisation"] = Json::object();
+  for (size_t d = 0; d < comparison.devices.size(); ++d) {
+    utilisations[comparison.devices[d]] = utilisation(outcome, d);
+  }
+  return json;
+}
+
+Json comparison_object(const Comparison& comparison) {
+  Json json;
+  json["graph"] = comparison.graph;
+  json["hardware"] = comparison.hardware;
+  json["tasks"] = comparison.tasks;
+  json["edges"] = comparison.edges;
+  json["unitless"] = comparison.unitless;
+  if (!comparison.cost_model.empty()) {
+    json["runtime"] = comparison.runtime;
+    json["cost_model"] = comparison.cost_model;
+    Json& sources = json["cost_sources"] = Json::object();
+    for (const auto& [source, tasks] : comparison.cost_sources) {
+      sources[source] = tasks;
+    }
+    json["bound_only_devices"] = comparison.bound_only_devices;
+  }
+  json["lower_bound_ms"] = in_ms(comparison.lower_bound_ns);
+  json["critical_path_ms"] = in_ms(comparison.critical_path_ns);
+  json["single_device_ms"] = in_ms(comparison.single_device_ns);
+  json["best"] = comparison.best() == nullptr ? Json(nullptr) : Json(comparison.best()->name);
+  Json& policies = json["policies"] = Json::array();
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    policies.push_back(outcome_json(comparison, outcome));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string TimeFormat::text(TimeNs time_ns) const {
+  if (ns_per_unit == 0) {
+    return format_time(time_ns);
+  }
+  std::string number = fmt::format("{:.3f}", static_cast<double>(time_ns) / ns_per_unit);
+  number.erase(number.find_last_not_of('0') + 1);
+  return number.back() == '.' ? number.substr(0, number.size() - 1) : number;
+}
+
+StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
+  if (name == "none" || (name == "auto" && unitless)) {
+    return TimeFormat{static_cast<double>(kNsPerMs), ""};
+  }
+  if (name == "auto") {
+    return TimeFormat{};
+  }
+  if (name == "ms" || name == "us") {
+    return TimeFormat{static_cast<double>(name == "ms" ? kNsPerMs : kNsPerUs), std::string(name)};
+  }
+  return invalid_input(unknown_name_message("unit", name, {"auto", "ms", "us", "none"}));
+}
+
+std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
+  std::string out = fmt::format("{} on {}: {} tasks, {} edges\n", printable(comparison.graph),
+                                printable(comparison.hardware), comparison.tasks, comparison.edges);
+  if (!comparison.cost_model.empty()) {
+    std::vector<std::string> sources;
+    for (const auto& [source, tasks] : comparison.cost_sources) {
+      sources.push_back(fmt::format("{} {}", tasks, source));
+    }
+    out += fmt::format("runtime {}; operator times: {} ({})\n", comparison.runtime,
+                       comparison.cost_model, join(sources, ", "));
+  }
+  out +=
+      fmt::format("lower bound {}, one device alone {}\n\n", format.text(comparison.lower_bound_ns),
+                  format.text(comparison.single_device_ns));
+  TextTable table({{"policy"},
+                   {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
+                   {"to best", Align::kRight},
+                   {"bound", Align::kRight},
+                   {"speed", Align::kRight},
+                   {"SLR", Align::kRight},
+                   {"effic.", Align::kRight},
+                   {"moved", Align::kRight},
+                   {"peak mem", Align::kRight},
+                   {"planning", Align::kRight}});
+  std::string errors;
+  std::string overflows;
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (!outcome.status.ok()) {
+      errors += fmt::format("{}: {}\n", outcome.name, outcome.status.message());
+      continue;
+    }
+    if (const std::string over = overflow(comparison, outcome); !over.empty()) {
+      overflows += fmt::format("{}: {}\n", outcome.name, over);
+    }
+    const bool best = outcome.makespan_ns == comparison.policies.front().makespan_ns;
+    const Bytes moved = outcome.result.bytes_moved;
+    table.add_row({outcome.name + (best ? " *" : ""), format.text(outcome.makespan_ns),
+                   fmt::format("{:.3f}", outcome.ratio_to_best),
+                   fmt::format("{:.1f} %", 100 * outcome.gap_to_bound),
+                   fmt::format("{:.2f}", outcome.speedup), fmt::format("{:.3f}", outcome.slr),
+                   fmt::format("{:.2f}", outcome.efficiency),
+                   comparison.delays ? format.text(moved) : format_bytes(moved),
+                   comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
+                   outcome.schedule_time_ms < 0
+                       ? "-"
+                       : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
+  }
+  table.drop_empty_columns();
+  out += table.render();
+  if (!comparison.bound_only_devices.empty()) {
+    out += fmt::format(
+        "\nwithout a trained model: {}. These times are lower bounds, beside which the others' "
+        "look "
+        "slow: policies are drawn there. --cost-model sol compares like with like.\n",
+        printable(join(comparison.bound_only_devices, ", "), 60));
+  }
+  if (!overflows.empty()) {
+    out += "\nmore memory than there is (--memory fail, wait or spill enforces it):\n" + overflows;
+  }
+  if (!errors.empty()) {
+    out += "\nwithout a result:\n" + errors;
+  }
+  return out;
+}
+
+std::string comparison_json(const std::vector<Comparison>& comparisons) {
+  if (comparisons.size() == 1) {
+    Json json = {{"schema", "dfsim.compare/1"}};
+    json.update(comparison_object(comparisons.front()));
+    return json.text();
+  }
+  Json json = {{"schema", "dfsim.compare-many/1"}};
+  Json& instances = json["instances"] = Json::array();
+  for (const Comparison& comparison : comparisons) {
+    instances.push_back(comparison_object(comparison));
+  }
+  Json& policies = json["summary"] = Json::array();
+  for (const PolicySummary& summary : summarise(comparisons)) {
+    Json entry;
+    entry["name"] = summary.name;
+    entry["mean_rank"] = summary.mean_rank;
+    entry["wins"] = summary.wins;
+    entry["mean_ratio_to_best"] = summary.mean_ratio;
+    entry["runs"] = summary.runs;
+    policies.push_back(std::move(entry));
+  }
+  return json.text();
+}
+
+std::string comparison_csv(const std::vector<Comparison>& comparisons) {
+  std::string out =
+      "graph,hardware,policy,makespan_ms,ratio_to_best,gap_to_bound,speedup,slr,efficiency,"
+      "utilisation,bytes_moved,copies,peak_memory_bytes,schedule_time_ms,error\n";
+  for (const Comparison& comparison : comparisons) {
+    for (const PolicyOutcome& outcome : comparison.policies) {
+      out += fmt::format("{},{},{},", csv_field(comparison.graph), csv_field(comparison.hardware),
+                         csv_field(outcome.name));
+      if (!outcome.status.ok()) {
+        out += fmt::format(",,,,,,,,,,,{}\n", csv_field(outcome.status.message()));
+        continue;
+      }
+      out += fmt::format("{},{},{},{},{},{},{},", in_ms(outcome.makespan_ns), outcome.ratio_to_best,
+                         outcome.gap_to_bound, outcome.speedup, outcome.slr, outcome.efficiency,
+                         mean_utilisation(outcome));
+      out += comparison.delays ? fmt::format(",{},,", outcome.result.transfers)
+                               : fmt::format("{},{},{},", outcome.result.bytes_moved,
+                                             outcome.result.transfers, peak_memory(outcome));
+      out += outcome.schedule_time_ms < 0 ? ",\n" : fmt::format("{},\n", outcome.schedule_time_ms);
+    }
+  }
+  return out;
+}
+
+std::string summary_table(const std::vector<PolicySummary>& summary, size_t instances) {
+  TextTable table({{"policy"},
+                   {"mean rank", Align::kRight},
+                   {"wins", Align::kRight},
+                   {"mean to best", Align::kRight},
+                   {"worst to best", Align::kRight},
+                   {"runs", Align::kRight}});
+  for (const PolicySummary& policy : summary) {
+    table.add_row({policy.name, fmt::format("{:.2f}", policy.mean_rank),
+                   fmt::format("{}", policy.wins), fmt::format("{:.3f}", policy.mean_ratio),
+                   fmt::format("{:.3f}", policy.ratios.back()), fmt::format("{}", policy.runs)});
+  }
+  return fmt::format("over {} problems:\n\n{}", instances, table.render());
+}
+
+}  // namespace dfsim::inline report

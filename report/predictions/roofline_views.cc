@@ -1,0 +1,275 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json/json_tree.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/predictions/roofline_views.h"
+#include "report/text_parts.h"
+
+namespace dfsim::inline report {
+namespace {
+
+using Json = JsonTree;
+
+std::string roof_time(double seconds) { return format_time(ns_from_seconds(seconds)); }
+
+std::string intensity(const RoofPoint& point) {
+  return point.flops > 0 ? fmt::format("{:.3g}", point.intensity()) : "0";
+}
+
+// FLOP/s, or of an operator that only moves data its bytes per second.
+std::string rate(const RoofPoint& point) {
+  return point.flops > 0 ? format_count(point.flops_per_s(), "FLOP/s")
+                         : format_count(point.bytes_per_s(), "B/s");
+}
+
+std::string roofline_field(std::string_view label, const std::string& value) {
+  return fmt::format("  {:<10}{}\n", label, value);
+}
+
+std::string roof_name(const ComputeRoof& roof) {
+  return fmt::format("{}{}", dtype_name(roof.dtype), roof.matrix ? " (matrix)" : "");
+}
+
+std::string table_of(std::string_view title, const std::vector<RoofPoint>& points, size_t top,
+                     bool classes) {
+  TextTable table({{std::string(title)},
+                   {classes ? "ops" : "type", classes ? Align::kRight : Align::kLeft},
+                   {"time", Align::kRight},
+                   {"share", Align::kRight},
+                   {"FLOP/B", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"of roof", Align::kRight},
+                   {"bound"}});
+  for (size_t i = 0; i < std::min(top, points.size()); ++i) {
+    const RoofPoint& point = points[i];
+    table.add_row({printable(point.name, 40),
+                   classes ? std::to_string(point.ops) : printable(point.op_type, 16),
+                   roof_time(point.time_s), percent_text(point.share), intensity(point),
+                   rate(point), percent_text(point.efficiency()),
+                   std::string(bound_name(point.bound))});
+  }
+  return table.render(kTextColumns, 2);
+}
+
+// The time-based roofline (Wang, Yang et al. 2020, doi:10.1109/PMBS51919.2020.00007): what each
+// part of the machine would need alone, beside the time.
+std::string floors_table(const RooflineReport& roofline) {
+  TextTable table({{"Least time by"},
+                   {"compute", Align::kRight},
+                   {"memory", Align::kRight},
+                   {"launches", Align::kRight},
+                   {"time", Align::kRight},
+                   {"over", Align::kRight}});
+  const auto row = [&table](const RoofPoint& point) {
+    const double least = std::max({point.compute_s, point.memory_s, point.launch_s});
+    table.add_row({printable(point.name, 30), roof_time(point.compute_s), roof_time(point.memory_s),
+                   roof_time(point.launch_s), roof_time(point.time_s),
+                   least > 0 ? fmt::format("{:.2f}x", point.time_s / least) : "-"});
+  };
+  for (const RoofPoint& point : roofline.classes) {
+    row(point);
+  }
+  row(roofline.network);
+  return table.render(kTextColumns, 2);
+}
+
+Json point_json(const RoofPoint& point) {
+  return {{"name", point.name},
+          {"op_type", point.op_type},
+          {"class", op_class_name(point.op_class)},
+          {"dtype", dtype_name(point.dtype)},
+          {"matrix", point.matrix},
+          {"ops", point.ops},
+          {"flops", point.flops},
+          {"bytes", point.bytes},
+          {"time_us", point.time_s * 1e6},
+          {"low_us", point.low_s * 1e6},
+          {"high_us", point.high_s * 1e6},
+          {"least_time_us", point.bound_s * 1e6},
+          {"compute_us", point.compute_s * 1e6},
+          {"memory_us", point.memory_s * 1e6},
+          {"launch_us", point.launch_s * 1e6},
+          {"intensity", point.intensity()},
+          {"flops_per_s", point.flops_per_s()},
+          {"bytes_per_s", point.bytes_per_s()},
+          {"roof_flops_per_s", point.roof_flops_per_s},
+          {"efficiency", point.efficiency()},
+          {"share", point.share},
+          {"bound", bound_name(point.bound)},
+          {"source", cost_source_name(point.source)}};
+}
+
+Json points_json(const std::vector<RoofPoint>& points) {
+  Json list = Json::array();
+  for (const RoofPoint& point : points) {
+    list.push_back(point_json(point));
+  }
+  return list;
+}
+
+Json one_json(const RooflineReport& roofline) {
+  Json roofs = Json::array();
+  for (const ComputeRoof& roof : roofline.roofs) {
+    roofs.push_back({{"dtype", dtype_name(roof.dtype)},
+                     {"matrix", roof.matrix},
+                     {"flops_per_s", roof.flops_per_s}});
+  }
+  Json caches = Json::array();
+  for (const MemoryLevel& level : roofline.caches) {
+    caches.push_back({{"name", level.name},
+                      {"bytes_per_s", level.bytes_per_s},
+                      {"bytes", level.bytes},
+                      {"from", peak_origin_name(peak_origin_of(level.source))}});
+  }
+  return {{"model", roofline.model},
+          {"hardware", roofline.hardware},
+          {"device", roofline.device},
+          {"device_model", roofline.device_model},
+          {"cost_model", roofline.cost_model},
+          {"batch", roofline.batch},
+          {"measured", roofline.measured},
+          {"without_work", roofline.without_work},
+          {"peaks_from", peak_origin_name(roofline.peaks)},
+          {"peaks_source", roofline.peaks_source},
+          {"bandwidth_from", peak_origin_name(roofline.bandwidth)},
+          {"roofs", std::move(roofs)},
+          {"memory_bytes_per_s", roofline.bytes_per_s},
+          {"caches", std::move(caches)},
+          {"above_roof",
+           {{"ops", roofline.above.ops},
+            {"in_cache", roofline.above.in_cache},
+            {"share", roofline.above.share}}},
+          {"network", point_json(roofline.network)},
+          {"classes", points_json(roofline.classes)},
+          {"ops", points_json(roofline.ops)}};
+}
+
+Json lines_json(const std::vector<Trajectory>& lines) {
+  Json list = Json::array();
+  for (const Trajectory& line : lines) {
+    Json steps = Json::array();
+    for (const TrajectoryStep& step : line.steps) {
+      steps.push_back({{"from", step.from},
+                       {"to", step.to},
+                       {"dx", step.dx},
+                       {"dy", step.dy},
+                       {"efficiency", step.efficiency},
+                       {"of_compute", step.of_compute},
+                       {"of_memory", step.of_memory},
+                       {"reading", step_reading_name(step.reading)},
+                       {"advice", step_advice(step.reading)}});
+    }
+    list.push_back(
+        {{"name", line.name}, {"points", points_json(line.points)}, {"steps", std::move(steps)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string roofline_text(const RooflineReport& roofline, size_t top) {
+  std::string text = roofline.measured
+                         ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
+                                       roofline.device_model)
+                         : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
+                                       roofline.device_model, roofline.device, roofline.batch);
+  std::vector<std::string> roofs;
+  for (const ComputeRoof& roof : roofline.roofs) {
+    roofs.push_back(
+        fmt::format("{} {}", roof_name(roof), format_count(roof.flops_per_s, "FLOP/s")));
+  }
+  for (size_t i = 0; i < roofs.size(); ++i) {
+    text += roofline_field(i == 0 ? "roofs" : "", roofs[i]);
+  }
+  text += roofline_field("memory", fmt::format("{} ({})", format_count(roofline.bytes_per_s, "B/s"),
+                                               peak_origin_name(roofline.bandwidth)));
+  for (const MemoryLevel& level : roofline.caches) {
+    text += roofline_field(
+        level.name,
+        fmt::format("{} ({}), {}", format_count(level.bytes_per_s, "B/s"),
+                    peak_origin_name(peak_origin_of(level.source)), format_bytes(level.bytes)));
+  }
+  text += roofline_field("peaks", fmt::format("{}, of {}", peak_origin_name(roofline.peaks),
+                                              printable(roofline.hardware, 40)));
+  const RoofPoint& network = roofline.network;
+  text += roofline_field(
+      "network",
+      fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
+                  rate(network), percent_text(network.efficiency()), roof_time(network.time_s)));
+  text +=
+      roofline_field("times", roofline.measured ? "measured" : "cost model " + roofline.cost_model);
+  if (roofline.without_work > 0) {
+    text += roofline_field("left out", fmt::format("{} of the time: operators of unknown work",
+                                                   percent_text(roofline.without_work)));
+  }
+  if (roofline.above.ops > 0) {
+    text += roofline_field(
+        "above", fmt::format("{} operators ({} of the time) are above the roof", roofline.above.ops,
+                             percent_text(roofline.above.share)));
+    if (roofline.above.in_cache > 0) {
+      text += roofline_field("", fmt::format("{}: all their bytes fit into the last-level cache",
+                                             roofline.above.in_cache));
+    }
+    if (roofline.above.in_cache < roofline.above.ops) {
+      text += roofline_field(
+          "", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
+                          roofline.above.ops - roofline.above.in_cache));
+      text += roofline_field("", "than the one that the peak was measured with");
+    }
+  }
+  text += '\n';
+  text += table_of("Class", roofline.classes, roofline.classes.size(), true);
+  text += '\n';
+  text += floors_table(roofline);
+  if (top > 0) {
+    text += '\n';
+    text += table_of("Operator", roofline.ops, top, false);
+  }
+  return text;
+}
+
+std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines) {
+  TextTable table({{"Line"},
+                   {std::string(swept), Align::kRight},
+                   {"FLOP/B", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"gain", Align::kRight},
+                   {"reading"}});
+  std::vector<StepReading> seen;
+  for (const Trajectory& line : lines) {
+    for (const TrajectoryStep& step : line.steps) {
+      const auto at = static_cast<size_t>(&step - line.steps.data()) + 1;
+      table.add_row({line.name, fmt::format("{:g} to {:g}", step.from, step.to),
+                     intensity(line.points[at]), rate(line.points[at]),
+                     fmt::format("{:.2f}x", std::exp2(step.dy)),
+                     std::string(step_reading_name(step.reading))});
+      if (std::find(seen.begin(), seen.end(), step.reading) == seen.end()) {
+        seen.push_back(step.reading);
+      }
+    }
+  }
+  std::string text = table.render(kTextColumns, 2) + "\n";
+  for (const StepReading reading : seen) {
+    text += fmt::format("  {}: {}\n", step_reading_name(reading), step_advice(reading));
+  }
+  return text;
+}
+
+std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::string_view swept,
+                          const std::vector<Trajectory>& lines) {
+  Json list = Json::array();
+  for (const RooflineReport& roofline : rooflines) {
+    list.push_back(one_json(roofline));
+  }
+  const Json json = {{"schema", kRooflineSchema},
+                     {"rooflines", std::move(list)},
+                     {"swept", swept.empty() ? Json(nullptr) : Json(swept)},
+                     {"trajectories", lines_json(lines)}};
+  return json.text();
+}
+
+}  // namespace dfsim::inline report

@@ -1,0 +1,116 @@
+// One round of questions, and the checks of the answers.
+#include "sim/engine/policy_driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace dfsim::inline sim {
+
+PolicyDriver::PolicyDriver(const SchedulingProblem& problem, OnlineScheduler& policy,
+                           const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
+                           Timeline& timeline)
+    : problem_(problem),
+      device_count_(static_cast<uint32_t>(problem.platform.devices.size())),
+      slots_(slots),
+      tasks_(tasks),
+      view_(view),
+      timeline_(timeline),
+      policies_{&policy} {}
+
+PolicyDriver::PolicyDriver(const SchedulingProblem& problem, const MakePolicy& make_policy,
+                           const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
+                           Timeline& timeline)
+    : problem_(problem),
+      device_count_(static_cast<uint32_t>(problem.platform.devices.size())),
+      slots_(slots),
+      tasks_(tasks),
+      view_(view),
+      timeline_(timeline),
+      make_policy_(&make_policy) {}
+
+void PolicyDriver::begin(uint32_t slot) {
+  if (newly_ready_.size() <= slot) {
+    newly_ready_.resize(slot + 1);
+  }
+  newly_ready_[slot].clear();
+  if (policies_.size() <= slot) {
+    made_.push_back((*make_policy_)());
+    policies_.push_back(made_.back().get());
+  }
+  if (Status status = policies_[slot]->begin(problem_); !status.ok()) {
+    timeline_.fail(std::move(status));
+  }
+}
+
+void PolicyDriver::now_ready(uint32_t instance) {
+  newly_ready_[slots_.slot_of(instance)].emplace_back(slots_.task_of(instance));
+  ask_ = true;
+}
+
+void PolicyDriver::ask(DecisionTaker& taker) {
+  ask_ = false;
+  asked_.clear();
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_.request_of(slot) != kNoIndex) {
+      asked_.push_back(slot);
+    }
+  }
+  std::ranges::sort(asked_, {}, [this](uint32_t slot) { return slots_.request_of(slot); });
+  for (const uint32_t slot : asked_) {
+    if (Status status = ask_one(slot, taker); !status.ok()) {
+      return timeline_.fail(status.with_place(fmt::format("policy '{}'", policies_[slot]->name())));
+    }
+  }
+}
+
+inline Status PolicyDriver::check(uint32_t slot, const Decision& decision) const {
+  const ExecGraph& graph = problem_.graph;
+  if (decision.task.value() >= slots_.task_count() || decision.device.value() >= device_count_) {
+    return failed(fmt::format(
+        "decided task {} for device {}, but there are {} tasks and {} devices",
+        decision.task.value(), decision.device.value(), slots_.task_count(), device_count_));
+  }
+  const TaskState& state = tasks_.state(slots_.instance(slot, decision.task.value()));
+  if (state.device != kNoIndex || state.preds_left > 0) {
+    return failed(fmt::format("decided task '{}', which is {}",
+                              printable(graph.name(decision.task)),
+                              state.device != kNoIndex ? "decided already" : "not ready"));
+  }
+  if (!problem_.costs.feasible(graph.cost_row(decision.task), decision.device)) {
+    return failed(fmt::format("decided task '{}' for '{}', which cannot run it",
+                              printable(graph.name(decision.task)),
+                              printable(problem_.platform.device(decision.device).name)));
+  }
+  return ok_status();
+}
+
+Status PolicyDriver::ask_one(uint32_t slot, DecisionTaker& taker) {
+  view_.look_at(slot);
+  std::vector<TaskId>& newly_ready = newly_ready_[slot];
+  std::ranges::sort(newly_ready);
+  decisions_.clear();
+  policies_[slot]->decide(view_, newly_ready, decisions_);
+  newly_ready.clear();
+  for (const Decision& decision : decisions_) {
+    DFSIM_RETURN_IF_ERROR(check(slot, decision));
+    DFSIM_RETURN_IF_ERROR(taker.decided(slot, decision));
+  }
+  return ok_status();
+}
+
+Status PolicyDriver::stuck() const {
+  uint32_t slot = 0;
+  while (slots_.tasks_left(slot) == 0) {
+    ++slot;
+  }
+  return failed(fmt::format(
+      "policy '{}' left ready tasks undecided when nothing was running: {} "
+      "of {} tasks were done",
+      policies_[0]->name(), slots_.task_count() - slots_.tasks_left(slot), slots_.task_count()));
+}
+
+}  // namespace dfsim::inline sim

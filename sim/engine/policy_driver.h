@@ -1,0 +1,70 @@
+// PolicyDriver: asks the online policies of the requests in flight, and checks what they decide.
+//
+// After the events of an instant, each policy is told which tasks of its request became ready, the
+// policy of the earliest request first: what it leaves idle is for later ones. What a decision does
+// to the run is the concern of whoever takes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "schedulers/scheduler.h"
+#include "sim/engine/policy_view.h"
+#include "sim/engine/request_slots.h"
+#include "sim/engine/task_table.h"
+#include "sim/engine/timeline.h"
+#include "sim/simulation.h"
+
+namespace dfsim::inline sim {
+
+// Carries out a decision about a task of the slot's request, which has been checked.
+class DecisionTaker {
+ public:
+  virtual ~DecisionTaker() = default;
+  virtual Status decided(uint32_t slot, const Decision& decision) = 0;
+};
+
+class PolicyDriver {
+ public:
+  // `policy` decides for a single request. References must outlive the driver.
+  PolicyDriver(const SchedulingProblem& problem, OnlineScheduler& policy, const RequestSlots& slots,
+               const TaskTable& tasks, PolicyView& view, Timeline& timeline);
+  // `make_policy` makes one for each request in flight.
+  PolicyDriver(const SchedulingProblem& problem, const MakePolicy& make_policy,
+               const RequestSlots& slots, const TaskTable& tasks, PolicyView& view,
+               Timeline& timeline);
+
+  // A new request: its policy starts anew. Fails the timeline with the policy's error.
+  void begin(uint32_t slot);
+  // The task can be decided from now on.
+  void now_ready(uint32_t instance);
+  // Something happened that policies may have waited for.
+  void ask_again() { ask_ = true; }
+  bool wants_to_ask() const { return ask_; }
+  // Asks all policies. Fails the timeline with a policy's or the taker's error.
+  void ask(DecisionTaker& taker);
+  // Of a run in which nothing is left to happen: the error of a policy that holds ready tasks back.
+  Status stuck() const;
+
+ private:
+  Status ask_one(uint32_t slot, DecisionTaker& taker);
+  Status check(uint32_t slot, const Decision& decision) const;
+
+  const SchedulingProblem& problem_;
+  uint32_t device_count_;
+  const RequestSlots& slots_;
+  const TaskTable& tasks_;
+  PolicyView& view_;
+  Timeline& timeline_;
+  const MakePolicy* make_policy_ = nullptr;
+  std::vector<OnlineScheduler*> policies_;  // by slot
+  std::vector<std::unique_ptr<OnlineScheduler>> made_;
+  std::vector<std::vector<TaskId>> newly_ready_;  // by slot
+  std::vector<Decision> decisions_;
+  std::vector<uint32_t> asked_;  // slots, in the order of their requests
+  bool ask_ = false;
+};
+
+}  // namespace dfsim::inline sim

@@ -1,0 +1,26 @@
+// Steps of analyze_trace(), one file each. `work` is what the breakdown is of.
+#pragma once
+
+#include <vector>
+
+#include "study/analysis/trace_figures.h"
+
+namespace dfsim::inline study {
+
+// Of any set of spans.
+Breakdown breakdown_of(const Trace& trace, const std::vector<SpanId>& spans);
+// By span: whether it lies in a part of the forward pass that checkpointing runs again. Parents
+// come before their children.
+std::vector<bool> recomputed_spans(const Trace& trace);
+// Work that checkpointing does again, apart from the rest.
+void add_recompute(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+// Tables of operators and nodes.
+void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
+// Calls and operators that do nothing but wait.
+void add_waits(const Trace& trace, TraceAnalysis* analysis);
+// The allocator's view, one per device that has one.
+void add_memory(const Trace& trace, TraceAnalysis* analysis);
+
+}  // namespace dfsim::inline study

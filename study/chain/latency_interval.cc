@@ -1,0 +1,73 @@
+#include "study/chain/latency_interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
+constexpr double kSpan = 1.2816;
+// Share of an operator's variance that all operators of a run have in common, and what whole runs
+// scatter by beside it: networks that were measured again minutes later and brought to one speed
+// differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine
+// they are a first guess, which measured networks correct (interval_fit.h).
+constexpr double kCommonShare = 0.20;
+constexpr double kRunScatter = 0.08;
+
+constexpr double kWidest = 4.0;  // in ln; more would not be knowledge
+
+// Standard deviations of what may come on top of the latency, or off it.
+struct Deviation {
+  double independent = 0;  // summed squares
+  double common = 0;       // summed
+
+  void add(double count, TimeNs distance_ns) {
+    const double deviation = std::max(0.0, static_cast<double>(distance_ns) / kSpan);
+    independent += count * count * deviation * deviation;
+    common += count * deviation;
+  }
+  // The 80 % interval's factor on that side of the latency: in proportion, so that the lower end
+  // stays above 0.
+  double factor(double latency, double scale) const {
+    const double scatter = kRunScatter * latency;
+    const double deviation = std::sqrt((1 - kCommonShare) * independent +
+                                       kCommonShare * common * common + scatter * scatter);
+    const double width = latency > 0 ? scale * kSpan * deviation / latency : 0;
+    return std::exp(std::min(width, kWidest));
+  }
+};
+
+}  // namespace
+
+LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
+                                 std::span<const DeviceId> devices, TimeNs latency_ns) {
+  DFSIM_CHECK(devices.size() == graph.task_count());
+  std::map<std::pair<uint32_t, DeviceId>, double> counts;
+  for (size_t t = 0; t < graph.task_count(); ++t) {
+    counts[{graph.cost_row(TaskId(t)), devices[t]}] += 1;
+  }
+  Deviation below;
+  Deviation above;
+  double total = 0;
+  double scaled = 0;
+  for (const auto& [kind, count] : counts) {
+    const OpCost& cost = costs.at(kind.first, kind.second);
+    below.add(count, cost.time_ns - cost.low_ns);
+    above.add(count, cost.high_ns - cost.time_ns);
+    const double time = count * static_cast<double>(std::max<TimeNs>(cost.time_ns, 1));
+    total += time;
+    scaled += time * costs.interval_scale(kind.second);
+  }
+  const auto latency = static_cast<double>(latency_ns);
+  const double scale = total > 0 ? scaled / total : 1;
+  return {static_cast<TimeNs>(std::llround(latency / below.factor(latency, scale))),
+          static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale)))};
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,26 @@
+// 80 % interval of a whole network's latency, from the intervals of its operators' times.
+#pragma once
+
+#include <span>
+
+#include "base/units.h"
+#include "graphs/ir/exec_graph.h"
+#include "opmodel/cost_model.h"
+
+namespace dfsim::inline study {
+
+struct LatencyInterval {
+  TimeNs low_ns = 0;
+  TimeNs high_ns = 0;
+};
+
+// `devices` has the device of each task. Errors of operators of one cost row are the same each
+// time; a share of the variance is common to all of them (machine, neighbours, what the model does
+// not see), the rest is independent; whole runs scatter beside it. What measured networks taught of
+// a device scales the width (CostTable::interval_scale). Operators that run side by side are taken
+// as if they ran one after the other, which makes the interval too wide rather than too narrow. 0 <
+// low <= latency <= high. O(tasks log tasks).
+LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
+                                 std::span<const DeviceId> devices, TimeNs latency_ns);
+
+}  // namespace dfsim::inline study

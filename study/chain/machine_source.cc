@@ -1,0 +1,52 @@
+#include "study/chain/machine_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "hardware/platform_loader.h"
+
+namespace dfsim::inline study {
+
+StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime) {
+  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_platform(hardware));
+  if (!runtime.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(runtime));
+  }
+  return platform;
+}
+
+StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,
+                                        int64_t threads, std::string* found) {
+  std::string stem = hardware;
+  const bool yaml = stem.ends_with(".yaml");
+  stem = yaml ? stem.substr(0, stem.size() - 5) : stem;
+  const size_t dash = stem.rfind('-');
+  if (dash != std::string::npos && stem.ends_with("t") && dash + 2 < stem.size() &&
+      std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(dash) + 1, stem.end() - 1,
+                  [](char c) { return c >= '0' && c <= '9'; })) {
+    stem = stem.substr(0, dash);
+  }
+  std::vector<std::string> tried;
+  for (const std::string& name :
+       {hardware, fmt::format("{}-{}t{}", stem, threads, yaml ? ".yaml" : ""),
+        stem + (yaml ? ".yaml" : "")}) {
+    auto platform = load_machine(name, runtime);
+    if (platform.ok() && platform->devices.front().type == DeviceType::kCpu &&
+        platform->devices.front().compute_units == threads) {
+      if (found != nullptr) {
+        *found = name;
+      }
+      return platform;
+    }
+    tried.push_back(name);
+  }
+  return not_found(fmt::format(
+      "--sweep: no hardware file measured with {} threads (looked at {}); dfsim calibrate makes "
+      "one, and --hw names it",
+      threads, join(tried, ", ")));
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,22 @@
+// Machines by name: a hardware file and the runtime that executes on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "hardware/platform.h"
+
+namespace dfsim::inline study {
+
+// Hardware by file or name, with another runtime unless `runtime` is empty. Errors: those of
+// load_platform() and load_runtime().
+StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime);
+
+// The hardware as it was measured at that many threads: `hardware` itself, or the file NAME-Nt
+// next to it (dfsim calibrate writes both). Peaks of one thread are never multiplied. `found` gets
+// the name or path of the file. Error: kNotFound.
+StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,
+                                        int64_t threads, std::string* found = nullptr);
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,98 @@
+// ModelRun: prepare() costs and lowers, the simulate functions run what it made.
+#include "study/chain/model_run.h"
+
+#include <utility>
+
+#include "graphs/algorithms/arena_plan.h"
+#include "opmodel/cached_model.h"
+#include "schedulers/comm_model.h"
+
+namespace dfsim::inline study {
+
+StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& platform,
+                                   const CostModel& cost_model) {
+  if (!model.is_training) {
+    return make_cost_table(model.workload.rows, platform, cost_model);
+  }
+  // The cached model knows as what gradients are priced.
+  return make_cost_table(model.workload.rows, platform, *make_cached_model(cost_model));
+}
+
+StatusOr<std::optional<Bytes>> arena_bytes(const LoadedModel& model, const Platform& platform) {
+  if (platform.devices.size() != 1 || platform.devices[0].type != DeviceType::kCpu ||
+      platform.runtime.allocator != AllocatorKind::kArena) {
+    return std::optional<Bytes>();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model.executed));
+  return std::optional<Bytes>(plan.peak_bytes);
+}
+
+StatusOr<ModelRun> ModelRun::prepare(const LoadedModel& model, const Platform& platform,
+                                     const CostModel& cost_model, const ModelRunOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(CostTable costs, cost_operators(model, platform, cost_model));
+  ModelRun run(model, platform, std::move(costs));
+  auto node = lower_for_node(model.executed, model.workload, platform, run.costs_);
+  if (!node.ok()) {
+    return node.status().with_place(model.path);
+  }
+  run.node_ = std::move(*node);
+  const PolicyRegistry registry;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(options.policy));
+  run.policy_ = *policy;
+  DFSIM_ASSIGN_OR_RETURN(run.comm_, make_comm_model(platform));
+  run.options_.sim.dispatch_ns = std::move(run.node_.dispatch_ns);
+  run.options_.sim.seed = options.seed;
+  // Tasks that take less than it takes to send their data elsewhere stay where their data is.
+  run.options_.group_small_tasks = true;
+  return run;
+}
+
+StatusOr<SimulatedModel> ModelRun::simulate(SimListener* listener) const {
+  DFSIM_ASSIGN_OR_RETURN(PolicyRun run, run_policy(problem(), policy_, options_, listener));
+  // A report is about the model's operators, not the host's tasks around them.
+  std::vector<TaskRecord> records;
+  std::vector<DeviceId> devices;
+  records.reserve(node_.task_of.size());
+  devices.reserve(node_.task_of.size());
+  for (const TaskId task : node_.task_of) {
+    records.push_back(run.result.tasks[task.index()]);
+    devices.push_back(records.back().device);
+  }
+  run.result.tasks = std::move(records);
+  SimulatedModel simulated;
+  simulated.interval =
+      latency_interval(model_->workload.graph, costs_, devices, run.result.makespan_ns);
+  simulated.result = std::move(run.result);
+  return simulated;
+}
+
+StatusOr<RequestResult> ModelRun::simulate_requests(const RequestOptions& requests) const {
+  return run_policy_requests(problem(), policy_, options_, requests);
+}
+
+StatusOr<RepeatResult> ModelRun::simulate_repeatedly(size_t runs) const {
+  RepeatOptions repeat;
+  repeat.runs = runs;
+  repeat.seed = options_.sim.seed;
+  return run_policy_repeatedly(problem(), policy_, options_, repeat);
+}
+
+RunSubject ModelRun::subject() const {
+  return {node_.workload.graph, *platform_, &model_->executed, &node_.workload, &node_.costs};
+}
+
+ProblemInstance ModelRun::into_problem(std::string cost_model) && {
+  ProblemInstance instance;
+  instance.graph_name = model_->name;
+  instance.hardware_name = platform_->name;
+  instance.graph = std::move(node_.workload.graph);
+  instance.costs = std::move(node_.costs);
+  instance.platform = *platform_;
+  instance.cost_model = std::move(cost_model);
+  instance.dispatch_ns = std::move(options_.sim.dispatch_ns);
+  instance.group_small_tasks = options_.group_small_tasks;
+  instance.comm = std::move(comm_);
+  return instance;
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,212 @@
+#include "study/chain/model_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "base/io/data_dir.h"
+#include "base/text.h"
+#include "graphs/onnx/importer.h"
+#include "graphs/passes/cleanup/expand.h"
+#include "graphs/passes/cleanup/prune.h"
+#include "graphs/passes/cleanup/tensorflow_form.h"
+#include "graphs/passes/pipeline.h"
+#include "graphs/tensorflow/importer.h"
+
+namespace dfsim::inline study {
+namespace {
+
+StatusOr<int64_t> parse_extent(std::string_view text, std::string_view option) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return invalid_input(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
+  }
+  return value;
+}
+
+// Splits at the last '=', since names of tensors may hold one.
+StatusOr<std::pair<std::string, std::string>> split_assignment(const std::string& text,
+                                                               std::string_view option,
+                                                               std::string_view example) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return invalid_input(
+        fmt::format("{}: found '{}', expected {}", option, printable(text), example));
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Status strict_error(const LoadedModel& model, const std::string& path) {
+  const UnresolvedOpInfo& first = model.report.unresolved.front();
+  return invalid_input(
+      fmt::format("{}: {} ops stay unresolved under --strict; the first is {} '{}': {}", path,
+                  model.report.unresolved.size(), printable(first.op_type, 40),
+                  printable(first.name), first.reason));
+}
+
+// Loops that stay one operator are costed by a bound, which the reader should know.
+void note_control_flow(LoadedModel* model) {
+  for (const Op& op : model->executed.ops()) {
+    if (op.op_class == OpClass::kControlFlow) {
+      model->report.notes.push_back(
+          fmt::format("{} '{}' is not written out (all loops may become {} operators; Scan of "
+                      "opset 8 never is): "
+                      "its time is the bound on the work of its trips",
+                      op.op_type, printable(op.name), kMostExpandedOps));
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<ImportOptions> ModelOptions::import_options() const {
+  ImportOptions options;
+  if (batch > 0) {
+    options.batch = batch;
+  }
+  for (const std::string& text : dims) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--dim", "NAME=N"));
+    DFSIM_ASSIGN_OR_RETURN(options.dims[assignment.first],
+                           parse_extent(assignment.second, "--dim"));
+  }
+  for (const std::string& text : input_shapes) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment,
+                           split_assignment(text, "--input-shape", "NAME=1,3,224,224"));
+    std::vector<int64_t> extents;
+    const bool scalar = assignment.second.empty();
+    for (const std::string& part :
+         scalar ? std::vector<std::string>() : split(assignment.second, ',')) {
+      DFSIM_ASSIGN_OR_RETURN(const int64_t extent, parse_extent(part, "--input-shape"));
+      extents.push_back(extent);
+    }
+    options.input_shapes[assignment.first] = std::move(extents);
+  }
+  for (const std::string& text : trip_counts) {
+    DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--trip-count", "NAME=N"));
+    DFSIM_ASSIGN_OR_RETURN(const int64_t trips, parse_extent(assignment.second, "--trip-count"));
+    if (trips < 0) {
+      return invalid_input(fmt::format("--trip-count: {} is given for '{}'; expected 0 or more",
+                                       trips, printable(assignment.first)));
+    }
+    options.trip_counts[assignment.first] = trips;
+  }
+  if (!branch.empty()) {
+    options.branch = branch == "then";
+  }
+  return options;
+}
+
+std::string model_name(const std::string& path) {
+  const std::filesystem::path file(path);
+  // A SavedModel is a folder, perhaps written with a slash behind.
+  return printable((file.has_stem() ? file : file.parent_path()).stem().string());
+}
+
+StatusOr<ImportedModel> import_model(const ModelOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.import_options());
+  return import_model_with(options, import_options);
+}
+
+StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
+                                          const ImportOptions& import_options) {
+  if (recognise_tensorflow(options.path)) {
+    return import_tensorflow(options.path, import_options, options.signature);
+  }
+  if (!options.signature.empty()) {
+    return invalid_input(options.path + ": --signature: only SavedModels have signatures");
+  }
+  return import_onnx(options.path, import_options);
+}
+
+StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime) {
+  const PassStages stages = pass_stages(runtime.fusions);
+  const Status names = check_passes(stages);
+  if (!names.ok()) {
+    return names.with_place(runtime.source_file);
+  }
+  std::optional<Graph> expanded;
+  if (has_control_flow(graph)) {
+    DFSIM_ASSIGN_OR_RETURN(expanded, expand_control_flow(graph));
+  }
+  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(expanded ? *expanded : graph));
+  const size_t pruned_ops = pruned.graph.op_count();
+  if (comes_from_tensorflow(pruned.graph)) {
+    DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
+  }
+  DFSIM_ASSIGN_OR_RETURN(PipelineResult result, run_passes(pruned.graph, stages));
+  ExecutedGraph executed{std::move(result.graph), pruned_ops, {}};
+  for (const PassEffect& effect : result.effects) {
+    const bool listed = std::find(executed.passes.begin(), executed.passes.end(), effect.name) !=
+                        executed.passes.end();
+    if (effect.changed && !listed) {
+      executed.passes.push_back(effect.name);
+    }
+  }
+  return executed;
+}
+
+StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
+                                 const RuntimeSpec& runtime) {
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
+  DFSIM_ASSIGN_OR_RETURN(ImportedModel imported, import_model(options));
+  LoadedModel model;
+  model.path = options.path;
+  model.name = model_name(options.path);
+  model.imported_ops = imported.graph.op_count();
+  model.report = std::move(imported.report);
+  if (options.strict && !model.report.unresolved.empty()) {
+    return strict_error(model, options.path);
+  }
+  const auto with_path = [&](const Status& status) { return status.with_place(options.path); };
+  auto totals = graph_totals(imported.graph);
+  if (!totals.ok()) {
+    return with_path(totals.status());
+  }
+  model.totals = std::move(*totals);
+  auto executed = execute_as(imported.graph, runtime_for(choice, runtime));
+  if (!executed.ok()) {
+    return with_path(executed.status());
+  }
+  model.executed = std::move(executed->graph);
+  model.pruned_ops = executed->pruned_ops;
+  note_control_flow(&model);
+  model.passes = std::move(executed->passes);
+  if (training) {
+    auto step = make_training_graph(model.executed, *training);
+    if (!step.ok()) {
+      return with_path(step.status());
+    }
+    model.executed = std::move(step->graph);
+    model.is_training = true;
+  }
+  auto workload = make_workload(model.executed);
+  if (!workload.ok()) {
+    return with_path(workload.status());
+  }
+  model.workload = std::move(*workload);
+  return model;
+}
+
+StatusOr<std::string> find_network(const std::string& name, std::vector<std::string> folders) {
+  if (folders.empty()) {
+    for (const std::string& data : data_dirs()) {
+      folders.push_back(data + "/graphs/zoo");
+      folders.push_back(data + "/datasets/measured/networks");
+    }
+  }
+  std::error_code error;
+  for (const std::string& folder : folders) {
+    const std::filesystem::path path = std::filesystem::path(folder) / (name + ".onnx");
+    if (std::filesystem::is_regular_file(path, error)) {
+      return path.string();
+    }
+  }
+  return not_found(fmt::format("no file {}.onnx in {}; give its folder with --networks DIR",
+                               printable(name), join(folders, ", ")));
+}
+
+}  // namespace dfsim::inline study

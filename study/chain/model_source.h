@@ -1,0 +1,71 @@
+// The first steps of a prediction: a model file becomes the graph that a runtime executes, and the
+// tasks of that graph.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/import.h"
+#include "graphs/ops/totals.h"
+#include "hardware/platform.h"
+#include "opmodel/workload.h"
+#include "study/chain/training_choice.h"
+
+namespace dfsim::inline study {
+
+// The options that say how dynamic dimensions are resolved.
+struct ModelOptions {
+  std::string path;
+  int64_t batch = 0;                      // 0 = not given
+  std::vector<std::string> dims;          // NAME=N
+  std::vector<std::string> input_shapes;  // NAME=1,3,224,224
+  std::vector<std::string> trip_counts;   // LOOP=N
+  std::string branch;                     // then, else or empty
+  std::string signature;                  // of a SavedModel; "" = its default
+  bool strict = false;                    // unresolved ops are an error
+
+  StatusOr<ImportOptions> import_options() const;
+};
+
+struct LoadedModel {
+  std::string path;  // as given
+  std::string name;  // the file's name without folder and extension
+  size_t imported_ops = 0;
+  ImportReport report;
+  GraphTotals totals;               // of the graph as imported
+  size_t pruned_ops = 0;            // operators that are neither folded ahead of time nor dead
+  Graph executed;                   // as the runtime rewrites it
+  std::vector<std::string> passes;  // of the runtime that changed something, each once
+  Workload workload;
+  bool is_training = false;  // `executed` and `workload` are those of a training step
+};
+
+// A graph as a runtime executes it.
+struct ExecutedGraph {
+  Graph graph;
+  size_t pruned_ops = 0;
+  std::vector<std::string> passes;
+};
+
+// Prunes and runs the runtime's passes. Error: as run_passes(), with the runtime's file.
+StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime);
+
+// Imports, adds up, rewrites as `runtime` does, makes the graph of a training step where one is
+// asked for, and lowers. Under `strict` an op that stays unresolved is an error.
+StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
+                                 const RuntimeSpec& runtime);
+
+// The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
+StatusOr<ImportedModel> import_model(const ModelOptions& options);
+// The same with other import options than those that `options` gives.
+StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
+                                          const ImportOptions& import_options);
+
+std::string model_name(const std::string& path);
+
+// The ONNX file of a measured network, NAME.onnx, in the first of the folders that has it; "" =
+// among the networks that ship. Error: kNotFound.
+StatusOr<std::string> find_network(const std::string& name, std::vector<std::string> folders);
+
+}  // namespace dfsim::inline study

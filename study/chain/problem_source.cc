@@ -1,0 +1,57 @@
+#include "study/chain/problem_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "graphs/taskgraph/task_graph.h"
+#include "opmodel/model/model_loader.h"
+#include "study/chain/machine_source.h"
+#include "study/chain/model_run.h"
+
+namespace dfsim::inline study {
+namespace {
+
+StatusOr<ProblemInstance> from_task_graph(const std::string& path, const MachineChoice& machine) {
+  DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, read_task_graph(path));
+  if (machine.hardware.empty()) {
+    return make_instance(std::move(task_graph),
+                         TaskGraphMachine{machine.processors, machine.bytes_per_s});
+  }
+  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
+  return make_instance(std::move(task_graph), std::move(platform));
+}
+
+StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path,
+                                     const MachineChoice& machine) {
+  if (machine.hardware.empty()) {
+    return invalid_input(
+        fmt::format("{}: no task graph (docs/reference/task-graphs.md), and a model needs hardware "
+                    "to run on; say "
+                    "which with --hw FILE|NAME",
+                    path));
+  }
+  model.path = path;
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(machine.hardware, machine.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
+                         load_cost_model_for(platform, machine.cost_model));
+  DFSIM_ASSIGN_OR_RETURN(ModelRun run, ModelRun::prepare(loaded, platform, *cost_model));
+  return std::move(run).into_problem(std::string(cost_model->name()));
+}
+
+}  // namespace
+
+StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOptions& model,
+                                        const MachineChoice& machine) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return not_found(
+        fmt::format("{}: no such file; expected a task graph or an ONNX model", printable(path)));
+  }
+  return looks_like_task_graph(path) ? from_task_graph(path, machine)
+                                     : from_model(model, path, machine);
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,28 @@
+// Scheduling problems: task-graph files and models, on hardware files or
+// identical processors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "schedulers/problem_instance.h"
+#include "study/chain/model_source.h"
+
+namespace dfsim::inline study {
+
+// What a problem is made of besides its graph.
+struct MachineChoice {
+  std::string hardware;   // a hardware file or name; "" = identical processors
+  size_t processors = 0;  // 0 = as the graph's file says
+  double bytes_per_s = 125e6;
+  std::string runtime;     // a runtime file or name; "" = the hardware's
+  std::string cost_model;  // of ONNX models; "" = what each device names
+};
+
+// `path` is a task graph when its content looks like one, otherwise an ONNX model (whose `model`
+// options apply, and which needs hardware). Errors name the file.
+StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOptions& model,
+                                        const MachineChoice& machine);
+
+}  // namespace dfsim::inline study

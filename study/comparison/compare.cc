@@ -1,0 +1,40 @@
+#include "study/comparison/compare.h"
+
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// Fails when no policy had a result: there is nothing to compare.
+Status check_any_result(const Comparison& comparison) {
+  if (comparison.policies.empty() || comparison.policies.front().status.ok()) {
+    return ok_status();
+  }
+  const PolicyOutcome& first = comparison.policies.front();
+  return Status(first.status.code(),
+                fmt::format("{}: no policy gave a schedule; {}: {}", printable(comparison.graph),
+                            first.name, first.status.message()));
+}
+
+}  // namespace
+
+StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyRegistry& registry,
+                                  const Progress& progress) {
+  DFSIM_RETURN_IF_ERROR(progress.stage("reading " + request.graph));
+  DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem,
+                         load_instance(request.graph, request.model, request.machine));
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
+                         registry.select(request.policies, problem.graph.task_count()));
+  auto compared = compare_policies(problem, policies, request.options, progress);
+  if (!compared.ok()) {
+    return compared.status().with_place(request.graph);
+  }
+  DFSIM_RETURN_IF_ERROR(check_any_result(*compared));
+  return ComparedProblem{std::move(problem), std::move(*compared)};
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,259 @@
+#include "study/comparison/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "base/text.h"
+#include "schedulers/planning/task_view.h"
+#include "study/chain/policy_run.h"
+
+namespace dfsim::inline study {
+namespace {
+
+PolicyRunOptions run_options(const ProblemInstance& instance, const CompareOptions& options) {
+  PolicyRunOptions run;
+  run.policy = options.policy;
+  run.sim.seed = options.seed;
+  run.sim.dispatch_ns = instance.dispatch_ns;
+  run.sim.memory = options.memory;
+  run.group_small_tasks = instance.group_small_tasks;
+  return run;
+}
+
+StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const PolicyInfo& policy,
+                                   const CompareOptions& options) {
+  PolicyOutcome outcome;
+  outcome.name = policy.name;
+  std::unique_ptr<RunRecorder> recorder;
+  if (options.record) {
+    DFSIM_ASSIGN_OR_RETURN(recorder, options.record({instance.graph, instance.platform, nullptr,
+                                                     nullptr, &instance.costs, instance.graph_name,
+                                                     instance.hardware_name, policy.name}));
+  }
+  auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
+                        recorder == nullptr ? nullptr : recorder->listener());
+  if (!run.ok()) {
+    outcome.status = run.status();
+    return outcome;
+  }
+  outcome.result = std::move(run->result);
+  outcome.makespan_ns = outcome.result.makespan_ns;
+  outcome.schedule_time_ms = options.timing ? run->planning_ms : -1;
+  if (recorder != nullptr) {
+    DFSIM_RETURN_IF_ERROR(recorder->close());
+  }
+  return outcome;
+}
+
+double ratio(TimeNs a, TimeNs b) {
+  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+// No run can be shorter than its overhead and what the host takes to dispatch everything. Workers
+// of a pool dispatch for themselves.
+TimeNs lower_bound(const ProblemInstance& instance, const SchedulingProblem& problem) {
+  const RuntimeSpec& runtime = instance.platform.runtime;
+  TimeNs bound = makespan_lower_bound(problem);
+  if (runtime.inter_op_workers <= 1) {
+    TimeNs dispatch = runtime.dispatch_ns * static_cast<TimeNs>(instance.graph.task_count());
+    if (!instance.dispatch_ns.empty()) {
+      dispatch =
+          std::accumulate(instance.dispatch_ns.begin(), instance.dispatch_ns.end(), TimeNs{0});
+    }
+    bound = std::max(bound, dispatch / std::max(1, runtime.dispatch_threads));
+  }
+  return bound + (instance.graph.task_count() == 0 ? 0 : runtime.run_overhead_ns);
+}
+
+// What a task needs at once: its weights, operands and scratch space.
+Bytes bytes_needed(const ProblemInstance& instance, TaskId task) {
+  const ExecGraph& graph = instance.graph;
+  return graph.resident_bytes(task) +
+         (instance.delays ? graph.workspace_bytes(task) : graph.working_set_bytes(task));
+}
+
+// No policy and no way to treat memory can run a task that alone is too large for every device.
+Status check_memory(const ProblemInstance& instance) {
+  for (size_t t = 0; t < instance.graph.task_count(); ++t) {
+    const TaskId task(t);
+    const Bytes needed = bytes_needed(instance, task);
+    Bytes largest = 0;
+    bool fits = false;
+    for (size_t d = 0; d < instance.platform.devices.size() && !fits; ++d) {
+      if (!instance.costs.feasible(instance.graph.cost_row(task), DeviceId(d))) {
+        continue;
+      }
+      const Bytes capacity = instance.platform.devices[d].memory_bytes;
+      fits = capacity == 0 || needed <= capacity;
+      largest = std::max(largest, capacity);
+    }
+    if (!fits) {
+      return invalid_input(fmt::format(
+          "task '{}' needs {} at once, but no device that can run it has more than {}; use devices "
+          "with more memory, or --memory off",
+          printable(instance.graph.name(task)), format_bytes(needed), format_bytes(largest)));
+    }
+  }
+  return ok_status();
+}
+
+std::vector<std::string> bound_only_devices(const ProblemInstance& instance) {
+  std::vector<std::string> names;
+  for (size_t d = 0; d < instance.platform.devices.size() && !instance.cost_model.empty(); ++d) {
+    bool bound_only = true;
+    for (uint32_t row = 0; row < instance.costs.rows() && bound_only; ++row) {
+      const OpCost& cost = instance.costs.at(row, DeviceId(d));
+      bound_only = cost.time_ns < 0 || cost.source == CostSource::kBoundOnly ||
+                   cost.source == CostSource::kGiven;
+    }
+    if (bound_only) {
+      names.push_back(instance.platform.devices[d].name);
+    }
+  }
+  return names.size() < instance.platform.devices.size() ? names : std::vector<std::string>();
+}
+
+// Where the times of the best run come from.
+std::vector<std::pair<std::string, size_t>> cost_sources(const ProblemInstance& instance,
+                                                         const Comparison& comparison) {
+  std::vector<std::pair<std::string, size_t>> sources;
+  const PolicyOutcome* best = comparison.best();
+  if (best == nullptr || instance.cost_model.empty()) {
+    return sources;
+  }
+  std::array<size_t, kCostSourceCount> count{};
+  for (size_t t = 0; t < instance.graph.task_count(); ++t) {
+    const CostSource source =
+        instance.costs.at(instance.graph.cost_row(TaskId(t)), best->result.tasks[t].device).source;
+    ++count[static_cast<size_t>(source)];
+  }
+  for (size_t i = 0; i < count.size(); ++i) {
+    // Given times are those of inputs and outputs in the host's memory.
+    if (count[i] > 0 && static_cast<CostSource>(i) != CostSource::kGiven) {
+      sources.emplace_back(cost_source_name(static_cast<CostSource>(i)), count[i]);
+    }
+  }
+  return sources;
+}
+
+// Millions of tasks times thirty policies are too much to keep.
+void drop_tasks(Comparison& comparison, std::string_view kept) {
+  TimeNs best_ns = std::numeric_limits<TimeNs>::max();
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    best_ns = outcome.status.ok() ? std::min(best_ns, outcome.makespan_ns) : best_ns;
+  }
+  std::string_view best;  // the first by name, as in the sorted list
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.status.ok() && outcome.makespan_ns == best_ns &&
+        (best.empty() || outcome.name < best)) {
+      best = outcome.name;
+    }
+  }
+  for (PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.name != kept && outcome.name != best) {
+      outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
+    }
+  }
+}
+
+void derive(Comparison& comparison) {
+  std::ranges::stable_sort(comparison.policies, [](const auto& a, const auto& b) {
+    return std::tuple(!a.status.ok(), a.makespan_ns, std::string_view(a.name)) <
+           std::tuple(!b.status.ok(), b.makespan_ns, std::string_view(b.name));
+  });
+  for (PolicyOutcome& outcome : comparison.policies) {
+    if (!outcome.status.ok()) {
+      continue;
+    }
+    outcome.ratio_to_best = ratio(outcome.makespan_ns, comparison.policies.front().makespan_ns);
+    outcome.gap_to_bound = ratio(outcome.makespan_ns, comparison.lower_bound_ns) - 1;
+    outcome.slr = ratio(outcome.makespan_ns, comparison.critical_path_ns);
+    outcome.speedup = ratio(comparison.single_device_ns, outcome.makespan_ns);
+    outcome.efficiency =
+        outcome.speedup / static_cast<double>(std::max<size_t>(1, comparison.devices.size()));
+  }
+}
+
+}  // namespace
+
+StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
+                                      const std::vector<const PolicyInfo*>& policies,
+                                      const CompareOptions& options, const Progress& progress) {
+  const SchedulingProblem problem = instance.problem(options.seed);
+  DFSIM_RETURN_IF_ERROR(check_problem(problem));
+  if (options.memory != MemoryPolicy::kOff) {
+    DFSIM_RETURN_IF_ERROR(check_memory(instance));
+  }
+  Comparison comparison;
+  comparison.graph = instance.graph_name;
+  comparison.hardware = instance.hardware_name;
+  comparison.tasks = instance.graph.task_count();
+  comparison.edges = instance.graph.edge_count();
+  comparison.unitless = instance.unitless;
+  comparison.delays = instance.delays;
+  for (const DeviceSpec& device : instance.platform.devices) {
+    comparison.devices.push_back(device.name);
+    comparison.capacity_bytes.push_back(device.memory_bytes);
+  }
+  comparison.runtime = instance.platform.runtime.name;
+  comparison.cost_model = instance.cost_model;
+  comparison.lower_bound_ns = lower_bound(instance, problem);
+  comparison.critical_path_ns = comparison.tasks == 0 ? 0 : least_critical_path(problem);
+  const PolicyRegistry builtin;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find("best-single-device"));
+  // One device may be too small for everything; what it would take is still the yardstick.
+  PolicyRunOptions alone_options = run_options(instance, options);
+  alone_options.sim.memory = MemoryPolicy::kOff;
+  DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone, run_policy(problem, *single, alone_options));
+  comparison.single_device_ns = alone.result.makespan_ns;
+  for (const PolicyInfo* policy : policies) {
+    DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + policy->name));
+    DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
+    comparison.policies.push_back(std::move(outcome));
+    drop_tasks(comparison, options.keep_tasks_of);
+  }
+  derive(comparison);
+  comparison.cost_sources = cost_sources(instance, comparison);
+  comparison.bound_only_devices = bound_only_devices(instance);
+  return comparison;
+}
+
+std::vector<PolicySummary> summarise(const std::vector<Comparison>& comparisons) {
+  std::map<std::string, PolicySummary> by_name;
+  for (const Comparison& comparison : comparisons) {
+    size_t rank = 0;
+    for (size_t i = 0; i < comparison.policies.size(); ++i) {
+      const PolicyOutcome& outcome = comparison.policies[i];
+      if (!outcome.status.ok()) {
+        continue;
+      }
+      const bool tied = i > 0 && outcome.makespan_ns == comparison.policies[i - 1].makespan_ns;
+      rank = tied ? rank : i + 1;
+      PolicySummary& summary = by_name[outcome.name];
+      summary.name = outcome.name;
+      summary.mean_rank += static_cast<double>(rank);
+      summary.wins += rank == 1 ? 1 : 0;
+      summary.mean_ratio += std::log(std::max(outcome.ratio_to_best, 1e-300));
+      summary.ratios.push_back(outcome.ratio_to_best);
+      ++summary.runs;
+    }
+  }
+  std::vector<PolicySummary> result;
+  for (auto& [name, summary] : by_name) {
+    const auto runs = static_cast<double>(summary.runs);
+    summary.mean_rank /= runs;
+    summary.mean_ratio = std::exp(summary.mean_ratio / runs);
+    std::ranges::sort(summary.ratios);
+    result.push_back(std::move(summary));
+  }
+  std::ranges::stable_sort(result, {}, &PolicySummary::mean_rank);
+  return result;
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,186 @@
+#include "study/measuring/calibrate.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+
+#include "base/io/data_dir.h"
+#include "base/text.h"
+#include "hardware/platform_loader.h"
+#include "opmodel/train/training.h"
+#include "study/measuring/child_process.h"
+#include "study/measuring/ort_environment.h"
+#include "study/training/profile_inputs.h"
+#include "study/validation/interval_fit.h"
+#include "study/validation/validate.h"
+
+namespace dfsim::inline study {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
+constexpr std::string_view kModelFolder = "model";
+constexpr std::string_view kOverheadsFile = "overheads.json";
+// Small enough for a few minutes, and of every kind.
+constexpr std::array<std::string_view, 8> kNetworks = {
+    "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
+    "resnet50",     "densenet121", "distilbert",       "lstm"};
+
+class Calibrator {
+ public:
+  Calibrator(const CalibrateOptions& options, const Progress& progress)
+      : options_(options), progress_(progress) {}
+
+  StatusOr<Calibration> run() {
+    DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));
+    std::error_code error;
+    fs::create_directories(options_.directory, error);
+    if (error) {
+      return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
+                                error.message()));
+    }
+    DFSIM_ASSIGN_OR_RETURN(
+        python_,
+        ort_environment({options_.directory, options_.python, options_.no_install}, progress_));
+    DFSIM_RETURN_IF_ERROR(collect());
+    DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train());
+    DFSIM_RETURN_IF_ERROR(judge(&calibration));
+    return calibration;
+  }
+
+ private:
+  std::string in(std::string_view name) const {
+    return (fs::path(options_.directory) / name).string();
+  }
+
+  Status begin(const std::string& step) const {
+    progress_.note(step);
+    return progress_.stage(step);
+  }
+
+  std::vector<int> thread_counts() const {
+    const int most = options_.threads > 0
+                         ? options_.threads
+                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
+  }
+
+  Status collect() {
+    std::string threads;
+    for (const int count : thread_counts()) {
+      threads += fmt::format("{}{}", threads.empty() ? "" : ",", count);
+    }
+    DFSIM_RETURN_IF_ERROR(begin("measuring peaks"));
+    DFSIM_RETURN_IF_ERROR(
+        run_program({python_, collector_, "hardware", "-o", options_.directory, "--name", "host",
+                     "--threads", threads, "--cost-model", std::string(kModelFolder)},
+                    "measuring peaks"));
+    std::vector<std::string> campaign = {python_,
+                                         collector_,
+                                         "run",
+                                         "-o",
+                                         in("campaign"),
+                                         "--minutes",
+                                         fmt::format("{}", options_.minutes),
+                                         "--threads",
+                                         threads,
+                                         "--batches",
+                                         "1",
+                                         "--networks"};
+    for (const std::string_view name : kNetworks) {
+      DFSIM_ASSIGN_OR_RETURN(std::string path,
+                             find_data_file(fmt::format("graphs/zoo/{}.onnx", name)));
+      campaign.push_back(std::move(path));
+    }
+    DFSIM_RETURN_IF_ERROR(begin(
+        fmt::format("measuring operators and networks for {} minutes; leave the machine alone",
+                    options_.minutes)));
+    DFSIM_RETURN_IF_ERROR(
+        run_program(campaign, "measuring (what was measured is kept: the same command goes on)"));
+    DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(in("host.yaml")));
+    const std::string& model = host.devices[0].model;
+    return run_program({python_, collector_, "export", in("campaign"), "--device",
+                        model.substr(0, model.rfind(", ")), "-o", in("ops.csv.gz"), "--runs",
+                        in("runs.csv"), "--overheads", in(kOverheadsFile)},
+                       "writing the profile");
+  }
+
+  StatusOr<Calibration> train() {
+    Calibration calibration;
+    TrainOptions train;
+    for (const int count : thread_counts()) {
+      const bool most = count == thread_counts().back();
+      calibration.hardware.push_back(in(most ? "host.yaml" : fmt::format("host-{}t.yaml", count)));
+      DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(calibration.hardware.back()));
+      train.known_devices.push_back(host.devices[0]);
+    }
+    DFSIM_RETURN_IF_ERROR(begin("training"));
+    ProfileInputs inputs;
+    inputs.files = {in("ops.csv.gz")};
+    DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(inputs));
+    DFSIM_ASSIGN_OR_RETURN(train.overheads, read_overheads(in(kOverheadsFile)));
+    train.name = kModelFolder;
+    train.dfsim_version = options_.dfsim_version;
+    train.sources = loaded.sources;
+    train.compact = true;
+    calibration.model = in(kModelFolder);
+    DFSIM_ASSIGN_OR_RETURN(const TrainReport report,
+                           train_model(loaded.profile, train, calibration.model, {}));
+    calibration.rows = report.manifest.rows_used;
+    add_up(report.manifest, &calibration.held_out);
+    return calibration;
+  }
+
+  // Predicts the networks that were measured, and fits the intervals to them. The model stands
+  // without: what hinders that is told in the report.
+  Status judge(Calibration* calibration) {
+    ValidateOptions options;
+    options.runs = in("runs.csv");
+    options.hardware = calibration->hardware;
+    const auto validation = validate_runs(options, progress_);
+    if (!validation.ok()) {
+      calibration->not_fitted = validation.status().message();
+      return ok_status();
+    }
+    calibration->networks = summarize(validation->runs);
+    const auto fits = fit_intervals(validation->runs);
+    if (!fits.ok()) {
+      calibration->not_fitted = fits.status().message();
+      return ok_status();
+    }
+    return write_interval_scales(calibration->model, *fits);
+  }
+
+  static void add_up(const ModelManifest& manifest, ErrorStats* total) {
+    for (const ModelPart& part : manifest.parts) {
+      if (part.kind == kAnyKind && part.held_out.n > 0) {
+        continue;  // its rows are in the parts of their kinds, too
+      }
+      const auto n = static_cast<double>(part.held_out.n);
+      total->n += part.held_out.n;
+      total->mape += n * part.held_out.mape;
+      total->median += n * part.held_out.median;
+    }
+    if (total->n > 0) {
+      total->mape /= static_cast<double>(total->n);
+      total->median /= static_cast<double>(total->n);
+    }
+  }
+
+  const CalibrateOptions& options_;
+  const Progress& progress_;
+  std::string collector_;
+  std::string python_;
+};
+
+}  // namespace
+
+StatusOr<Calibration> calibrate(const CalibrateOptions& options, const Progress& progress) {
+  return Calibrator(options, progress).run();
+}
+
+}  // namespace dfsim::inline study

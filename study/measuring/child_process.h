@@ -1,0 +1,17 @@
+// Running another program, its output on this one's terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace dfsim::inline study {
+
+// Runs arguments[0], searched on PATH, and waits for it. Its stdin is empty; its stdout goes to our
+// stderr, so that ours stays the report's. `what` says in messages what it was run for. Errors:
+// kNotFound when there is no such program, kFailed when it ends with another code than 0 or by a
+// signal.
+Status run_program(const std::vector<std::string>& arguments, const std::string& what);
+
+}  // namespace dfsim::inline study

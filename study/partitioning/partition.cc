@@ -1,0 +1,298 @@
+#include "study/partitioning/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "opmodel/cached_model.h"
+#include "opmodel/model/model_loader.h"
+#include "partition/plans/cluster.h"
+#include "partition/plans/parallel_degrees.h"
+#include "study/chain/machine_source.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// Above so many devices, those that do the same are simulated once.
+constexpr size_t kMostSimulated = 16;
+
+StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, options.training.options());
+  if (!training) {
+    return std::optional<TrainingPlan>();
+  }
+  constexpr double kBytesPerMb = 1 << 20;
+  return std::optional<TrainingPlan>(
+      TrainingPlan{*training, static_cast<Bytes>(options.bucket_mb * kBytesPerMb)});
+}
+
+// The model at every size of a micro-batch that plans ask for.
+class GraphSource {
+ public:
+  GraphSource(const ModelOptions& options, RuntimeSpec runtime)
+      : options_(options), runtime_(std::move(runtime)) {}
+
+  // The batch as given, or as the model has it.
+  StatusOr<int64_t> batch() {
+    if (options_.batch > 0) {
+      return options_.batch;
+    }
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options_, {}, runtime_));
+    const int64_t batch = batch_of(model.executed);
+    if (batch < 1) {
+      return invalid_input(
+          fmt::format("{}: no input has a batch dimension; say it with --batch N", options_.path));
+    }
+    return batch;
+  }
+
+  StatusOr<const Graph*> graph(int64_t batch) {
+    const auto [it, is_new] = graphs_.try_emplace(batch);
+    if (!is_new) {
+      return &it->second;
+    }
+    ModelOptions options = options_;
+    options.batch = batch;
+    auto model = load_model(options, {}, runtime_);
+    if (!model.ok()) {
+      graphs_.erase(it);
+      return model.status();
+    }
+    if (batch_of(model->executed) != batch) {
+      graphs_.erase(it);
+      return invalid_input(fmt::format(
+          "{}: its batch is fixed at {}, a plan needs micro-batches of {}; export the model with "
+          "a dynamic batch or choose other --micro-batches",
+          options.path, batch_of(model->executed), batch));
+    }
+    it->second = std::move(model->executed);
+    return &it->second;
+  }
+
+ private:
+  ModelOptions options_;
+  RuntimeSpec runtime_;
+  std::map<int64_t, Graph> graphs_;
+};
+
+}  // namespace
+
+class Partitioner::Impl {
+ public:
+  Impl(const PartitionOptions& options, Platform platform, std::unique_ptr<CostModel> trained)
+      : options_(options),
+        platform_(std::move(platform)),
+        trained_(std::move(trained)),
+        model_(make_cached_model(*trained_)),
+        graphs_(options.model, runtime_for(options.training, platform_.runtime)),
+        mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
+
+  StatusOr<Partitioning> run(const Progress& progress) {
+    result_.model = model_name(options_.model.path);
+    result_.hardware = platform_.name;
+    result_.runtime = platform_.runtime.name;
+    result_.cost_model = model_->name();
+    result_.collectives = options_.collectives;
+    DFSIM_ASSIGN_OR_RETURN(result_.training, training_of(options_));
+    DFSIM_RETURN_IF_ERROR(plan_file());
+    if (result_.batch == 0) {
+      DFSIM_ASSIGN_OR_RETURN(result_.batch, graphs_.batch());
+    }
+    DFSIM_RETURN_IF_ERROR(progress.stage("one device"));
+    DFSIM_RETURN_IF_ERROR(run_single());
+    if (file_ != nullptr) {
+      DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
+      DFSIM_RETURN_IF_ERROR(add(file_->micro_batches, [&](const Graph& graph) {
+        return resolve_plan(*file_, graph, platform_);
+      }));
+    } else {
+      DFSIM_RETURN_IF_ERROR(run_strategies(progress));
+    }
+    rank_plans(&result_.plans);
+    return std::move(result_);
+  }
+
+  StatusOr<RunOfPlan> run_again(const Partitioning& partitioning, const PlanOutcome& plan,
+                                const MakeRecorder& record) {
+    DFSIM_ASSIGN_OR_RETURN(const Graph* graph,
+                           graphs_.graph(partitioning.batch / plan.micro_batches));
+    DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, resolve_plan(plan.plan, *graph, platform_));
+    complete(&spec, plan.plan.micro_batches);
+    DFSIM_ASSIGN_OR_RETURN(PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_, record));
+    return RunOfPlan{*graph, std::move(run)};
+  }
+
+ private:
+  // Reads the strategy as a file unless it is a name.
+  Status plan_file() {
+    result_.batch = options_.model.batch;
+    std::vector<std::string> names = strategy_names();
+    if (std::find(names.begin(), names.end(), options_.strategy) != names.end()) {
+      return ok_status();
+    }
+    std::error_code error;
+    if (!std::filesystem::exists(options_.strategy, error)) {
+      return not_found(unknown_name_message("strategy", options_.strategy, names) +
+                       ", or the path of a plan file");
+    }
+    DFSIM_ASSIGN_OR_RETURN(PlanFile plan, load_plan(options_.strategy));
+    if (!plan.model.empty() && plan.model != result_.model) {
+      return invalid_input(
+          fmt::format("{}: a plan for the model '{}', this is '{}'; remove the "
+                      "key `model` if it is meant for both",
+                      options_.strategy, printable(plan.model), result_.model));
+    }
+    result_.batch = result_.batch > 0 ? result_.batch : plan.batch;
+    plan.micro_batches = options_.micro_batches > 0 ? options_.micro_batches : plan.micro_batches;
+    file_ = std::make_unique<PlanFile>(std::move(plan));
+    return ok_status();
+  }
+
+  Status run_single() {
+    DFSIM_ASSIGN_OR_RETURN(const Graph* graph, graphs_.graph(result_.batch));
+    DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, degrees_spec({}, *graph, platform_));
+    complete(&spec, 1);
+    DFSIM_ASSIGN_OR_RETURN(const PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_));
+    result_.single =
+        measure_plan(spec, run, *graph, platform_, result_.model, result_.batch, nullptr);
+    return ok_status();
+  }
+
+  Status run_strategies(const Progress& progress) {
+    const size_t there = compute_devices(platform_).size();
+    const size_t devices = options_.devices == 0 ? there : options_.devices;
+    if (devices > there) {
+      return invalid_input(
+          fmt::format("--devices {}: '{}' has {} devices for it; choose fewer, other hardware, or "
+                      "more nodes of "
+                      "a cluster with --nodes",
+                      devices, printable(platform_.name), there));
+    }
+    if (options_.strategy == "uneven") {
+      DFSIM_RETURN_IF_ERROR(progress.stage("uneven"));
+      return add(1, [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
+    }
+    if (devices < 2) {
+      return invalid_input(fmt::format(
+          "'{}' has one device to run on; partitioning needs a node of several, such as dgx-a100 "
+          "(see dfsim hardware)",
+          printable(platform_.name)));
+    }
+    DFSIM_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
+                           pipeline_schedule_of(options_.schedule));
+    const auto count = static_cast<int64_t>(devices);
+    const int64_t node = node_size(platform_, count);
+    for (ParallelDegrees degrees :
+         degrees_of(options_.strategy, count, node, result_.batch, options_.micro_batches)) {
+      degrees.schedule = schedule;
+      degrees.chunks = schedule == PipelineSchedule::kInterleaved ? options_.chunks : 1;
+      if (degrees.replicate && (degrees.chunks > 1 || result_.training)) {
+        continue;  // chunks belong to devices of their own, training shares the batch by dp
+      }
+      DFSIM_RETURN_IF_ERROR(progress.stage(degrees_name(degrees)));
+      DFSIM_RETURN_IF_ERROR(add(
+          degrees.micro_batches,
+          [&](const Graph& graph) { return degrees_spec(degrees, graph, platform_); },
+          degrees_name(degrees)));
+    }
+    if (options_.strategy != "auto" && options_.strategy != "search") {
+      return ok_status();
+    }
+    for (const std::vector<MeshAxis>& mesh : search_meshes(count, node)) {
+      DFSIM_RETURN_IF_ERROR(progress.stage("search"));
+      DFSIM_RETURN_IF_ERROR(add(
+          1, [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, *model_); },
+          "search"));
+    }
+    return ok_status();
+  }
+
+  // Runs one plan. What is wrong with it is its outcome, unless it was asked for alone.
+  template <typename MakeSpec>
+  Status add(uint32_t micro_batches, const MakeSpec& make_spec, const std::string& name = "") {
+    auto outcome = evaluate(micro_batches, make_spec);
+    if (outcome.ok()) {
+      result_.plans.push_back(std::move(*outcome));
+      return ok_status();
+    }
+    if (name.empty() || options_.strategy == "dp" || options_.strategy == "tp") {
+      return outcome.status();
+    }
+    PlanOutcome failure;
+    failure.name = name;
+    failure.status = outcome.status();
+    result_.plans.push_back(std::move(failure));
+    return ok_status();
+  }
+
+  // What plans do not say: the mode, and whether devices that do the same are simulated once.
+  void complete(PlanSpec* spec, uint32_t micro_batches) const {
+    spec->micro_batches = micro_batches;
+    spec->training = result_.training;
+    size_t devices = std::max<size_t>(spec->groups, spec->devices.size());
+    for (const MeshAxis& axis : spec->mesh) {
+      devices *= static_cast<size_t>(std::max<int64_t>(1, axis.size));
+    }
+    spec->use_symmetry = !options_.every_device && devices > kMostSimulated;
+  }
+
+  template <typename MakeSpec>
+  StatusOr<PlanOutcome> evaluate(uint32_t micro_batches, const MakeSpec& make_spec) {
+    if (result_.batch % micro_batches != 0) {
+      return invalid_input(fmt::format(
+          "the batch of {} does not divide into {} micro-batches; choose another --batch or "
+          "--micro-batches",
+          result_.batch, micro_batches));
+    }
+    DFSIM_ASSIGN_OR_RETURN(const Graph* graph, graphs_.graph(result_.batch / micro_batches));
+    DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, make_spec(*graph));
+    complete(&spec, micro_batches);
+    DFSIM_ASSIGN_OR_RETURN(const PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_));
+    return measure_plan(spec, run, *graph, platform_, result_.model, result_.batch,
+                        &result_.single);
+  }
+
+  const PartitionOptions options_;
+  const Platform platform_;
+  const std::unique_ptr<CostModel> trained_;
+  const std::unique_ptr<CostModel> model_;  // trained_, which remembers what it was asked
+  GraphSource graphs_;
+  CollectiveMode mode_;
+  std::unique_ptr<PlanFile> file_;
+  Partitioning result_;
+};
+
+Partitioner::Partitioner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Partitioner::~Partitioner() = default;
+
+StatusOr<std::unique_ptr<Partitioner>> Partitioner::create(const PartitionOptions& options) {
+  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(options.hardware, options.runtime));
+  if (options.nodes > 0) {
+    DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
+  }
+  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> trained,
+                         load_cost_model_for(platform, options.cost_model));
+  return std::unique_ptr<Partitioner>(
+      new Partitioner(std::make_unique<Impl>(options, std::move(platform), std::move(trained))));
+}
+
+StatusOr<Partitioning> Partitioner::run(const Progress& progress) { return impl_->run(progress); }
+
+StatusOr<RunOfPlan> Partitioner::run_again(const Partitioning& partitioning,
+                                           const PlanOutcome& plan, const MakeRecorder& record) {
+  return impl_->run_again(partitioning, plan, record);
+}
+
+StatusOr<Partitioning> partition_model(const PartitionOptions& options, const Progress& progress) {
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<Partitioner> partitioner,
+                         Partitioner::create(options));
+  return partitioner->run(progress);
+}
+
+}  // namespace dfsim::inline study

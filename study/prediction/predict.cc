@@ -1,0 +1,99 @@
+// predict(): the chain of study/chain/model_run.h once, with the modes next to the single run.
+#include "study/prediction/predict.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "opmodel/model/model_loader.h"
+#include "study/chain/machine_source.h"
+#include "study/chain/model_run.h"
+#include "study/prediction/copy_log.h"
+#include "study/prediction/memory_log.h"
+#include "study/prediction/setting_advice.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// The pipeline of requests that was asked for, or none.
+StatusOr<std::optional<RequestOptions>> pipeline_of(const PredictOptions& options) {
+  if (options.requests == 0) {
+    return std::optional<RequestOptions>();
+  }
+  RequestOptions pipeline = options.pipeline;
+  pipeline.requests = options.requests;
+  pipeline.seed = options.seed;
+  if (pipeline.requests_per_s != 0) {
+    const std::vector<std::string> names = {"uniform", "poisson"};
+    if (std::ranges::find(names, options.arrivals) == names.end()) {
+      return invalid_input(unknown_name_message("kind of arrivals", options.arrivals, names));
+    }
+    pipeline.arrivals =
+        options.arrivals == "uniform" ? ArrivalKind::kUniform : ArrivalKind::kPoisson;
+  }
+  return std::optional<RequestOptions>(pipeline);
+}
+
+// The modes next to the single run.
+Status add_modes(const PredictOptions& options, const ModelRun& run, const Progress& progress,
+                 Prediction* prediction) {
+  DFSIM_ASSIGN_OR_RETURN(prediction->request_options, pipeline_of(options));
+  if (prediction->request_options.has_value()) {
+    DFSIM_RETURN_IF_ERROR(
+        progress.stage("simulating " + std::to_string(options.requests) + " requests"));
+    DFSIM_ASSIGN_OR_RETURN(prediction->requests,
+                           run.simulate_requests(*prediction->request_options));
+  }
+  if (options.repeat > 0) {
+    DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + std::to_string(options.repeat) + " runs"));
+    DFSIM_ASSIGN_OR_RETURN(prediction->repetition, run.simulate_repeatedly(options.repeat));
+  }
+  return ok_status();
+}
+
+// One run with everything that the report says about it.
+StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& platform,
+                                   std::string_view cost_model, const ModelRun& run,
+                                   RunRecorder* recorder) {
+  MemoryLog memory(platform, recorder == nullptr ? nullptr : recorder->listener());
+  CopyLog copies(platform, &memory);
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&copies));
+  return make_prediction({model, platform, cost_model, run.costs(), run.tasks(), simulated,
+                          copies.copies(), memory.devices()});
+}
+
+}  // namespace
+
+StatusOr<Prediction> predict(const PredictOptions& options, const Progress& progress) {
+  DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(options.hardware, options.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model,
+                         load_model(options.model, options.training, platform.runtime));
+  DFSIM_RETURN_IF_ERROR(progress.stage("costing " + std::to_string(model.workload.rows.size()) +
+                                       " distinct operators"));
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
+                         load_cost_model_for(platform, options.cost_model));
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, *cost_model,
+                                                               {options.policy, options.seed}));
+  std::unique_ptr<RunRecorder> recorder;
+  if (options.record) {
+    DFSIM_ASSIGN_OR_RETURN(recorder, options.record(run.subject()));
+  }
+  DFSIM_RETURN_IF_ERROR(
+      progress.stage("simulating " + std::to_string(run.tasks().task_count()) + " tasks"));
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
+                         simulate_once(model, platform, cost_model->name(), run, recorder.get()));
+  DFSIM_RETURN_IF_ERROR(add_modes(options, run, progress, &prediction));
+  if (recorder != nullptr) {
+    DFSIM_RETURN_IF_ERROR(recorder->close());
+  }
+  if (options.advice) {
+    DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
+    const auto predict_quietly = [](const PredictOptions& changed) { return predict(changed); };
+    DFSIM_RETURN_IF_ERROR(
+        advise_settings(options, interval, predict_quietly, progress, &prediction));
+  }
+  return prediction;
+}
+
+}  // namespace dfsim::inline study

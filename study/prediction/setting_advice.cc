@@ -1,0 +1,230 @@
+// Advice on a prediction: the same model with other settings, each predicted anew.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/builtin_files.h"
+#include "hardware/platform_loader.h"
+#include "study/prediction/setting_advice.h"
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr double kUsableShare = 0.9;   // of the device's
+constexpr double kWorthFusing = 0.02;  // of the device's time
+constexpr int64_t kMostPredictedBatches = 64;
+constexpr std::string_view kRecomputations[] = {"none", "selective", "full"};
+
+// Settings to try, and what is said about them when they bring something.
+struct Variant {
+  std::string kind;
+  std::string insight;
+  std::string action;
+  PredictOptions options;
+  int64_t batches = 1;  // how many times the samples of the run
+  bool must_fit = false;
+};
+
+struct AdviceContext {
+  const PredictOptions& options;
+  const Prediction& prediction;
+};
+
+double in_us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
+
+std::string percent_of(TimeNs part_ns, TimeNs whole_ns) {
+  return fmt::format(
+      "{:.0f} %",
+      whole_ns > 0 ? 100.0 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0.0);
+}
+
+std::string samples(int64_t count) {
+  return count == 1 ? std::string("sample") : fmt::format("{} samples", count);
+}
+
+Variant plain(const AdviceContext& context, std::string kind) {
+  Variant variant;
+  variant.kind = std::move(kind);
+  variant.options = context.options;
+  variant.options.requests = 0;
+  variant.options.repeat = 0;
+  variant.options.advice = false;
+  variant.options.record = nullptr;
+  variant.must_fit = context.prediction.peak_memory_bytes <= context.prediction.memory_bytes;
+  return variant;
+}
+
+void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  const bool eager = p.runtime.starts_with("torch-eager") || p.runtime.starts_with("torch-sdpa");
+  if (p.device_type != DeviceType::kGpu || p.runtime.starts_with("cuda-graph")) {
+    return;
+  }
+  if (p.host_busy_ns > p.device_busy_ns) {
+    Variant graph = plain(context, "launch-overhead");
+    graph.insight = fmt::format(
+        "the host launches {} operators one by one: it is busy {} of the "
+        "time, the device {}",
+        p.ops.size(), percent_of(p.host_busy_ns, p.latency_ns),
+        percent_of(p.device_busy_ns, p.latency_ns));
+    graph.action = "launch the model as one graph (CUDA graphs): --runtime cuda-graph";
+    graph.options.runtime = "cuda-graph";
+    variants->push_back(std::move(graph));
+  }
+  TimeNs small_ns = 0;
+  for (const Share& share : p.classes) {
+    small_ns += share.name == "elementwise" || share.name == "norm" ? share.time_ns : 0;
+  }
+  if (eager &&
+      static_cast<double>(small_ns) >= kWorthFusing * static_cast<double>(p.device_busy_ns)) {
+    Variant fused = plain(context, "fusion");
+    fused.insight = fmt::format(
+        "elementwise operators and normalisations take {} of the device's "
+        "time",
+        percent_of(small_ns, p.device_busy_ns));
+    fused.action = "compile the model, which fuses them: --runtime torch-compile";
+    fused.options.runtime = "torch-compile";
+    variants->push_back(std::move(fused));
+  }
+}
+
+// As many times the batch as the device's memory holds, were all but the weights to grow with it.
+int64_t batches_that_fit(const Prediction& prediction) {
+  const Bytes grows = prediction.peak_memory_bytes - prediction.weight_bytes;
+  const double room = kUsableShare * static_cast<double>(prediction.memory_bytes) -
+                      static_cast<double>(prediction.weight_bytes);
+  const double most = grows > 0 ? room / static_cast<double>(grows) : 0;
+  int64_t batches = 1;
+  while (batches < kMostPredictedBatches && static_cast<double>(2 * batches) <= most) {
+    batches *= 2;
+  }
+  return batches;
+}
+
+void add_batch(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  const int64_t batches = batches_that_fit(p);
+  if (batches < 2) {
+    return;
+  }
+  Variant larger = plain(context, "batch");
+  larger.options.model.batch = p.batch * batches;
+  larger.batches = batches;
+  larger.insight = fmt::format("the run holds {} of the device's {}",
+                               format_bytes(p.peak_memory_bytes), format_bytes(p.memory_bytes));
+  larger.action = fmt::format("a larger batch: --batch {}; times are per {}",
+                              larger.options.model.batch, samples(p.batch));
+  variants->push_back(std::move(larger));
+}
+
+void add_recomputation(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  if (!context.options.training.is_training()) {
+    return;
+  }
+  const bool fits = p.memory_bytes <= 0 || p.peak_memory_bytes <= p.memory_bytes;
+  for (const std::string_view what : kRecomputations) {
+    if (what == context.options.training.recompute) {
+      continue;
+    }
+    Variant other = plain(context, "recomputation");
+    other.options.training.recompute = what;
+    other.must_fit = true;
+    if (what == "none" || (what == "selective" && context.options.training.recompute == "full")) {
+      other.insight = "activations are computed again in the backward pass";
+      other.action = fmt::format("keep what fits: --recompute {}", what);
+    } else if (fits && batches_that_fit(p) < 2 && p.memory_bytes > 0) {
+      other.options.model.batch = p.batch * 2;
+      other.batches = 2;
+      other.insight = fmt::format("activations leave no room for a larger batch ({} of {})",
+                                  format_bytes(p.peak_memory_bytes), format_bytes(p.memory_bytes));
+      other.action = fmt::format(
+          "compute activations again and double the batch: --recompute {} --batch {}; times are "
+          "per {}",
+          what, other.options.model.batch, samples(p.batch));
+    } else {
+      continue;
+    }
+    variants->push_back(std::move(other));
+  }
+}
+
+// The same CPU with another number of threads has a hardware file of its own.
+Status add_threads(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  const auto stem_of = [](const std::string& model) {
+    return model.ends_with(" thread") || model.ends_with(" threads")
+               ? model.substr(0, model.rfind(','))
+               : std::string();
+  };
+  const std::string stem = stem_of(p.device_model);
+  if (p.device_type != DeviceType::kCpu || stem.empty()) {
+    return ok_status();
+  }
+  for (const std::string& name : builtin_names(FileKind::kPlatform)) {
+    DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(name));
+    const DeviceSpec& device = platform.devices.front();
+    if (device.model == p.device_model || stem_of(device.model) != stem) {
+      continue;
+    }
+    Variant other = plain(context, "threads");
+    other.options.hardware = name;
+    other.insight = fmt::format("operators run on {}", p.device_model.substr(stem.size() + 2));
+    other.action =
+        fmt::format("run them on {}: --hw {}", device.model.substr(stem.size() + 2), name);
+    variants->push_back(std::move(other));
+  }
+  return ok_status();
+}
+
+Status add_placement(const AdviceContext& context, std::vector<Variant>* variants) {
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(context.options.hardware));
+  if (platform.devices.size() < 2 || context.options.policy == "heft") {
+    return ok_status();
+  }
+  Variant placed = plain(context, "placement");
+  placed.options.policy = "heft";
+  placed.insight = fmt::format("the machine has {} devices, operators are placed by {}",
+                               platform.devices.size(), context.options.policy);
+  placed.action = "place operators on all of them: --policy heft";
+  variants->push_back(std::move(placed));
+  return ok_status();
+}
+
+}  // namespace
+
+Status advise_settings(const PredictOptions& options, const RepeatResult& interval,
+                       const PredictFunction& predict, const Progress& progress,
+                       Prediction* prediction) {
+  const AdviceContext context{options, *prediction};
+  std::vector<Variant> variants;
+  add_runtimes(context, &variants);
+  add_batch(context, &variants);
+  add_recomputation(context, &variants);
+  DFSIM_RETURN_IF_ERROR(add_threads(context, &variants));
+  DFSIM_RETURN_IF_ERROR(add_placement(context, &variants));
+  AdviceList advice;
+  advice.asked = true;
+  const double before_us = in_us(prediction->latency_ns);
+  advice.width_us = std::max(in_us(interval.p90_ns - interval.p10_ns), kLeastGain * before_us);
+  for (const Variant& variant : variants) {
+    DFSIM_RETURN_IF_ERROR(progress.stage("predicting: " + variant.action));
+    const StatusOr<Prediction> changed = predict(variant.options);
+    if (!changed.ok() || changed->batch != prediction->batch * variant.batches ||
+        (variant.must_fit && changed->memory_bytes > 0 &&
+         changed->peak_memory_bytes > changed->memory_bytes)) {
+      continue;  // this model or machine does not allow it
+    }
+    const double after_us = in_us(changed->latency_ns) / static_cast<double>(variant.batches);
+    if (before_us - after_us > advice.width_us) {
+      advice.list.push_back({variant.kind, variant.insight, variant.action, before_us, after_us});
+    }
+  }
+  std::stable_sort(advice.list.begin(), advice.list.end(),
+                   [](const Advice& a, const Advice& b) { return a.after_us < b.after_us; });
+  prediction->advice = std::move(advice);
+  return ok_status();
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,67 @@
+#include "study/replay/advice.h"
+
+#include <algorithm>
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+double us(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerUs; }
+
+}  // namespace
+
+const std::vector<AdviceRule>& advice_rules() {
+  static const std::vector<AdviceRule> kRules = {
+      {"launch-overhead", find_launch_overhead},
+      {"fusion", find_fusion},
+      {"synchronisation", find_host_synchronisation},
+      {"allocator-growth", find_allocator_growth},
+      {"input-stalls", find_input_stalls},
+      {"pageable-copies", find_pageable_copies},
+      {"layout-copies", find_layout_copies},
+      {"placement", find_placement},
+      {"communication", find_exposed_communication},
+      {"serial-section", find_serial_section},
+      {"batch", find_batch_that_fits},
+      {"recomputation", find_recomputation},
+      {"threads", find_thread_settings},
+  };
+  return kRules;
+}
+
+Status advise(const Trace& trace, TraceAnalysis* analysis) {
+  analysis->advice.asked = true;
+  const auto graph = make_replay_graph(trace);
+  if (!graph.ok()) {
+    return ok_status();  // nothing to replay, nothing to advise
+  }
+  DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(*graph));
+  DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(*graph, kSeed));
+  analysis->advice.width_us =
+      std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base_ns));
+  const AdviceInput input{trace, *analysis, *graph};
+  std::vector<Advice> found;
+  for (const AdviceRule& rule : advice_rules()) {
+    const Finding finding = rule.find(input);
+    if (finding.insight.empty()) {
+      continue;
+    }
+    DFSIM_ASSIGN_OR_RETURN(const TimeNs changed_ns, replay_span(finding.changed));
+    Advice advice;
+    advice.kind = rule.kind;
+    advice.insight = finding.insight;
+    advice.action = finding.action;
+    advice.before_us = us(base_ns);
+    advice.after_us = us(changed_ns) / finding.per_run;
+    if (advice.before_us - advice.after_us > analysis->advice.width_us) {
+      found.push_back(std::move(advice));
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Advice& a, const Advice& b) { return a.after_us < b.after_us; });
+  analysis->advice.list = std::move(found);
+  return ok_status();
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,284 @@
+// Rules about what the host does: launches, waits, allocations, input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "study/replay/advice.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// A host piece as long as this is a computation of its own, which no graph of launches captures.
+constexpr TimeNs kLongPieceNs = kNsPerMs;
+
+std::string time_of(TimeNs time_ns) { return format_time(time_ns); }
+
+// Pieces that wait for the device.
+std::vector<bool> waiting_pieces(const ReplayGraph& graph) {
+  std::vector<bool> waits(graph.pieces.size(), false);
+  for (const PieceEdge& edge : graph.edges) {
+    if (edge.kind == PieceEdgeKind::kSync) {
+      waits[edge.to] = true;
+    }
+  }
+  return waits;
+}
+
+// How much work each call launches.
+std::vector<int> launches_of(const AdviceInput& input) {
+  std::vector<int> launches(input.trace.spans.size(), 0);
+  for (const Piece& piece : input.graph.pieces) {
+    if (is_device_piece(piece.kind) && piece.span.valid() &&
+        input.trace.span(piece.span).launch.valid()) {
+      ++launches[input.trace.span(piece.span).launch.index()];
+    }
+  }
+  return launches;
+}
+
+bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void set_time(Piece* piece, TimeNs time_ns) {
+  piece->time_ns = piece->low_ns = piece->high_ns = time_ns;
+}
+
+// The span itself or one of the operators around it has one of these names.
+bool is_inside(const Trace& trace, SpanId id, std::initializer_list<std::string_view> names) {
+  for (SpanId at = id; at.valid(); at = trace.span(at).op) {
+    if (is_any_of(trace.text(trace.span(at).name), names)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// Between two waits for the device everything the host does becomes one launch.
+Finding find_launch_overhead(const AdviceInput& input) {
+  Finding finding;
+  const std::vector<bool> waits = waiting_pieces(input.graph);
+  const std::vector<int> launches = launches_of(input);
+  std::vector<TimeNs> calls;
+  for (const Piece& piece : input.graph.pieces) {
+    if (piece.kind == PieceKind::kCall && launches[piece.span.index()] > 0) {
+      calls.push_back(piece.time_ns);
+    }
+  }
+  if (calls.size() < 2) {
+    return finding;
+  }
+  std::nth_element(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2),
+                   calls.end());
+  const TimeNs launch_ns = calls[calls.size() / 2];
+  finding.changed = input.graph;
+  int64_t graphs = 0;
+  int64_t captured = 0;
+  for (size_t lane = 0; lane < input.graph.order.size(); ++lane) {
+    const std::vector<uint32_t>& order = input.graph.order[lane];
+    for (size_t begin = 0; begin < order.size();) {
+      // A region ends at a wait, and at whatever is no part of a launch sequence.
+      size_t end = begin;
+      int64_t count = 0;
+      const auto ends = [&](uint32_t p) {
+        const Piece& piece = input.graph.pieces[p];
+        return waits[p] || is_device_piece(piece.kind) || piece.time_ns >= kLongPieceNs;
+      };
+      for (; end < order.size() && !ends(order[end]); ++end) {
+        const Piece& piece = input.graph.pieces[order[end]];
+        count += piece.kind == PieceKind::kCall ? launches[piece.span.index()] : 0;
+      }
+      if (count >= 2) {
+        for (size_t i = begin; i < end; ++i) {
+          set_time(&finding.changed.pieces[order[i]], i + 1 == end ? launch_ns : 0);
+        }
+        ++graphs;
+        captured += count;
+      }
+      begin = std::max(end, begin + 1);
+    }
+  }
+  if (graphs > 0) {
+    finding.insight = fmt::format(
+        "{} pieces of device work are launched one by one, {} of {} take less time than their "
+        "launch",
+        captured, input.analysis.launches.shorter_than_call, input.analysis.launches.call.count);
+    finding.action = fmt::format(
+        "capture the work between two waits as one graph ({} of them): CUDA or HIP graphs, "
+        "torch.compile(mode=\"reduce-overhead\"), enable_cuda_graph of ONNX Runtime",
+        graphs);
+  }
+  return finding;
+}
+
+// Reads of single values that empty the queue: what they wait for is not waited for any more.
+Finding find_host_synchronisation(const AdviceInput& input) {
+  Finding finding;
+  finding.changed = input.graph;
+  std::set<uint32_t> freed;
+  TimeNs waited_ns = 0;
+  const auto reads_value = [&input](uint32_t p) {
+    const Piece& piece = input.graph.pieces[p];
+    return piece.kind == PieceKind::kCall &&
+           is_inside(input.trace, piece.span,
+                     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero",
+                      "aten::nonzero", "aten::equal"});
+  };
+  std::erase_if(finding.changed.edges, [&](const PieceEdge& edge) {
+    if (edge.kind != PieceEdgeKind::kSync || !reads_value(edge.to)) {
+      return false;
+    }
+    freed.insert(edge.to);
+    return true;
+  });
+  for (const uint32_t p : freed) {
+    const Piece& piece = input.graph.pieces[p];
+    waited_ns += piece.end_ns - piece.start_ns;
+    set_time(&finding.changed.pieces[p], 0);
+  }
+  if (!freed.empty()) {
+    finding.insight = fmt::format("the host waits {} times for single values of the device ({})",
+                                  freed.size(), time_of(waited_ns));
+    finding.action =
+        "keep values on the device: no .item(), bool() or nonzero() in the step; read results "
+        "once, after it";
+  }
+  return finding;
+}
+
+Finding find_allocator_growth(const AdviceInput& input) {
+  Finding finding;
+  finding.changed = input.graph;
+  int64_t calls = 0;
+  TimeNs spent_ns = 0;
+  for (size_t p = 0; p < input.graph.pieces.size(); ++p) {
+    const Piece& piece = input.graph.pieces[p];
+    if (piece.kind == PieceKind::kCall &&
+        is_any_of(input.trace.text(input.trace.span(piece.span).name),
+                  {"cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost",
+                   "cuMemAlloc_v2", "cuMemFree_v2", "hipMalloc", "hipFree", "hipHostMalloc"})) {
+      set_time(&finding.changed.pieces[p], 0);
+      spent_ns += piece.time_ns;
+      ++calls;
+    }
+  }
+  if (calls > 0) {
+    finding.insight = fmt::format("{} calls take memory from the device or give it back ({})",
+                                  calls, time_of(spent_ns));
+    finding.action =
+        "let the allocator grow before the run (a warm-up with the largest shapes), or ask for "
+        "expandable_segments or a memory pool";
+  }
+  return finding;
+}
+
+Finding find_input_stalls(const AdviceInput& input) {
+  Finding finding;
+  finding.changed = input.graph;
+  int64_t waits = 0;
+  TimeNs spent_ns = 0;
+  std::set<std::string_view> names;
+  for (const WaitRow& row : input.analysis.waits) {
+    if (row.kind == "input") {
+      names.insert(row.name);
+      waits += row.time.count;
+    }
+  }
+  if (names.empty()) {
+    return finding;
+  }
+  // Everything the thread does inside such a span, whatever kind of span it is.
+  std::vector<std::vector<std::pair<TimeNs, TimeNs>>> stalls(input.trace.tracks.size());
+  for (const Span& span : input.trace.spans) {
+    if (names.count(input.trace.text(span.name)) > 0) {
+      const auto at = [&input](double time_us) {
+        return ns_from_seconds(std::max(0.0, time_us - input.graph.start_us) / 1e6);
+      };
+      stalls[span.track.index()].emplace_back(at(span.start_us), at(span.end_us));
+    }
+  }
+  for (size_t p = 0; p < input.graph.pieces.size(); ++p) {
+    const Piece& piece = input.graph.pieces[p];
+    if (is_device_piece(piece.kind)) {
+      continue;
+    }
+    for (const auto& [from_ns, to_ns] : stalls[input.graph.lanes[piece.lane].track.index()]) {
+      if (piece.start_ns >= from_ns && piece.end_ns <= to_ns) {
+        set_time(&finding.changed.pieces[p], 0);
+        spent_ns += piece.time_ns;
+        break;
+      }
+    }
+  }
+  finding.insight =
+      fmt::format("the run waits {} times for its input ({})", waits, time_of(spent_ns));
+  finding.action =
+      "prepare input ahead: more workers, a deeper prefetch, pinned memory, cheaper decoding";
+  return finding;
+}
+
+// Operators that compute on the host in a run of a device: they take as long as any launch.
+Finding find_placement(const AdviceInput& input) {
+  Finding finding;
+  if (input.graph.launched == 0) {
+    return finding;
+  }
+  std::vector<bool> launches(input.trace.spans.size(), false);
+  for (const Span& span : input.trace.spans) {
+    if (is_device_work(span.kind) || span.kind == SpanKind::kRuntime) {
+      for (SpanId at = span.op; at.valid() && !launches[at.index()]; at = input.trace.span(at).op) {
+        launches[at.index()] = true;
+      }
+    }
+  }
+  std::set<std::string_view> waits;  // an operator that only waits computes nothing
+  for (const WaitRow& row : input.analysis.waits) {
+    waits.insert(row.name);
+  }
+  std::vector<TimeNs> usual;
+  std::map<NameId, TimeNs> own;
+  const auto is_op = [](const Piece& piece) { return piece.kind == PieceKind::kOp; };
+  for (const Piece& piece : input.graph.pieces) {
+    if (is_op(piece) && launches[piece.span.index()]) {
+      usual.push_back(piece.time_ns);
+    } else if (is_op(piece) &&
+               waits.count(input.trace.text(input.trace.span(piece.span).name)) == 0) {
+      own[input.trace.span(piece.span).name] += piece.time_ns;
+    }
+  }
+  const auto most = std::max_element(
+      own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (usual.empty() || most == own.end()) {
+    return finding;
+  }
+  std::nth_element(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(usual.size() / 2),
+                   usual.end());
+  const TimeNs launch_ns = usual[usual.size() / 2];
+  finding.changed = input.graph;
+  int64_t count = 0;
+  for (size_t p = 0; p < input.graph.pieces.size(); ++p) {
+    const Piece& piece = input.graph.pieces[p];
+    if (is_op(piece) && !launches[piece.span.index()] &&
+        input.trace.span(piece.span).name == most->first && piece.time_ns > launch_ns) {
+      set_time(&finding.changed.pieces[p], launch_ns);
+      ++count;
+    }
+  }
+  if (count > 0) {
+    const std::string name = printable(input.trace.text(most->first), 40);
+    finding.insight = fmt::format(
+        "{} computes on the host between the device's work ({} in {} "
+        "pieces)",
+        name, time_of(most->second), count);
+    finding.action =
+        fmt::format("place {} on the device, with its operands, or move it out of the step", name);
+  }
+  return finding;
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,219 @@
+#include "study/replay/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "schedulers/comm_model.h"
+#include "sim/repeat.h"
+#include "study/chain/policy_run.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// The machine that a replay runs on: a device per lane. A delay of n nanoseconds travels as n bytes
+// over links of one byte per nanosecond that never contend.
+Platform lane_platform(const ReplayGraph& graph) {
+  Platform platform;
+  platform.name = "recorded";
+  platform.runtime.queue_depth = std::numeric_limits<int>::max();
+  platform.switches = {"delays"};
+  for (size_t lane = 0; lane < graph.lanes.size(); ++lane) {
+    DeviceSpec device;
+    device.name = fmt::format("lane{}", lane);
+    device.copy_engines = 0;
+    platform.devices.push_back(device);
+    LinkSpec link;
+    link.name = fmt::format("delay{}", lane);
+    link.from = device.name;
+    link.to = "delays";
+    link.bytes_per_s = 1e9;
+    link.sharing = LinkSharing::kNone;
+    platform.links.push_back(link);
+  }
+  return platform;
+}
+
+// Everything that simulate() needs.
+struct Simulation {
+  Platform platform;
+  ExecGraph tasks;
+  CostTable costs;
+  Schedule schedule;
+  std::vector<uint32_t> piece_of;  // by task
+  std::vector<TaskId> task_of;     // by piece
+};
+
+void fill_costs(const ReplayGraph& graph, bool pinned, std::vector<uint32_t>* rows,
+                Simulation* simulation) {
+  // Pieces with equal times share a row; under a policy also the lane that they must stay on.
+  using Key = std::tuple<TimeNs, TimeNs, TimeNs, uint32_t>;
+  std::map<Key, uint32_t> known;
+  std::vector<Key> keys;
+  for (const Piece& piece : graph.pieces) {
+    const uint32_t lane = pinned ? piece.lane : 0;
+    const Key key(piece.time_ns, piece.low_ns, piece.high_ns, lane);
+    const auto [it, is_new] = known.try_emplace(key, static_cast<uint32_t>(keys.size()));
+    if (is_new) {
+      keys.push_back(key);
+    }
+    rows->push_back(it->second);
+  }
+  const size_t lanes = graph.lanes.size();
+  simulation->costs = CostTable(keys.size(), lanes);
+  for (uint32_t row = 0; row < keys.size(); ++row) {
+    const auto& [time_ns, low_ns, high_ns, home] = keys[row];
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      OpCost& cost = simulation->costs.at(row, DeviceId(lane));
+      const bool may_run =
+          !pinned || lane == home || (graph.lanes[lane].device && graph.lanes[home].device);
+      cost = {may_run ? time_ns : CostTable::kInfeasible, low_ns, high_ns, CostSource::kGiven,
+              Bound::kNone};
+    }
+  }
+}
+
+Status build_tasks(const ReplayGraph& graph, bool keep_order, const std::vector<uint32_t>& rows,
+                   Simulation* simulation) {
+  ExecGraphBuilder builder;
+  builder.reserve(graph.pieces.size(), graph.edges.size());
+  for (size_t p = 0; p < graph.pieces.size(); ++p) {
+    ExecGraphBuilder::Task task;
+    task.cost_row = rows[p];
+    builder.add_task(std::move(task));
+  }
+  for (const PieceEdge& edge : graph.edges) {
+    builder.add_edge(builder.add_data(TaskId(edge.from), edge.delay_ns), TaskId(edge.to));
+  }
+  for (size_t lane = 0; keep_order && lane < graph.order.size(); ++lane) {
+    for (size_t i = 1; i < graph.order[lane].size(); ++i) {
+      builder.add_edge(builder.add_data(TaskId(graph.order[lane][i - 1]), 0),
+                       TaskId(graph.order[lane][i]));
+    }
+  }
+  DFSIM_ASSIGN_OR_RETURN(simulation->tasks, builder.build(&simulation->piece_of));
+  simulation->task_of.resize(graph.pieces.size());
+  for (size_t t = 0; t < simulation->piece_of.size(); ++t) {
+    simulation->task_of[simulation->piece_of[t]] = TaskId(t);
+  }
+  return ok_status();
+}
+
+StatusOr<Simulation> prepare(const ReplayGraph& graph, bool for_policy) {
+  Simulation simulation;
+  simulation.platform = lane_platform(graph);
+  std::vector<uint32_t> rows;
+  fill_costs(graph, for_policy, &rows, &simulation);
+  DFSIM_RETURN_IF_ERROR(build_tasks(graph, for_policy, rows, &simulation));
+  Schedule& schedule = simulation.schedule;
+  schedule.placements.resize(graph.pieces.size());
+  schedule.order.resize(graph.lanes.size());
+  for (size_t p = 0; p < graph.pieces.size(); ++p) {
+    const Piece& piece = graph.pieces[p];
+    schedule.placements[simulation.task_of[p].index()] = {DeviceId(piece.lane), piece.start_ns,
+                                                          piece.end_ns};
+  }
+  for (size_t lane = 0; lane < graph.order.size(); ++lane) {
+    for (const uint32_t p : graph.order[lane]) {
+      schedule.order[lane].push_back(simulation.task_of[p]);
+    }
+  }
+  return simulation;
+}
+
+SimOptions sim_options() {
+  SimOptions options;
+  options.memory = MemoryPolicy::kOff;
+  options.queue_order = QueueOrder::kInOrder;
+  return options;
+}
+
+// Walks back from the piece that ends last over what each one waited for.
+void find_path(const ReplayGraph& graph, ReplayRun* run) {
+  std::vector<std::vector<const PieceEdge*>> incoming(graph.pieces.size());
+  for (const PieceEdge& edge : graph.edges) {
+    incoming[edge.to].push_back(&edge);
+  }
+  std::vector<uint32_t> before(graph.pieces.size(), UINT32_MAX);
+  for (const auto& lane : graph.order) {
+    for (size_t i = 1; i < lane.size(); ++i) {
+      before[lane[i]] = lane[i - 1];
+    }
+  }
+  auto at = static_cast<uint32_t>(std::max_element(run->end_ns.begin(), run->end_ns.end()) -
+                                  run->end_ns.begin());
+  for (size_t steps = 0; at != UINT32_MAX && steps < graph.pieces.size(); ++steps) {
+    const TimeNs start_ns = run->start_ns[at];
+    run->path_ns[static_cast<size_t>(graph.pieces[at].kind)] += run->end_ns[at] - start_ns;
+    uint32_t next = UINT32_MAX;
+    if (before[at] != UINT32_MAX && run->end_ns[before[at]] == start_ns) {
+      next = before[at];
+    }
+    for (const PieceEdge* edge : incoming[at]) {
+      if (next == UINT32_MAX && run->end_ns[edge->from] + edge->delay_ns == start_ns) {
+        next = edge->from;
+        run->path_launch_ns += edge->delay_ns;
+      }
+    }
+    at = next;
+  }
+}
+
+ReplayRun collect(const ReplayGraph& graph, const Simulation& simulation, const SimResult& result) {
+  ReplayRun run;
+  run.span_ns = result.makespan_ns;
+  run.start_ns.resize(graph.pieces.size());
+  run.end_ns.resize(graph.pieces.size());
+  for (size_t t = 0; t < result.tasks.size(); ++t) {
+    run.start_ns[simulation.piece_of[t]] = result.tasks[t].start_ns;
+    run.end_ns[simulation.piece_of[t]] = result.tasks[t].end_ns;
+  }
+  find_path(graph, &run);
+  return run;
+}
+
+StatusOr<SimResult> run_as_recorded(const Simulation& simulation) {
+  return simulate({simulation.tasks, simulation.costs, simulation.platform}, simulation.schedule,
+                  sim_options());
+}
+
+}  // namespace
+
+StatusOr<ReplayRun> run_replay(const ReplayGraph& graph) {
+  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_as_recorded(simulation));
+  return collect(graph, simulation, result);
+}
+
+StatusOr<TimeNs> replay_span(const ReplayGraph& graph) {
+  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
+  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_as_recorded(simulation));
+  return result.makespan_ns;
+}
+
+StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy) {
+  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, true));
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CommModel> comm,
+                         make_comm_model(simulation.platform));
+  const SchedulingProblem problem{simulation.tasks, simulation.costs, simulation.platform, *comm};
+  PolicyRunOptions options;
+  options.sim = sim_options();
+  DFSIM_ASSIGN_OR_RETURN(const PolicyRun done, run_policy(problem, policy, options));
+  return collect(graph, simulation, done.result);
+}
+
+StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed) {
+  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
+  const SimInput input{simulation.tasks, simulation.costs, simulation.platform};
+  RepeatOptions repeat;
+  repeat.runs = 20;
+  repeat.seed = seed;
+  DFSIM_ASSIGN_OR_RETURN(const RepeatResult result,
+                         simulate_repeatedly(input, simulation.schedule, repeat, sim_options()));
+  return ReplayInterval{result.p10_ns, result.p90_ns};
+}
+
+}  // namespace dfsim::inline study

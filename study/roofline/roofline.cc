@@ -1,0 +1,331 @@
+#include "study/roofline/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr double kNear = 0.8;          // of a roof: at it
+constexpr double kAboveSlack = 1.001;  // rounding to whole nanoseconds is not above the roof
+
+double seconds(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerSecond; }
+
+RoofPoint point_of(const RooflineInput& input, TaskId task) {
+  const uint32_t row = input.workload.graph.cost_row(task);
+  const OpCost& cost = input.costs.at(row, input.device);
+  RoofPoint point = roof_point(input.platform.device(input.device), input.workload.rows[row],
+                               seconds(cost.time_ns));
+  point.name = input.executed.op(input.workload.graph.op(task)).name;
+  point.low_s = seconds(cost.low_ns);
+  point.high_s = seconds(cost.high_ns);
+  point.bound = cost.bound;
+  point.source = cost.source;
+  return point;
+}
+
+// What the file cites for a figure, or for every other one.
+std::string citation_of(const DeviceSpec& device, std::string_view figure) {
+  std::string found;
+  for (const Citation& citation : device.citations) {
+    if (citation.figure.starts_with(figure)) {
+      return citation.source;
+    }
+    if (citation.figure == "default") {
+      found = citation.source;
+    }
+  }
+  return found;
+}
+
+// The sum of many points: as if one operator did all their work.
+RoofPoint sum_of(std::string name, const std::vector<const RoofPoint*>& points, double total_s) {
+  RoofPoint sum;
+  sum.name = std::move(name);
+  sum.ops = 0;
+  std::map<Bound, double> bounds;
+  std::map<CostSource, double> sources;
+  std::map<std::pair<DType, bool>, double> dtypes;
+  for (const RoofPoint* point : points) {
+    sum.ops += point->ops;
+    sum.flops += point->flops;
+    sum.bytes += point->bytes;
+    sum.time_s += point->time_s;
+    sum.bound_s += point->bound_s;
+    sum.compute_s += point->compute_s;
+    sum.memory_s += point->memory_s;
+    sum.launch_s += point->launch_s;
+    bounds[point->bound] += point->time_s;
+    sources[point->source] += point->time_s;
+    dtypes[{point->dtype, point->matrix}] += point->flops;
+  }
+  const auto most = [](const auto& shares) {
+    return std::max_element(shares.begin(), shares.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  };
+  if (!points.empty()) {
+    sum.op_class = points.front()->op_class;
+    sum.bound = most(bounds);
+    sum.source = most(sources);
+    std::tie(sum.dtype, sum.matrix) = most(dtypes);
+  }
+  sum.roof_flops_per_s = sum.bound_s > 0 ? sum.flops / sum.bound_s : 0;
+  sum.share = total_s > 0 ? sum.time_s / total_s : 0;
+  return sum;
+}
+
+void sort_by_time(std::vector<RoofPoint>* points) {
+  std::stable_sort(points->begin(), points->end(),
+                   [](const RoofPoint& a, const RoofPoint& b) { return a.time_s > b.time_s; });
+}
+
+void add_roofs(const DeviceSpec& device, RooflineReport* roofline) {
+  std::map<std::pair<DType, bool>, double> roofs;
+  for (const RoofPoint& op : roofline->ops) {
+    if (op.flops > 0) {
+      roofs[{op.dtype, op.matrix}] = device.peak_flops_per_s(op.dtype, op.matrix);
+    }
+  }
+  for (const auto& [kind, peak] : roofs) {
+    if (peak > 0) {
+      roofline->roofs.push_back({kind.first, kind.second, peak});
+    }
+  }
+  std::stable_sort(
+      roofline->roofs.begin(), roofline->roofs.end(),
+      [](const ComputeRoof& a, const ComputeRoof& b) { return a.flops_per_s > b.flops_per_s; });
+}
+
+void add_classes(RooflineReport* roofline, double total_s) {
+  std::map<OpClass, std::vector<const RoofPoint*>> classes;
+  std::vector<const RoofPoint*> all;
+  for (const RoofPoint& op : roofline->ops) {
+    classes[op.op_class].push_back(&op);
+    all.push_back(&op);
+  }
+  for (const auto& [op_class, points] : classes) {
+    roofline->classes.push_back(sum_of(std::string(op_class_name(op_class)), points, total_s));
+  }
+  sort_by_time(&roofline->classes);
+  roofline->network = sum_of("network", all, total_s);
+}
+
+const ComputeRoof* roof_for(const RooflineReport& roofline, const RoofPoint& point) {
+  for (const ComputeRoof& roof : roofline.roofs) {
+    if (roof.dtype == point.dtype && roof.matrix == point.matrix) {
+      return &roof;
+    }
+  }
+  return nullptr;
+}
+
+StepReading read_step(const TrajectoryStep& step) {
+  constexpr double kStill = 0.1;  // of log2: 7 %
+  if (step.of_compute > kNear) {
+    return StepReading::kCompute;
+  }
+  if (step.of_memory > kNear && step.dy < step.dx + kStill) {
+    return StepReading::kBandwidth;
+  }
+  if (step.dx < -kStill) {
+    return StepReading::kExtraTraffic;
+  }
+  if (step.dy <= kStill) {
+    return step.of_memory > 0.5 || step.of_compute > 0.5 ? StepReading::kNoGain
+                                                         : StepReading::kOverhead;
+  }
+  return step.dx > kStill ? StepReading::kBetterReuse : StepReading::kIdeal;
+}
+
+// More threads at the same work: `efficiency` is the speed-up per doubling.
+StepReading read_thread_step(const TrajectoryStep& step) {
+  constexpr double kStill = 0.1;
+  constexpr double kGood = 0.8;
+  constexpr double kPoor = 0.5;
+  if (step.dy <= 0) {
+    return StepReading::kOversubscribed;
+  }
+  if (step.dx > kStill && step.efficiency > 1) {
+    return StepReading::kFitsCache;
+  }
+  if (step.efficiency >= kGood && step.dx >= -kStill) {
+    return StepReading::kIdeal;
+  }
+  if (step.of_compute > kNear) {
+    return StepReading::kCompute;
+  }
+  if (step.of_memory > kNear) {
+    return StepReading::kBandwidth;
+  }
+  if (step.dx < -kStill) {
+    return StepReading::kExtraTraffic;
+  }
+  return step.efficiency < kPoor ? StepReading::kOverhead : StepReading::kPartial;
+}
+
+}  // namespace
+
+std::string_view peak_origin_name(PeakOrigin origin) {
+  constexpr std::array<std::string_view, 3> kNames = {"measured", "data sheet", "hardware file"};
+  return kNames[static_cast<size_t>(origin)];
+}
+
+RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s) {
+  RoofPoint point;
+  point.op_type = op.op_type;
+  point.op_class = op.op_class;
+  point.dtype = op.work.dtype;
+  point.matrix = op.work.matrix;
+  point.flops = static_cast<double>(op.work.flops);
+  point.bytes = static_cast<double>(op.work.bytes());
+  point.time_s = time_s;
+  const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
+  point.compute_s = peak > 0 ? point.flops / peak : 0;
+  point.memory_s = device.memory_bytes_per_s > 0 ? point.bytes / device.memory_bytes_per_s : 0;
+  point.launch_s = seconds(device.launch_overhead_ns);
+  point.bound_s = std::max(point.compute_s, point.memory_s);
+  point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
+  point.bound = point.launch_s > point.bound_s     ? Bound::kLaunch
+                : point.compute_s > point.memory_s ? Bound::kCompute
+                : point.memory_s > 0               ? Bound::kMemory
+                                                   : Bound::kNone;
+  return point;
+}
+
+PeakOrigin peak_origin_of(const std::string& source) {
+  const std::string lower = to_lower(source);
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  if (has("data sheet") || has("datasheet") || has("white paper")) {
+    return PeakOrigin::kDataSheet;
+  }
+  return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
+}
+
+void finish_roofline(const DeviceSpec& device, RooflineReport* roofline) {
+  roofline->device = device.name;
+  roofline->device_model = device.model;
+  roofline->bytes_per_s = device.memory_bytes_per_s;
+  roofline->peaks_source = citation_of(device, "vector_tflops");
+  roofline->peaks = peak_origin_of(roofline->peaks_source);
+  roofline->bandwidth = peak_origin_of(citation_of(device, "memory_bandwidth"));
+  double total_s = 0;
+  for (const RoofPoint& op : roofline->ops) {
+    total_s += op.time_s;
+  }
+  for (RoofPoint& op : roofline->ops) {
+    op.share = total_s > 0 ? op.time_s / total_s : 0;
+    if (op.efficiency() > kAboveSlack) {
+      const double each = op.bytes / static_cast<double>(std::max<int64_t>(op.ops, 1));
+      roofline->above.ops += op.ops;
+      roofline->above.share += op.share;
+      roofline->above.in_cache += each <= static_cast<double>(device.l2_bytes) ? op.ops : 0;
+    }
+  }
+  add_roofs(device, roofline);
+  add_classes(roofline, total_s);
+  sort_by_time(&roofline->ops);
+}
+
+StatusOr<RooflineReport> make_roofline(const RooflineInput& input) {
+  RooflineReport roofline;
+  const DeviceSpec& device = input.platform.device(input.device);
+  roofline.model = input.model_name;
+  roofline.hardware = input.platform.name;
+  roofline.cost_model = input.cost_model;
+  roofline.batch = input.batch;
+  for (size_t t = 0; t < input.workload.graph.task_count(); ++t) {
+    const TaskId task(t);
+    if (!input.costs.feasible(input.workload.graph.cost_row(task), input.device)) {
+      return invalid_input(fmt::format(
+          "{}: '{}' cannot run on {}; name another device", input.model_name,
+          printable(input.executed.op(input.workload.graph.op(task)).name), device.name));
+    }
+    roofline.ops.push_back(point_of(input, task));
+  }
+  finish_roofline(device, &roofline);
+  return roofline;
+}
+
+std::string_view step_reading_name(StepReading reading) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "ideal",         "better-reuse", "overhead",   "bandwidth-roof", "compute-roof",
+      "extra-traffic", "no-gain",      "fits-cache", "partial",        "oversubscribed"};
+  return kNames[static_cast<size_t>(reading)];
+}
+
+std::string_view step_advice(StepReading reading) {
+  constexpr std::array<std::string_view, 10> kAdvice = {
+      "go on: the rate grows with the work",
+      "go on: each byte is used by more samples",
+      "a larger step, fusion or a compiled graph: fixed costs dominate",
+      "fewer bytes: lower precision, fusion",
+      "a better kernel, a lower precision or another device",
+      "smaller working sets: the bytes per sample grow",
+      "step back: the rate does not grow, but latency and memory do",
+      "keep: the working set of each thread fits its cache now",
+      "part of the work is serial: fusion, a larger batch, inter-op threads",
+      "step back: more threads than the work or the cores can use",
+  };
+  return kAdvice[static_cast<size_t>(reading)];
+}
+
+std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
+                                          const std::vector<double>& values, SweepKind kind,
+                                          double min_share) {
+  std::vector<std::string> names = {"network"};
+  for (const RooflineReport& roofline : rooflines) {
+    for (const RoofPoint& point : roofline.classes) {
+      if (point.share >= min_share &&
+          std::find(names.begin(), names.end(), point.name) == names.end()) {
+        names.push_back(point.name);
+      }
+    }
+  }
+  std::vector<Trajectory> lines;
+  for (const std::string& name : names) {
+    Trajectory line;
+    line.name = name;
+    std::vector<size_t> at;
+    for (size_t i = 0; i < rooflines.size(); ++i) {
+      const auto& classes = rooflines[i].classes;
+      const auto it = std::find_if(classes.begin(), classes.end(),
+                                   [&name](const RoofPoint& p) { return p.name == name; });
+      if (name == "network" || it != classes.end()) {
+        line.points.push_back(name == "network" ? rooflines[i].network : *it);
+        at.push_back(i);
+      }
+    }
+    for (size_t i = 1; i < line.points.size(); ++i) {
+      const RoofPoint& a = line.points[i - 1];
+      const RoofPoint& b = line.points[i];
+      if (a.flops <= 0 || b.flops <= 0 || a.time_s <= 0 || b.time_s <= 0) {
+        continue;
+      }
+      TrajectoryStep step;
+      step.from = values[at[i - 1]];
+      step.to = values[at[i]];
+      step.dx = std::log2(b.intensity() / a.intensity());
+      step.dy = std::log2(b.flops_per_s() / a.flops_per_s());
+      step.efficiency = step.dy / std::log2(step.to / step.from);
+      const RooflineReport& roofline = rooflines[at[i]];
+      const ComputeRoof* roof = roof_for(roofline, b);
+      step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
+      step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
+      step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
+      line.steps.push_back(step);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,154 @@
+// The roofline of a model on a device: what rate each operator reaches, what it could reach at its
+// arithmetic intensity, and how that moves when the batch or another dimension is swept.
+//
+// For work F (FLOPs), bytes Q and time t: rate P = F / t, intensity I = F / Q, roof R = min(peak,
+// I x bandwidth), after Williams, Waterman, Patterson 2009 (doi:10.1145/1498765.1498785). Peaks are
+// those of the hardware file, per dtype, of the matrix units for operators that can use them.
+// Trajectories: a line through (log2 I, log2 P) over a swept value, each step read as Ibrahim,
+// Williams, Oliker 2020 (doi:10.1109/PMBS51919.2020.00010) do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph.h"
+#include "hardware/memory_levels.h"
+#include "hardware/platform.h"
+#include "opmodel/workload.h"
+
+namespace dfsim::inline study {
+
+// A compute roof that some operator of the model lies under.
+struct ComputeRoof {
+  DType dtype = DType::kUnknown;
+  bool matrix = false;
+  double flops_per_s = 0;
+};
+
+struct RoofPoint {
+  std::string name;  // operator, class or model
+  std::string op_type;
+  OpClass op_class = OpClass::kOpaque;
+  DType dtype = DType::kUnknown;
+  bool matrix = false;
+  int64_t ops = 1;
+  double flops = 0;
+  double bytes = 0;
+  double time_s = 0;
+  double low_s = 0;  // 80 % interval of one operator; 0 for sums
+  double high_s = 0;
+  double roof_flops_per_s = 0;  // at its intensity; for sums: FLOPs over the sum of least times
+  double bound_s = 0;           // time at the roof: least time for its FLOPs and bytes
+  double compute_s = 0;         // FLOPs at the peak
+  double memory_s = 0;          // bytes at the memory's bandwidth
+  double launch_s = 0;          // least time of that many kernels
+  double share = 0;             // of the summed time
+  Bound bound = Bound::kNone;
+  CostSource source = CostSource::kBoundOnly;  // of the most time, for sums
+
+  double intensity() const { return bytes > 0 ? flops / bytes : 0; }
+  double flops_per_s() const { return time_s > 0 ? flops / time_s : 0; }
+  double bytes_per_s() const { return time_s > 0 ? bytes / time_s : 0; }
+  // Of the least time; over 1 above the roof.
+  double efficiency() const { return time_s > 0 ? bound_s / time_s : 0; }
+};
+
+// Why points lie above the roof, counted.
+struct AboveRoof {
+  int64_t ops = 0;
+  int64_t in_cache = 0;  // all their bytes fit into the last-level cache
+  double share = 0;      // of the summed time
+};
+
+// Where a peak is from, as the hardware file says.
+enum class PeakOrigin : uint8_t { kMeasured, kDataSheet, kOther };
+std::string_view peak_origin_name(PeakOrigin origin);
+// By the words of a source.
+PeakOrigin peak_origin_of(const std::string& source);
+
+struct RooflineReport {
+  std::string model;
+  std::string hardware;
+  std::string device;
+  std::string device_model;
+  std::string cost_model;
+  int64_t batch = 1;
+  bool measured = false;           // times are those of a trace or of runs
+  double without_work = 0;         // of a trace: share of the time of operators of unknown work
+  std::vector<ComputeRoof> roofs;  // highest first
+  PeakOrigin peaks = PeakOrigin::kOther;
+  std::string peaks_source;  // in the hardware file's words
+  double bytes_per_s = 0;    // of the memory
+  PeakOrigin bandwidth = PeakOrigin::kOther;
+  std::vector<MemoryLevel> caches;  // with a bandwidth of their own, nearest to the units first
+  RoofPoint network;
+  std::vector<RoofPoint> classes;  // most time first
+  std::vector<RoofPoint> ops;      // most time first
+  AboveRoof above;
+};
+
+struct RooflineInput {
+  const std::string& model_name;
+  int64_t batch = 1;
+  const Graph& executed;
+  const Workload& workload;
+  const CostTable& costs;
+  const Platform& platform;
+  DeviceId device;
+  std::string_view cost_model;
+};
+
+// Error (kInvalidInput): an operator that the device cannot run.
+StatusOr<RooflineReport> make_roofline(const RooflineInput& input);
+
+// A point of that work and time under the device's roofs.
+RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s);
+// Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
+// above the roof; sorts `ops`.
+void finish_roofline(const DeviceSpec& device, RooflineReport* roofline);
+
+enum class StepReading : uint8_t {
+  kIdeal,           // time per unit of work falls as the swept value rises, or stays at full rate
+  kBetterReuse,     // intensity rises and the rate with it: weights are shared by more samples
+  kOverhead,        // the rate hardly moves and neither roof is near: fixed costs per operator
+  kBandwidth,       // at the bandwidth's roof
+  kCompute,         // at the compute roof
+  kExtraTraffic,    // more bytes per unit of work
+  kNoGain,          // more work at once, but no higher rate
+  kFitsCache,       // threads: the rate rises faster than their number, with the intensity
+  kPartial,         // threads: the rate rises, but by less than half of what was added
+  kOversubscribed,  // threads: more of them, and no higher rate
+};
+// What a trajectory is over: work per step (batch, a dimension), or threads at the same work.
+enum class SweepKind : uint8_t { kWork, kThreads };
+std::string_view step_reading_name(StepReading reading);
+// What to do about it, in one line.
+std::string_view step_advice(StepReading reading);
+
+struct TrajectoryStep {
+  double from = 0;  // swept values
+  double to = 0;
+  double dx = 0;          // of log2 intensity
+  double dy = 0;          // of log2 rate
+  double efficiency = 0;  // dy over log2 of the values' ratio
+  double of_compute = 0;  // rate over peak, at `to`
+  double of_memory = 0;   // bytes per second over bandwidth, at `to`
+  StepReading reading = StepReading::kIdeal;
+};
+
+struct Trajectory {
+  std::string name;               // "network" or an operator class
+  std::vector<RoofPoint> points;  // in order of the swept value
+  std::vector<TrajectoryStep> steps;
+};
+
+// One line for the network and one for each class that holds at least `min_share` of any point's
+// time. `rooflines` and `values` go together, at least two, values rising.
+std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
+                                          const std::vector<double>& values,
+                                          SweepKind kind = SweepKind::kWork,
+                                          double min_share = 0.02);
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,191 @@
+#include "study/roofline/roofline_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+#include "datasets/profiles/runs.h"
+#include "datasets/traces/trace_reader.h"
+#include "opmodel/model/model_loader.h"
+#include "study/chain/machine_source.h"
+#include "study/chain/model_run.h"
+#include "study/roofline/trace_roofline.h"
+
+namespace dfsim::inline study {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxSweep = 64;
+
+StatusOr<DeviceId> find_device_of(const Platform& platform, const std::string& name) {
+  std::vector<std::string> names;
+  for (size_t d = 0; d < platform.devices.size(); ++d) {
+    names.push_back(platform.devices[d].name);
+    if (name.empty() || platform.devices[d].name == name) {
+      return DeviceId(d);
+    }
+  }
+  return invalid_input(unknown_name_message("device", name, names));
+}
+
+StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const ModelOptions& options,
+                                        const Platform& platform) {
+  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
+                         load_cost_model_for(platform, source.cost_model));
+  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const CostTable costs, cost_operators(model, platform, *cost_model));
+  return make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
+                        platform, device, cost_model->name()});
+}
+
+// One point per network: all of its work, in the time that was measured.
+StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t batch,
+                                       const Platform& platform) {
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<NetworkRun> runs, read_runs(source.model.path));
+  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+  const DeviceSpec& spec = platform.device(device);
+  RooflineReport roofline;
+  roofline.model = fs::path(source.model.path).filename().string();
+  roofline.hardware = platform.name;
+  roofline.measured = true;
+  roofline.batch = batch;
+  for (const NetworkRun& run : runs) {
+    if (run.device != spec.model || run.batch != batch) {
+      continue;
+    }
+    ModelOptions options = source.model;
+    DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, source.networks));
+    options.batch = run.batch;
+    options.dims = run.dims;
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+    RoofPoint sum;
+    for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
+      const OpDescriptor& op = model.workload.rows[model.workload.graph.cost_row(TaskId(t))];
+      const RoofPoint point = roof_point(spec, op, 0);
+      sum.flops += point.flops;
+      sum.bytes += point.bytes;
+      sum.bound_s += point.bound_s;
+      sum.compute_s += point.compute_s;
+      sum.memory_s += point.memory_s;
+      sum.launch_s += point.launch_s;
+    }
+    sum.name = run.network;
+    sum.op_type = "network";
+    sum.dtype = run.dtype;
+    sum.time_s = static_cast<double>(run.time_ns) / kNsPerSecond;
+    sum.roof_flops_per_s = sum.bound_s > 0 ? sum.flops / sum.bound_s : 0;
+    sum.bound = sum.compute_s > sum.memory_s ? Bound::kCompute : Bound::kMemory;
+    sum.source = CostSource::kMeasured;
+    roofline.ops.push_back(std::move(sum));
+  }
+  if (roofline.ops.empty()) {
+    return invalid_input(fmt::format(
+        "{}: no run at batch {} on '{}', which {} describes; name the hardware of the runs with "
+        "--hw",
+        source.model.path, batch, printable(spec.model), platform.name));
+  }
+  finish_roofline(spec, &roofline);
+  roofline.classes = roofline.ops;  // a line per network
+  return roofline;
+}
+
+// On a machine that is loaded.
+StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
+                                     const std::map<std::string, int64_t>& at,
+                                     const Platform& platform) {
+  const auto batch = at.find("batch");
+  if (kind == RooflineKind::kTrace) {
+    DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
+    DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+    return make_trace_roofline(trace, platform, device);
+  }
+  if (kind == RooflineKind::kRuns) {
+    const int64_t size =
+        batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
+    return runs_roofline(source, size, platform);
+  }
+  ModelOptions options = source.model;
+  for (const auto& [name, value] : at) {
+    if (name == "batch") {
+      options.batch = value;
+    } else if (name != "threads") {
+      options.dims.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  return model_roofline(source, options, platform);
+}
+
+}  // namespace
+
+StatusOr<Sweep> parse_sweep(const std::string& text) {
+  Sweep sweep;
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return invalid_input(fmt::format(
+        "--sweep: found '{}', expected batch=1,8,32, threads=1,2,4 or NAME=1,8,32 for a dimension",
+        printable(text)));
+  }
+  sweep.name = text.substr(0, equals);
+  for (const std::string& part : split(text.substr(equals + 1), ',')) {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || value < 1) {
+      return invalid_input(
+          fmt::format("--sweep: '{}' is not a whole number above 0", printable(part)));
+    }
+    if (!sweep.values.empty() && value <= sweep.values.back()) {
+      return invalid_input(
+          fmt::format("--sweep: {} after {}, expected rising values", value, sweep.values.back()));
+    }
+    sweep.values.push_back(value);
+  }
+  if (sweep.values.size() < 2 || sweep.values.size() > kMaxSweep) {
+    return invalid_input(
+        fmt::format("--sweep: {} values, expected 2 to {}", sweep.values.size(), kMaxSweep));
+  }
+  return sweep;
+}
+
+StatusOr<RooflineKind> roofline_kind(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return RooflineKind::kModel;
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return not_found(fmt::format("{}: no such file", path));
+  }
+  std::string head(256, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<size_t>(file.gcount()));
+  if (head.starts_with("network,")) {
+    return RooflineKind::kRuns;
+  }
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && (head[first] == '{' || head[first] == '[');
+  return json || head.starts_with("\x1f\x8b") ? RooflineKind::kTrace : RooflineKind::kModel;
+}
+
+StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
+                                       const std::map<std::string, int64_t>& at) {
+  Platform platform;
+  std::string hardware = source.hardware;
+  const auto threads = at.find("threads");
+  if (threads == at.end()) {
+    DFSIM_ASSIGN_OR_RETURN(platform, load_machine(source.hardware, source.runtime));
+  } else {
+    DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
+                                                          threads->second, &hardware));
+  }
+  DFSIM_ASSIGN_OR_RETURN(RooflineReport roofline, roofline_on(source, kind, at, platform));
+  DFSIM_ASSIGN_OR_RETURN(roofline.caches, load_memory_levels(hardware, roofline.device_model));
+  return roofline;
+}
+
+}  // namespace dfsim::inline study

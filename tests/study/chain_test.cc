@@ -1,0 +1,151 @@
+// One chain: every study that says how long a model takes says the same as predict().
+#include <fmt/format.h>
+
+#include "hardware/platform_loader.h"
+#include "opmodel/model/model_loader.h"
+#include "study/chain/machine_source.h"
+#include "study/chain/model_run.h"
+#include "study/comparison/compare.h"
+#include "study/prediction/predict.h"
+#include "study/roofline/study_roofline.h"
+#include "study/validation/validate.h"
+#include "tests/study/study_inputs.h"
+
+using namespace dfsim;
+using namespace dfsim::testing;
+
+namespace {
+
+// A file of one measured run.
+std::string runs_file(const TemporaryFolder& folder, const std::string& network, int64_t batch,
+                      const std::string& device) {
+  return folder.file("runs.csv", fmt::format("network,batch,dims,dtype,device,runtime,"
+                                             "runtime_version,time_ms,samples,provenance\n"
+                                             "{},{},,float32,\"{}\",ort-cpu,1,10,5,test\n",
+                                             network, batch, device));
+}
+
+Prediction predicted(const std::string& network, int64_t batch, const std::string& hardware) {
+  PredictOptions options;
+  options.model = zoo_model(network);
+  options.model.batch = batch;
+  options.hardware = hardware;
+  auto prediction = predict(options);
+  INFO(prediction.status().message());
+  REQUIRE(prediction.ok());
+  return std::move(*prediction);
+}
+
+}  // namespace
+
+TEST_CASE("One chain: validate predicts the figures of predict") {
+  const TemporaryFolder folder("chain");
+  for (const std::string hardware : {"epyc-genoa", "epyc-milan", "a100"}) {
+    const auto platform = load_platform(hardware);
+    REQUIRE(platform.ok());
+    for (const std::string network : {"mobilenet_v2", "lstm"}) {
+      const int64_t batch = 2;
+      const Prediction expected = predicted(network, batch, hardware);
+      ValidateOptions options;
+      options.runs = runs_file(folder, network, batch, platform->devices[0].model);
+      options.hardware = {hardware};
+      const auto validation = validate_runs(options);
+      INFO(validation.status().message());
+      REQUIRE(validation.ok());
+      REQUIRE(validation->runs.size() == 1);
+      const ValidatedRun& run = validation->runs[0];
+      INFO(network << " on " << hardware);
+      CHECK(run.predicted_ns == expected.latency_ns);
+      CHECK(run.interval.low_ns == expected.interval.low_ns);
+      CHECK(run.interval.high_ns == expected.interval.high_ns);
+      CHECK(run.predicted_bytes == expected.peak_activation_bytes);
+      CHECK(run.predicted_ops == static_cast<int64_t>(expected.ops.size()));
+      CHECK(validation->cost_model == expected.cost_model);
+    }
+  }
+}
+
+TEST_CASE("One chain: compare simulates the figures of predict, also on several devices") {
+  for (const std::string hardware : {"a100", "pcie-2gpu"}) {
+    for (const std::string policy : {"first-device", "heft"}) {
+      CompareRequest request;
+      request.graph = zoo_model("resnet18").path;
+      request.machine.hardware = hardware;
+      request.policies = policy;
+      const auto compared = compare(request, PolicyRegistry());
+      INFO(compared.status().message());
+      REQUIRE(compared.ok());
+      PredictOptions options;
+      options.model = zoo_model("resnet18");
+      options.hardware = hardware;
+      options.policy = policy;
+      const auto prediction = predict(options);
+      REQUIRE(prediction.ok());
+      INFO(policy << " on " << hardware);
+      CHECK(compared->comparison.policies.at(0).makespan_ns == prediction->latency_ns);
+    }
+  }
+}
+
+TEST_CASE("One chain: the roofline has the operators' times of predict") {
+  const Prediction expected = predicted("resnet18", 1, "a100");
+  RooflineOptions options;
+  options.source.model = zoo_model("resnet18");
+  options.source.model.batch = 1;
+  options.source.hardware = "a100";
+  const auto roofline = study_roofline(options);
+  REQUIRE(roofline.ok());
+  TimeNs total_ns = 0;
+  for (const PredictedOp& op : expected.ops) {
+    total_ns += op.duration_ns;
+  }
+  CHECK(roofline->rooflines.at(0).network.time_s ==
+        Approx(static_cast<double>(total_ns) * 1e-9).epsilon(1e-6));
+}
+
+TEST_CASE("One chain: a prepared run gives the same result each time it is simulated") {
+  const auto platform = load_machine("a100", "");
+  REQUIRE(platform.ok());
+  const auto model = load_model(zoo_model("resnet18"), {}, platform->runtime);
+  REQUIRE(model.ok());
+  const auto cost_model = load_cost_model_for(*platform, "");
+  REQUIRE(cost_model.ok());
+  const auto run = ModelRun::prepare(*model, *platform, **cost_model);
+  REQUIRE(run.ok());
+  const auto first = run->simulate();
+  const auto second = run->simulate();
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  CHECK(first->result.makespan_ns == second->result.makespan_ns);
+  CHECK(first->result.tasks.size() == model->workload.graph.task_count());
+  CHECK(first->result.makespan_ns == predicted("resnet18", 1, "a100").latency_ns);
+}
+
+TEST_CASE("One chain: an unknown policy is an error of prepare") {
+  const auto platform = load_machine("a100", "");
+  REQUIRE(platform.ok());
+  const auto model = load_model(zoo_model("lstm"), {}, platform->runtime);
+  REQUIRE(model.ok());
+  const auto cost_model = load_cost_model_for(*platform, "sol");
+  REQUIRE(cost_model.ok());
+  const auto run = ModelRun::prepare(*model, *platform, **cost_model, {"heftt", 0});
+  REQUIRE_FALSE(run.ok());
+  CHECK(run.status().message().find("heft") != std::string::npos);
+}
+
+TEST_CASE("Machines: another runtime replaces that of the hardware file") {
+  const auto machine = load_machine("a100", "cuda-graph");
+  REQUIRE(machine.ok());
+  CHECK(machine->runtime.name == "cuda-graph");
+  CHECK_FALSE(load_machine("a100", "cuda-grph").ok());
+}
+
+TEST_CASE("Machines: the file of another number of threads is found next to the one given") {
+  const auto one = machine_with_threads("epyc-genoa", "", 1);
+  const auto none = machine_with_threads("epyc-genoa", "", 77);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.status().code() == StatusCode::kNotFound);
+  if (one.ok()) {
+    CHECK(one->devices.front().compute_units == 1);
+  }
+}
