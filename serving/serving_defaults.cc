@@ -12,12 +12,33 @@ constexpr int64_t kLargestGraphBatch = 512;
 FrameworkProfile vllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kVllm;
+  profile.runtime.step_us = 400;
+  profile.runtime.per_sequence_us = 15;
+  profile.runtime.per_token_us = 2;
+  profile.runtime.kernel_gap_us = 0.4;
+  profile.runtime.gemm_scale = 1.22;
+  profile.runtime.gemm_8bit_scale = 0.7;
+  profile.runtime.prefill_attention_scale = 1.8875;
+  profile.runtime.decode_attention_scale = 0.5;
+  profile.runtime.moe_scale = 0.73;
+  profile.runtime.moe_prefill_scale = 3.3;
+  profile.runtime.comm_scale = 1.075;
+  profile.errors = {0.154, 0.1};
   return profile;
 }
 
 FrameworkProfile trtllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kTrtllm;
+  profile.runtime.step_us = 800;
+  profile.runtime.per_sequence_us = 7.5;
+  profile.runtime.per_token_us = 0.375;
+  profile.runtime.gemm_scale = 0.96;
+  profile.runtime.gemm_8bit_scale = 0.92;
+  profile.runtime.prefill_attention_scale = 1.9375;
+  profile.runtime.decode_attention_scale = 0.7375;
+  profile.runtime.moe_scale = 0.91;
+  profile.errors = {0.347, 0.122};
   return profile;
 }
 
