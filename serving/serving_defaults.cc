@@ -46,6 +46,16 @@ FrameworkProfile sglang_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kSglang;
   profile.memory_share = 0.88;
+  profile.runtime.step_us = 1200;
+  profile.runtime.per_sequence_us = 15;
+  profile.runtime.gemm_scale = 0.88;
+  profile.runtime.gemm_8bit_scale = 0.74;
+  profile.runtime.prefill_attention_scale = 1.9;
+  profile.runtime.decode_attention_scale = 0.925;
+  profile.frontend.latency_us = 67500;
+  profile.frontend.prompt_token_us = 1.4;
+  profile.frontend.output_token_us = 55;
+  profile.errors = {0.694, 0.065};
   return profile;
 }
 
