@@ -31,14 +31,15 @@ FrameworkProfile trtllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kTrtllm;
   profile.runtime.step_us = 800;
-  profile.runtime.per_sequence_us = 7.5;
-  profile.runtime.per_token_us = 0.375;
-  profile.runtime.gemm_scale = 0.96;
-  profile.runtime.gemm_8bit_scale = 0.92;
-  profile.runtime.prefill_attention_scale = 1.9375;
-  profile.runtime.decode_attention_scale = 0.7375;
+  profile.runtime.per_sequence_us = 11.25;
+  profile.runtime.per_token_us = 0.2625;
+  profile.runtime.gemm_scale = 0.95;
+  profile.runtime.gemm_8bit_scale = 0.79;
+  profile.runtime.prefill_attention_scale = 2;
+  profile.runtime.decode_attention_scale = 0.71875;
   profile.runtime.moe_scale = 0.91;
-  profile.errors = {0.347, 0.122};
+  profile.runtime.comm_scale = 0.925;
+  profile.errors = {0.347, 0.125};
   return profile;
 }
 
