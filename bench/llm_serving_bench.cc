@@ -1,5 +1,5 @@
-// Speed of the simulated language-model server: requests and output tokens simulated per second, with
-// a step cost that costs nothing to compute, so that the engine is what is measured.
+// Speed of the simulated language-model server: requests and output tokens simulated per second,
+// with a step cost that costs nothing to compute, so that the engine is what is measured.
 #include <benchmark/benchmark.h>
 
 #include "serving/serve.h"

@@ -73,8 +73,8 @@ const FrameworkProfile& framework_profile(LlmFramework framework) {
 
 ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequences) {
   ServingRuntime runtime = profile.runtime;
-  runtime.graph_batches = default_graph_batches(
-      std::clamp<int64_t>(max_sequences, 1, kLargestGraphBatch));
+  runtime.graph_batches =
+      default_graph_batches(std::clamp<int64_t>(max_sequences, 1, kLargestGraphBatch));
   return runtime;
 }
 

@@ -1,6 +1,6 @@
-// Coordinate descent: each parameter in turn is moved up and down by its step and kept where the mean
-// loss over the rows is least; steps halve from round to round. Slow and safe: a dozen parameters, a
-// few hundred evaluations, no derivative of a simulation.
+// Coordinate descent: each parameter in turn is moved up and down by its step and kept where the
+// mean loss over the rows is least; steps halve from round to round. Slow and safe: a dozen
+// parameters, a few hundred evaluations, no derivative of a simulation.
 #include "serving/validation/fit_serving.h"
 
 #include <algorithm>
@@ -125,8 +125,8 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
         while (better) {  // as long as this direction helps
           FrameworkProfile trial = fit.profile;
           double& value = parameter.of(trial);
-          value = std::clamp(value + direction * scale * parameter.step, parameter.low,
-                             parameter.high);
+          value =
+              std::clamp(value + direction * scale * parameter.step, parameter.low, parameter.high);
           if (value == parameter.of(fit.profile)) {
             break;
           }

@@ -52,7 +52,10 @@ Status run_llm_search(const LlmSearchOptions& o) {
 
 OptionTable llm_search_options(LlmSearchOptions& o) {
   return {
-      {.names = "--gpus", .target = &o.gpus, .help = "How many there are", .show_default = true,
+      {.names = "--gpus",
+       .target = &o.gpus,
+       .help = "How many there are",
+       .show_default = true,
        .range = {1, 64}},
       {.names = "--precisions",
        .target = &o.precisions,

@@ -41,7 +41,8 @@ Status set_workload(const LlmServeOptions& o, ServeSetup* setup) {
   WorkloadOptions& workload = setup->workload;
   const int given = (o.users > 0 ? 1 : 0) + (o.rate != 0 ? 1 : 0) + (o.trace.empty() ? 0 : 1);
   if (given > 1) {
-    return invalid_input("--users, --rate and --trace: more than one is given, expected one of them");
+    return invalid_input(
+        "--users, --rate and --trace: more than one is given, expected one of them");
   }
   DFSIM_RETURN_IF_ERROR(set_lengths(o.load, &workload));
   workload.seed = o.load.seed;
@@ -130,8 +131,11 @@ OptionTable llm_serve_options(LlmServeOptions& o) {
        .target = &o.shared_prefix,
        .help = "Prompts begin with the same N tokens; implies --prefix-caching",
        .value = "N"},
-      {.names = "--replicas", .target = &o.replicas, .help = "Servers side by side",
-       .show_default = true, .range = {1, 1024}},
+      {.names = "--replicas",
+       .target = &o.replicas,
+       .help = "Servers side by side",
+       .show_default = true,
+       .range = {1, 1024}},
       {.names = "--price", .target = &o.price, .help = "Dollars per GPU and hour"},
       {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
       {.names = "--csv", .target = &o.csv, .help = "The time series as CSV", .excludes = "--json"},

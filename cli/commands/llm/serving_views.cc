@@ -44,10 +44,16 @@ ServingJson latency_json(const LatencyEstimate& latency) {
 ServingJson error_json(const ErrorSummary& e) {
   return {{"group", e.group},
           {"rows", e.rows},
-          {"tpot", {{"mean", e.tpot_mean}, {"median", e.tpot_median}, {"bias", e.tpot_bias},
-                    {"inside_interval", e.tpot_inside}}},
-          {"ttft", {{"mean", e.ttft_mean}, {"median", e.ttft_median}, {"bias", e.ttft_bias},
-                    {"inside_interval", e.ttft_inside}}}};
+          {"tpot",
+           {{"mean", e.tpot_mean},
+            {"median", e.tpot_median},
+            {"bias", e.tpot_bias},
+            {"inside_interval", e.tpot_inside}}},
+          {"ttft",
+           {{"mean", e.ttft_mean},
+            {"median", e.ttft_median},
+            {"bias", e.ttft_bias},
+            {"inside_interval", e.ttft_inside}}}};
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -55,18 +61,19 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 }  // namespace
 
 OptionTable llm_load_options(LlmLoadOptions& o) {
-  return {{.names = "--isl", .target = &o.isl, .help = "Tokens of a prompt", .show_default = true},
-          {.names = "--osl", .target = &o.osl, .help = "Tokens of an output", .show_default = true},
-          {.names = "--length-range",
-           .target = &o.range,
-           .help = "Lengths are uniform between these factors: 0.8,1.2 is plus or minus 20 %",
-           .value = "LOW,HIGH",
-           .show_default = true},
-          {.names = "--sla",
-           .target = &o.sla,
-           .help = "Limits in ms: ttft=500,tpot=30,e2e=20000",
-           .value = "NAME=MS,..."},
-          {.names = "--seed", .target = &o.seed, .help = "Of random numbers", .show_default = true}};
+  return {
+      {.names = "--isl", .target = &o.isl, .help = "Tokens of a prompt", .show_default = true},
+      {.names = "--osl", .target = &o.osl, .help = "Tokens of an output", .show_default = true},
+      {.names = "--length-range",
+       .target = &o.range,
+       .help = "Lengths are uniform between these factors: 0.8,1.2 is plus or minus 20 %",
+       .value = "LOW,HIGH",
+       .show_default = true},
+      {.names = "--sla",
+       .target = &o.sla,
+       .help = "Limits in ms: ttft=500,tpot=30,e2e=20000",
+       .value = "NAME=MS,..."},
+      {.names = "--seed", .target = &o.seed, .help = "Of random numbers", .show_default = true}};
 }
 
 Status set_lengths(const LlmLoadOptions& o, WorkloadOptions* workload) {
@@ -116,15 +123,18 @@ std::string serve_text(const ServeResult& r) {
         r.waiting_at_last_arrival);
   }
   if (r.rejected > 0) {
-    text += fmt::format("{} requests were refused: longer than the context or the cache\n",
-                        r.rejected);
+    text +=
+        fmt::format("{} requests were refused: longer than the context or the cache\n", r.rejected);
   }
-  TextTable table({{"ms"}, {"mean (80 % interval)", Align::kRight}, {"p50", Align::kRight},
-                   {"p90", Align::kRight}, {"p99", Align::kRight}});
+  TextTable table({{"ms"},
+                   {"mean (80 % interval)", Align::kRight},
+                   {"p50", Align::kRight},
+                   {"p90", Align::kRight},
+                   {"p99", Align::kRight}});
   const auto add = [&](const char* name, const LatencyEstimate& latency) {
-    table.add_row({name, estimate_text(latency.mean_ms), fmt::format("{:.4g}", latency.p50_ms.value),
-                   fmt::format("{:.4g}", latency.p90_ms.value),
-                   fmt::format("{:.4g}", latency.p99_ms.value)});
+    table.add_row(
+        {name, estimate_text(latency.mean_ms), fmt::format("{:.4g}", latency.p50_ms.value),
+         fmt::format("{:.4g}", latency.p90_ms.value), fmt::format("{:.4g}", latency.p99_ms.value)});
   };
   add("TTFT", r.ttft);
   add("TPOT", r.tpot);
@@ -196,15 +206,14 @@ std::string serve_json(const ServeResult& r) {
     series.push_back({point.time_s, point.values[0], point.values[1], point.values[2],
                       point.values[3], point.values[4]});
   }
-  json["series_columns"] = {"time_s", "running", "waiting", "cache_share", "output_tokens_per_s",
-                            "prompt_tokens_per_s"};
+  json["series_columns"] = {
+      "time_s", "running", "waiting", "cache_share", "output_tokens_per_s", "prompt_tokens_per_s"};
   json["series"] = std::move(series);
   return json.dump(2) + "\n";
 }
 
 std::string serve_series_csv(const ServeResult& r) {
-  std::string text =
-      "time_s,running,waiting,cache_share,output_tokens_per_s,prompt_tokens_per_s\n";
+  std::string text = "time_s,running,waiting,cache_share,output_tokens_per_s,prompt_tokens_per_s\n";
   for (const SeriesPoint& point : r.series) {
     text += fmt::format("{:.6g}", point.time_s);
     for (const double value : point.values) {
@@ -216,14 +225,17 @@ std::string serve_series_csv(const ServeResult& r) {
 }
 
 std::string search_text(const DeploymentSearch& search, size_t top) {
-  std::string text = fmt::format(
-      "{} deployments, {} loads in all; {} could not be served\n\n", search.deployments,
-      search.candidates.size(), search.failed);
+  std::string text = fmt::format("{} deployments, {} loads in all; {} could not be served\n\n",
+                                 search.deployments, search.candidates.size(), search.failed);
   if (search.front.empty()) {
     return text + "no deployment keeps the limits\n";
   }
-  TextTable table({{"deployment"}, {"weights"}, {"users", Align::kRight}, {"TTFT ms", Align::kRight},
-                   {"TPOT ms", Align::kRight}, {"tokens/s/user", Align::kRight},
+  TextTable table({{"deployment"},
+                   {"weights"},
+                   {"users", Align::kRight},
+                   {"TTFT ms", Align::kRight},
+                   {"TPOT ms", Align::kRight},
+                   {"tokens/s/user", Align::kRight},
                    {"tokens/s/GPU", Align::kRight}});
   for (size_t i = search.front.size(); i > 0 && search.front.size() - i < top; --i) {
     const DeploymentCandidate& c = search.candidates[search.front[i - 1]];
@@ -272,20 +284,26 @@ std::string search_csv(const DeploymentSearch& search) {
       "layout,precision,gpus,users,ttft_ms,tpot_ms,tokens_per_s,tokens_per_s_per_gpu,"
       "within_limits,on_front,failure\n";
   for (const DeploymentCandidate& c : search.candidates) {
-    text += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:d},{:d},{}\n",
-                        csv_field(c.layout()), llm_precision_name(c.precisions.mlp), c.gpus,
-                        c.users, c.ttft_ms.value, c.tpot_ms.value, c.tokens_per_s.value,
-                        c.tokens_per_s_per_gpu.value, c.within_limits, c.on_front,
-                        csv_field(c.failure));
+    text +=
+        fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:d},{:d},{}\n", csv_field(c.layout()),
+                    llm_precision_name(c.precisions.mlp), c.gpus, c.users, c.ttft_ms.value,
+                    c.tpot_ms.value, c.tokens_per_s.value, c.tokens_per_s_per_gpu.value,
+                    c.within_limits, c.on_front, csv_field(c.failure));
   }
   return text;
 }
 
 std::string serving_validation_text(const ServingValidation& v) {
-  TextTable table({{"rows of"}, {"rows", Align::kRight}, {"TPOT mean", Align::kRight},
-                   {"median", Align::kRight}, {"bias", Align::kRight}, {"inside", Align::kRight},
-                   {"TTFT mean", Align::kRight}, {"median", Align::kRight},
-                   {"bias", Align::kRight}, {"inside", Align::kRight}});
+  TextTable table({{"rows of"},
+                   {"rows", Align::kRight},
+                   {"TPOT mean", Align::kRight},
+                   {"median", Align::kRight},
+                   {"bias", Align::kRight},
+                   {"inside", Align::kRight},
+                   {"TTFT mean", Align::kRight},
+                   {"median", Align::kRight},
+                   {"bias", Align::kRight},
+                   {"inside", Align::kRight}});
   for (const ErrorSummary& e : v.groups) {
     table.add_row({e.group, std::to_string(e.rows), percent(e.tpot_mean), percent(e.tpot_median),
                    percent(e.tpot_bias), percent(e.tpot_inside), percent(e.ttft_mean),
@@ -308,10 +326,14 @@ std::string serving_validation_text(const ServingValidation& v) {
 std::string serving_validation_json(const ServingValidation& v) {
   ServingJson rows = ServingJson::array();
   for (const RunPrediction& row : v.rows) {
-    ServingJson one = {{"line", row.run.line},       {"id", row.run.id},
-                       {"model", row.run.model},     {"framework", row.run.framework},
-                       {"tp", row.run.tp},           {"users", row.run.users},
-                       {"client", row.client},       {"fitted_on", row.fit_half},
+    ServingJson one = {{"line", row.run.line},
+                       {"id", row.run.id},
+                       {"model", row.run.model},
+                       {"framework", row.run.framework},
+                       {"tp", row.run.tp},
+                       {"users", row.run.users},
+                       {"client", row.client},
+                       {"fitted_on", row.fit_half},
                        {"contradicted", row.contradicted}};
     if (!row.failure.empty()) {
       one["failure"] = row.failure;

@@ -21,7 +21,8 @@ struct LlmLoadOptions {
 OptionTable llm_load_options(LlmLoadOptions& options);
 // Errors: lengths and factors out of range.
 Status set_lengths(const LlmLoadOptions& options, WorkloadOptions* workload);
-// "ttft=500,tpot=30,e2e=10000", in ms; "" sets no limit. Errors: unknown names, no positive numbers.
+// "ttft=500,tpot=30,e2e=10000", in ms; "" sets no limit. Errors: unknown names, no positive
+// numbers.
 StatusOr<ServiceLevel> parse_service_level(const std::string& text);
 
 std::string serve_text(const ServeResult& result);
