@@ -32,14 +32,14 @@ FrameworkProfile trtllm_profile() {
   profile.framework = LlmFramework::kTrtllm;
   profile.runtime.step_us = 800;
   profile.runtime.per_sequence_us = 11.25;
-  profile.runtime.per_token_us = 0.2625;
+  profile.runtime.per_token_us = 0.4125;
   profile.runtime.gemm_scale = 0.95;
   profile.runtime.gemm_8bit_scale = 0.79;
   profile.runtime.prefill_attention_scale = 2;
   profile.runtime.decode_attention_scale = 0.71875;
   profile.runtime.moe_scale = 0.91;
   profile.runtime.comm_scale = 0.925;
-  profile.errors = {0.347, 0.125};
+  profile.errors = {0.356, 0.14};
   return profile;
 }
 
