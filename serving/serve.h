@@ -22,7 +22,7 @@ struct WorkloadOptions {
   Kind kind = Kind::kUsers;
   ClosedLoopOptions users;
   OpenLoopOptions rate;
-  ReplayOptions trace;
+  TraceReplayOptions trace;
   SyntheticLengths lengths;  // not for traces
   uint64_t seed = 1;
 };

@@ -1,5 +1,5 @@
-// How each framework serves unless told otherwise: the fitted runtime and front end, the errors found
-// on measured deployments, and the policy that simulates its batching.
+// How each framework serves unless told otherwise: the fitted runtime and front end, the errors
+// found on measured deployments, and the policy that simulates its batching.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace dfsim::inline serving {
 
-// One framework's named parameters (docs/llm-serving.md says what they are and what they were fitted
-// on).
+// One framework's named parameters (docs/llm-serving.md says what they are and what they were
+// fitted on).
 struct FrameworkProfile {
   LlmFramework framework = LlmFramework::kVllm;
   ServingRuntime runtime;
   FrontendModel frontend;
   ServingErrors errors;
-  double memory_share = 0.9;   // of a GPU's memory that the framework takes
+  double memory_share = 0.9;  // of a GPU's memory that the framework takes
 };
 
 const FrameworkProfile& framework_profile(LlmFramework framework);

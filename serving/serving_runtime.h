@@ -26,6 +26,7 @@ struct ServingRuntime {
   double prefill_attention_scale = 1;
   double decode_attention_scale = 1;
   double moe_scale = 1;
+  double moe_prefill_scale = 1;  // besides moe_scale, in steps with prompts
   double comm_scale = 1;
   // Spread of ln(measured / predicted) step times that the parameters leave.
   double log_sigma = 0.05;

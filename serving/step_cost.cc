@@ -174,6 +174,9 @@ class KernelStepCost : public StepCostModel {
   }
 
   StepCost finish(PartSums sums, const StepCounts& counts) const {
+    if (counts.prompt_tokens > 0) {
+      sums.us[static_cast<size_t>(StepPart::kMoe)] *= runtime_.moe_prefill_scale;
+    }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {
       device += us;

@@ -1,7 +1,7 @@
 // The block cache. A prefix is named by a chain of hashes (each block's hash covers all before it),
-// so a match of one entry implies that everything before it matches, too. Entries go back to the idle
-// list last block first: the end of a prefix is evicted before its beginning, which more prompts can
-// use.
+// so a match of one entry implies that everything before it matches, too. Entries go back to the
+// idle list last block first: the end of a prefix is evicted before its beginning, which more
+// prompts can use.
 #include "serving/cache/block_cache.h"
 
 #include <algorithm>

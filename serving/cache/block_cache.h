@@ -22,9 +22,9 @@ namespace dfsim::inline serving {
 
 // What a sequence holds of the cache; owned by the sequence, changed by BlockCache only.
 struct CacheShare {
-  int64_t own_blocks = 0;            // blocks that nobody else can use
-  std::vector<uint64_t> hashed;      // chained hashes of shared prefix blocks held, first to last
-  int64_t hashed_tokens = 0;         // tokens those cover
+  int64_t own_blocks = 0;        // blocks that nobody else can use
+  std::vector<uint64_t> hashed;  // chained hashes of shared prefix blocks held, first to last
+  int64_t hashed_tokens = 0;     // tokens those cover
 };
 
 class BlockCache {

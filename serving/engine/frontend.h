@@ -1,6 +1,6 @@
-// The server's front end: the process that takes requests in (HTTP, tokenising) and sends tokens out
-// (detokenising, streaming). One event loop serves both, so at many tokens per second requests and
-// tokens queue there while the GPUs wait.
+// The server's front end: the process that takes requests in (HTTP, tokenising) and sends tokens
+// out (detokenising, streaming). One event loop serves both, so at many tokens per second requests
+// and tokens queue there while the GPUs wait.
 //
 // A queue with one server, first come first served. Units: microseconds of that process.
 #pragma once
@@ -14,8 +14,8 @@
 namespace dfsim::inline serving {
 
 struct FrontendModel {
-  double latency_us = 0;       // of each request before the engine sees it, without occupying anybody
-  double request_us = 0;       // to take a request in
+  double latency_us = 0;  // of each request before the engine sees it, without occupying anybody
+  double request_us = 0;  // to take a request in
   double prompt_token_us = 0;  // to tokenise, per prompt token
   double output_token_us = 0;  // to detokenise and send, per output token
 };

@@ -1,6 +1,6 @@
-// The engine's steps. begin() lets the policy plan and asks for the cost; end() books the tokens, and
-// repeat() runs the same decodes again as long as nothing can change: until the first sequence but one
-// step from its end, until blocks run out, until a request may be seen.
+// The engine's steps. begin() lets the policy plan and asks for the cost; end() books the tokens,
+// and repeat() runs the same decodes again as long as nothing can change: until the first sequence
+// but one step from its end, until blocks run out, until a request may be seen.
 #include "serving/engine/replica.h"
 
 #include <algorithm>
@@ -103,8 +103,7 @@ Status Replica::check_plan() {
     }
     tokens += slice.tokens;
   }
-  if (!once ||
-      static_cast<int64_t>(state_.running().size()) > options_.limits.max_sequences) {
+  if (!once || static_cast<int64_t>(state_.running().size()) > options_.limits.max_sequences) {
     return failed("batching policy '" + options_.policy.name + "': it runs " +
                   std::to_string(state_.running().size()) + " sequences, expected at most " +
                   std::to_string(options_.limits.max_sequences) + ", each once in a step");

@@ -53,14 +53,14 @@ enum class ReplicaRole : uint8_t { kAggregated, kPrefill, kDecode };
 
 struct ReplicaOptions {
   BatchPolicyInfo policy;
-  BatchLimits limits;          // complete (complete_limits)
+  BatchLimits limits;  // complete (complete_limits)
   int64_t cache_blocks = 1;
   int64_t block_tokens = 16;
   bool prefix_caching = false;
   FrontendModel frontend;
   ReplicaRole role = ReplicaRole::kAggregated;
   bool schedule_ahead = false;
-  bool fast_forward = true;    // off: every step by itself, for tests
+  bool fast_forward = true;  // off: every step by itself, for tests
 };
 
 class Replica {
@@ -110,10 +110,10 @@ class Replica {
   int64_t decodes_ = 0;
   int64_t context_total_ = 0;
   bool in_step_ = false;
-  bool starved_ = false;   // sequences are here, but the policy plans nothing
-  TimeNs clock_ns_ = 0;    // end of the last step
-  TimeNs start_ns_ = 0;    // of the current or last step
-  TimeNs end_ns_ = 0;      // of the current step
+  bool starved_ = false;  // sequences are here, but the policy plans nothing
+  TimeNs clock_ns_ = 0;   // end of the last step
+  TimeNs start_ns_ = 0;   // of the current or last step
+  TimeNs end_ns_ = 0;     // of the current step
   int64_t in_flight_ = 0;
   int64_t plan_number_ = 0;
   std::vector<int64_t> planned_in_;  // by sequence: the last plan it was part of

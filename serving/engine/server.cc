@@ -1,6 +1,6 @@
-// The clock of a server: always the earliest of the next arrival, the next cache transfer that ends and
-// the next action of a replica. A replica that acts is given the time of the next other event as
-// horizon, so that it may run ahead on its own up to there.
+// The clock of a server: always the earliest of the next arrival, the next cache transfer that ends
+// and the next action of a replica. A replica that acts is given the time of the next other event
+// as horizon, so that it may run ahead on its own up to there.
 #include "serving/engine/server.h"
 
 #include <algorithm>

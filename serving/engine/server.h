@@ -1,5 +1,5 @@
-// A server of one model: replicas, a router in front of them, and the links between prefill and decode
-// replicas when the two are apart. Runs a workload to its end on one clock.
+// A server of one model: replicas, a router in front of them, and the links between prefill and
+// decode replicas when the two are apart. Runs a workload to its end on one clock.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ using ServerProgress = std::function<bool(int64_t requests_done)>;
 
 // `costs` has one table per replica (they may be the same object) and, like `listener`, hears of
 // everything. Requests are routed to the replica with the fewest in flight, the lowest index first.
-// Errors: the cost model's, a policy's, a trace's; kInvalidInput when no request can be served at all;
-// kFailed when cancelled.
+// Errors: the cost model's, a policy's, a trace's; kInvalidInput when no request can be served at
+// all; kFailed when cancelled.
 StatusOr<ServerResult> run_server(const ServerOptions& options, RequestSource& source,
                                   const std::vector<StepTable*>& costs, ReplicaListener* listener,
                                   const ServerProgress& progress = {});

@@ -20,10 +20,9 @@ struct GridCell {
 
 // Eight cells per octave: attention grows linearly with context, so a line fits well within 12 %.
 GridCell cell_of(int64_t context) {
-  const int64_t step =
-      context < kFineGridEnd
-          ? 8
-          : int64_t{1} << (std::bit_width(static_cast<uint64_t>(context)) - 4);
+  const int64_t step = context < kFineGridEnd
+                           ? 8
+                           : int64_t{1} << (std::bit_width(static_cast<uint64_t>(context)) - 4);
   const int64_t low = context / step * step;
   return {low, low + step};
 }
@@ -83,8 +82,7 @@ StatusOr<const CostSegment*> StepTable::segment(const std::vector<SequenceSlice>
                                                 int64_t decodes, int64_t context_total) {
   const GridCell cell = decodes == 0 ? GridCell{0, 0} : cell_of(context_total / decodes);
   if (prefill.empty()) {
-    const uint64_t key =
-        static_cast<uint64_t>(decodes) << 40 | static_cast<uint64_t>(cell.low);
+    const uint64_t key = static_cast<uint64_t>(decodes) << 40 | static_cast<uint64_t>(cell.low);
     auto it = decode_.find(key);
     if (it == decode_.end()) {
       DFSIM_ASSIGN_OR_RETURN(CostSegment made, make(prefill, decodes, cell.low, cell.high));

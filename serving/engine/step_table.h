@@ -2,8 +2,8 @@
 // context: between two grid points of the mean context (eight per octave) the cost is interpolated
 // linearly between two exact calls of the model.
 //
-// Complexity: O(1) amortised per step; memory grows with the number of different compositions and is
-// bounded (the table of mixed steps starts over at kMaxMixed entries, which changes no value).
+// Complexity: O(1) amortised per step; memory grows with the number of different compositions and
+// is bounded (the table of mixed steps starts over at kMaxMixed entries, which changes no value).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dfsim::inline serving {
 
 // Costs of steps of one composition over a range of the decodes' mean context.
 struct CostSegment {
-  int64_t low = 0;   // mean contexts that the two costs belong to
+  int64_t low = 0;  // mean contexts that the two costs belong to
   int64_t high = 0;
   int64_t decodes = 0;
   StepCost at_low;
@@ -28,10 +28,9 @@ struct CostSegment {
   }
   // How far between low and high, 0 to 1.
   double position(int64_t context_total) const {
-    return decodes == 0 || high == low
-               ? 0
-               : static_cast<double>(context_total - low * decodes) /
-                     static_cast<double>((high - low) * decodes);
+    return decodes == 0 || high == low ? 0
+                                       : static_cast<double>(context_total - low * decodes) /
+                                             static_cast<double>((high - low) * decodes);
   }
   TimeNs time_ns(int64_t context_total) const {
     const double slope = static_cast<double>(at_high.time_ns - at_low.time_ns);

@@ -8,8 +8,8 @@ namespace dfsim::inline serving {
 void Collector::step(const StepRecord& record) {
   const double steps = static_cast<double>(record.steps);
   const double decodes = static_cast<double>(record.decodes);
-  const double cache_use =
-      static_cast<double>(record.held_blocks) / static_cast<double>(std::max<int64_t>(1, cache_blocks_));
+  const double cache_use = static_cast<double>(record.held_blocks) /
+                           static_cast<double>(std::max<int64_t>(1, cache_blocks_));
   series_.add(record.start_ns, record.end_ns,
               {decodes + static_cast<double>(record.prefills), static_cast<double>(record.waiting),
                cache_use, decodes * steps, static_cast<double>(record.prefill_tokens) * steps});

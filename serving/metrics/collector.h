@@ -20,9 +20,9 @@ struct ServiceLevel {
   bool any() const { return ttft_ms || tpot_ms || e2e_ms; }
 };
 
-// Terms as the serving world uses them: TTFT from sending to the first token; TPOT the mean time per
-// token after the first, of one request; ITL the time between two tokens; e2e from sending to the
-// last token.
+// Terms as the serving world uses them: TTFT from sending to the first token; TPOT the mean time
+// per token after the first, of one request; ITL the time between two tokens; e2e from sending to
+// the last token.
 class Collector : public ReplicaListener {
  public:
   // The first `warmup` requests count for nothing but the time series.
@@ -50,9 +50,9 @@ class Collector : public ReplicaListener {
   TimeNs busy_ns() const { return busy_ns_; }
   TimeNs first_arrival_ns() const { return first_arrival_ns_; }
   TimeNs last_token_ns() const { return last_token_ns_; }
-  double mean_decodes() const;     // per step that decodes
+  double mean_decodes() const;  // per step that decodes
   int64_t peak_blocks() const { return peak_blocks_; }
-  double mean_log_sigma() const;   // of steps, weighted by their time
+  double mean_log_sigma() const;  // of steps, weighted by their time
 
  private:
   ServiceLevel level_;

@@ -1,5 +1,5 @@
-// Logarithmic buckets from the bits of the value: the position of the highest bit and the eight bits
-// below it.
+// Logarithmic buckets from the bits of the value: the position of the highest bit and the eight
+// bits below it.
 #include "serving/metrics/histogram.h"
 
 #include <algorithm>
@@ -66,7 +66,8 @@ double TimeHistogram::quantile_ns(double q) const {
 }
 
 std::vector<TimeHistogram::Bucket> TimeHistogram::buckets(int per_octave) const {
-  const size_t group = std::max<size_t>(1, (size_t{1} << kSubBits) / static_cast<size_t>(per_octave));
+  const size_t group =
+      std::max<size_t>(1, (size_t{1} << kSubBits) / static_cast<size_t>(per_octave));
   std::vector<Bucket> result;
   for (size_t first = 0; first < counts_.size(); first += group) {
     int64_t count = 0;

@@ -8,8 +8,8 @@
 
 namespace dfsim::inline serving {
 
-// Counts of non-negative times in buckets of 1/256 octave: quantiles are off by at most 0.2 %, means
-// and extremes are exact. O(1) per value.
+// Counts of non-negative times in buckets of 1/256 octave: quantiles are off by at most 0.2 %,
+// means and extremes are exact. O(1) per value.
 class TimeHistogram {
  public:
   void add(TimeNs value_ns, int64_t count = 1);

@@ -7,9 +7,7 @@
 namespace dfsim::inline serving {
 namespace {
 
-bool is_level(int value) {
-  return value <= static_cast<int>(SeriesValue::kCacheUse);
-}
+bool is_level(int value) { return value <= static_cast<int>(SeriesValue::kCacheUse); }
 
 }  // namespace
 
@@ -52,7 +50,8 @@ std::vector<TimeSeries::Values> TimeSeries::bins() const {
   for (Values& bin : result) {
     for (int v = 0; v < kSeriesValueCount; ++v) {
       const double width = static_cast<double>(bin_ns_);
-      bin[static_cast<size_t>(v)] /= is_level(v) ? width : width / static_cast<double>(kNsPerSecond);
+      bin[static_cast<size_t>(v)] /=
+          is_level(v) ? width : width / static_cast<double>(kNsPerSecond);
     }
   }
   return result;

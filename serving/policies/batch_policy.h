@@ -1,9 +1,9 @@
-// Batching policies: which sequences an engine step computes, and how much of each. The counterpart of
-// schedulers/scheduler.h for language-model servers.
+// Batching policies: which sequences an engine step computes, and how much of each. The counterpart
+// of schedulers/scheduler.h for language-model servers.
 //
 // A policy sees BatchState (waiting and running sequences, the cache) and changes it through four
-// verbs: admit, grow, preempt, schedule. The engine checks each plan (engine/replica.h): a policy that
-// schedules a sequence without cache for it, over the budget or twice fails the simulation.
+// verbs: admit, grow, preempt, schedule. The engine checks each plan (engine/replica.h): a policy
+// that schedules a sequence without cache for it, over the budget or twice fails the simulation.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct Sequence {
   int64_t target = 0;       // tokens to compute before the next output token can be sampled
   int64_t transferred = 0;  // tokens whose cache another replica computed and sent
   int64_t preemptions = 0;
-  int64_t cached_prefix = 0;  // prompt tokens that the prefix cache had at the first admission
-  TimeNs ready_ns = 0;      // when the engine could first see it
-  TimeNs admitted_ns = -1;  // first admission
+  int64_t cached_prefix = 0;   // prompt tokens that the prefix cache had at the first admission
+  TimeNs ready_ns = 0;         // when the engine could first see it
+  TimeNs admitted_ns = -1;     // first admission
   TimeNs first_token_ns = -1;  // as the client sees it
   TimeNs last_token_ns = -1;
 
@@ -44,11 +44,11 @@ struct Sequence {
 
 // Limits of an engine, as its command line sets them. 0: the framework's default.
 struct BatchLimits {
-  int64_t max_sequences = 0;        // max_num_seqs, max_batch_size, max_running_requests
-  int64_t max_tokens = 0;           // max_num_batched_tokens, max_num_tokens, chunked_prefill_size
-  int64_t max_prefill_tokens = 0;   // SGLang: prompt tokens of one prefill batch
+  int64_t max_sequences = 0;       // max_num_seqs, max_batch_size, max_running_requests
+  int64_t max_tokens = 0;          // max_num_batched_tokens, max_num_tokens, chunked_prefill_size
+  int64_t max_prefill_tokens = 0;  // SGLang: prompt tokens of one prefill batch
   bool chunked_prefill = true;
-  bool mixed_chunks = false;        // SGLang: decodes ride along with prefill chunks
+  bool mixed_chunks = false;  // SGLang: decodes ride along with prefill chunks
 };
 
 struct PlannedSlice {
@@ -56,8 +56,8 @@ struct PlannedSlice {
   int64_t tokens = 0;
 };
 
-// One step. `repeatable`: as long as no sequence arrives, finishes or runs out of blocks, the policy
-// would plan the same decodes again; the engine then runs that many steps at once.
+// One step. `repeatable`: as long as no sequence arrives, finishes or runs out of blocks, the
+// policy would plan the same decodes again; the engine then runs that many steps at once.
 struct StepPlan {
   std::vector<PlannedSlice> slices;
   int64_t tokens = 0;
@@ -124,9 +124,9 @@ struct BatchPolicyInfo {
   std::string citation;  // what it was written after
   BatchLimits defaults;
   int64_t block_tokens = 16;
-  bool schedule_ahead = false;   // plans a step while the one before is still running
-  bool keeps_order = true;       // first tokens come in order of arrival (absent preemption)
-  bool never_preempts = false;   // an admitted request keeps its cache until it is done
+  bool schedule_ahead = false;  // plans a step while the one before is still running
+  bool keeps_order = true;      // first tokens come in order of arrival (absent preemption)
+  bool never_preempts = false;  // an admitted request keeps its cache until it is done
   std::unique_ptr<BatchPolicy> (*make)(const BatchLimits&) = nullptr;
 };
 

@@ -24,17 +24,19 @@ std::vector<std::string> policy_names(const std::vector<BatchPolicyInfo>& polici
 }  // namespace
 
 const std::vector<BatchPolicyInfo>& builtin_batch_policies() {
-  // name, summary, citation, limits, block tokens, schedules ahead, keeps order, never preempts, maker
+  // name, summary, citation, limits, block tokens, schedules ahead, keeps order, never preempts,
+  // maker
   static const std::vector<BatchPolicyInfo> policies = {
       {"sglang", "prompts before decodes, chunked prefill, radix cache, overlapped scheduling",
-       "SGLang 0.5 documentation; Zheng et al. 2024, arXiv:2312.07104", kSglangLimits, 1, true, true,
-       false, make_sglang_policy},
+       "SGLang 0.5 documentation; Zheng et al. 2024, arXiv:2312.07104", kSglangLimits, 1, true,
+       true, false, make_sglang_policy},
       {"static", "a batch runs until its last request is done; the next one waits", "",
        kStaticLimits, 16, false, true, true, make_static_policy},
       {"trtllm", "in-flight batching, cache for the whole output reserved at admission",
        "TensorRT-LLM 1.0 documentation, capacity scheduler GUARANTEED_NO_EVICT", kTrtllmLimits, 32,
        true, true, true, make_trtllm_policy},
-      {"vllm", "one token budget per step, decodes first, chunked prefill, preemption by recomputation",
+      {"vllm",
+       "one token budget per step, decodes first, chunked prefill, preemption by recomputation",
        "vLLM v1 documentation; Kwon et al. 2023, doi:10.1145/3600006.3613165", kVllmLimits, 16,
        false, true, false, make_vllm_policy},
   };
@@ -74,9 +76,9 @@ StatusOr<BatchLimits> complete_limits(const BatchPolicyInfo& policy, const Batch
   };
   fill(&complete.max_sequences, policy.defaults.max_sequences);
   fill(&complete.max_tokens, policy.defaults.max_tokens);
-  fill(&complete.max_prefill_tokens,
-       policy.defaults.max_prefill_tokens > 0 ? policy.defaults.max_prefill_tokens
-                                              : complete.max_tokens);
+  fill(&complete.max_prefill_tokens, policy.defaults.max_prefill_tokens > 0
+                                         ? policy.defaults.max_prefill_tokens
+                                         : complete.max_tokens);
   return complete;
 }
 

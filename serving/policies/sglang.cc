@@ -1,10 +1,12 @@
 // SGLang's scheduler: prompts come first. When a waiting request fits, the next step is a prefill
-// batch and decodes pause (unless chunks are mixed); only without one do the running sequences decode.
-// A prompt that exceeds chunked_prefill_size is continued at the head of the next prefill batch.
+// batch and decodes pause (unless chunks are mixed); only without one do the running sequences
+// decode. A prompt that exceeds chunked_prefill_size is continued at the head of the next prefill
+// batch.
 //
 // Admission estimates how much of their remaining output the running requests will use:
-// new_token_ratio, which starts at 0.7, falls to 0.098 over 600 decode steps, and is set anew when the
-// estimate was too low and sequences had to be retracted (the ones with the least output first).
+// new_token_ratio, which starts at 0.7, falls to 0.098 over 600 decode steps, and is set anew when
+// the estimate was too low and sequences had to be retracted (the ones with the least output
+// first).
 #include <algorithm>
 
 #include "serving/policies/builtin_policies.h"
@@ -31,8 +33,7 @@ class SglangPolicy final : public BatchPolicy {
     add_decodes(state, plan);
     decay(1);
     // With requests waiting for blocks, a falling ratio may admit them in any later step.
-    const bool full =
-        static_cast<int64_t>(state.running().size()) >= state.limits().max_sequences;
+    const bool full = static_cast<int64_t>(state.running().size()) >= state.limits().max_sequences;
     plan->repeatable = state.waiting().empty() || full || ratio_ == kSmallestTokenRatio;
   }
   void repeated(int64_t steps) override { decay(steps); }
@@ -45,8 +46,8 @@ class SglangPolicy final : public BatchPolicy {
 
   void plan_prefill(BatchState& state, TimeNs now, StepPlan* plan) {
     const BatchLimits& limits = state.limits();
-    int64_t chunk = limits.max_tokens;          // chunked_prefill_size
-    int64_t input = limits.max_prefill_tokens;  // max_prefill_tokens
+    int64_t chunk = limits.max_tokens;             // chunked_prefill_size
+    int64_t input = limits.max_prefill_tokens;     // max_prefill_tokens
     for (const SequenceId id : state.running()) {  // at most one prompt is unfinished
       const int64_t tokens = std::min(state.sequence(id).missing(), chunk);
       if (!state.sequence(id).decoding() && tokens > 0 && state.grow(id, tokens)) {
@@ -60,8 +61,8 @@ class SglangPolicy final : public BatchPolicy {
       const Sequence& next = state.sequence(state.waiting().front());
       const int64_t expected = next.target - state.cache().cached_tokens(next.spec) +
                                next.spec.output_tokens - next.generated;
-      const int64_t spare = state.cache().available_blocks() * state.cache().block_tokens() -
-                            promised_tokens(state);
+      const int64_t spare =
+          state.cache().available_blocks() * state.cache().block_tokens() - promised_tokens(state);
       // Nothing runs: whatever fits the cache at all must go ahead, or it would wait for ever.
       if (expected > spare && !state.running().empty()) {
         return;

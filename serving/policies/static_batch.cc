@@ -1,6 +1,6 @@
 // Static batching, as servers did before continuous batching and as calculators assume: a batch is
-// filled, computed until its last sequence is done, and only then is the next one filled. The baseline
-// that the others are compared with.
+// filled, computed until its last sequence is done, and only then is the next one filled. The
+// baseline that the others are compared with.
 #include "serving/policies/builtin_policies.h"
 
 namespace dfsim::inline serving {

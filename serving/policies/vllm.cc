@@ -1,7 +1,7 @@
 // vLLM's v1 scheduler: one token budget per step for everything. Running sequences come first (one
-// token each, or the next chunk of their prompt), then waiting ones in order of arrival; a prompt is
-// cut to what is left of the budget. When blocks run out, the sequence admitted last loses its cache
-// and computes it again later.
+// token each, or the next chunk of their prompt), then waiting ones in order of arrival; a prompt
+// is cut to what is left of the budget. When blocks run out, the sequence admitted last loses its
+// cache and computes it again later.
 #include <algorithm>
 
 #include "serving/policies/builtin_policies.h"

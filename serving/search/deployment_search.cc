@@ -1,7 +1,7 @@
-// The search: layouts are enumerated, each is simulated under rising load by one task (one cost model,
-// shared by its loads), and a load that breaks the limit on TPOT ends the layout: more users never
-// make tokens come faster. Replicas behind a fair router are alike, so an aggregated layout is
-// simulated as one replica with its share of the users; disaggregated ones in full.
+// The search: layouts are enumerated, each is simulated under rising load by one task (one cost
+// model, shared by its loads), and a load that breaks the limit on TPOT ends the layout: more users
+// never make tokens come faster. Replicas behind a fair router are alike, so an aggregated layout
+// is simulated as one replica with its share of the users; disaggregated ones in full.
 #include "serving/search/deployment_search.h"
 
 #include <fmt/format.h>
@@ -258,9 +258,10 @@ StatusOr<DeploymentSearch> search_deployments(const DeploymentSearchOptions& opt
     return invalid_input(fmt::format("search: {} GPUs, expected 1 to 64", options.gpus));
   }
   if (options.requests_per_user < 2) {
-    return invalid_input(fmt::format("search: {} requests per user, expected at least 2 (the first "
-                                     "of each user is warm-up)",
-                                     options.requests_per_user));
+    return invalid_input(
+        fmt::format("search: {} requests per user, expected at least 2 (the first "
+                    "of each user is warm-up)",
+                    options.requests_per_user));
   }
   std::vector<int64_t> loads = options.users;
   if (loads.empty()) {

@@ -13,6 +13,7 @@ namespace dfsim::inline serving {
 namespace {
 
 constexpr int64_t kInferenceMaxTrtllmTokens = 20000;  // --max_num_tokens in its scripts
+constexpr double kInferenceMaxTrtllmLatencyUs = 40000;
 constexpr double kRepeatedPrompt = 0.95;
 
 bool inference_max(const MeasuredRun& run) {
@@ -43,15 +44,44 @@ StatusOr<LlmPrecision> precision_of(const std::string& mode) {
 
 BenchmarkClient client_of(const MeasuredRun& run) {
   if (inference_max(run)) {
-    return {"InferenceMAX", 10, 0.8, 1, 0, run.framework == "trtllm" ? kInferenceMaxTrtllmTokens : 0,
-            true, 0, 0, "public scripts"};
+    return {"InferenceMAX",
+            10,
+            0.8,
+            1,
+            0,
+            run.framework == "trtllm" ? kInferenceMaxTrtllmTokens : 0,
+            true,
+            0,
+            run.framework == "trtllm" ? kInferenceMaxTrtllmLatencyUs : 0,
+            0,
+            "public scripts; the latency from TTFT at few users"};
   }
   if (run.isl % 1000 == 0) {
-    // vLLM's rows would need more arithmetic than the GPUs have, were all prompts computed.
-    return {"aiconfigurator, lengths in thousands", 10, 1, 1, 0, 0, false, 0,
-            run.framework == "vllm" ? kRepeatedPrompt : 0, "prompt tokens per second"};
+    const bool varied = run.framework == "sglang";
+    // SGLang's show no waves of equal lengths; vLLM's would need more arithmetic than the GPUs
+    // have, were all prompts computed.
+    return {"aiconfigurator, lengths in thousands",
+            10,
+            varied ? 0.8 : 1.0,
+            varied ? 1.2 : 1.0,
+            0,
+            0,
+            false,
+            0,
+            0,
+            run.framework == "vllm" ? kRepeatedPrompt : 0,
+            "prompt tokens per second"};
   }
-  BenchmarkClient client = {"aiconfigurator, lengths in powers of two", 10, 1, 1, 0, 0, false, 0, 0,
+  BenchmarkClient client = {"aiconfigurator, lengths in powers of two",
+                            10,
+                            1,
+                            1,
+                            0,
+                            0,
+                            false,
+                            0,
+                            0,
+                            0,
                             "TTFT at few users is that of two prompts per step at every length"};
   if (run.framework != "sglang") {
     client.budget_prompts = 2;

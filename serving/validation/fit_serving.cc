@@ -1,6 +1,6 @@
-// Coordinate descent: each parameter in turn is moved up and down by its step and kept where the mean
-// loss over the rows is least; steps halve from round to round. Slow and safe: a dozen parameters, a
-// few hundred evaluations, no derivative of a simulation.
+// Coordinate descent: each parameter in turn is moved up and down by its step and kept where the
+// mean loss over the rows is least; steps halve from round to round. Slow and safe: a dozen
+// parameters, a few hundred evaluations, no derivative of a simulation.
 #include "serving/validation/fit_serving.h"
 
 #include <algorithm>
@@ -79,13 +79,15 @@ const std::vector<FitParameter>& fit_parameters() {
   static const std::vector<FitParameter> parameters = {
       {"step_us", &R::step_us, nullptr, 0, 20000, 800},
       {"per_sequence_us", &R::per_sequence_us, nullptr, 0, 300, 15},
-      {"per_token_us", &R::per_token_us, nullptr, 0, 10, 0.5},
+      {"per_token_us", &R::per_token_us, nullptr, 0, 2, 0.3},
       {"eager_kernel_us", &R::eager_kernel_us, nullptr, 0, 30, 3},
       {"kernel_gap_us", &R::kernel_gap_us, nullptr, 0, 10, 0.8},
       {"gemm_scale", &R::gemm_scale, nullptr, 0.7, 1.6, 0.08},
+      {"gemm_8bit_scale", &R::gemm_8bit_scale, nullptr, 0.7, 1.6, 0.08},
       {"prefill_attention_scale", &R::prefill_attention_scale, nullptr, 0.5, 2, 0.15},
       {"decode_attention_scale", &R::decode_attention_scale, nullptr, 0.5, 2, 0.15},
       {"moe_scale", &R::moe_scale, nullptr, 0.5, 2, 0.12},
+      {"moe_prefill_scale", &R::moe_prefill_scale, nullptr, 0.5, 4, 0.4},
       {"comm_scale", &R::comm_scale, nullptr, 0.3, 4, 0.3},
       {"latency_us", nullptr, &F::latency_us, 0, 100000, 6000},
       {"request_us", nullptr, &F::request_us, 0, 50000, 1500},
@@ -123,8 +125,8 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
         while (better) {  // as long as this direction helps
           FrameworkProfile trial = fit.profile;
           double& value = parameter.of(trial);
-          value = std::clamp(value + direction * scale * parameter.step, parameter.low,
-                             parameter.high);
+          value =
+              std::clamp(value + direction * scale * parameter.step, parameter.low, parameter.high);
           if (value == parameter.of(fit.profile)) {
             break;
           }

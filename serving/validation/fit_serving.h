@@ -14,8 +14,8 @@ namespace dfsim::inline serving {
 // One number of a FrameworkProfile, by name: what may be fitted, and how far it may go.
 struct FitParameter {
   std::string name;
-  double ServingRuntime::* runtime = nullptr;   // exactly one of the two is set
-  double FrontendModel::* frontend = nullptr;
+  double ServingRuntime::*runtime = nullptr;  // exactly one of the two is set
+  double FrontendModel::*frontend = nullptr;
   double low = 0;
   double high = 1;
   double step = 0.1;  // of the first round
@@ -27,7 +27,7 @@ struct FitParameter {
 const std::vector<FitParameter>& fit_parameters();
 
 struct ServingFitOptions {
-  int rounds = 4;     // steps halve after each
+  int rounds = 4;  // steps halve after each
   int threads = 0;
   // A row's loss is |ln TPOT ratio| + ttft_weight |ln TTFT ratio|, each cut at `cap`: a row that
   // contradicts the others must not pull the fit.

@@ -88,7 +88,8 @@ StatusOr<MeasuredRun> run_of(const RunFields& fields) {
 
 std::string MeasuredRun::configuration() const {
   return fmt::format("{}|{}|{}|{}|{}|{}/{}|{} users|tp {} pp {} dp {}|experts {} x {}", framework,
-                     version, model, system, gemm_mode, isl, osl, users, tp, pp, dp, moe_tp, moe_ep);
+                     version, model, system, gemm_mode, isl, osl, users, tp, pp, dp, moe_tp,
+                     moe_ep);
 }
 
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path) {

@@ -12,14 +12,14 @@ namespace dfsim::inline serving {
 
 // One row. Times in ms: means over all requests, queueing included.
 struct MeasuredRun {
-  int64_t line = 0;        // in the file
+  int64_t line = 0;  // in the file
   std::string id;
-  std::string source;      // campaign, image and date, as far as recorded
-  std::string framework;   // vllm, trtllm, sglang
+  std::string source;     // campaign, image and date, as far as recorded
+  std::string framework;  // vllm, trtllm, sglang
   std::string version;
-  std::string model;       // organisation/name
-  std::string system;      // h100_sxm, ...
-  std::string gemm_mode;   // bfloat16 where empty
+  std::string model;      // organisation/name
+  std::string system;     // h100_sxm, ...
+  std::string gemm_mode;  // bfloat16 where empty
   std::string moe_mode;
   int64_t isl = 0;
   int64_t osl = 0;
@@ -37,14 +37,14 @@ struct MeasuredRun {
   std::string configuration() const;
 };
 
-// Rows in order. Errors (kInvalidInput, with file and line): columns that are missing, fields that are
-// no positive numbers, no rows.
+// Rows in order. Errors (kInvalidInput, with file and line): columns that are missing, fields that
+// are no positive numbers, no rows.
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path);
 
 // Rows that contradict others: the same configuration with latencies that differ by more than
 // `factor`, or more users (all else equal) with a time per token lower by more than `factor`.
 struct Contradiction {
-  size_t first;   // indices into the runs
+  size_t first;  // indices into the runs
   size_t second;
   std::string what;
 };

@@ -1,6 +1,6 @@
-// One simulation per measured deployment, spread over threads; errors are summarised by group. Halving
-// by a hash of model, framework, system, widths and lengths (not users) keeps rows that are nearly
-// the same measurement on one side.
+// One simulation per measured deployment, spread over threads; errors are summarised by group.
+// Halving by a hash of model, framework, system, widths and lengths (not users) keeps rows that are
+// nearly the same measurement on one side.
 #include "serving/validation/validate_serving.h"
 
 #include <fmt/format.h>
@@ -38,6 +38,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   const FrameworkProfile& profile = profiles.at(deployment.framework);
   ServeSetup setup = setup_of(run);
   setup.engine.frontend = profile.frontend;
+  setup.engine.frontend.latency_us += client_of(run).latency_us;
   setup.errors = profile.errors;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   LlmMemoryOptions memory;
@@ -73,7 +74,8 @@ std::map<std::string, std::vector<RunPrediction>> grouped(const std::vector<RunP
     groups[row.fit_half ? "half fitted on" : "half held out"].push_back(row);
     groups["model " + run.model].push_back(row);
     groups["framework " + run.framework].push_back(row);
-    groups["model and framework " + base_model_name(run.model) + " " + run.framework].push_back(row);
+    groups["model and framework " + base_model_name(run.model) + " " + run.framework].push_back(
+        row);
     groups[fmt::format("tp {:4}", run.tp)].push_back(row);
     groups[fmt::format("users {:4}", run.users)].push_back(row);
     if (!row.contradicted) {
@@ -221,8 +223,8 @@ StatusOr<ServingValidation> validate_serving(const ServingValidationOptions& opt
   DFSIM_ASSIGN_OR_RETURN(const std::vector<MeasuredRun> all, read_measured_runs(options.runs_path));
   std::vector<MeasuredRun> runs;
   for (const MeasuredRun& run : all) {
-    const bool half = options.half == RunHalf::kAll ||
-                      (options.half == RunHalf::kFit) == in_fit_half(run);
+    const bool half =
+        options.half == RunHalf::kAll || (options.half == RunHalf::kFit) == in_fit_half(run);
     if (half && (options.framework.empty() || options.framework == run.framework)) {
       runs.push_back(run);
     }

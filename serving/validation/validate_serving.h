@@ -1,5 +1,5 @@
-// Checks simulated servers against measured deployments, and fits the runtime's parameters on one half
-// of them.
+// Checks simulated servers against measured deployments, and fits the runtime's parameters on one
+// half of them.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,27 @@ bool in_fit_half(const MeasuredRun& run);
 
 struct ServingValidationOptions {
   std::string runs_path;
-  std::string models_path;    // folder of config.json files (ORG--NAME_config.json or ORG/NAME)
+  std::string models_path;  // folder of config.json files (ORG--NAME_config.json or ORG/NAME)
   RunHalf half = RunHalf::kAll;
-  std::string framework;      // "": all
-  int threads = 0;            // 0: as many as the machine has
+  std::string framework;  // "": all
+  int threads = 0;        // 0: as many as the machine has
 };
 
 struct RunPrediction {
   MeasuredRun run;
-  std::string client;          // campaign
+  std::string client;  // campaign
   bool fit_half = false;
-  std::string failure;         // why there is no prediction; "" when there is
+  std::string failure;  // why there is no prediction; "" when there is
   Estimate ttft_ms, tpot_ms;
-  bool contradicted = false;   // another row contradicts the measured figures
-  double ttft_error() const;   // predicted / measured - 1
+  bool contradicted = false;  // another row contradicts the measured figures
+  double ttft_error() const;  // predicted / measured - 1
   double tpot_error() const;
-  bool ttft_inside() const;    // measured lies in the interval
+  bool ttft_inside() const;  // measured lies in the interval
   bool tpot_inside() const;
 };
 
 struct ErrorSummary {
-  std::string group;           // "framework vllm", "users 64"
+  std::string group;  // "framework vllm", "users 64"
   int64_t rows = 0;
   double tpot_mean = 0, tpot_median = 0, tpot_bias = 0, tpot_inside = 0;
   double ttft_mean = 0, ttft_median = 0, ttft_bias = 0, ttft_inside = 0;
@@ -49,7 +49,7 @@ struct ErrorSummary {
 
 struct ServingValidation {
   std::vector<RunPrediction> rows;
-  std::vector<ErrorSummary> groups;   // all rows first, then by half, model, framework, tp, users
+  std::vector<ErrorSummary> groups;  // all rows first, then by half, model, framework, tp, users
   std::vector<Contradiction> contradictions;
   int64_t failed = 0;
 };

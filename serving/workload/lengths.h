@@ -15,9 +15,7 @@ struct LengthRange {
   int64_t low = 1;
   int64_t high = 1;
 
-  double mean() const {
-    return (static_cast<double>(low) + static_cast<double>(high)) / 2;
-  }
+  double mean() const { return (static_cast<double>(low) + static_cast<double>(high)) / 2; }
   int64_t draw(Rng& rng) const;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 class Replay final : public RequestSource {
  public:
-  Replay(const ReplayOptions& options, std::unique_ptr<TraceReader> reader)
+  Replay(const TraceReplayOptions& options, std::unique_ptr<RequestTraceReader> reader)
       : options_(options), reader_(std::move(reader)) {}
 
   StatusOr<std::optional<TimeNs>> peek() override {
@@ -32,15 +32,15 @@ class Replay final : public RequestSource {
   }
 
  private:
-  ReplayOptions options_;
-  std::unique_ptr<TraceReader> reader_;
+  TraceReplayOptions options_;
+  std::unique_ptr<RequestTraceReader> reader_;
   std::optional<RequestSpec> next_;
   int64_t taken_ = 0;
 };
 
 }  // namespace
 
-StatusOr<std::unique_ptr<RequestSource>> make_replay(const ReplayOptions& options) {
+StatusOr<std::unique_ptr<RequestSource>> make_replay(const TraceReplayOptions& options) {
   if (!(options.speedup > 0) || !(options.speedup <= 1e6)) {
     return invalid_input("workload: a speedup of " + std::to_string(options.speedup) +
                          ", expected more than 0 and at most 1000000");
@@ -49,7 +49,8 @@ StatusOr<std::unique_ptr<RequestSource>> make_replay(const ReplayOptions& option
     return invalid_input("workload: " + std::to_string(options.requests) +
                          " requests, expected 0 (all of the trace) or more");
   }
-  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TraceReader> reader, TraceReader::open(options.path));
+  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<RequestTraceReader> reader,
+                         RequestTraceReader::open(options.path));
   if (!reader->has_times()) {
     return invalid_input(options.path +
                          ": the trace has no times of arrival, expected a timestamp per request; "

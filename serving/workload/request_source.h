@@ -17,8 +17,8 @@ namespace dfsim::inline serving {
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
-  // When the next request arrives that is known so far; nullopt when none is: either all were taken,
-  // or (closed loop) the next ones wait for finished(). Errors: a broken line of a trace.
+  // When the next request arrives that is known so far; nullopt when none is: either all were
+  // taken, or (closed loop) the next ones wait for finished(). Errors: a broken line of a trace.
   virtual StatusOr<std::optional<TimeNs>> peek() = 0;
   // The request that peek() spoke of. Only after a peek() that returned a time.
   virtual RequestSpec take() = 0;
@@ -26,8 +26,8 @@ class RequestSource {
   virtual void finished(TimeNs now) { (void)now; }
 };
 
-// A closed loop, as benchmark clients run it with `--max-concurrency users`: all users send at once,
-// and each sends its next request as soon as its last one is complete.
+// A closed loop, as benchmark clients run it with `--max-concurrency users`: all users send at
+// once, and each sends its next request as soon as its last one is complete.
 struct ClosedLoopOptions {
   int64_t users = 1;
   int64_t requests = 1;  // in all
@@ -68,7 +68,7 @@ StatusOr<std::unique_ptr<RequestSource>> make_open_loop(const OpenLoopOptions& o
                                                         uint64_t seed);
 
 // How a trace file is replayed.
-struct ReplayOptions {
+struct TraceReplayOptions {
   std::string path;      // CSV or JSON Lines, plain or gzip
   double speedup = 1;    // 2: arrivals come twice as fast
   int64_t requests = 0;  // 0: all lines
@@ -76,6 +76,6 @@ struct ReplayOptions {
 
 // Replays a trace (trace_reader.h has the formats); reads as it goes. Errors: as there, and a
 // speedup that is not positive.
-StatusOr<std::unique_ptr<RequestSource>> make_replay(const ReplayOptions& options);
+StatusOr<std::unique_ptr<RequestSource>> make_replay(const TraceReplayOptions& options);
 
 }  // namespace dfsim::inline serving

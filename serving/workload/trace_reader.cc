@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "base/io/text_file.h"
+#include "base/text.h"
 
 namespace dfsim::inline serving {
 namespace {
@@ -62,8 +62,8 @@ int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {
          719468;
 }
 
-// Seconds of "2023-11-16 18:17:03.9799600" (also with a T, a Z or "+00:00" behind), as Azure's traces
-// have them.
+// Seconds of "2023-11-16 18:17:03.9799600" (also with a T, a Z or "+00:00" behind), as Azure's
+// traces have them.
 bool parse_date_time(std::string_view text, double* seconds) {
   if (text.size() < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') {
     return false;
@@ -94,7 +94,7 @@ struct TraceLine {
   std::vector<uint64_t> hashes;
 };
 
-class TraceFile : public TraceReader {
+class TraceFile : public RequestTraceReader {
  public:
   explicit TraceFile(LineReader lines) : lines_(std::move(lines)) {}
 
@@ -296,7 +296,7 @@ class JsonTrace final : public TraceFile {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<TraceReader>> TraceReader::open(const std::string& path) {
+StatusOr<std::unique_ptr<RequestTraceReader>> RequestTraceReader::open(const std::string& path) {
   DFSIM_ASSIGN_OR_RETURN(LineReader lines, LineReader::open(path));
   std::string_view first;
   DFSIM_ASSIGN_OR_RETURN(const bool more, lines.next(&first));
@@ -312,7 +312,7 @@ StatusOr<std::unique_ptr<TraceReader>> TraceReader::open(const std::string& path
     const std::string line(first);
     auto trace = std::make_unique<JsonTrace>(std::move(lines), times);
     trace->push_back(line);
-    return std::unique_ptr<TraceReader>(std::move(trace));
+    return std::unique_ptr<RequestTraceReader>(std::move(trace));
   }
   const CsvTrace::Columns columns = CsvTrace::find_columns(first);
   if (columns.prompt < 0 || columns.output < 0) {
@@ -321,7 +321,7 @@ StatusOr<std::unique_ptr<TraceReader>> TraceReader::open(const std::string& path
                          " tokens, expected a header such as TIMESTAMP,ContextTokens,"
                          "GeneratedTokens, or JSON Lines with input_length and output_length");
   }
-  return std::unique_ptr<TraceReader>(std::make_unique<CsvTrace>(std::move(lines), columns));
+  return std::unique_ptr<RequestTraceReader>(std::make_unique<CsvTrace>(std::move(lines), columns));
 }
 
 }  // namespace dfsim::inline serving

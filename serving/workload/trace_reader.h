@@ -24,11 +24,11 @@ namespace dfsim::inline serving {
 // Tokens in one of Mooncake's blocks (Qin et al. 2024, arXiv:2407.00079).
 inline constexpr int64_t kMooncakeBlockTokens = 512;
 
-class TraceReader {
+class RequestTraceReader {
  public:
   // Errors: kNotFound, kInvalidInput (no format above fits the first line, with what is missing).
-  static StatusOr<std::unique_ptr<TraceReader>> open(const std::string& path);
-  virtual ~TraceReader() = default;
+  static StatusOr<std::unique_ptr<RequestTraceReader>> open(const std::string& path);
+  virtual ~RequestTraceReader() = default;
 
   // The next request, its arrival counted from the first one's; nullopt at the end. Requests that
   // got no output (failures in BurstGPT) are left out and counted. Errors (kInvalidInput, with file

@@ -60,7 +60,8 @@ TEST_CASE("Block cache: a second prompt that begins alike computes only the rest
   CHECK(cache.check());
 }
 
-TEST_CASE("Block cache: what nobody holds is evicted, the oldest first and prefixes from their ends") {
+TEST_CASE(
+    "Block cache: what nobody holds is evicted, the oldest first and prefixes from their ends") {
   BlockCache cache(12, 16, true);
   for (const uint64_t hash : {1, 5}) {
     const RequestSpec spec = prompt_of(65, {hash});
@@ -97,7 +98,8 @@ TEST_CASE("Block cache: random use keeps the books") {
       held.erase(it);
     } else {
       auto& [spec, share] = it->second;
-      const int64_t tokens = static_cast<int64_t>(rng.below(static_cast<uint64_t>(spec.prompt_tokens)) + 1);
+      const int64_t tokens =
+          static_cast<int64_t>(rng.below(static_cast<uint64_t>(spec.prompt_tokens)) + 1);
       if (cache.grow(&share, tokens)) {
         cache.publish(spec, tokens, &share);
       }

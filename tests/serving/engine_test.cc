@@ -1,4 +1,5 @@
-// The simulated engine: times that can be computed by hand, and what every batching policy promises.
+// The simulated engine: times that can be computed by hand, and what every batching policy
+// promises.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -121,8 +122,8 @@ TEST_CASE("Engine: a front end delays what enters and leaves") {
   scenario.lengths = {{100, 100}, {1, 1}, {}};
   scenario.frontend = {50, 200, 1, 30};
   const Outcome outcome = simulate(scenario);
-  // The first request is through after 300 us of work and 50 us of latency, its step takes 2 ms, its
-  // token leaves 30 us later. The second enters 300 us after the first and waits for the step.
+  // The first request is through after 300 us of work and 50 us of latency, its step takes 2 ms,
+  // its token leaves 30 us later. The second enters 300 us after the first and waits for the step.
   const TimeNs first = 350'000 + 2'000'000 + 30'000;
   const TimeNs second = 350'000 + 2 * 2'000'000 + 30'000;
   CHECK(outcome.seen->ttft().mean_ns() == (first + second) / 2);
@@ -165,14 +166,17 @@ TEST_CASE("Engine: running equal steps at once changes nothing") {
   }
 }
 
-TEST_CASE("Batching policies: every request is served once, within the limits, and all blocks come back") {
+TEST_CASE(
+    "Batching policies: every request is served once, within the limits, and all blocks come "
+    "back") {
   for (const BatchPolicyInfo& policy : builtin_batch_policies()) {
     for (const uint64_t seed : {1, 2, 3}) {
       Scenario scenario;
       scenario.policy = policy.name;
       scenario.seed = seed;
       scenario.block_tokens = policy.block_tokens;
-      scenario.cache_blocks = 4000 / policy.block_tokens;  // tight: 32 users would like 13,000 tokens
+      scenario.cache_blocks =
+          4000 / policy.block_tokens;  // tight: 32 users would like 13,000 tokens
       scenario.schedule_ahead = policy.schedule_ahead;
       scenario.limits.max_sequences = 20;
       scenario.limits.max_tokens = 512;

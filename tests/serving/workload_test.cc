@@ -39,7 +39,7 @@ class TraceFileFixture {
 
 std::string error_of(const std::string& text) {
   const TraceFileFixture file("trace_reader_test.txt", text);
-  auto trace = TraceReader::open(file.path());
+  auto trace = RequestTraceReader::open(file.path());
   if (!trace.ok()) {
     return trace.status().message();
   }
@@ -72,9 +72,8 @@ TEST_CASE("Length ranges: a range ratio takes both ends in, a fixed length draws
   Rng fixed(7);
   CHECK(LengthRange{5, 5}.draw(fixed) == 5);
   CHECK(fixed.next() == Rng(7).next());
-  for (const auto& [tokens, low, high] :
-       std::vector<std::tuple<int64_t, double, double>>{{0, 1, 1}, {10, 0, 1}, {10, 1.2, 0.8},
-                                                        {10, 1, 11}, {10, NAN, 1}}) {
+  for (const auto& [tokens, low, high] : std::vector<std::tuple<int64_t, double, double>>{
+           {0, 1, 1}, {10, 0, 1}, {10, 1.2, 0.8}, {10, 1, 11}, {10, NAN, 1}}) {
     CHECK_FALSE(make_length_range("prompt", tokens, low, high).ok());
   }
 }
@@ -133,7 +132,7 @@ TEST_CASE("Workloads: rates, counts and prefixes out of range are refused") {
 TEST_CASE("Traces: Azure, BurstGPT, Mooncake and lists of lengths are read") {
   const auto first_two = [](const std::string& text) {
     const TraceFileFixture file("trace_reader_test.txt", text);
-    auto trace = TraceReader::open(file.path());
+    auto trace = RequestTraceReader::open(file.path());
     REQUIRE(trace.ok());
     std::vector<RequestSpec> requests;
     for (int i = 0; i < 2; ++i) {
@@ -160,7 +159,8 @@ TEST_CASE("Traces: Azure, BurstGPT, Mooncake and lists of lengths are read") {
   CHECK(burst[1].arrival_ns == 113'000'000'000);
   const auto mooncake = first_two(
       "{\"timestamp\": 0, \"input_length\": 6755, \"output_length\": 500, \"hash_ids\": [46, 47]}\n"
-      "{\"timestamp\": 3000, \"input_length\": 7319, \"output_length\": 490, \"hash_ids\": [46]}\n");
+      "{\"timestamp\": 3000, \"input_length\": 7319, \"output_length\": 490, \"hash_ids\": "
+      "[46]}\n");
   CHECK(mooncake[0].prefix_hashes == std::vector<uint64_t>{46, 47});
   CHECK(mooncake[0].tokens_per_hash == 512);
   CHECK(mooncake[1].arrival_ns == 3'000'000'000);
@@ -181,14 +181,17 @@ TEST_CASE("Traces: what is wrong is said with its line") {
   CHECK(error_of(header + "5,10,10\n4,10,10\n").find("line 3: its time lies 1.0") !=
         std::string::npos);
   CHECK(error_of(header + "soon,10,10\n").find("line 2: the time is 'soon'") != std::string::npos);
-  CHECK(error_of("{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 5}\n{\"timestamp\": 1\n")
-            .find("line 2: no JSON object") != std::string::npos);
-  CHECK(error_of("{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 5}\n{\"timestamp\": 1}\n")
+  CHECK(
+      error_of("{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 5}\n{\"timestamp\": 1\n")
+          .find("line 2: no JSON object") != std::string::npos);
+  CHECK(error_of(
+            "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 5}\n{\"timestamp\": 1}\n")
             .find("line 2: no number of prompt tokens") != std::string::npos);
 }
 
 TEST_CASE("Replay: arrivals are divided by the speedup, lengths alone are refused") {
-  const TraceFileFixture file("trace_reader_test.txt", "timestamp,isl,osl\n10,5,5\n12,5,5\n14,5,5\n");
+  const TraceFileFixture file("trace_reader_test.txt",
+                              "timestamp,isl,osl\n10,5,5\n12,5,5\n14,5,5\n");
   auto source = make_replay({file.path(), 4, 2});
   REQUIRE(source.ok());
   const std::vector<RequestSpec> requests = all_of(**source);

@@ -8,7 +8,10 @@ namespace dfsim::cli {
 
 CommandSpec llm_inspect_command();
 CommandSpec llm_predict_command();
+CommandSpec llm_search_command();
+CommandSpec llm_serve_command();
 CommandSpec llm_train_command();
+CommandSpec llm_validate_command();
 
 // MODEL, --precision and --kv-dtype.
 struct LlmModelOptions {
