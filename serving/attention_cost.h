@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "serving/step_cost.h"
+#include "serving/step_batch.h"
 #include "serving/step_kernels.h"
 
 namespace dfsim::inline serving {

@@ -1,5 +1,5 @@
 // Fitted parameters per framework: the result of `dfsim llm validate --fit` on the fit half of the
-// measured deployments (docs/llm-serving.md).
+// measured deployments (docs/reference/llm-serving.md).
 #include "serving/serving_defaults.h"
 
 #include <algorithm>

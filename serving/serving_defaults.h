@@ -8,7 +8,7 @@
 
 namespace dfsim::inline serving {
 
-// One framework's named parameters (docs/llm-serving.md says what they are and what they were
+// One framework's named parameters (docs/reference/llm-serving.md says what they are and what they were
 // fitted on).
 struct FrameworkProfile {
   LlmFramework framework = LlmFramework::kVllm;

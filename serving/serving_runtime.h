@@ -1,5 +1,5 @@
 // What a serving framework adds to the kernels of a step: a few named parameters, fitted on
-// measured deployments. docs/llm-serving.md says what each is and how it was found.
+// measured deployments. docs/reference/llm-serving.md says what each is and how it was found.
 //
 // A step's wall time = device time + host time that nothing hides:
 //   device = sum over parts of scale * kernels, plus kernel_gap_us * kernels; a step outside CUDA

@@ -17,21 +17,10 @@
 #include "base/units.h"
 #include "serving/llm_deployment.h"
 #include "serving/serving_runtime.h"
+#include "serving/step_batch.h"
 #include "serving/step_part.h"
 
 namespace dfsim::inline serving {
-
-// What one sequence contributes to a step.
-struct SequenceSlice {
-  int64_t new_tokens = 0;      // tokens computed in this step (1 for a decode)
-  int64_t context_tokens = 0;  // tokens of this sequence already in the KV cache
-};
-
-// The composition of a step; either part may be empty, both empty is an idle step and an error.
-struct StepBatch {
-  std::vector<SequenceSlice> prefill;
-  std::vector<SequenceSlice> decode;
-};
 
 struct StepCost {
   TimeNs time_ns = 0;  // the sum of split_ns

@@ -3,8 +3,8 @@
 // Purpose: one plain description of all supported architectures (Llama, Mistral, Mixtral, Qwen 2/3
 //   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3), from which parameters, memory,
 //   graphs and kernel shapes follow.
-// Invariants (read_llm_config checks them): every count is positive and below 2^31, query heads are
-// a
+// Invariants (read_llm_config() in llm_config_reader.h checks them): every count is positive and
+// below 2^31, query heads are a
 //   multiple of key/value heads, `layers` holds one entry per layer.
 // Units: tokens, elements and heads; no bytes (those depend on the precision, see llm_memory.h).
 #pragma once
@@ -101,15 +101,6 @@ struct LlmConfig {
 
   int64_t layer_count() const { return static_cast<int64_t>(layers.size()); }
 };
-
-// Reads a config.json, or the one in a folder. Errors: kNotFound without a file; kInvalidInput with
-// `file: field: found, expected`; kUnsupported for a model_type that is not known (with the list of
-// those that are) or for a key that changes the architecture and is not understood. O(size of
-// file).
-StatusOr<LlmConfig> read_llm_config(const std::string& path);
-// The same from text; `place` begins the messages and `name` becomes the config's.
-StatusOr<LlmConfig> parse_llm_config(const std::string& text, const std::string& place,
-                                     const std::string& name);
 
 // Names as users write them: bf16, fp16, fp8, fp8_block, int8, int4, mxfp4, nvfp4.
 std::string llm_precision_name(LlmPrecision precision);

@@ -1,4 +1,4 @@
-// Reads aiconfigurator's tables of serving kernels (Apache-2.0; see docs/llm-serving.md for
+// Reads aiconfigurator's tables of serving kernels (Apache-2.0; see docs/reference/llm-serving.md for
 // columns).
 #pragma once
 

@@ -34,7 +34,7 @@ constexpr const char* kCardTail = R"(
 ## Limits
 
 - One measurement per kernel, alone on an otherwise idle GPU: caches are warmer and clocks higher than
-  in a server. The runtime's scales (docs/llm-serving.md) make up for it.
+  in a server. The runtime's scales (docs/reference/llm-serving.md) make up for it.
 - Attention was measured on batches of equal sequences without a cached prefix; latent attention (MLA)
   not at all: decodes of it are 0.75 of the roofline.
 - Beyond the largest measured size the share of the bound stays that of the largest.

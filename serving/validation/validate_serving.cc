@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/llm/llm_config_reader.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_memory.h"
 #include "serving/validation/benchmark_client.h"

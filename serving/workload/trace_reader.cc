@@ -5,12 +5,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/io/text_file.h"
+#include "base/json/json_value.h"
 #include "base/text.h"
 
 namespace dfsim::inline serving {
@@ -244,12 +244,12 @@ class JsonTrace final : public TraceFile {
 
   // The value of the first key of `names` that `object` has as a number.
   template <size_t N>
-  static std::optional<double> find(const nlohmann::json& object,
+  static std::optional<double> find(const JsonValue& object,
                                     const std::array<std::string_view, N>& names) {
+    double value = 0;
     for (const std::string_view name : names) {
-      const auto it = object.find(name);
-      if (it != object.end() && it->is_number()) {
-        return it->template get<double>();
+      if (object[name].get(&value)) {
+        return value;
       }
     }
     return std::nullopt;
@@ -257,8 +257,10 @@ class JsonTrace final : public TraceFile {
 
  protected:
   Status parse(std::string_view text, TraceLine* line) const override {
-    const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-    if (!object.is_object()) {
+    JsonParser parser;
+    const PaddedJson padded(text);
+    JsonValue object;
+    if (!parser.parse_object(padded.view(), &object)) {
       return invalid_input("no JSON object, expected one per line");
     }
     const std::optional<double> prompt = find(object, kPromptNames);
@@ -274,23 +276,32 @@ class JsonTrace final : public TraceFile {
       if (!time) {
         return invalid_input("no timestamp, expected one as on the first line");
       }
-      line->time_s = object.contains("arrival_s") ? *time : *time / 1000;
+      line->time_s = object["arrival_s"].is(JsonKind::kNumber) ? *time : *time / 1000;
     }
-    if (const auto hashes = object.find("hash_ids"); hashes != object.end()) {
-      if (!hashes->is_array()) {
-        return invalid_input("hash_ids is no list, expected a list of whole numbers");
-      }
-      for (const nlohmann::json& hash : *hashes) {
-        if (!hash.is_number_integer()) {
-          return invalid_input("hash_ids has a value that is no whole number");
-        }
-        line->hashes.push_back(hash.get<uint64_t>());
-      }
+    return read_hashes(object["hash_ids"], line);
+  }
+
+ private:
+  // The identifiers of the prompt's blocks of tokens, in their order; none when the key is missing.
+  static Status read_hashes(const JsonValue& hashes, TraceLine* line) {
+    if (hashes.is(JsonKind::kMissing)) {
+      return ok_status();
+    }
+    if (!hashes.is(JsonKind::kArray)) {
+      return invalid_input("hash_ids is no list, expected a list of whole numbers");
+    }
+    bool whole = true;
+    hashes.each_element([&](const JsonValue& hash) {
+      int64_t value = 0;
+      whole = whole && hash.get(&value);
+      line->hashes.push_back(static_cast<uint64_t>(value));
+    });
+    if (!whole) {
+      return invalid_input("hash_ids has a value that is no whole number");
     }
     return ok_status();
   }
 
- private:
   bool times_;
 };
 
@@ -307,8 +318,11 @@ StatusOr<std::unique_ptr<RequestTraceReader>> RequestTraceReader::open(const std
     first.remove_prefix(3);  // a byte-order mark
   }
   if (first.starts_with("{")) {
-    const nlohmann::json object = nlohmann::json::parse(first, nullptr, false);
-    const bool times = object.is_object() && JsonTrace::find(object, kTimeNames).has_value();
+    JsonParser parser;
+    const PaddedJson padded(first);
+    JsonValue object;
+    const bool times = parser.parse_object(padded.view(), &object) &&
+                       JsonTrace::find(object, kTimeNames).has_value();
     const std::string line(first);
     auto trace = std::make_unique<JsonTrace>(std::move(lines), times);
     trace->push_back(line);

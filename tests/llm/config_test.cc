@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "graphs/llm/llm_config.h"
+#include "graphs/llm/llm_config_reader.h"
 #include "graphs/llm/llm_parameters.h"
 #include "tests/llm/configs.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "graphs/llm/llm_config.h"
+#include "graphs/llm/llm_config_reader.h"
 
 namespace dfsim {
 

@@ -1,5 +1,6 @@
 // Options that describe a deployment.
 #include "cli/commands/llm/llm_commands.h"
+#include "graphs/llm/llm_config_reader.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_predict.h"
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/io/file.h"
+#include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands/llm/llm_commands.h"
@@ -12,8 +12,6 @@
 
 namespace dfsim::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct LlmInspectOptions {
   LlmModelOptions model;
@@ -70,8 +68,8 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
                      format_count(r.flops_per_token, "FLOP"));
 }
 
-Json llm_inspection_json(const LlmInspection& r) {
-  Json groups = Json::array();
+JsonTree llm_inspection_json(const LlmInspection& r) {
+  JsonTree groups = JsonTree::array();
   for (const LlmInspection::LayerGroup& group : r.groups) {
     groups.push_back(
         {{"layers", group.count},
@@ -105,7 +103,7 @@ Json llm_inspection_json(const LlmInspection& r) {
 Status run_llm_inspect(const LlmInspectOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const LlmDeployment deployment, llm_deployment(options.model, {}));
   const LlmInspection result = inspect_llm(deployment.model, deployment.precisions);
-  return write_file(options.output, options.json ? llm_inspection_json(result).dump(2) + "\n"
+  return write_file(options.output, options.json ? llm_inspection_json(result).text()
                                                  : llm_inspection_text(deployment.model, result));
 }
 

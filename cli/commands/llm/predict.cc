@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/io/file.h"
+#include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands/llm/llm_commands.h"
@@ -13,8 +13,6 @@
 
 namespace dfsim::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct LlmStepOptions {
   LlmModelOptions model;
@@ -64,13 +62,13 @@ std::string llm_prediction_text(const LlmStepOptions& options, const LlmPredicti
   return text;
 }
 
-Json step_json(const StepPrediction& step) {
-  Json parts = Json::object();
+JsonTree step_json(const StepPrediction& step) {
+  JsonTree parts = JsonTree::object();
   for (int i = 0; i < kStepPartCount; ++i) {
     const auto part = static_cast<StepPart>(i);
     parts[step_part_name(part)] = to_ms(step.cost.part(part));
   }
-  Json kernels = Json::array();
+  JsonTree kernels = JsonTree::array();
   for (const KernelTime& kernel : step.kernels) {
     kernels.push_back({{"name", kernel.name},
                        {"part", step_part_name(kernel.part)},
@@ -84,7 +82,7 @@ Json step_json(const StepPrediction& step) {
           {"kernels", std::move(kernels)}};
 }
 
-Json llm_prediction_json(const LlmPrediction& r) {
+JsonTree llm_prediction_json(const LlmPrediction& r) {
   const LlmMemory& m = r.memory;
   return {{"schema", "dfsim.llm-predict/1"},
           {"memory",
@@ -111,7 +109,7 @@ Status run_llm_predict(const LlmStepOptions& options) {
   predict.context_tokens = options.context;
   predict.runtime = runtime_for(framework_profile(predict.deployment.framework), options.batch);
   DFSIM_ASSIGN_OR_RETURN(const LlmPrediction result, predict_llm(predict));
-  return write_file(options.output, options.json ? llm_prediction_json(result).dump(2) + "\n"
+  return write_file(options.output, options.json ? llm_prediction_json(result).text()
                                                  : llm_prediction_text(options, result));
 }
 

@@ -54,7 +54,7 @@ OptionTable llm_search_options(LlmSearchOptions& o) {
   return {
       {.names = "--gpus",
        .target = &o.gpus,
-       .help = "How many there are",
+       .help = "Number of GPUs to use",
        .show_default = true,
        .range = {1, 64}},
       {.names = "--precisions",

@@ -5,15 +5,13 @@
 
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 
 namespace dfsim::cli {
 namespace {
-
-using ServingJson = nlohmann::ordered_json;
 
 StatusOr<double> positive_number(const std::string& place, const std::string& text) {
   double value = 0;
@@ -29,11 +27,11 @@ std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", e.value, e.low, e.high);
 }
 
-ServingJson estimate_json(const Estimate& e) {
+JsonTree estimate_json(const Estimate& e) {
   return {{"value", e.value}, {"low", e.low}, {"high", e.high}};
 }
 
-ServingJson latency_json(const LatencyEstimate& latency) {
+JsonTree latency_json(const LatencyEstimate& latency) {
   return {{"count", latency.count},
           {"mean", estimate_json(latency.mean_ms)},
           {"p50", estimate_json(latency.p50_ms)},
@@ -41,7 +39,7 @@ ServingJson latency_json(const LatencyEstimate& latency) {
           {"p99", estimate_json(latency.p99_ms)}};
 }
 
-ServingJson error_json(const ErrorSummary& e) {
+JsonTree error_json(const ErrorSummary& e) {
   return {{"group", e.group},
           {"rows", e.rows},
           {"tpot",
@@ -61,19 +59,21 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 }  // namespace
 
 OptionTable llm_load_options(LlmLoadOptions& o) {
-  return {
-      {.names = "--isl", .target = &o.isl, .help = "Tokens of a prompt", .show_default = true},
-      {.names = "--osl", .target = &o.osl, .help = "Tokens of an output", .show_default = true},
-      {.names = "--length-range",
-       .target = &o.range,
-       .help = "Lengths are uniform between these factors: 0.8,1.2 is plus or minus 20 %",
-       .value = "LOW,HIGH",
-       .show_default = true},
-      {.names = "--sla",
-       .target = &o.sla,
-       .help = "Limits in ms: ttft=500,tpot=30,e2e=20000",
-       .value = "NAME=MS,..."},
-      {.names = "--seed", .target = &o.seed, .help = "Of random numbers", .show_default = true}};
+  return {{.names = "--isl", .target = &o.isl, .help = "Tokens of a prompt", .show_default = true},
+          {.names = "--osl", .target = &o.osl, .help = "Tokens of an output", .show_default = true},
+          {.names = "--length-range",
+           .target = &o.range,
+           .help = "Lengths are uniform between these factors: 0.8,1.2 is plus or minus 20 %",
+           .value = "LOW,HIGH",
+           .show_default = true},
+          {.names = "--sla",
+           .target = &o.sla,
+           .help = "Limits in ms: ttft=500,tpot=30,e2e=20000",
+           .value = "NAME=MS,..."},
+          {.names = "--seed",
+           .target = &o.seed,
+           .help = "Seed of the random numbers",
+           .show_default = true}};
 }
 
 Status set_lengths(const LlmLoadOptions& o, WorkloadOptions* workload) {
@@ -166,22 +166,22 @@ std::string serve_text(const ServeResult& r) {
 }
 
 std::string serve_json(const ServeResult& r) {
-  ServingJson json = {{"schema", "dfsim.llm-serve/1"},
-                      {"requests", r.requests},
-                      {"rejected", r.rejected},
-                      {"overloaded", r.overloaded},
-                      {"prompt_tokens", r.prompt_tokens},
-                      {"output_tokens", r.output_tokens},
-                      {"duration_s", r.duration_s},
-                      {"gpus", r.gpus},
-                      {"ttft_ms", latency_json(r.ttft)},
-                      {"tpot_ms", latency_json(r.tpot)},
-                      {"itl_ms", latency_json(r.itl)},
-                      {"e2e_ms", latency_json(r.e2e)},
-                      {"queue_ms", latency_json(r.queue)},
-                      {"output_tokens_per_s", estimate_json(r.output_tokens_per_s)},
-                      {"output_tokens_per_s_per_gpu", estimate_json(r.output_tokens_per_s_per_gpu)},
-                      {"requests_per_s", estimate_json(r.requests_per_s)}};
+  JsonTree json = {{"schema", "dfsim.llm-serve/1"},
+                   {"requests", r.requests},
+                   {"rejected", r.rejected},
+                   {"overloaded", r.overloaded},
+                   {"prompt_tokens", r.prompt_tokens},
+                   {"output_tokens", r.output_tokens},
+                   {"duration_s", r.duration_s},
+                   {"gpus", r.gpus},
+                   {"ttft_ms", latency_json(r.ttft)},
+                   {"tpot_ms", latency_json(r.tpot)},
+                   {"itl_ms", latency_json(r.itl)},
+                   {"e2e_ms", latency_json(r.e2e)},
+                   {"queue_ms", latency_json(r.queue)},
+                   {"output_tokens_per_s", estimate_json(r.output_tokens_per_s)},
+                   {"output_tokens_per_s_per_gpu", estimate_json(r.output_tokens_per_s_per_gpu)},
+                   {"requests_per_s", estimate_json(r.requests_per_s)}};
   if (r.goodput_per_s) {
     json["goodput_per_s"] = estimate_json(*r.goodput_per_s);
     json["goodput_share"] = *r.goodput_share;
@@ -196,12 +196,12 @@ std::string serve_json(const ServeResult& r) {
   json["peak_cache_share"] = r.peak_cache_share;
   json["prefix_hit_share"] = r.prefix_hit_share;
   json["preemptions"] = r.preemptions;
-  ServingJson parts = ServingJson::object();
+  JsonTree parts = JsonTree::object();
   for (int i = 0; i < kStepPartCount; ++i) {
     parts[step_part_name(static_cast<StepPart>(i))] = r.part_share[static_cast<size_t>(i)];
   }
   json["part_share"] = std::move(parts);
-  ServingJson series = ServingJson::array();
+  JsonTree series = JsonTree::array();
   for (const SeriesPoint& point : r.series) {
     series.push_back({point.time_s, point.values[0], point.values[1], point.values[2],
                       point.values[3], point.values[4]});
@@ -209,7 +209,7 @@ std::string serve_json(const ServeResult& r) {
   json["series_columns"] = {
       "time_s", "running", "waiting", "cache_share", "output_tokens_per_s", "prompt_tokens_per_s"};
   json["series"] = std::move(series);
-  return json.dump(2) + "\n";
+  return json.text();
 }
 
 std::string serve_series_csv(const ServeResult& r) {
@@ -248,13 +248,13 @@ std::string search_text(const DeploymentSearch& search, size_t top) {
 }
 
 std::string search_json(const DeploymentSearch& search) {
-  ServingJson candidates = ServingJson::array();
+  JsonTree candidates = JsonTree::array();
   for (const DeploymentCandidate& c : search.candidates) {
-    ServingJson one = {{"layout", c.layout()},
-                       {"precision", llm_precision_name(c.precisions.mlp)},
-                       {"disaggregated", c.disaggregated},
-                       {"gpus", c.gpus},
-                       {"users", c.users}};
+    JsonTree one = {{"layout", c.layout()},
+                    {"precision", llm_precision_name(c.precisions.mlp)},
+                    {"disaggregated", c.disaggregated},
+                    {"gpus", c.gpus},
+                    {"users", c.users}};
     if (!c.failure.empty()) {
       one["failure"] = c.failure;
     } else {
@@ -268,15 +268,15 @@ std::string search_json(const DeploymentSearch& search) {
     }
     candidates.push_back(std::move(one));
   }
-  ServingJson json = {{"schema", "dfsim.llm-search/1"},
-                      {"deployments", search.deployments},
-                      {"failed", search.failed},
-                      {"front", search.front},
-                      {"candidates", std::move(candidates)}};
+  JsonTree json = {{"schema", "dfsim.llm-search/1"},
+                   {"deployments", search.deployments},
+                   {"failed", search.failed},
+                   {"front", search.front},
+                   {"candidates", std::move(candidates)}};
   if (search.best) {
     json["best"] = *search.best;
   }
-  return json.dump(2) + "\n";
+  return json.text();
 }
 
 std::string search_csv(const DeploymentSearch& search) {
@@ -324,17 +324,17 @@ std::string serving_validation_text(const ServingValidation& v) {
 }
 
 std::string serving_validation_json(const ServingValidation& v) {
-  ServingJson rows = ServingJson::array();
+  JsonTree rows = JsonTree::array();
   for (const RunPrediction& row : v.rows) {
-    ServingJson one = {{"line", row.run.line},
-                       {"id", row.run.id},
-                       {"model", row.run.model},
-                       {"framework", row.run.framework},
-                       {"tp", row.run.tp},
-                       {"users", row.run.users},
-                       {"client", row.client},
-                       {"fitted_on", row.fit_half},
-                       {"contradicted", row.contradicted}};
+    JsonTree one = {{"line", row.run.line},
+                    {"id", row.run.id},
+                    {"model", row.run.model},
+                    {"framework", row.run.framework},
+                    {"tp", row.run.tp},
+                    {"users", row.run.users},
+                    {"client", row.client},
+                    {"fitted_on", row.fit_half},
+                    {"contradicted", row.contradicted}};
     if (!row.failure.empty()) {
       one["failure"] = row.failure;
     } else {
@@ -345,15 +345,13 @@ std::string serving_validation_json(const ServingValidation& v) {
     }
     rows.push_back(std::move(one));
   }
-  ServingJson groups = ServingJson::array();
+  JsonTree groups = JsonTree::array();
   for (const ErrorSummary& e : v.groups) {
     groups.push_back(error_json(e));
   }
-  return ServingJson{{"schema", "dfsim.llm-validate/1"},
-                     {"groups", std::move(groups)},
-                     {"rows", std::move(rows)}}
-             .dump(2) +
-         "\n";
+  return JsonTree{
+      {"schema", "dfsim.llm-validate/1"}, {"groups", std::move(groups)}, {"rows", std::move(rows)}}
+      .text();
 }
 
 }  // namespace dfsim::cli
