@@ -49,7 +49,10 @@ CASES = {
     "llm-inspect": [["llm", "inspect", LLM]],
     "llm-predict": [["llm", "predict", LLM, "--system", "l40s"]],
     "llm-search": [["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
-                    "--isl", "256", "--osl", "32", "--sla", "ttft=2000,tpot=100"]],
+                    "--isl", "256", "--osl", "32", "--sla", "ttft=2000,tpot=100"],
+                   # longer than the model's context
+                   ["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
+                    "--isl", "40000", "--osl", "2000"]],
     "llm-serve": [["llm", "serve", LLM, "--system", "l40s", "--users", "4", "--sla", "tpot=100",
                    "--price", "1"]],
     "ops": [["ops"]],
