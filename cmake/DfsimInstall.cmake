@@ -26,6 +26,7 @@ install(DIRECTORY datasets/collect datasets/measured DESTINATION ${DFSIM_DATA_DE
 if(EXISTS ${PROJECT_SOURCE_DIR}/opmodel/pretrained)
   install(DIRECTORY opmodel/pretrained DESTINATION ${DFSIM_DATA_DESTINATION}/opmodel)
 endif()
+install(DIRECTORY serving/kernels/pretrained DESTINATION ${DFSIM_DATA_DESTINATION}/serving/kernels)
 
 # Public headers keep their paths from the root of the sources: #include "schedulers/scheduler.h".
 include(public_headers)

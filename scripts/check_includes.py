@@ -34,6 +34,7 @@ LOWER = {
     "graphs/taskgraph": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/passes": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/training": ["base", "graphs/ir", "graphs/ops"],
+    "graphs/llm": ["base", "graphs/ir", "graphs/ops"],
 }
 LOWER["datasets"] = ["base", "hardware", "graphs"]
 LOWER["opmodel"] = ["base", "hardware", "graphs", "datasets"]
@@ -47,7 +48,8 @@ LOWER["sim"] = [
     "schedulers/scheduler.h",
     "schedulers/comm_model.h",  # makes the CommModel that scheduler.h speaks of
 ]
-LOWER["study"] = LOWER["partition"] + ["partition", "schedulers", "sim"]
+LOWER["serving"] = ["base", "hardware", "graphs", "datasets", "opmodel"]
+LOWER["study"] = LOWER["partition"] + ["partition", "schedulers", "sim", "serving"]
 # Views render what studies return: they compute nothing, so they see no layer that computes.
 LOWER["report"] = [
     "base",
@@ -77,7 +79,8 @@ THIRD_PARTY = [
     (r"CLI/", ["cli/*"]),
     (
         r"nlohmann/",
-        ["base/json/json_tree.cc", "report/html/*.cc", "study/*.cc", "opmodel/*.cc"],
+        ["base/json/json_tree.cc", "report/html/*.cc", "study/*.cc", "opmodel/*.cc", "graphs/llm/*.cc",
+         "serving/kernels/kernel_set.cc"],
     ),
     (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
     (r"catch2/", []),

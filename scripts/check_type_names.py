@@ -14,8 +14,8 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("base", "hardware", "graphs", "opmodel", "datasets", "partition", "schedulers", "sim", "study", "report",
-           "cli")
+FOLDERS = ("base", "hardware", "graphs", "opmodel", "datasets", "partition", "schedulers", "sim", "serving", "study",
+           "report", "cli")
 # Only text at the beginning of a line is at the level of a namespace, as .clang-format has it.
 INLINE = re.compile(r"::inline \w+|inline \w+::")
 LINE = re.compile(

@@ -24,6 +24,7 @@ LSTM = ["graphs/zoo/lstm.onnx", "--cost-model", "sol"]
 HEFT = "examples/taskgraphs/heft_paper.json"
 PEFT = "examples/taskgraphs/peft_paper.json"
 KINETO = "tests/golden/data/kineto_small.json"
+LLM = "examples/llm/qwen3-8b.json"
 OPS = "datasets/measured/epyc-milan/unseen_ops.csv.gz"
 
 MODEL = ROOT / "opmodel" / "pretrained" / "epyc-milan"
@@ -45,6 +46,15 @@ CASES = {
     "hardware": [["hardware", "l4"], ["hardware", "dgx-a100"], ["hardware", "epyc-milan"]],
     "hardware-list": [["hardware"]],
     "inspect": [["inspect", LSTM[0], "--batch", "2", "--dim", "sequence=7"]],
+    "llm-inspect": [["llm", "inspect", LLM]],
+    "llm-predict": [["llm", "predict", LLM, "--system", "l40s"]],
+    "llm-search": [["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
+                    "--isl", "256", "--osl", "32", "--sla", "ttft=2000,tpot=100"],
+                   # longer than the model's context
+                   ["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
+                    "--isl", "40000", "--osl", "2000"]],
+    "llm-serve": [["llm", "serve", LLM, "--system", "l40s", "--users", "4", "--sla", "tpot=100",
+                   "--price", "1"]],
     "ops": [["ops"]],
     "partition": [
         ["partition", *LSTM, "--hw", "dgx-a100"],
@@ -80,7 +90,7 @@ CASES = {
 }
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in
 # themselves.
-NOT_RUN = {"calibrate", "evaluate-collectives", "tune"}
+NOT_RUN = {"calibrate", "evaluate-collectives", "llm-validate", "tune"}
 # The --json of these is a file format of its own: docs/reference/task-graphs.md.
 OWN_FORMAT = {"generate"}
 

@@ -1,0 +1,90 @@
+// dfsim llm search: which widths, precision and load serve best within limits.
+#include <memory>
+
+#include "base/io/file.h"
+#include "base/text.h"
+#include "cli/commands/llm/llm_commands.h"
+#include "cli/commands/llm/serving_views.h"
+
+namespace dfsim::cli {
+namespace {
+
+constexpr size_t kListedFront = 20;
+
+struct LlmSearchOptions {
+  LlmModelOptions model;
+  LlmWidthOptions widths;  // system and framework
+  LlmLoadOptions load;
+  int32_t gpus = 8;
+  std::string precisions;
+  bool aggregated_only = false;
+  double price = -1;
+  std::string output = "-";
+  bool json = false;
+  bool csv = false;
+};
+
+Status run_llm_search(const LlmSearchOptions& o) {
+  DeploymentSearchOptions search;
+  DFSIM_ASSIGN_OR_RETURN(search.base, llm_deployment(o.model, o.widths));
+  search.gpus = o.gpus;
+  if (!o.precisions.empty()) {
+    for (const std::string& name : split(o.precisions, ',')) {
+      DFSIM_ASSIGN_OR_RETURN(const LlmPrecision precision, llm_precision_from_name(name));
+      search.precisions.push_back(precision);
+    }
+  }
+  WorkloadOptions workload;
+  DFSIM_RETURN_IF_ERROR(set_lengths(o.load, &workload));
+  search.prompt = workload.lengths.prompt;
+  search.output = workload.lengths.output;
+  search.seed = o.load.seed;
+  DFSIM_ASSIGN_OR_RETURN(search.level, parse_service_level(o.load.sla));
+  search.disaggregated = !o.aggregated_only;
+  if (o.price >= 0) {
+    search.dollars_per_gpu_hour = o.price;
+  }
+  DFSIM_ASSIGN_OR_RETURN(const DeploymentSearch found, search_deployments(search));
+  return write_file(o.output, o.json  ? search_json(found)
+                              : o.csv ? search_csv(found)
+                                      : search_text(found, kListedFront));
+}
+
+OptionTable llm_search_options(LlmSearchOptions& o) {
+  return {
+      {.names = "--gpus",
+       .target = &o.gpus,
+       .help = "Number of GPUs to use",
+       .show_default = true,
+       .range = {1, 64}},
+      {.names = "--precisions",
+       .target = &o.precisions,
+       .help = "Weights to try: bf16,fp8; default: that of --precision",
+       .value = "NAME,..."},
+      {.names = "--aggregated-only",
+       .target = &o.aggregated_only,
+       .help = "Leave out layouts with prefill and decode apart"},
+      {.names = "--price", .target = &o.price, .help = "Dollars per GPU and hour"},
+      {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
+      {.names = "--csv", .target = &o.csv, .help = "All candidates as CSV", .excludes = "--json"},
+      {.names = "-o,--output",
+       .target = &o.output,
+       .help = "Write to this file; - is stdout",
+       .show_default = true},
+  };
+}
+
+}  // namespace
+
+CommandSpec llm_search_command() {
+  const auto options = std::make_shared<LlmSearchOptions>();
+  return {.name = "search",
+          .summary = "Deployments that keep limits on latency, and the best of them",
+          .options = joined({llm_model_options(options->model), llm_width_options(options->widths),
+                             llm_load_options(options->load), llm_search_options(*options)}),
+          .examples = {{"dfsim llm search config.json --gpus 8 --sla ttft=1000,tpot=30",
+                        "the Pareto front over widths, loads and layouts on 8 GPUs"}},
+          .run = [options](const GlobalOptions&) { return run_llm_search(*options); }};
+}
+
+}  // namespace dfsim::cli

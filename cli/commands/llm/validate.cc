@@ -1,0 +1,55 @@
+// dfsim llm validate: simulated servers against measured deployments.
+#include <memory>
+
+#include "base/io/file.h"
+#include "cli/commands/llm/llm_commands.h"
+#include "cli/commands/llm/serving_views.h"
+
+namespace dfsim::cli {
+namespace {
+
+struct LlmValidateOptions : ServingValidationOptions {
+  std::string part = "all";
+  std::string output = "-";
+  bool json = false;
+};
+
+Status run_llm_validate(LlmValidateOptions o) {
+  o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
+  DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
+  return write_file(o.output,
+                    o.json ? serving_validation_json(found) : serving_validation_text(found));
+}
+
+}  // namespace
+
+CommandSpec llm_validate_command() {
+  const auto options = std::make_shared<LlmValidateOptions>();
+  LlmValidateOptions& o = *options;
+  return {.name = "validate",
+          .summary = "Errors of simulated servers against measured deployments",
+          .options = {{.names = "RUNS",
+                       .target = &o.runs_path,
+                       .help = "Measured deployments, CSV with the columns of aiconfigurator's "
+                               "silicon tables",
+                       .required = true},
+                      {.names = "--models",
+                       .target = &o.models_path,
+                       .help = "Folder of the models' config.json files (ORG--NAME_config.json)",
+                       .value = "FOLDER",
+                       .required = true},
+                      {.names = "--half",
+                       .target = &o.part,
+                       .help = "Rows that the parameters were fitted on, or the others",
+                       .show_default = true,
+                       .choices = "all,fit,held-out"},
+                      {.names = "--framework", .target = &o.framework, .help = "Only its rows"},
+                      {.names = "--json", .target = &o.json, .help = "JSON, with every row"},
+                      {.names = "-o,--output",
+                       .target = &o.output,
+                       .help = "Write to this file; - is stdout",
+                       .show_default = true}},
+          .run = [options](const GlobalOptions&) { return run_llm_validate(*options); }};
+}
+
+}  // namespace dfsim::cli

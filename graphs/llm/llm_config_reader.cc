@@ -1,0 +1,163 @@
+// From a config.json to an LlmConfig: finds the family, reads its fields, then the quantization,
+// and refuses keys that speak of structure and that the family does not know.
+#include "graphs/llm/llm_config_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "base/io/file.h"
+#include "base/text.h"
+#include "graphs/llm/llm_families_internal.h"
+
+namespace dfsim::inline graphs {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kMostConfigBytes = int64_t{16} << 20;
+
+// GPTQ and AWQ say bits; compressed-tensors and ModelOpt describe formats of their own.
+bool precision_of_quantization(ConfigFields& fields, const std::string& method,
+                               LlmPrecision* precision) {
+  if (method == "fp8" || method == "fbgemm_fp8") {
+    const bool block = fields.has("weight_block_size");
+    *precision = block ? LlmPrecision::kFp8Block : LlmPrecision::kFp8;
+    return true;
+  }
+  if (method == "mxfp4") {
+    *precision = LlmPrecision::kMxfp4;
+    return true;
+  }
+  if (method == "modelopt") {
+    const std::string algorithm = fields.text_or("quant_algo", "FP8");
+    *precision = algorithm == "NVFP4" ? LlmPrecision::kNvfp4 : LlmPrecision::kFp8;
+    return algorithm == "NVFP4" || algorithm == "FP8";
+  }
+  if (method == "gptq" || method == "awq") {
+    const int64_t bits = fields.count("bits");
+    *precision = bits == 8 ? LlmPrecision::kInt8 : LlmPrecision::kInt4;
+    return bits == 4 || bits == 8;
+  }
+  return false;
+}
+
+bool any_contains(const std::vector<std::string>& texts, std::string_view part) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
+}
+
+Status read_quantization(const Json& object, const std::string& place, LlmConfig* config) {
+  ConfigFields fields(object, place + ": quantization_config");
+  const std::string method = fields.text_or("quant_method", "");
+  LlmPrecision precision = LlmPrecision::kBf16;
+  const bool known = precision_of_quantization(fields, method, &precision);
+  DFSIM_RETURN_IF_ERROR(fields.status());
+  if (!known) {
+    return unsupported(fmt::format(
+        "{}: quantization_config: quant_method is '{}', expected fp8, mxfp4, modelopt, gptq or awq "
+        "with 4 or 8 bits; remove the key and give the precision as an option",
+        place, printable(method)));
+  }
+  const std::vector<std::string> kept = fields.texts("modules_to_not_convert");
+  config->published_quantized = true;
+  config->published_experts = precision;
+  config->published_attention = any_contains(kept, "self_attn") ? LlmPrecision::kBf16 : precision;
+  config->published_mlp = any_contains(kept, ".mlp.down_proj") ? LlmPrecision::kBf16 : precision;
+  return ok_status();
+}
+
+// Keys that no family needs: they change neither sizes nor kernels.
+void ignore_common(ConfigFields& fields) {
+  fields.ignore({"architectures",
+                 "model_type",
+                 "quantization_config",
+                 "attention_dropout",
+                 "num_return_sequences",
+                 "num_beams",
+                 "num_beam_groups",
+                 "output_hidden_states",
+                 "output_attentions",
+                 "use_cache",
+                 "chunk_size_feed_forward",
+                 "head_dim",
+                 "rope_scaling",
+                 "rope_parameters",
+                 "layer_norm_eps",
+                 "original_max_position_embeddings",
+                 "initial_context_length",
+                 "attn_implementation",
+                 "_attn_implementation",
+                 "is_encoder_decoder",
+                 "tie_encoder_decoder",
+                 "cross_attention_hidden_size",
+                 "bad_words_ids",
+                 "no_repeat_ngram_size",
+                 "encoder_no_repeat_ngram_size"});
+}
+
+StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
+                                 const std::string& name) {
+  ConfigFields top(root, place);
+  LlmConfig config;
+  config.name = name;
+  config.model_type = top.text_or("model_type", "");
+  DFSIM_RETURN_IF_ERROR(top.status());
+  std::vector<std::string> names;
+  const LlmFamily* family = nullptr;
+  for (const LlmFamily& known : llm_families()) {
+    names.emplace_back(known.model_type);
+    family = known.model_type == config.model_type ? &known : family;
+  }
+  if (family == nullptr) {
+    return unsupported(
+        fmt::format("{}: {}", place, unknown_name_message("model_type", config.model_type, names)));
+  }
+  // Models that also see images keep the decoder's fields apart.
+  const Json* text = top.object("text_config");
+  DFSIM_RETURN_IF_ERROR(top.status());
+  const Json& object = text == nullptr ? root : *text;
+  ConfigFields fields(object, place);
+  family->read(fields, &config);
+  ignore_common(fields);
+  DFSIM_RETURN_IF_ERROR(fields.status());
+  if (const std::string key = fields.unknown_key(); !key.empty()) {
+    return unsupported(fmt::format(
+        "{}: key '{}' of {} is not known and may change the network; remove it if it does not",
+        place, printable(key), config.model_type));
+  }
+  if (const Json* quantization = top.object("quantization_config"); quantization != nullptr) {
+    DFSIM_RETURN_IF_ERROR(read_quantization(*quantization, place, &config));
+  }
+  return config;
+}
+
+}  // namespace
+
+StatusOr<LlmConfig> parse_llm_config(const std::string& text, const std::string& place,
+                                     const std::string& name) {
+  const Json root = Json::parse(text, nullptr, false);
+  if (!root.is_object()) {
+    return invalid_input(
+        fmt::format("{}: is no JSON object, expected the config.json of a language model", place));
+  }
+  return build_config(root, place, name);
+}
+
+StatusOr<LlmConfig> read_llm_config(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path given(path);
+  const bool folder = fs::is_directory(given, error);
+  const fs::path file = folder ? given / "config.json" : given;
+  const fs::path named = folder ? fs::weakly_canonical(given, error) : given.stem();
+  DFSIM_ASSIGN_OR_RETURN(const std::string text, read_file(file.string(), kMostConfigBytes));
+  return parse_llm_config(text, file.string(), named.filename().string());
+}
+
+}  // namespace dfsim::inline graphs

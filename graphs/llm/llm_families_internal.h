@@ -1,0 +1,49 @@
+// The architectures that config.json files name by model_type.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "graphs/llm/config_fields_internal.h"
+#include "graphs/llm/llm_config.h"
+
+namespace dfsim::inline graphs {
+
+struct LlmFamily {
+  std::string_view model_type;
+  // Fills everything but names and quantization; problems go into `fields`.
+  void (*read)(ConfigFields& fields, LlmConfig* config);
+};
+
+std::span<const LlmFamily> llm_families();
+
+// What the families share, in llm_families.cc: dimensions of the transformer and its layers, all
+// alike, with full attention. `head_dim` 0 = hidden / heads.
+struct LlmDefaults {
+  int64_t heads = 0;     // 0 = the field must be there
+  int64_t kv_heads = 0;  // 0 = as many as heads
+  int64_t head_dim = 0;
+  int64_t vocab = 0;
+  int64_t max_positions = 0;
+  bool tied = false;
+};
+void read_dense_decoder(ConfigFields& fields, const LlmDefaults& defaults, LlmConfig* config);
+// The window of layers that are "sliding_attention" in layer_types, or (without that list) of those
+// for which `is_sliding(layer)`.
+void read_windows(ConfigFields& fields, int64_t default_window, bool (*is_sliding)(size_t layer),
+                  LlmConfig* config);
+
+// Families with routed experts or latent attention, in llm_families_moe.cc.
+void read_mixtral(ConfigFields& fields, LlmConfig* config);
+void read_qwen2_moe(ConfigFields& fields, LlmConfig* config);
+void read_qwen3_moe(ConfigFields& fields, LlmConfig* config);
+void read_gpt_oss(ConfigFields& fields, LlmConfig* config);
+void read_deepseek_v2(ConfigFields& fields, LlmConfig* config);
+void read_deepseek_v3(ConfigFields& fields, LlmConfig* config);
+// Gemma, in llm_families_gemma.cc.
+void read_gemma(ConfigFields& fields, LlmConfig* config);
+void read_gemma2(ConfigFields& fields, LlmConfig* config);
+void read_gemma3(ConfigFields& fields, LlmConfig* config);
+void read_gemma4(ConfigFields& fields, LlmConfig* config);
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,122 @@
+// One replica of a model: an engine that computes step after step what its batching policy plans,
+// behind a front end. Server (server.h) drives one or several on one clock.
+//
+// A step begins, and ends later: between the two, requests may arrive. Steps that repeat the one
+// before (decodes only, nobody arrives, finishes or runs out of blocks) are run in one go; the
+// results are those of running them one by one, to the nanosecond.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "serving/engine/frontend.h"
+#include "serving/engine/step_table.h"
+#include "serving/policies/batch_policy.h"
+
+namespace dfsim::inline serving {
+
+inline constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+
+// `steps` steps in a row with the same sequences, from start_ns to end_ns.
+struct StepRecord {
+  int replica = 0;
+  TimeNs start_ns = 0;
+  TimeNs end_ns = 0;
+  int64_t steps = 1;
+  int64_t decodes = 0;         // sequences that decode
+  int64_t prefills = 0;        // sequences that compute prompt
+  int64_t prefill_tokens = 0;  // per step
+  int64_t held_blocks = 0;     // at the end
+  int64_t waiting = 0;
+  std::array<double, kStepPartCount> split_ns{};  // over all steps
+  double log_sigma = 0;
+};
+
+// Receives what happens, in order of time within a replica.
+class ReplicaListener {
+ public:
+  virtual ~ReplicaListener() = default;
+  virtual void step(const StepRecord& record) { (void)record; }
+  // `count` clients waited `gap_ns` for their next token.
+  virtual void token_gap(TimeNs gap_ns, int64_t count) { (void)gap_ns, (void)count; }
+  // The client has the last token (at last_token_ns).
+  virtual void finished(const Sequence& sequence) { (void)sequence; }
+  // A replica that only prefills is done with a sequence, at `now`.
+  virtual void prefilled(Sequence sequence, TimeNs now) { (void)sequence, (void)now; }
+};
+
+enum class ReplicaRole : uint8_t { kAggregated, kPrefill, kDecode };
+
+struct ReplicaOptions {
+  BatchPolicyInfo policy;
+  BatchLimits limits;  // complete (complete_limits)
+  int64_t cache_blocks = 1;
+  int64_t block_tokens = 16;
+  bool prefix_caching = false;
+  FrontendModel frontend;
+  ReplicaRole role = ReplicaRole::kAggregated;
+  bool schedule_ahead = false;
+  bool fast_forward = true;  // off: every step by itself, for tests
+};
+
+class Replica {
+ public:
+  // `costs` and `listener` outlive the replica.
+  Replica(int index, const ReplicaOptions& options, StepTable* costs, ReplicaListener* listener);
+
+  // A request sent at `now`; calls come in order of time, no earlier than the last advance().
+  void submit(Sequence sequence, TimeNs now);
+  // When advance() has something to do; kNever while nothing is here.
+  TimeNs next_action() const;
+  // Begins the next step or ends the current one. Nothing else happens before `horizon`, so steps
+  // that repeat may be run up to there. Errors: the cost model's, and a policy that breaks a rule.
+  Status advance(TimeNs horizon);
+
+  int64_t in_flight() const { return in_flight_; }
+  int64_t waiting() const {
+    return static_cast<int64_t>(incoming_.size() + state_.waiting().size());
+  }
+  const BatchState& state() const { return state_; }
+  const Frontend& frontend() const { return frontend_; }
+
+ private:
+  Status begin();
+  Status end(TimeNs horizon);
+  void admit_incoming(TimeNs cutoff);
+  Status check_plan();
+  Status cost_plan();
+  // Books the tokens of one slice; true when its request is done.
+  bool advance_sequence(SequenceId id, int64_t tokens, TimeNs delivered_ns);
+  Status repeat(TimeNs horizon);
+  int64_t repeatable_steps() const;
+  StepRecord record(TimeNs start_ns) const;
+
+  int index_;
+  ReplicaOptions options_;
+  std::unique_ptr<BatchPolicy> policy_;
+  BatchState state_;
+  StepTable* costs_;
+  ReplicaListener* listener_;
+  Frontend frontend_;
+  std::deque<Sequence> incoming_;  // through the front end, not yet seen by the engine
+
+  StepPlan plan_;
+  std::vector<SequenceSlice> prefill_;
+  CostSegment cost_;
+  int64_t decodes_ = 0;
+  int64_t context_total_ = 0;
+  bool in_step_ = false;
+  bool starved_ = false;  // sequences are here, but the policy plans nothing
+  TimeNs clock_ns_ = 0;   // end of the last step
+  TimeNs start_ns_ = 0;   // of the current or last step
+  TimeNs end_ns_ = 0;     // of the current step
+  int64_t in_flight_ = 0;
+  int64_t plan_number_ = 0;
+  std::vector<int64_t> planned_in_;  // by sequence: the last plan it was part of
+};
+
+}  // namespace dfsim::inline serving

@@ -1,0 +1,25 @@
+// The composition of one engine step of a language-model server: how many tokens each sequence
+// computes and how many it has cached.
+//
+// Units: tokens. StepCostModel (step_cost.h) checks the invariants: every slice has new tokens and
+// a context that is not negative.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dfsim::inline serving {
+
+// What one sequence contributes to a step.
+struct SequenceSlice {
+  int64_t new_tokens = 0;      // tokens computed in this step (1 for a decode)
+  int64_t context_tokens = 0;  // tokens of this sequence already in the KV cache
+};
+
+// The composition of a step; either part may be empty, both empty is an idle step and an error.
+struct StepBatch {
+  std::vector<SequenceSlice> prefill;
+  std::vector<SequenceSlice> decode;
+};
+
+}  // namespace dfsim::inline serving

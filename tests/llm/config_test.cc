@@ -1,0 +1,165 @@
+// Configs of language models: published parameter counts, counts by hand, and what is refused.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "graphs/llm/llm_config_reader.h"
+#include "graphs/llm/llm_parameters.h"
+#include "tests/llm/configs.h"
+
+using namespace dfsim;
+
+namespace {
+
+int64_t total_of(const char* text) {
+  const auto config = parse(text);
+  INFO(config.status().message());
+  REQUIRE(config.ok());
+  return llm_parameters(*config).total();
+}
+
+std::string error_of(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  const auto config = parse(text.replace(at, from.size(), to));
+  REQUIRE_FALSE(config.ok());
+  return config.status().message();
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("Parameters: equal the counts of the published checkpoints") {
+  CHECK(total_of(kLlama2_7b) == 6'738'415'616);
+  CHECK(total_of(kLlama31_8b) == 8'030'261'248);
+  CHECK(total_of(kLlama32_1b) == 1'235'814'400);
+  CHECK(total_of(kMistral7b) == 7'241'732'096);
+  CHECK(total_of(kMixtral8x7b) == 46'702'792'704);
+  CHECK(total_of(kQwen2_7b) == 7'615'616'512);
+  CHECK(total_of(kQwen3_32b) == 32'762'123'264);
+  CHECK(total_of(kQwen15Moe) == 14'315'784'192);
+  CHECK(total_of(kQwen3Moe30b) == 30'532'122'624);
+  CHECK(total_of(kGemma2_9b) == 9'241'705'984);
+  CHECK(total_of(kGemma3_1b) == 999'885'952);
+  CHECK(total_of(kGptOss20b) == 20'914'757'184);
+  CHECK(total_of(kPhi2) == 2'779'683'840);
+  CHECK(total_of(kPhi3Mini) == 3'821'079'552);
+  CHECK(total_of(kDeepSeekV2Lite) == 15'706'484'224);
+  CHECK(total_of(kDeepSeekV3) == 671'026'419'200);
+}
+
+TEST_CASE("Parameters: Gemma 4 31B has the 30.7 billion of its model card") {
+  CHECK(static_cast<double>(total_of(kGemma4_31b)) == Approx(30.7e9).epsilon(0.005));
+}
+
+TEST_CASE("Parameters: of experts, a token uses its top-k") {
+  CHECK(static_cast<double>(llm_active_parameters(*parse(kGptOss20b))) ==
+        Approx(3.6e9).epsilon(0.01));
+  CHECK(static_cast<double>(llm_active_parameters(*parse(kMixtral8x7b))) ==
+        Approx(12.75e9).epsilon(0.01));
+}
+
+TEST_CASE("Layers: windows, caches and latent attention are those of the architecture") {
+  const auto gemma = parse(kGemma3_1b);
+  CHECK(gemma->layers[0].window == 512);
+  CHECK(gemma->layers[5].window == 0);  // every sixth sees everything
+  const auto oss = parse(kGptOss20b);
+  CHECK(oss->layers[0].window == 128);
+  CHECK(oss->layers[1].window == 0);
+  CHECK(parse(kQwen2_7b)->layers[0].window == 0);  // its window is switched off
+  const auto latent = parse(kDeepSeekV3);
+  CHECK(llm_kv_elements_per_token(*latent, latent->layers[0]) == 576);
+  CHECK_FALSE(latent->layers[2].moe);
+  CHECK(latent->layers[3].moe);
+  const auto llama = parse(kLlama31_8b);
+  CHECK(llm_kv_elements_per_token(*llama, llama->layers[0]) == 2 * 8 * 128);
+  const auto global = parse(kGemma4_31b);
+  CHECK(global->layers[5].head_dim == 512);
+  CHECK(global->layers[5].kv_heads == 4);
+  CHECK(global->layers[5].value_is_key);
+}
+
+TEST_CASE("FLOPs: equal a count by hand for a token of Llama 3.1 8B") {
+  const auto config = parse(kLlama31_8b);
+  // Per layer: q and o 4096 x 4096, k and v 4096 x 1024, three of 4096 x 14336; attention 4 * 4096
+  // per key; lm_head 4096 x 128256.
+  const double layer = 2.0 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336);
+  const double keys = 1000 + 1;
+  CHECK(llm_flops(*config, 1, 1000, 1) ==
+        Approx(32 * (layer + 4.0 * 4096 * keys) + 2.0 * 4096 * 128256).epsilon(1e-12));
+}
+
+TEST_CASE("FLOPs: a window limits the keys of a query") {
+  const auto config = parse(kMistral7b);
+  const double near = llm_flops(*config, 1, 4096, 0);
+  CHECK(llm_flops(*config, 1, 20000, 0) == Approx(near).epsilon(1e-12));
+  // A prompt of 3 tokens over an empty cache looks at 1 + 2 + 3 keys.
+  const double one = llm_flops(*config, 1, 0, 0);
+  const double three = llm_flops(*config, 3, 0, 0);
+  CHECK(three - 3 * one == Approx(32 * 4.0 * 4096 * (6 - 3)).epsilon(1e-9));
+}
+
+TEST_CASE("Quantization: the published precision goes to the operators it applies to") {
+  const auto oss = parse(kGptOss20b);
+  CHECK(oss->published_experts == LlmPrecision::kMxfp4);
+  CHECK(oss->published_attention == LlmPrecision::kBf16);
+  const auto deepseek = parse(kDeepSeekV3);
+  CHECK(deepseek->published_attention == LlmPrecision::kFp8Block);
+  CHECK(llm_bits_per_weight(LlmPrecision::kMxfp4) == 4.25);
+  CHECK(mentions(error_of(kGptOss20b, "\"mxfp4\"", "\"bitnet\""), "quant_method is 'bitnet'"));
+}
+
+TEST_CASE("Config: a malformed field is named with what was expected") {
+  CHECK(error_of(kLlama31_8b, "\"hidden_size\": 4096,", "") ==
+        "model/config.json: hidden_size is missing, expected a whole number from 1 to 2147483647");
+  CHECK(mentions(error_of(kLlama31_8b, "\"hidden_size\": 4096", "\"hidden_size\": -4096"),
+                 "hidden_size is -4096"));
+  CHECK(mentions(error_of(kLlama31_8b, "\"hidden_size\": 4096", "\"hidden_size\": 1e300"),
+                 "hidden_size is 1e+300"));
+  CHECK(mentions(error_of(kLlama31_8b, "\"hidden_size\": 4096", "\"hidden_size\": \"big\""),
+                 "hidden_size is \"big\""));
+  CHECK(mentions(error_of(kLlama31_8b, "\"num_key_value_heads\": 8", "\"num_key_value_heads\": 5"),
+                 "num_key_value_heads is 5, expected a divisor of num_attention_heads 32"));
+  CHECK(
+      mentions(error_of(kLlama31_8b, "\"num_attention_heads\": 32", "\"num_attention_heads\": 24"),
+               "expected a divisor of hidden_size 4096"));
+  CHECK(
+      mentions(error_of(kLlama31_8b, "\"num_hidden_layers\": 32", "\"num_hidden_layers\": 900000"),
+               "num_hidden_layers is 900000"));
+  CHECK(mentions(error_of(kMixtral8x7b, "\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9"),
+                 "at most the number of experts, 8"));
+  CHECK(mentions(parse("[1, 2]").status().message(), "is no JSON object"));
+}
+
+TEST_CASE("Config: an unknown architecture lists the known ones, an unknown key is named") {
+  const std::string type = error_of(kLlama31_8b, "\"llama\"", "\"llamba\"");
+  CHECK(mentions(type, "did you mean 'llama'?"));
+  CHECK(mentions(type, "deepseek_v3"));
+  CHECK(mentions(error_of(kLlama31_8b, "\"hidden_act\"", "\"num_memory_heads\": 4, \"hidden_act\""),
+                 "key 'num_memory_heads' of llama is not known"));
+  // Switched off or of no consequence, it is left alone.
+  std::string harmless = kLlama31_8b;
+  harmless.insert(1, "\"num_memory_heads\": 0, \"initializer_range\": 0.02, ");
+  CHECK(parse(harmless).ok());
+}
+
+TEST_CASE("Config: files as their makers publish them are read") {
+  const char* const root = std::getenv("DFSIM_SHARED");
+  if (root == nullptr) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  const std::string folder = std::string(root) + "/models/hf_configs/";
+  const auto qwen = read_llm_config(folder + "Qwen--Qwen3-235B-A22B-FP8_config.json");
+  INFO(qwen.status().message());
+  REQUIRE(qwen.ok());
+  CHECK(llm_parameters(*qwen).total() == 235'093'634'560);
+  CHECK(qwen->published_experts == LlmPrecision::kFp8Block);
+  CHECK(llm_parameters(*read_llm_config(folder + "openai--gpt-oss-120b_config.json")).total() ==
+        116'829'156'672);
+  CHECK(llm_parameters(*read_llm_config(folder + "meta-llama--Meta-Llama-3.1-70B_config.json"))
+            .total() == 70'553'706'496);
+}
