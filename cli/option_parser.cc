@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <type_traits>
 
@@ -27,6 +28,28 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_option_desc(const CLI::Option* option) const override {
     return described(option->get_description());
+  }
+
+  // CLI11 lists the options that one needs or excludes in the order of their addresses, which
+  // differs from run to run; here they are in the order of their names.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    for (const auto& others : {option->get_needs(), option->get_excludes()}) {
+      std::string listed_text;
+      std::set<std::string> names;
+      for (const CLI::Option* other : others) {
+        listed_text += " " + other->get_name();
+        names.insert(" " + other->get_name());
+      }
+      if (names.size() > 1) {
+        std::string sorted;
+        for (const std::string& name : names) {
+          sorted += name;
+        }
+        text.replace(text.find(":" + listed_text) + 1, listed_text.size(), sorted);
+      }
+    }
+    return text;
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
