@@ -14,7 +14,7 @@
 namespace dfsim::inline graphs {
 
 // Reads fields and remembers the first problem; callers go on with harmless values and look at
-// status() once. Keys that were read are known; unknown_key() finds those that nobody read.
+// status() once. Keys that were read are known; unknown_key() finds those that no reader asked for.
 class ConfigFields {
  public:
   // `object` must outlive this. `place` begins messages: "model/config.json".
@@ -39,7 +39,8 @@ class ConfigFields {
   const Status& status() const { return status_; }
   const std::string& place() const { return place_; }
 
-  // A key that nobody read, that is switched on, and whose name speaks of the network's structure;
+  // A key that no reader asked for, that is switched on, and whose name speaks of the network's
+  // structure;
   // "" when there is none.
   std::string unknown_key() const;
 

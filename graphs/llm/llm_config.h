@@ -92,7 +92,7 @@ struct LlmConfig {
   // Gemma 4 E2B and E4B: every layer adds a second, narrow embedding of the token; 0 without.
   int64_t per_layer_vocab = 0;
   int64_t per_layer_hidden = 0;
-  // What quantization_config says the published weights are: projections of attention, dense blocks
+  // The published weights according to quantization_config: projections of attention, dense blocks
   // and experts; embeddings, norms, router and (unless said) lm_head stay bf16.
   LlmPrecision published_attention = LlmPrecision::kBf16;
   LlmPrecision published_mlp = LlmPrecision::kBf16;

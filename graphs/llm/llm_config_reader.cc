@@ -143,8 +143,8 @@ StatusOr<LlmConfig> parse_llm_config(const std::string& text, const std::string&
                                      const std::string& name) {
   const Json root = Json::parse(text, nullptr, false);
   if (!root.is_object()) {
-    return invalid_input(
-        fmt::format("{}: is no JSON object, expected the config.json of a language model", place));
+    return invalid_input(fmt::format(
+        "{}: is not a JSON object, expected the config.json of a language model", place));
   }
   return build_config(root, place, name);
 }

@@ -17,8 +17,8 @@ struct LlmFamily {
 
 std::span<const LlmFamily> llm_families();
 
-// What the families share, in llm_families.cc: dimensions of the transformer and its layers, all
-// alike, with full attention. `head_dim` 0 = hidden / heads.
+// Steps that the families share, in llm_families.cc: dimensions of the transformer and its layers,
+// all alike, with full attention. `head_dim` 0 = hidden / heads.
 struct LlmDefaults {
   int64_t heads = 0;     // 0 = the field must be there
   int64_t kv_heads = 0;  // 0 = as many as heads

@@ -120,7 +120,7 @@ class LlmGraphBuilder {
     return op(name, "SimplifiedLayerNormalization", "", {x, weight(name + ".weight", {width})})
         .front();
   }
-  // Of each head on its own.
+  // Each head has its own.
   TensorId head_norm(const std::string& name, TensorId x, int64_t heads, int64_t d) {
     const TensorId apart = integers(name + "_heads", {0, 0, heads, d});
     const TensorId together = integers(name + "_flat", {0, 0, heads * d});

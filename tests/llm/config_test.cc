@@ -131,7 +131,7 @@ TEST_CASE("Config: a malformed field is named with what was expected") {
                "num_hidden_layers is 900000"));
   CHECK(mentions(error_of(kMixtral8x7b, "\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9"),
                  "at most the number of experts, 8"));
-  CHECK(mentions(parse("[1, 2]").status().message(), "is no JSON object"));
+  CHECK(mentions(parse("[1, 2]").status().message(), "is not a JSON object"));
 }
 
 TEST_CASE("Config: an unknown architecture lists the known ones, an unknown key is named") {

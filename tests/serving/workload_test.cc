@@ -168,7 +168,7 @@ TEST_CASE("Traces: Azure, BurstGPT, Mooncake and lists of lengths are read") {
   CHECK(lengths[1].prompt_tokens == 30);
 }
 
-TEST_CASE("Traces: what is wrong is said with its line") {
+TEST_CASE("Traces: an error names the line") {
   CHECK(error_of("") == "trace_reader_test.txt: the file is empty, expected a trace of requests");
   CHECK(error_of("a,b\n1,2\n").find("line 1: no column of prompt tokens") != std::string::npos);
   const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens\n";

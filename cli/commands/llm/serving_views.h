@@ -1,4 +1,4 @@
-// What dfsim llm serve, search and validate print, and the options they share.
+// Output of dfsim llm serve, search and validate, and the options that they share.
 #pragma once
 
 #include <string>

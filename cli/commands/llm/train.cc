@@ -20,7 +20,7 @@ struct LlmTrainOptions {
   bool card = false;
 };
 
-// Of all kernel files of the folder, by name.
+// All kernel files of the folder, by name.
 Status write_kernel_card(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;

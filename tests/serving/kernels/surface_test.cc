@@ -15,7 +15,7 @@ namespace {
 
 constexpr KernelGpu kGpu = {1e9, 2e9, 3e6, 0.4e6};
 
-// A made-up GPU that reaches a share of the bound that falls smoothly with n.
+// A synthetic GPU that reaches a share of the bound that falls smoothly with n.
 double true_time(double m, double n, double k) {
   const KernelTraits traits = kernel_traits(KernelKind::kGemm, "bfloat16");
   return kernel_bound_us(KernelKind::kGemm, traits, {n, k}, {m, 1}, kGpu) *
