@@ -142,7 +142,9 @@ void ConfigFields::fail_unsupported(const std::string& message) {
 }
 
 std::string ConfigFields::unknown_key() const {
-  for (const auto& [key, value] : object_.items()) {
+  for (const auto& item : object_.items()) {
+    const std::string& key = item.key();  // clang 14 cannot capture a structured binding
+    const auto& value = item.value();
     const bool off = value.is_null() || value == false || value == 0 || value == 0.0 ||
                      (value.is_array() && value.empty());
     if (off || read_.count(key) > 0) {

@@ -40,7 +40,7 @@ OptionTable llm_width_options(LlmWidthOptions& o) {
        .choices = "vllm,trtllm,sglang"},
       {.names = "--framework-version",
        .target = &o.version,
-       .help = "Version of the framework; the nearest measured one answers (default: the newest)",
+       .help = "Framework version; the nearest measured one answers (default: the newest)",
        .value = "VERSION"},
       {.names = "--tp",
        .target = &o.tp,
