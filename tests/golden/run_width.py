@@ -53,8 +53,8 @@ def main():
                                 comments=True)) for case in case_names()]
     cases += [(" ".join(words), words) for words in (*MORE, *helps(program))]
     for case, arguments in cases:
-        # Shell scripts, man pages and imported profiles (CSV) keep their own line lengths.
-        generated = (arguments[0] == "help" and "--format" in arguments
+        # Shell scripts, man pages, HTML and imported profiles (CSV) keep their own line lengths.
+        generated = (arguments[0] == "help" and "--format" in arguments or arguments[0] == "report"
                      or arguments[:2] == ["profiles", "import"])
         if generated or any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
             continue

@@ -110,7 +110,7 @@ Status run_llm_predict(const LlmStepOptions& options) {
   predict.runtime = runtime_for(framework_profile(predict.deployment.framework), options.batch);
   DFSIM_ASSIGN_OR_RETURN(const LlmPrediction result, predict_llm(predict));
   return write_file(options.output, options.json ? llm_prediction_json(result).text()
-                                                 : llm_prediction_text(options, result));
+                                                 : fit_lines(llm_prediction_text(options, result)));
 }
 
 OptionTable llm_step_options(LlmStepOptions& o) {

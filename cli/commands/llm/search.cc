@@ -3,6 +3,7 @@
 
 #include "base/io/file.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/serving_views.h"
 
@@ -47,7 +48,7 @@ Status run_llm_search(const LlmSearchOptions& o) {
   DFSIM_ASSIGN_OR_RETURN(const DeploymentSearch found, search_deployments(search));
   return write_file(o.output, o.json  ? search_json(found)
                               : o.csv ? search_csv(found)
-                                      : search_text(found, kListedFront));
+                                      : fit_lines(search_text(found, kListedFront)));
 }
 
 OptionTable llm_search_options(LlmSearchOptions& o) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/serving_views.h"
 #include "serving/deployment_checks.h"
@@ -96,7 +97,7 @@ Status run_llm_serve(const LlmServeOptions& o) {
   DFSIM_ASSIGN_OR_RETURN(const ServeResult result, simulate_serving(setup));
   return write_file(o.output, o.json  ? serve_json(result)
                               : o.csv ? serve_series_csv(result)
-                                      : serve_text(result));
+                                      : fit_lines(serve_text(result)));
 }
 
 OptionTable llm_serve_options(LlmServeOptions& o) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/serving_views.h"
 
@@ -17,8 +18,8 @@ struct LlmValidateOptions : ServingValidationOptions {
 Status run_llm_validate(LlmValidateOptions o) {
   o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
   DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
-  return write_file(o.output,
-                    o.json ? serving_validation_json(found) : serving_validation_text(found));
+  return write_file(o.output, o.json ? serving_validation_json(found)
+                                     : fit_lines(serving_validation_text(found)));
 }
 
 }  // namespace
