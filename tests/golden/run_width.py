@@ -54,7 +54,7 @@ def main():
     cases += [(" ".join(words), words) for words in (*MORE, *helps(program))]
     for case, arguments in cases:
         # Shell scripts, man pages, HTML and imported profiles (CSV) keep their own line lengths.
-        generated = (arguments[0] == "help" and "--format" in arguments or arguments[0] == "report"
+        generated = (arguments[:1] == ["help"] and "--format" in arguments or arguments[:1] == ["report"]
                      or arguments[:2] == ["profiles", "import"])
         if generated or any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
             continue
