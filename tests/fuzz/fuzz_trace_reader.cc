@@ -1,5 +1,5 @@
 // One reader of traces, whatever the bytes look like: the build makes a program for each line of
-// trace_readers.inc and says in DFSIM_TRACE_READER which function gives its reader. fuzz_trace
+// trace_readers.inc and says in DFSIM_FUZZED_READER which function gives its reader. fuzz_trace
 // tells the format from the content, as the program does.
 //
 // For a format that is a folder the input is cut at bytes 0x1D into the files of such a folder, the
@@ -56,7 +56,7 @@ void write_folder(const std::string& folder, std::string_view file_names, std::s
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const dfsim::TraceReader reader = dfsim::DFSIM_TRACE_READER();
+  static const dfsim::TraceReader reader = dfsim::DFSIM_FUZZED_READER();
   std::string bytes(data, data + size);
   if (reader.folder_files.empty()) {
     dfsim::check_trace(reader.read(dfsim::TraceInput::of_content("fuzz", std::move(bytes))));
