@@ -76,7 +76,7 @@ Status fit_errors(FitRun& run, FrameworkProfile* profile) {
 const std::vector<FitParameter>& fit_parameters() {
   using R = ServingRuntime;
   using F = FrontendModel;
-  static const std::vector<FitParameter> parameters = {
+  static const std::vector<FitParameter> kParameters = {
       {"step_us", &R::step_us, nullptr, 0, 20000, 800},
       {"per_sequence_us", &R::per_sequence_us, nullptr, 0, 300, 15},
       {"per_token_us", &R::per_token_us, nullptr, 0, 2, 0.3},
@@ -94,7 +94,7 @@ const std::vector<FitParameter>& fit_parameters() {
       {"prompt_token_us", nullptr, &F::prompt_token_us, 0, 20, 0.8},
       {"output_token_us", nullptr, &F::output_token_us, 0, 300, 20},
   };
-  return parameters;
+  return kParameters;
 }
 
 StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<MeasuredRun>& runs,
