@@ -5,12 +5,12 @@
 # CMakeLists.txt of their own.
 # Every target gets the same warnings, sanitizers and include root.
 
-# DFSIM_UNITY: sources of a target are compiled in groups, each as if it were one file, which takes a
-# third of the time since headers are read once per group. Both ways must compile: names in anonymous
-# namespaces are unique within a target, and every file includes what it uses. OFF suits editing one
-# file again and again, and tools that want a compile command for each file.
+# DFSIM_UNITY: sources of a target are compiled in groups, each as if it were one file, which takes
+# about a third of the time, since the compiler reads headers once per group. Both ways must compile:
+# names in anonymous namespaces are unique within a target, and every file includes what it uses. OFF
+# suits editing one file again and again, and tools that want a compile command for each file.
 option(DFSIM_UNITY "Compile the sources of a target in groups" ON)
-# Measured on 2 cores (docs/benchmarks.md): larger groups leave one core idle at the end.
+# Larger groups read headers fewer times, but leave one of two cores idle at the end.
 set(DFSIM_UNITY_FILES 16 CACHE STRING "Files in a group of DFSIM_UNITY")
 
 # Users of the installed libraries get this instead (dfsim::headers): include folder and language.

@@ -46,7 +46,7 @@ class ReplicaListener {
   // The client has the last token (at last_token_ns).
   virtual void finished(const Sequence& sequence) { (void)sequence; }
   // A replica that only prefills is done with a sequence, at `now`.
-  virtual void prefilled(Sequence /*sequence*/, TimeNs /*now*/) {}
+  virtual void prefilled(Sequence&& sequence, TimeNs now) { (void)sequence, (void)now; }
 };
 
 enum class ReplicaRole : uint8_t { kAggregated, kPrefill, kDecode };

@@ -63,7 +63,7 @@ class ServerRun final : public ReplicaListener {
       cancelled_ = true;
     }
   }
-  void prefilled(Sequence sequence, TimeNs now) override {
+  void prefilled(Sequence&& sequence, TimeNs now) override {
     const CacheLink& link = options_.link;
     const double bytes = link.bytes_per_token * static_cast<double>(sequence.computed);
     const TimeNs wire_ns = link.bytes_per_s > 0 ? ns_from_seconds(bytes / link.bytes_per_s) : 0;
