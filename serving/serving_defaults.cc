@@ -63,12 +63,12 @@ FrameworkProfile sglang_profile() {
 }  // namespace
 
 const FrameworkProfile& framework_profile(LlmFramework framework) {
-  static const FrameworkProfile vllm = vllm_profile();
-  static const FrameworkProfile trtllm = trtllm_profile();
-  static const FrameworkProfile sglang = sglang_profile();
-  return framework == LlmFramework::kVllm     ? vllm
-         : framework == LlmFramework::kTrtllm ? trtllm
-                                              : sglang;
+  static const FrameworkProfile kVllmProfile = vllm_profile();
+  static const FrameworkProfile kTrtllmProfile = trtllm_profile();
+  static const FrameworkProfile kSglangProfile = sglang_profile();
+  return framework == LlmFramework::kVllm     ? kVllmProfile
+         : framework == LlmFramework::kTrtllm ? kTrtllmProfile
+                                              : kSglangProfile;
 }
 
 ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequences) {

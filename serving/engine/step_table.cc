@@ -86,7 +86,7 @@ StatusOr<const CostSegment*> StepTable::segment(const std::vector<SequenceSlice>
     auto it = decode_.find(key);
     if (it == decode_.end()) {
       DFSIM_ASSIGN_OR_RETURN(CostSegment made, make(prefill, decodes, cell.low, cell.high));
-      it = decode_.emplace(key, std::move(made)).first;
+      it = decode_.emplace(key, made).first;
     }
     return &it->second;
   }
@@ -101,7 +101,7 @@ StatusOr<const CostSegment*> StepTable::segment(const std::vector<SequenceSlice>
       mixed_.clear();
     }
     DFSIM_ASSIGN_OR_RETURN(CostSegment made, make(prefill, decodes, cell.low, cell.high));
-    it = mixed_.emplace(key_, std::move(made)).first;
+    it = mixed_.emplace(key_, made).first;
   }
   return &it->second;
 }
