@@ -26,7 +26,7 @@ std::vector<std::string> policy_names(const std::vector<BatchPolicyInfo>& polici
 const std::vector<BatchPolicyInfo>& builtin_batch_policies() {
   // name, summary, citation, limits, block tokens, schedules ahead, keeps order, never preempts,
   // maker
-  static const std::vector<BatchPolicyInfo> policies = {
+  static const std::vector<BatchPolicyInfo> kPolicies = {
       {"sglang", "prompts before decodes, chunked prefill, radix cache, overlapped scheduling",
        "SGLang 0.5 documentation; Zheng et al. 2024, arXiv:2312.07104", kSglangLimits, 1, true,
        true, false, make_sglang_policy},
@@ -40,7 +40,7 @@ const std::vector<BatchPolicyInfo>& builtin_batch_policies() {
        "vLLM v1 documentation; Kwon et al. 2023, doi:10.1145/3600006.3613165", kVllmLimits, 16,
        false, true, false, make_vllm_policy},
   };
-  return policies;
+  return kPolicies;
 }
 
 StatusOr<BatchPolicyInfo> BatchPolicyRegistry::find(const std::string& name) const {
