@@ -47,7 +47,7 @@ std::vector<std::string> kernel_files(const std::string& system, const std::stri
     if (!std::filesystem::is_directory(folder, error)) {
       continue;
     }
-    const std::string prefix = system + "-" + framework + "-";
+    const std::string prefix = fmt::format("{}-{}-", system, framework);
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with(prefix) && name.ends_with(kKernelsSuffix)) {

@@ -60,7 +60,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="dfsim_width_") as tmp:
             result = subprocess.run(
-                [program, *[a.replace("{tmp}", tmp) for a in arguments]], cwd=ROOT,
+                [program, *[a.replace("{tmp}", tmp).replace("{scratch}", tmp) for a in arguments]], cwd=ROOT,
                 env=clean_environment() | {"COLUMNS": str(WIDTH)}, stdin=subprocess.DEVNULL,
                 capture_output=True, timeout=TIMEOUT_S, check=False)
         checked += 1
