@@ -148,8 +148,8 @@ std::string zsh_argument(const OptionSpec& option) {
   std::string text;
   for (const std::string& word : option_words(option)) {
     const std::string many = takes_many(option) ? "*" : "";
-    text +=
-        "    " + single_quoted(many + word + "[" + zsh_text(option.help) + "]" + value) + " \\\n";
+    const std::string entry = fmt::format("{}{}[{}]{}", many, word, zsh_text(option.help), value);
+    text += fmt::format("    {} \\\n", single_quoted(entry));
   }
   return text;
 }
