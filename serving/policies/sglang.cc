@@ -4,7 +4,7 @@
 // batch.
 //
 // Admission estimates how much of their remaining output the running requests will use:
-// new_token_ratio, which starts at 0.7, falls to 0.098 over 600 decode steps, and is set anew when
+// new_token_ratio, which starts at 0.7, falls to 0.098 over 600 decode steps, and is reset when
 // the estimate was too low and sequences had to be retracted (the ones with the least output
 // first).
 #include <algorithm>

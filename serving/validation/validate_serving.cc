@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "datasets/profiles/statistics.h"
 #include "graphs/llm/llm_config_reader.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_memory.h"
@@ -58,15 +59,6 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   return simulate_serving(setup);
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(middle), values.end());
-  return values[middle];
-}
-
 // Groups in a fixed order: by kind, then by value.
 std::map<std::string, std::vector<RunPrediction>> grouped(const std::vector<RunPrediction>& rows) {
   std::map<std::string, std::vector<RunPrediction>> groups;
@@ -75,8 +67,7 @@ std::map<std::string, std::vector<RunPrediction>> grouped(const std::vector<RunP
     groups[row.fit_half ? "half fitted on" : "half held out"].push_back(row);
     groups["model " + run.model].push_back(row);
     groups["framework " + run.framework].push_back(row);
-    groups["model and framework " + base_model_name(run.model) + " " + run.framework].push_back(
-        row);
+    groups["both " + base_model_name(run.model) + " " + run.framework].push_back(row);
     groups[fmt::format("tp {:4}", run.tp)].push_back(row);
     groups[fmt::format("users {:4}", run.users)].push_back(row);
     if (!row.contradicted) {
@@ -123,13 +114,16 @@ ErrorSummary summarize_errors(const std::string& group, const std::vector<RunPre
     summary.tpot_inside += row.tpot_inside() ? 1 : 0;
   }
   summary.rows = static_cast<int64_t>(ttft.size());
-  const double count = std::max<double>(1, static_cast<double>(ttft.size()));
+  if (ttft.empty()) {
+    return summary;  // no row of the group could be simulated
+  }
+  const auto count = static_cast<double>(ttft.size());
   for (double* value : {&summary.ttft_mean, &summary.tpot_mean, &summary.ttft_bias,
                         &summary.tpot_bias, &summary.ttft_inside, &summary.tpot_inside}) {
     *value /= count;
   }
-  summary.ttft_median = median_of(std::move(ttft));
-  summary.tpot_median = median_of(std::move(tpot));
+  summary.ttft_median = median(ttft);
+  summary.tpot_median = median(tpot);
   return summary;
 }
 

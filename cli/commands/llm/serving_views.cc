@@ -294,23 +294,25 @@ std::string search_csv(const DeploymentSearch& search) {
 }
 
 std::string serving_validation_text(const ServingValidation& v) {
-  TextTable table({{"rows of"},
-                   {"rows", Align::kRight},
-                   {"TPOT mean", Align::kRight},
-                   {"median", Align::kRight},
-                   {"bias", Align::kRight},
-                   {"inside", Align::kRight},
-                   {"TTFT mean", Align::kRight},
-                   {"median", Align::kRight},
-                   {"bias", Align::kRight},
-                   {"inside", Align::kRight}});
+  // One table for each metric, so that the names of groups of rows fit 80 columns.
+  const auto metric_table = [](const char* metric) {
+    return TextTable({{"rows of"},
+                      {"rows", Align::kRight},
+                      {std::string(metric) + " mean", Align::kRight},
+                      {"median", Align::kRight},
+                      {"bias", Align::kRight},
+                      {"inside", Align::kRight}});
+  };
+  TextTable tpot = metric_table("TPOT");
+  TextTable ttft = metric_table("TTFT");
   for (const ErrorSummary& e : v.groups) {
-    table.add_row({e.group, std::to_string(e.rows), percent(e.tpot_mean), percent(e.tpot_median),
-                   percent(e.tpot_bias), percent(e.tpot_inside), percent(e.ttft_mean),
-                   percent(e.ttft_median), percent(e.ttft_bias), percent(e.ttft_inside)});
+    tpot.add_row({e.group, std::to_string(e.rows), percent(e.tpot_mean), percent(e.tpot_median),
+                  percent(e.tpot_bias), percent(e.tpot_inside)});
+    ttft.add_row({e.group, std::to_string(e.rows), percent(e.ttft_mean), percent(e.ttft_median),
+                  percent(e.ttft_bias), percent(e.ttft_inside)});
   }
   std::string text = "Errors of simulated servers against measured ones (bias is signed)\n\n" +
-                     table.render(120, 0);
+                     tpot.render(text_width(), 0) + "\n" + ttft.render(text_width(), 0) + "\n";
   for (const Contradiction& c : v.contradictions) {
     text += fmt::format("contradiction: lines {} and {}: {}\n", v.rows[c.first].run.line,
                         v.rows[c.second].run.line, c.what);
