@@ -73,6 +73,7 @@ OptionTable partition_machine(PartitionCommand& o) {
        .required = true,
        .suggest = hardware_names},
       runtime_option(&o.runtime),
+      precision_option(&o.model.precision),
       cost_model_option(&o.cost_model),
       {.names = "--collectives",
        .target = &o.collectives,

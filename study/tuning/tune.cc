@@ -126,15 +126,15 @@ class Tuner {
   }
 
   // The model at a batch size, as a runtime with these optimisations executes it.
-  StatusOr<const LoadedModel*> model_at(int64_t batch, int level, const RuntimeSpec& runtime) {
+  StatusOr<const LoadedModel*> model_at(int64_t batch, int level, const Platform& platform) {
     const std::pair key(batch, level);
     if (models_.count(key) == 0) {
       ModelOptions options = options_.model;
       options.batch = options_.batches.empty() ? options_.model.batch : batch;
-      RuntimeSpec lowered = runtime;
-      lowered.fold_constants = level > 0;
+      Platform lowered = platform;
+      lowered.runtime.fold_constants = level > 0;
       if (level < 2) {
-        lowered.fusions.clear();
+        lowered.runtime.fusions.clear();
       }
       DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, lowered));
       models_.emplace(key, std::make_unique<LoadedModel>(std::move(model)));
@@ -144,7 +144,7 @@ class Tuner {
 
   StatusOr<double> predicted_ns(const TuneSetting& setting, Platform platform) {
     DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model,
-                           model_at(setting.batch, setting.level, platform.runtime));
+                           model_at(setting.batch, setting.level, platform));
     DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> costs,
                            load_cost_model_for(platform, ""));
     platform.runtime.inter_op_workers = setting.inter;
@@ -192,7 +192,7 @@ class Tuner {
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
     for (const TuneSetting& setting : settings) {
       DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model,
-                             model_at(setting.batch, setting.level, platform.runtime));
+                             model_at(setting.batch, setting.level, platform));
       Json json = setting_json(setting);
       json["dims"] = Json::object();
       for (const BoundDim& dim : model->report.dims) {
