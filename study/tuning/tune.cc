@@ -17,6 +17,7 @@
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
+#include "study/chain/precision_choice.h"
 #include "study/measuring/child_process.h"
 #include "study/measuring/ort_environment.h"
 #include "study/roofline/roofline_source.h"
@@ -99,12 +100,27 @@ class Tuner {
             hardware_, printable(options_.directory)));
       }
     }
-    DFSIM_RETURN_IF_ERROR(load_machine(hardware_, "").status());
+    DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
+    DFSIM_RETURN_IF_ERROR(check_precision(platform));
     DFSIM_RETURN_IF_ERROR(read_state());
     DFSIM_ASSIGN_OR_RETURN(helper_, find_data_file("datasets/collect/ort_cpu/tune.py"));
     DFSIM_ASSIGN_OR_RETURN(
         python_,
         ort_environment({options_.directory, options_.python, options_.no_install}, progress_));
+    return ok_status();
+  }
+
+  // What datasets/collect/ort_cpu/precision.py converts a model to.
+  Status check_precision(const Platform& platform) const {
+    const std::string& precision = options_.model.precision;
+    DFSIM_RETURN_IF_ERROR(resolve_precision(precision, platform).status());
+    const std::vector<std::string> measurable = {
+        "", "fp32", "fp16", "int8", "int8-dynamic", "int8-weights", "int4-weights"};
+    if (std::find(measurable.begin(), measurable.end(), precision) == measurable.end()) {
+      return invalid_input(fmt::format(
+          "--precision {}: ONNX Runtime's CPU provider cannot be measured in it; expected {}",
+          printable(precision), join({measurable.begin() + 1, measurable.end()}, ", ")));
+    }
     return ok_status();
   }
 
@@ -188,6 +204,7 @@ class Tuner {
     Json request = {{"model", fs::absolute(options_.model.path).string()},
                     {"seconds", seconds},
                     {"rounds", rounds},
+                    {"precision", options_.model.precision},
                     {"settings", Json::array()}};
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
     for (const TuneSetting& setting : settings) {
@@ -244,6 +261,7 @@ class Tuner {
   Status read_state() {
     state_ = {{"schema", kStateSchema},
               {"model", fs::absolute(options_.model.path).string()},
+              {"precision", options_.model.precision},
               {"cores", cores_},
               {"points", Json::object()}};
     std::error_code error;
@@ -263,7 +281,9 @@ class Tuner {
                                          printable(key)));
       }
     }
-    if (before.value("model", "") == state_["model"] && before.value("cores", 0) == cores_) {
+    if (before.value("model", "") == state_["model"] &&
+        before.value("precision", "") == state_["precision"] &&
+        before.value("cores", 0) == cores_) {
       state_["points"] = before["points"];
     }
     return ok_status();

@@ -15,7 +15,7 @@ PrecisionPlan base_plan(Precision base) {
   return plan;
 }
 
-const Tensor& tensor_named(const Graph& graph, const std::string& name) {
+const Tensor& precision_tensor(const Graph& graph, const std::string& name) {
   for (const Tensor& tensor : graph.tensors()) {
     if (tensor.name == name) {
       return tensor;
@@ -25,11 +25,11 @@ const Tensor& tensor_named(const Graph& graph, const std::string& name) {
   return graph.tensor(TensorId(0));
 }
 
-DType dtype_of(const Graph& graph, const std::string& name) {
-  return tensor_named(graph, name).dtype;
+DType tensor_dtype(const Graph& graph, const std::string& name) {
+  return precision_tensor(graph, name).dtype;
 }
 
-Types types_of(const Graph& graph) {
+Types op_types_of(const Graph& graph) {
   Types types;
   for (const Op& op : graph.ops()) {
     types.push_back(op.op_type);
@@ -37,12 +37,12 @@ Types types_of(const Graph& graph) {
   return types;
 }
 
-size_t count_of(const Graph& graph, const std::string& type) {
-  const Types types = types_of(graph);
+size_t op_count_of(const Graph& graph, const std::string& type) {
+  const Types types = op_types_of(graph);
   return static_cast<size_t>(std::count(types.begin(), types.end(), type));
 }
 
-int64_t total_bytes(const Graph& graph) {
+int64_t moved_bytes(const Graph& graph) {
   int64_t bytes = 0;
   for (size_t i = 0; i < graph.op_count(); ++i) {
     const auto work = op_work(graph, OpId(i));
@@ -77,7 +77,7 @@ TEST_CASE("Precision: names are found, unknown ones get the nearest") {
     CHECK(precision_name(info.value) == info.name);
     CHECK_FALSE(info.description.empty());
   }
-  const auto wrong = precision_of("fp61");
+  const auto wrong = precision_of("fp17");
   CHECK_FALSE(wrong.ok());
   CHECK(wrong.status().message().find("did you mean 'fp16'") != std::string::npos);
 }
@@ -86,8 +86,8 @@ TEST_CASE("Precision: a whole-model cast halves the bytes and adds no operator")
   const Graph fp32 = perceptron().built();
   const auto fp16 = cast_model(fp32, DType::kFloat16, {});
   REQUIRE(fp16.ok());
-  CHECK(types_of(*fp16) == types_of(fp32));
-  CHECK(total_bytes(*fp16) * 2 == total_bytes(fp32));
+  CHECK(op_types_of(*fp16) == op_types_of(fp32));
+  CHECK(moved_bytes(*fp16) * 2 == moved_bytes(fp32));
   for (const Tensor& tensor : fp16->tensors()) {
     INFO(tensor.name);
     CHECK(tensor.dtype == DType::kFloat16);
@@ -103,8 +103,8 @@ TEST_CASE("Precision: casts to fp32 in the model become casts to the precision")
   graph.output("y");
   const auto bf16 = cast_model(graph.built(), DType::kBFloat16, {});
   REQUIRE(bf16.ok());
-  CHECK(dtype_of(*bf16, "i") == DType::kInt64);
-  CHECK(dtype_of(*bf16, "y") == DType::kBFloat16);
+  CHECK(tensor_dtype(*bf16, "i") == DType::kInt64);
+  CHECK(tensor_dtype(*bf16, "y") == DType::kBFloat16);
   CHECK(bf16->op(OpId(1)).attributes.int_or("to", 0) == 16);
 }
 
@@ -121,13 +121,13 @@ TEST_CASE("Precision: ONNX's converter leaves operators of its block list in fp3
   const auto ort = cast_model(fp32, DType::kFloat16, {.onnx_runtime = true});
   REQUIRE(torch.ok());
   REQUIRE(ort.ok());
-  CHECK(count_of(*torch, "Cast") == 0);
-  CHECK(dtype_of(*torch, "c") == DType::kFloat16);
+  CHECK(op_count_of(*torch, "Cast") == 0);
+  CHECK(tensor_dtype(*torch, "c") == DType::kFloat16);
   // x to fp32; c to fp16 for Relu; r to fp32 for Max, which reads c as it is. y stays what Max
   // makes.
-  CHECK(count_of(*ort, "Cast") == 3);
-  CHECK(dtype_of(*ort, "c") == DType::kFloat32);
-  CHECK(dtype_of(*ort, "r") == DType::kFloat16);
+  CHECK(op_count_of(*ort, "Cast") == 3);
+  CHECK(tensor_dtype(*ort, "c") == DType::kFloat32);
+  CHECK(tensor_dtype(*ort, "r") == DType::kFloat16);
 }
 
 TEST_CASE("Precision: autocast on a GPU follows PyTorch's lists") {
@@ -135,22 +135,22 @@ TEST_CASE("Precision: autocast on a GPU follows PyTorch's lists") {
   REQUIRE(mixed.ok());
   // Products get fp16 operands (x, w1, r, w2 are cast), layer normalisation fp32 ones (h is cast);
   // the kernel of softmax reads fp16 and writes fp32.
-  CHECK(count_of(*mixed, "Cast") == 5);
-  CHECK(dtype_of(*mixed, "h") == DType::kFloat16);
-  CHECK(dtype_of(*mixed, "n") == DType::kFloat32);
-  CHECK(dtype_of(*mixed, "r") == DType::kFloat32);
-  CHECK(dtype_of(*mixed, "o") == DType::kFloat16);
-  CHECK(dtype_of(*mixed, "p") == DType::kFloat32);
-  CHECK(dtype_of(*mixed, "w1") == DType::kFloat32);  // a master weight, cast in every run
+  CHECK(op_count_of(*mixed, "Cast") == 5);
+  CHECK(tensor_dtype(*mixed, "h") == DType::kFloat16);
+  CHECK(tensor_dtype(*mixed, "n") == DType::kFloat32);
+  CHECK(tensor_dtype(*mixed, "r") == DType::kFloat32);
+  CHECK(tensor_dtype(*mixed, "o") == DType::kFloat16);
+  CHECK(tensor_dtype(*mixed, "p") == DType::kFloat32);
+  CHECK(tensor_dtype(*mixed, "w1") == DType::kFloat32);  // a master weight, cast in every run
 }
 
 TEST_CASE("Precision: autocast on a CPU keeps normalisation and softmax in bf16") {
   const auto mixed =
       refine_precision(perceptron().built(), base_plan(Precision::kMixedBf16), {.cpu = true});
   REQUIRE(mixed.ok());
-  CHECK(count_of(*mixed, "Cast") == 3);  // x, w1, w2
-  CHECK(dtype_of(*mixed, "n") == DType::kBFloat16);
-  CHECK(dtype_of(*mixed, "p") == DType::kBFloat16);
+  CHECK(op_count_of(*mixed, "Cast") == 3);  // x, w1, w2
+  CHECK(tensor_dtype(*mixed, "n") == DType::kBFloat16);
+  CHECK(tensor_dtype(*mixed, "p") == DType::kBFloat16);
 }
 
 TEST_CASE("Precision: autocast casts a tensor once for all its readers") {
@@ -163,7 +163,7 @@ TEST_CASE("Precision: autocast casts a tensor once for all its readers") {
   }
   const auto mixed = refine_precision(graph.built(), base_plan(Precision::kMixedFp16), {});
   REQUIRE(mixed.ok());
-  CHECK(count_of(*mixed, "Cast") == 4);  // x and three weights
+  CHECK(op_count_of(*mixed, "Cast") == 4);  // x and three weights
 }
 
 TEST_CASE("Precision: autocast lets elementwise operators promote their operands") {
@@ -177,9 +177,9 @@ TEST_CASE("Precision: autocast lets elementwise operators promote their operands
   graph.output("sum");
   const auto mixed = refine_precision(graph.built(), base_plan(Precision::kMixedFp16), {});
   REQUIRE(mixed.ok());
-  CHECK(count_of(*mixed, "Cast") == 2);                  // of x and w for the product
-  CHECK(dtype_of(*mixed, "scaled") == DType::kFloat16);  // a number promotes nothing
-  CHECK(dtype_of(*mixed, "sum") == DType::kFloat32);     // fp16 + fp32, no cast of its own
+  CHECK(op_count_of(*mixed, "Cast") == 2);                   // of x and w for the product
+  CHECK(tensor_dtype(*mixed, "scaled") == DType::kFloat16);  // a number promotes nothing
+  CHECK(tensor_dtype(*mixed, "sum") == DType::kFloat32);     // fp16 + fp32, no cast of its own
 }
 
 TEST_CASE("Precision: the last rule that matches an operator counts") {
@@ -198,9 +198,9 @@ TEST_CASE("Precision: rules cast between operators, and weights ahead of the run
   REQUIRE(whole.ok());
   const auto refined = refine_precision(*whole, plan, {});
   REQUIRE(refined.ok());
-  CHECK(count_of(*refined, "Cast") == 2);  // h to fp32, n back to fp16
-  CHECK(dtype_of(*refined, "n") == DType::kFloat32);
-  CHECK(dtype_of(*refined, "r") == DType::kFloat16);
+  CHECK(op_count_of(*refined, "Cast") == 2);  // h to fp32, n back to fp16
+  CHECK(tensor_dtype(*refined, "n") == DType::kFloat32);
+  CHECK(tensor_dtype(*refined, "r") == DType::kFloat16);
 }
 
 TEST_CASE("Precision: TF32 is the arithmetic of products of fp32, not their type") {
@@ -212,7 +212,7 @@ TEST_CASE("Precision: TF32 is the arithmetic of products of fp32, not their type
     CHECK(work->dtype ==
           (marked->op(OpId(i)).op_type == "MatMul" ? DType::kTFloat32 : DType::kFloat32));
   }
-  CHECK(total_bytes(*marked) == total_bytes(perceptron().built()));
+  CHECK(moved_bytes(*marked) == moved_bytes(perceptron().built()));
 }
 
 TEST_CASE("Precision: fp8 quantises activations once and stores weights in 8 bits") {
@@ -220,7 +220,7 @@ TEST_CASE("Precision: fp8 quantises activations once and stores weights in 8 bit
   REQUIRE(bf16.ok());
   const auto fp8 = refine_precision(*bf16, base_plan(Precision::kFp8), {});
   REQUIRE(fp8.ok());
-  CHECK(count_of(*fp8, "QuantizeLinear") == 2);
+  CHECK(op_count_of(*fp8, "QuantizeLinear") == 2);
   for (const Op& op : fp8->ops()) {
     if (op.op_type == "MatMul") {
       CHECK(fp8->tensor(op.inputs[0]).dtype == DType::kFloat8E4M3);
@@ -234,8 +234,8 @@ TEST_CASE("Precision: dynamic quantisation joins with its product unless others 
   const auto single =
       refine_precision(perceptron().built(), base_plan(Precision::kInt8Dynamic), {});
   REQUIRE(single.ok());
-  CHECK(types_of(*single) == Types{"DynamicQuantizeMatMul", "LayerNormalization", "Relu",
-                                   "DynamicQuantizeMatMul", "Softmax"});
+  CHECK(op_types_of(*single) == Types{"DynamicQuantizeMatMul", "LayerNormalization", "Relu",
+                                      "DynamicQuantizeMatMul", "Softmax"});
   PassCase graph;
   graph.input("x", {8, 64});
   for (const char* name : {"q", "k"}) {
@@ -247,7 +247,7 @@ TEST_CASE("Precision: dynamic quantisation joins with its product unless others 
   }
   const auto shared = refine_precision(graph.built(), base_plan(Precision::kInt8Dynamic), {});
   REQUIRE(shared.ok());
-  CHECK(types_of(*shared) ==
+  CHECK(op_types_of(*shared) ==
         Types{"DynamicQuantizeLinear", "MatMulIntegerToFloat", "MatMulIntegerToFloat"});
   const auto work = op_work(*shared, OpId(1));
   REQUIRE(work.ok());
@@ -259,7 +259,7 @@ TEST_CASE("Precision: weight-only quantisation packs weights and leaves activati
   const auto packed =
       refine_precision(perceptron().built(), base_plan(Precision::kInt4Weights), {});
   REQUIRE(packed.ok());
-  REQUIRE(count_of(*packed, "MatMulNBits") == 2);
+  REQUIRE(op_count_of(*packed, "MatMulNBits") == 2);
   const Op& product = packed->op(OpId(0));
   CHECK(packed->tensor(product.inputs[0]).dtype == DType::kFloat32);
   // 64 columns, one block of 128 elements each, 4 bits per element
@@ -286,12 +286,12 @@ TEST_CASE("Precision: static quantisation makes QLinear operators of a residual 
   REQUIRE(quantised.ok());
   const auto fused = run_passes(*quantised, {{"qdq"}});
   REQUIRE(fused.ok());
-  CHECK(types_of(fused->graph) == Types{"QuantizeLinear", "QLinearConv", "QLinearConv",
-                                        "QLinearAdd", "MaxPool", "DequantizeLinear"});
-  const Tensor& weight = tensor_named(fused->graph, "w1/int8");
+  CHECK(op_types_of(fused->graph) == Types{"QuantizeLinear", "QLinearConv", "QLinearConv",
+                                           "QLinearAdd", "MaxPool", "DequantizeLinear"});
+  const Tensor& weight = precision_tensor(fused->graph, "w1/int8");
   CHECK(weight.dtype == DType::kInt8);
-  CHECK(tensor_named(fused->graph, "b1/int32").dtype == DType::kInt32);
-  CHECK(tensor_named(fused->graph, "m").is_output);
+  CHECK(precision_tensor(fused->graph, "b1/int32").dtype == DType::kInt32);
+  CHECK(precision_tensor(fused->graph, "m").is_output);
 }
 
 TEST_CASE("Precision: only operators that the plan has in int8 are quantised") {
@@ -308,7 +308,7 @@ TEST_CASE("Precision: only operators that the plan has in int8 are quantised") {
   REQUIRE(quantised.ok());
   const auto fused = run_passes(*quantised, {{"qdq"}});
   REQUIRE(fused.ok());
-  CHECK(types_of(fused->graph) ==
+  CHECK(op_types_of(fused->graph) ==
         Types{"MatMul", "QuantizeLinear", "QLinearMatMul", "DequantizeLinear"});
 }
 
