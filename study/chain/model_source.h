@@ -11,6 +11,7 @@
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
 #include "study/chain/training_choice.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -24,6 +25,7 @@ struct ModelOptions {
   std::string branch;                     // then, else or empty
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
+  bool allow_incomplete = false;          // lower limits of a part of the model are welcome
 
   StatusOr<ImportOptions> import_options() const;
 };
@@ -35,6 +37,7 @@ struct LoadedModel {
   ImportReport report;
   GraphTotals totals;               // of the graph as imported
   size_t pruned_ops = 0;            // operators that are neither folded ahead of time nor dead
+  UnknownWork unknown;              // of the executed graph
   Graph executed;                   // as the runtime rewrites it
   std::vector<std::string> passes;  // of the runtime that changed something, each once
   Workload workload;
