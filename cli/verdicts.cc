@@ -11,8 +11,9 @@ namespace dfsim::cli {
 OptionSpec allow_incomplete_option(bool* allow) {
   return {.names = "--allow-incomplete",
           .target = allow,
-          .help = "Exit code 0 although the work of some operators is not known, which makes every "
-                  "time a lower limit"};
+          .help =
+              "Exit code 0 although the work of some operators is not known, which makes every "
+              "time a lower limit"};
 }
 
 Status check_complete(const std::string& model, const UnknownWork& unknown, bool allow) {

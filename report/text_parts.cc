@@ -21,7 +21,7 @@ std::string duration_text(double time_us) {
 }
 
 std::string unknown_work_text(const UnknownWork& unknown) {
-  return fmt::format("the work of {} of {} operators is not known; the first is {} '{}': {}",
+  return fmt::format("the work of {} of {} operators is not known, because of {} '{}': {}",
                      unknown.ops, unknown.of, printable(unknown.first.op_type, 40),
                      printable(unknown.first.name, 60), unknown.first.reason);
 }

@@ -19,7 +19,7 @@ std::string percent_number(double fraction);
 // A duration with its unit; negative ones are shown as none.
 std::string duration_text(double time_us);
 
-// "the work of 271 of 612 operators is not known; the first is Pad 'x': its shape depends on ..."
+// "the work of 271 of 612 operators is not known, because of Pad 'x': its shape depends on ..."
 std::string unknown_work_text(const UnknownWork& unknown);
 // The first line of a result that is not complete, with its end of line; "" for complete ones.
 std::string incomplete_line(const UnknownWork& unknown);

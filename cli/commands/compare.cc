@@ -160,9 +160,11 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   }
   if (!is_single) {
     const std::vector<PolicySummary> summary = summarise(output.comparisons);
+    const auto problems = static_cast<size_t>(std::ranges::count_if(
+        output.comparisons, [](const Comparison& one) { return one.unknown.complete(); }));
     output.text += machines_table(rank_machines(output.comparisons));
-    output.text += summary_table(summary, output.comparisons.size());
-    output.drawing = profile_svg(summary, output.comparisons.size());
+    output.text += summary_table(summary, problems);
+    output.drawing = profile_svg(summary, problems);
   }
   return output;
 }

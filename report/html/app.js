@@ -91,7 +91,7 @@
   function showLimits(d) {
     if (d.complete === false) {
       const u = d.unknown_work || {}, f = u.first;
-      warn('Incomplete: the work of ' + u.ops + ' of ' + u.of + ' operators is not known' + (f ? '; the first is ' + f.op_type + ' \u2018' + f.name + '\u2019: ' + f.reason : '') + '. Every time is a lower limit.');
+      warn('Incomplete: the work of ' + u.ops + ' of ' + u.of + ' operators is not known' + (f ? ', because of ' + f.op_type + ' \u2018' + f.name + '\u2019: ' + f.reason : '') + '. Every time is a lower limit.');
     } else if (d.is_limit) warn(percent(d.bound_only_fraction) + ' of the time is bound-only: the time is a lower limit, not an estimate.');
   }
   const least = d => d.complete === false ? 'at least ' : d.is_limit ? '\u2265 ' : '';

@@ -81,14 +81,17 @@ Json run_json(const ValidatedRun& run) {
 }
 
 std::string summary_text(const ValidationSummary& summary) {
-  std::string text = fmt::format(
-      "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
-      "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
-      summary.runs, summary.networks, summary.mean * 100, summary.median * 100, summary.worst * 100,
-      summary.worst_run, summary.bias * 100, summary.inside * 100);
+  std::string text = "no run was predicted as a whole\n";
+  if (summary.runs > 0) {
+    text = fmt::format(
+        "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
+        "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
+        summary.runs, summary.networks, summary.mean * 100, summary.median * 100,
+        summary.worst * 100, summary.worst_run, summary.bias * 100, summary.inside * 100);
+  }
   if (summary.incomplete > 0) {
-    text += fmt::format("not counted: {} runs whose prediction is of a part of the network\n",
-                        summary.incomplete);
+    text += fmt::format("not counted: {} run{} of networks of which a part is not known\n",
+                        summary.incomplete, summary.incomplete == 1 ? "" : "s");
   }
   if (summary.memory_runs > 0) {
     text += fmt::format("peak memory of activations: mean error {:.1f} % over {} runs\n",
@@ -122,7 +125,9 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
                    shares.known ? error_percent(shares.op_model) : "",
                    shares.types_known ? error_percent(shares.fusion) : "",
                    shares.known ? error_percent(shares.host) : "",
-                   !complete ? "-" : run.inside() ? "yes" : "no",
+                   !complete      ? "-"
+                   : run.inside() ? "yes"
+                                  : "no",
                    run.measured_ops >= 0 && run.measured_ops != run.predicted_ops
                        ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
                        : std::to_string(run.predicted_ops)});
@@ -150,7 +155,7 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
   for (const ValidatedRun& run : runs) {
     if (!run.complete()) {
       incomplete += fmt::format("INCOMPLETE: {}: {}\n", printable(run.network),
-                            unknown_work_text(run.unknown));
+                                unknown_work_text(run.unknown));
     }
   }
   std::string tables;
@@ -161,10 +166,12 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
     }
   }
   return incomplete + fmt::format(
-      "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
-      "model, other operators than predicted, and time between operators make of it\noperator "
-      "times: {}\n\n{}{}",
-      tables, cost_model, summary_text(summarize(runs)), fits_text(fits));
+                          "{}error = predicted / measured - 1; ops, fusion and host add up to it: "
+                          "what the operators' "
+                          "model, other operators than predicted, and time between operators make "
+                          "of it\noperator "
+                          "times: {}\n\n{}{}",
+                          tables, cost_model, summary_text(summarize(runs)), fits_text(fits));
 }
 
 std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
@@ -174,11 +181,11 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
     list.push_back(run_json(run));
   }
   const ValidationSummary summary = summarize(runs);
-  Json total = {{"incomplete", summary.incomplete},
-                {"runs", summary.runs},         {"networks", summary.networks},
-                {"mean_error", summary.mean},   {"median_error", summary.median},
-                {"worst_error", summary.worst}, {"worst_run", summary.worst_run},
-                {"bias", summary.bias},         {"inside_interval", summary.inside}};
+  Json total = {{"incomplete", summary.incomplete}, {"runs", summary.runs},
+                {"networks", summary.networks},     {"mean_error", summary.mean},
+                {"median_error", summary.median},   {"worst_error", summary.worst},
+                {"worst_run", summary.worst_run},   {"bias", summary.bias},
+                {"inside_interval", summary.inside}};
   if (summary.memory_runs > 0) {
     total["memory_runs"] = summary.memory_runs;
     total["mean_memory_error"] = summary.memory_mean;

@@ -153,14 +153,17 @@ std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOu
   const bool best =
       comparison.names_best() && !is_beside && outcome.makespan_ns == first.makespan_ns;
   const Bytes moved = outcome.result.bytes_moved;
-  const auto comparable = [&](std::string text) { return is_beside ? std::string("-") : text; };
+  const bool complete = comparison.unknown.complete();
+  const auto comparable = [&](std::string text) {
+    return is_beside || !complete ? std::string("-") : text;
+  };
   return {outcome.name + (best ? " *" : ""),
           std::string(least_prefix(comparison.unknown, outcome.bound_only_share)) +
               format.text(outcome.makespan_ns),
           comparable(fmt::format("{:.3f}", outcome.ratio_to_best)),
           fmt::format("{:.1f} %", 100 * outcome.gap_to_bound),
           comparable(fmt::format("{:.2f}", outcome.speedup)),
-          fmt::format("{:.3f}", outcome.slr),
+          complete ? fmt::format("{:.3f}", outcome.slr) : "-",
           comparable(fmt::format("{:.2f}", outcome.efficiency)),
           comparison.delays ? format.text(moved) : format_bytes(moved),
           comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
@@ -208,7 +211,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
   out += bound_only_line(comparison);
   out += fmt::format("lower bound {}, one device alone {}{}\n\n",
                      format.text(comparison.lower_bound_ns),
-                     comparison.unknown.complete() ? "" : "at least ",
+                     least_prefix(comparison.unknown, comparison.single_device_is_limit ? 1 : 0),
                      format.text(comparison.single_device_ns));
   TextTable table({{"policy"},
                    {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},

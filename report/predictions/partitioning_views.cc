@@ -66,18 +66,18 @@ Json plan_json(const PlanOutcome& outcome, const UnknownWork& unknown) {
 
 void add_row(const PlanOutcome& outcome, const UnknownWork& unknown, TextTable* table) {
   const bool complete = unknown.complete();
-  table->add_row(
-      {outcome.name, std::to_string(outcome.devices), std::to_string(outcome.micro_batches),
-       std::string(complete ? least_prefix(unknown, outcome.bound_only_share) : "≥ ") +
-           format_time(outcome.makespan_ns),
-       complete ? fmt::format("{:.4g}", outcome.samples_per_s) : "-",
-       complete ? fmt::format("{:.2f}", outcome.speedup) : "-",
-       complete ? fmt::format("{:.0f}%", 100 * outcome.efficiency) : "-",
-       format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),
-       whole_percent(outcome.shares.bubble),
-       !outcome.fits()                    ? "MEMORY"
-       : outcome.limit == "communication" ? "comm"
-                                          : outcome.limit});
+  table->add_row({outcome.name, std::to_string(outcome.devices),
+                  std::to_string(outcome.micro_batches),
+                  std::string(complete ? least_prefix(unknown, outcome.bound_only_share) : "≥ ") +
+                      format_time(outcome.makespan_ns),
+                  complete ? fmt::format("{:.4g}", outcome.samples_per_s) : "-",
+                  complete ? fmt::format("{:.2f}", outcome.speedup) : "-",
+                  complete ? fmt::format("{:.0f}%", 100 * outcome.efficiency) : "-",
+                  format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),
+                  whole_percent(outcome.shares.bubble),
+                  !outcome.fits()                    ? "MEMORY"
+                  : outcome.limit == "communication" ? "comm"
+                                                     : outcome.limit});
 }
 
 // Memory of the fullest device by what it is for.
@@ -194,14 +194,14 @@ std::string memory_note(const Partitioning& partitioning) {
 
 std::string partitioning_text(const Partitioning& partitioning) {
   std::string out = incomplete_line(partitioning.unknown);
-  out += fmt::format(
-      "{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
-      printable(partitioning.model), printable(partitioning.hardware),
-      partitioning.training ? fmt::format("training with {}, ",
-                                          optimizer_name(partitioning.training->options.optimizer))
-                            : "",
-      partitioning.batch, printable(partitioning.runtime), printable(partitioning.cost_model),
-      partitioning.collectives);
+  out += fmt::format("{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
+                     printable(partitioning.model), printable(partitioning.hardware),
+                     partitioning.training
+                         ? fmt::format("training with {}, ",
+                                       optimizer_name(partitioning.training->options.optimizer))
+                         : "",
+                     partitioning.batch, printable(partitioning.runtime),
+                     printable(partitioning.cost_model), partitioning.collectives);
   if (partitioning.single.is_limit()) {
     out += fmt::format("{} of the time is bound-only: times are lower limits\n",
                        percent_text(partitioning.single.bound_only_share));

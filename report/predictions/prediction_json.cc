@@ -58,8 +58,8 @@ Json op_json(const PredictedOp& op) {
   return json;
 }
 
-// A latency stands in `latency_ms` only when it is that of the whole model, else it is a lower limit
-// and stands in `latency_at_least_ms`; rates likewise.
+// A latency stands in `latency_ms` only when it is that of the whole model, else it is a lower
+// limit and stands in `latency_at_least_ms`; rates likewise.
 void add_latency(const UnknownWork& unknown, Json latency, Json* json) {
   (*json)["latency_ms"] = unknown.complete() ? latency : Json(nullptr);
   (*json)["latency_at_least_ms"] = unknown.complete() ? Json(nullptr) : std::move(latency);
@@ -97,10 +97,10 @@ Json requests_json(const Prediction& prediction) {
                   {"p99", in_ms(result.p99_ns)},
                   {"max", in_ms(result.max_ns)}};
   Json json = {{"requests", options.requests},
-          {"arrivals", arrival_kind_name(options.arrivals)},
-          {"in_flight", closed ? Json(options.in_flight) : Json(nullptr)},
-          {"rate_per_s", closed ? Json(nullptr) : Json(options.requests_per_s)},
-          {"warm_up", options.warm_up}};
+               {"arrivals", arrival_kind_name(options.arrivals)},
+               {"in_flight", closed ? Json(options.in_flight) : Json(nullptr)},
+               {"rate_per_s", closed ? Json(nullptr) : Json(options.requests_per_s)},
+               {"warm_up", options.warm_up}};
   add_rate(prediction.unknown, result.throughput_per_s, &json);
   add_latency(prediction.unknown, std::move(latency), &json);
   return json;
@@ -239,8 +239,8 @@ std::string ops_csv(const Prediction& prediction) {
     csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(op.name),
                        csv_field(op.op_type), op_class_name(op.op_class), csv_field(op.device),
                        op.queue, in_us(op.start_ns), in_us(op.duration_ns), op.macs, op.flops,
-                       op.bytes, dtype_name(op.dtype), bound_name(op.bound),
-                       source_name(op), op.shape);
+                       op.bytes, dtype_name(op.dtype), bound_name(op.bound), source_name(op),
+                       op.shape);
   }
   add_copies_until(std::numeric_limits<TimeNs>::max());
   return csv;

@@ -112,9 +112,9 @@ std::string top_ops_text(const Prediction& prediction, size_t count, size_t widt
 }
 
 std::string unresolved_text(const Prediction& prediction) {
-  std::string text = fmt::format(
-      "\n  {} operators of the file could not be resolved:\n",
-      prediction.unresolved.size());
+  const size_t count = prediction.unresolved.size();
+  std::string text = fmt::format("\n  {} operator{} of the file could not be resolved:\n", count,
+                                 count == 1 ? "" : "s");
   for (size_t i = 0; i < std::min(kMaxListedUnresolved, prediction.unresolved.size()); ++i) {
     const UnresolvedOpInfo& op = prediction.unresolved[i];
     text += fmt::format("    {} '{}': {}\n", printable(op.op_type, 40), printable(op.name, 60),
@@ -212,10 +212,11 @@ std::string headline(const Prediction& prediction) {
   }
   const std::string low = format_time(prediction.interval.low_ns);
   return prediction_field("latency", latency) +
-         prediction_field("80 % interval",
-                          prediction.unknown.complete()
-                              ? fmt::format("{} to {}", low, format_time(prediction.interval.high_ns))
-                              : fmt::format("{} or more", low));
+         prediction_field(
+             "80 % interval",
+             prediction.unknown.complete()
+                 ? fmt::format("{} to {}", low, format_time(prediction.interval.high_ns))
+                 : fmt::format("{} or more", low));
 }
 
 }  // namespace
@@ -255,8 +256,8 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
     text += prediction_field(
         "with noise",
         fmt::format("{} runs: {}mean {}, p10 {}, p50 {}, p90 {}", runs.makespans_ns.size(),
-                    at_least, format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)), format_time(runs.p10_ns),
-                    format_time(runs.p50_ns), format_time(runs.p90_ns)));
+                    at_least, format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)),
+                    format_time(runs.p10_ns), format_time(runs.p50_ns), format_time(runs.p90_ns)));
   }
   if (!prediction.copies.empty()) {
     text += prediction_field("copies", copies_text(prediction));

@@ -187,11 +187,10 @@ Json lines_json(const std::vector<Trajectory>& lines) {
 
 std::string roofline_text(const RooflineReport& roofline, size_t top) {
   std::string text = incomplete_line(roofline.unknown);
-  text += roofline.measured
-                         ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
-                                       roofline.device_model)
-                         : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
-                                       roofline.device_model, roofline.device, roofline.batch);
+  text += roofline.measured ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
+                                          roofline.device_model)
+                            : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
+                                          roofline.device_model, roofline.device, roofline.batch);
   std::vector<std::string> roofs;
   for (const ComputeRoof& roof : roofline.roofs) {
     roofs.push_back(

@@ -39,20 +39,21 @@ bool is_unknown_operator(const Op& op) {
   return op.op_class == OpClass::kOpaque && find_op_def(op.domain, op.op_type) == nullptr;
 }
 
-// What the importer said of this operator, of one in its body, or of the one that it lost its shape
-// to; fused operators have names of their own.
+// What the importer said of this operator or of one in its body; fused operators have names of
+// their own, and an operator that dfsim does not know may have shapes that the file declares.
 std::string reason_of(const Op& op, const ImportReport& report) {
-  if (is_unknown_operator(op)) {
-    return fmt::format("dfsim does not know operator {}{}, only the bytes that it moves",
-                       op.domain.empty() ? "" : printable(op.domain, 40) + "::",
-                       printable(op.op_type, 40));
-  }
   const std::string inside = printable(op.name) + "/";
-  const auto found =
-      std::find_if(report.unresolved.begin(), report.unresolved.end(), [&](const auto& entry) {
-        return entry.name == op.name || entry.name.starts_with(inside);
-      });
-  return found != report.unresolved.end() ? found->reason : "a shape that it needs is not known";
+  const auto found = std::find_if(
+      report.unresolved.begin(), report.unresolved.end(),
+      [&](const auto& entry) { return entry.name == op.name || entry.name.starts_with(inside); });
+  if (found != report.unresolved.end()) {
+    return found->reason;
+  }
+  return is_unknown_operator(op)
+             ? fmt::format("dfsim knows no operator {}{}, only the bytes that this one moves",
+                           op.domain.empty() ? "" : printable(op.domain, 40) + "::",
+                           printable(op.op_type, 40))
+             : "a shape that it needs is not known";
 }
 
 }  // namespace

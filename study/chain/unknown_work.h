@@ -10,8 +10,8 @@
 
 namespace dfsim::inline study {
 
-// A share of the time that comes from bare bounds (CostSource::kBoundOnly) above this makes the whole
-// a lower limit, too: it is said next to the time, and no estimate competes with it.
+// A share of the time that comes from bare bounds (CostSource::kBoundOnly) above this makes the
+// whole a lower limit, too: it is said next to the time, and no estimate competes with it.
 inline constexpr double kMuchBoundOnly = 0.10;
 
 struct UnknownWork {
@@ -26,8 +26,9 @@ struct UnknownWork {
 // definition of it, or when that holds for an operator inside its loop body or branch.
 bool has_unknown_work(const Graph& graph, OpId op);
 
-// Counts the operators of an executed graph that carry work (neither views nor constants), and those
-// of unknown work among them. `report` knows the reasons. O(operators + unresolved operators).
+// Counts the operators of an executed graph that carry work (neither views nor constants), and
+// those of unknown work among them. `report` knows the reasons. O(operators + unresolved
+// operators).
 UnknownWork unknown_work(const Graph& executed, const ImportReport& report);
 
 }  // namespace dfsim::inline study

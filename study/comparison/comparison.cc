@@ -36,9 +36,8 @@ double bound_only_time_share(const ProblemInstance& instance, const SimResult& r
     const TaskRecord& record = result.tasks[t];
     const CostSource source =
         instance.costs.at(instance.graph.cost_row(TaskId(t)), record.device).source;
-    const double time = source == CostSource::kGiven
-                            ? 0
-                            : static_cast<double>(record.end_ns - record.start_ns);
+    const double time =
+        source == CostSource::kGiven ? 0 : static_cast<double>(record.end_ns - record.start_ns);
     total += time;
     bound_only += source == CostSource::kBoundOnly ? time : 0;
   }
@@ -196,6 +195,34 @@ void derive(Comparison& comparison) {
   }
 }
 
+// What one device alone would take: the yardstick of speed-ups. Where the best one has only bounds,
+// the first is taken if it has estimates.
+Status run_single_device(const ProblemInstance& instance, const CompareOptions& options,
+                         Comparison& comparison) {
+  const PolicyRegistry builtin;
+  // One device may be too small for everything; what it would take is still the yardstick.
+  PolicyRunOptions alone_options = run_options(instance, options);
+  alone_options.sim.memory = MemoryPolicy::kOff;
+  bool is_limit = true;
+  for (const char* const name : {"best-single-device", "first-device"}) {
+    DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find(name));
+    DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone,
+                           run_policy(instance.problem(options.seed), *single, alone_options));
+    const double share =
+        instance.cost_model.empty() ? 0 : bound_only_time_share(instance, alone.result);
+    const bool is_first = comparison.single_device_ns == 0;
+    if (is_first || share <= kMuchBoundOnly) {
+      comparison.single_device_ns = alone.result.makespan_ns;
+      is_limit = share > kMuchBoundOnly;
+    }
+    if (!is_limit) {
+      break;
+    }
+  }
+  comparison.single_device_is_limit = is_limit;
+  return ok_status();
+}
+
 }  // namespace
 
 StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
@@ -221,13 +248,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   comparison.cost_model = instance.cost_model;
   comparison.lower_bound_ns = lower_bound(instance, problem);
   comparison.critical_path_ns = comparison.tasks == 0 ? 0 : least_critical_path(problem);
-  const PolicyRegistry builtin;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find("best-single-device"));
-  // One device may be too small for everything; what it would take is still the yardstick.
-  PolicyRunOptions alone_options = run_options(instance, options);
-  alone_options.sim.memory = MemoryPolicy::kOff;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone, run_policy(problem, *single, alone_options));
-  comparison.single_device_ns = alone.result.makespan_ns;
+  DFSIM_RETURN_IF_ERROR(run_single_device(instance, options, comparison));
   for (const PolicyInfo* policy : policies) {
     DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + policy->name));
     DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
@@ -253,7 +274,9 @@ std::vector<MachineRank> rank_machines(const std::vector<Comparison>& comparison
       if (comparison.graph != first.graph) {
         continue;
       }
-      MachineRank rank{comparison.graph, comparison.hardware};
+      MachineRank rank;
+      rank.graph = comparison.graph;
+      rank.hardware = comparison.hardware;
       rank.unknown = comparison.unknown;
       if (const PolicyOutcome* best = comparison.best(); best != nullptr) {
         rank.policy = best->name;
@@ -266,14 +289,14 @@ std::vector<MachineRank> rank_machines(const std::vector<Comparison>& comparison
       ranks.resize(begin);
       continue;
     }
-    const auto of_graph = std::ranges::subrange(
-        ranks.begin() + static_cast<std::ptrdiff_t>(begin), ranks.end());
+    const auto of_graph =
+        std::ranges::subrange(ranks.begin() + static_cast<std::ptrdiff_t>(begin), ranks.end());
     std::ranges::stable_sort(of_graph, {}, [](const MachineRank& rank) {
       return std::tuple(rank.policy.empty(), rank.is_limit(), rank.makespan_ns);
     });
     const MachineRank& best = of_graph.front();
     for (MachineRank& rank : of_graph) {
-      if (!rank.policy.empty() && rank.is_limit() == best.is_limit()) {
+      if (!rank.policy.empty() && rank.unknown.complete() && rank.is_limit() == best.is_limit()) {
         rank.ratio_to_best = ratio(rank.makespan_ns, best.makespan_ns);
       }
     }

@@ -24,10 +24,10 @@ struct PolicyOutcome {
   double schedule_time_ms = 0;
   double bound_only_share = 0;  // of its tasks' time
   double ratio_to_best = 0;     // no comparison where this is a limit and the best is an estimate
-  double gap_to_bound = 0;  // makespan / lower bound - 1
-  double speedup = 0;       // against everything on the best single device
-  double slr = 0;           // makespan / critical path with least times
-  double efficiency = 0;    // speed-up / devices
+  double gap_to_bound = 0;      // makespan / lower bound - 1
+  double speedup = 0;           // against everything on the best single device
+  double slr = 0;               // makespan / critical path with least times
+  double efficiency = 0;        // speed-up / devices
   SimResult result;
 
   // The makespan is a lower limit, because much of it is a bare bound.
@@ -54,6 +54,7 @@ struct Comparison {
   TimeNs lower_bound_ns = 0;
   TimeNs critical_path_ns = 0;
   TimeNs single_device_ns = 0;
+  bool single_device_is_limit = false;  // much of it is a bare bound
   // Estimates by makespan, then name; then limits likewise; failed ones last.
   std::vector<PolicyOutcome> policies;
 
@@ -93,7 +94,7 @@ struct MachineRank {
   TimeNs makespan_ns = 0;
   double bound_only_share = 0;
   UnknownWork unknown;
-  double ratio_to_best = 0;  // 0 = a limit among estimates
+  double ratio_to_best = 0;  // 0 = a limit among estimates, or of a part of the model
 
   bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
 };

@@ -102,8 +102,7 @@ double bound_only_part(const PlanRun& run) {
       const OpCost& cost =
           program.costs.at(program.graph.cost_row(TaskId(t)), program.device_of[t]);
       total += static_cast<double>(cost.time_ns);
-      bound_only +=
-          cost.source == CostSource::kBoundOnly ? static_cast<double>(cost.time_ns) : 0;
+      bound_only += cost.source == CostSource::kBoundOnly ? static_cast<double>(cost.time_ns) : 0;
     }
   }
   return total > 0 ? bound_only / total : 0;

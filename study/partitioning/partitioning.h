@@ -30,7 +30,7 @@ struct PlanOutcome {
   size_t devices = 0;
   uint32_t stages = 1;
   uint32_t micro_batches = 1;
-  TimeNs makespan_ns = 0;  // of the whole batch
+  TimeNs makespan_ns = 0;       // of the whole batch
   double bound_only_share = 0;  // of the time of its operators, communication left out
   double samples_per_s = 0;
   double speedup = 0;        // against one device
@@ -71,7 +71,7 @@ struct Partitioning {
   std::string collectives;
   int64_t batch = 0;
   std::optional<TrainingPlan> training;
-  PlanOutcome single;              // one device
+  PlanOutcome single;  // one device
   // Fitting ones by time, limits after estimates; then those that do not fit, then failed ones.
   std::vector<PlanOutcome> plans;
 

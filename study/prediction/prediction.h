@@ -41,7 +41,7 @@ struct PredictedOp {
   Bound bound = Bound::kNone;
   CostSource source = CostSource::kBoundOnly;
   bool known_work = true;  // false: only a launch is counted, see Prediction::unknown
-  bool critical = false;  // on the critical path of Prediction
+  bool critical = false;   // on the critical path of Prediction
   WaitTimes wait_ns{};
   std::string shape;  // of the first output
 };

@@ -36,7 +36,7 @@ struct ValidatedRun {
   int64_t measured_ops = -1;
   Bytes measured_bytes = -1;   // peak of activations
   OpTypeTimes measured_types;  // empty = not known
-  UnknownWork unknown;      // where it is not complete, the prediction is a lower limit
+  UnknownWork unknown;         // where it is not complete, the prediction is a lower limit
   TimeNs predicted_ns = 0;
   LatencyInterval interval;
   double interval_scale = 1;  // CostTable::interval_scale() that it has
@@ -61,8 +61,8 @@ struct ErrorShares {
 };
 ErrorShares error_shares(const ValidatedRun& run);
 
-// Statistics of absolute errors, as fractions; all 0 for no runs. Runs whose prediction is of a part
-// of the network have no error: they are counted as `incomplete` and nowhere else.
+// Statistics of absolute errors, as fractions; all 0 for no runs. Runs whose prediction is of a
+// part of the network have no error: they are counted as `incomplete` and nowhere else.
 struct ValidationSummary {
   size_t incomplete = 0;
   size_t runs = 0;
