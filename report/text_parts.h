@@ -24,8 +24,8 @@ std::string unknown_work_text(const UnknownWork& unknown);
 // The first line of a result that is not complete, with its end of line; "" for complete ones.
 std::string incomplete_line(const UnknownWork& unknown);
 
-// What stands before a time: "at least " where a part is not known, "≥ " where much of it is a
-// bare bound, "" before an estimate. And before a rate that comes from such a time.
+// Words in front of a time: "at least " where a part is not known, "≥ " where much of it is a bare
+// bound, "" for an estimate. And in front of a rate that comes from such a time.
 std::string_view least_prefix(const UnknownWork& unknown, double bound_only_share);
 std::string_view most_prefix(const UnknownWork& unknown, double bound_only_share);
 

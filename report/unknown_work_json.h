@@ -1,4 +1,4 @@
-// What every --json says of a result whose model is not known completely.
+// The part of every --json that says whether the work of the whole model is known.
 #pragma once
 
 #include "base/json/json_tree.h"

@@ -58,8 +58,8 @@ Json op_json(const PredictedOp& op) {
   return json;
 }
 
-// A latency stands in `latency_ms` only when it is that of the whole model, else it is a lower
-// limit and stands in `latency_at_least_ms`; rates likewise.
+// Only the latency of a whole model goes into `latency_ms`. That of a part is a lower limit and
+// goes into `latency_at_least_ms`. Rates likewise.
 void add_latency(const UnknownWork& unknown, Json latency, Json* json) {
   (*json)["latency_ms"] = unknown.complete() ? latency : Json(nullptr);
   (*json)["latency_at_least_ms"] = unknown.complete() ? Json(nullptr) : std::move(latency);

@@ -226,7 +226,6 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   text += fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
                       prediction.device_model);
   text += headline(prediction);
-  // Of the part that is known.
   const std::string_view at_least = prediction.unknown.complete() ? "" : "at least ";
   text += prediction_field("limited by", limit_text(prediction));
   text += prediction_field("critical path", critical_text(prediction));

@@ -39,8 +39,8 @@ bool is_unknown_operator(const Op& op) {
   return op.op_class == OpClass::kOpaque && find_op_def(op.domain, op.op_type) == nullptr;
 }
 
-// What the importer said of this operator or of one in its body; fused operators have names of
-// their own, and an operator that dfsim does not know may have shapes that the file declares.
+// The importer may have given a reason for this operator or for one in its body. Fused operators
+// have names of their own, and an operator that dfsim does not know may have shapes from the file.
 std::string reason_of(const Op& op, const ImportReport& report) {
   const std::string inside = printable(op.name) + "/";
   const auto found = std::find_if(

@@ -10,8 +10,8 @@
 
 namespace dfsim::inline study {
 
-// A share of the time that comes from bare bounds (CostSource::kBoundOnly) above this makes the
-// whole a lower limit, too: it is said next to the time, and no estimate competes with it.
+// A time of which a larger share comes from bare bounds (CostSource::kBoundOnly) is a lower limit,
+// too: results show the share next to the time, and no estimate competes with it.
 inline constexpr double kMuchBoundOnly = 0.10;
 
 struct UnknownWork {

@@ -195,8 +195,8 @@ void derive(Comparison& comparison) {
   }
 }
 
-// What one device alone would take: the yardstick of speed-ups. Where the best one has only bounds,
-// the first is taken if it has estimates.
+// Runs everything on one device, the yardstick of speed-ups. Where the best device has only bounds,
+// the first one is taken if it has estimates.
 Status run_single_device(const ProblemInstance& instance, const CompareOptions& options,
                          Comparison& comparison) {
   const PolicyRegistry builtin;

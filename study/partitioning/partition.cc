@@ -76,7 +76,7 @@ class GraphSource {
     return &it->second;
   }
 
-  // Of the graphs so far.
+  // The unknown part of the graphs that were loaded so far.
   const UnknownWork& unknown() const { return unknown_; }
 
  private:

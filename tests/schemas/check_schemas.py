@@ -22,7 +22,7 @@ TIMEOUT_S = 300
 
 LSTM = ["graphs/zoo/lstm.onnx", "--cost-model", "sol"]
 HEFT = "examples/taskgraphs/heft_paper.json"
-# Its shapes depend on the value of an input, so a part of its work is not known.
+# A model whose shapes depend on the value of an input, so a part of its work is not known.
 UNKNOWN = "tests/golden/data/partly_unknown.onnx"
 PEFT = "examples/taskgraphs/peft_paper.json"
 KINETO = "tests/golden/data/kineto_small.json"

@@ -127,7 +127,7 @@ TEST_CASE("Machines: estimates come first, a lower limit is never the best") {
   CHECK(ranks[2].ratio_to_best == 0.0);
 }
 
-TEST_CASE("Machines: one machine is no ranking, and neither are task graphs") {
+TEST_CASE("Machines: neither one machine nor task graphs make a ranking") {
   CHECK(rank_machines({comparison_on("alone", outcome("heft", 10, 0))}).empty());
   Comparison tasks = comparison_on("3 processors", outcome("heft", 10, 0));
   tasks.cost_model.clear();
