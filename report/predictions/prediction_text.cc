@@ -208,7 +208,7 @@ std::string headline(const Prediction& prediction) {
                   format_time(prediction.latency_ns), most_prefix(prediction.unknown, share),
                   format_count(prediction.throughput_per_s), prediction.batch);
   if (share > kMuchBoundOnly) {
-    latency += fmt::format("; {} of the time is bound-only, a lower limit", percent_text(share));
+    latency += fmt::format("; {} of the time is bound-only", percent_text(share));
   }
   const std::string low = format_time(prediction.interval.low_ns);
   return prediction_field("latency", latency) +
