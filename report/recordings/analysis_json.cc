@@ -103,7 +103,8 @@ Json memory_json(const TraceAnalysis& analysis) {
   return list;
 }
 
-Json path_json(const TracePath& path, const Trace& trace) {
+Json path_json(const TraceAnalysis& analysis, const Trace& trace) {
+  const TracePath& path = analysis.critical_path;
   Json classes = Json::object();
   for (int c = 0; c < kPathClassCount; ++c) {
     classes[std::string(path_class_name(static_cast<PathClass>(c)))] =
@@ -118,7 +119,8 @@ Json path_json(const TracePath& path, const Trace& trace) {
                      {"duration_us", span.duration_us()},
                      {"weight_us", path.weight_us[i]}});
   }
-  return {{"length_us", path.length_us},
+  return {{"method", analysis.path_method},
+          {"length_us", path.length_us},
           {"edges", path.edges},
           {"class_us", std::move(classes)},
           {"spans", std::move(spans)}};
@@ -144,11 +146,21 @@ Json tables_json(const TraceAnalysis& analysis) {
   for (const WaitRow& row : analysis.waits) {
     waits.push_back({{"for", row.kind}, {"name", row.name}, {"time", spread_json(row.time)}});
   }
-  return {{"operators", ops_json(analysis.ops)},
-          {"nodes", ops_json(analysis.nodes)},
-          {"kernels", std::move(kernels)},
-          {"copies", std::move(copies)},
-          {"waits", std::move(waits)}};
+  Json states = Json::array();
+  for (const HostStateRow& row : analysis.host_states) {
+    states.push_back({{"name", row.name},
+                      {"kind", row.call ? "call" : "operator"},
+                      {"calls", row.calls},
+                      {"total_us", row.total_us},
+                      {"preempted_us", row.preempted_us},
+                      {"preempted_by", row.preempted_by},
+                      {"blocked_us", row.blocked_us},
+                      {"blocked_in", row.blocked_in},
+                      {"device_wait_us", row.device_us}});
+  }
+  return {{"operators", ops_json(analysis.ops)}, {"nodes", ops_json(analysis.nodes)},
+          {"kernels", std::move(kernels)},       {"copies", std::move(copies)},
+          {"waits", std::move(waits)},           {"host_states", std::move(states)}};
 }
 
 // Columns of equal length, sorted by start; times from the trace's start.
@@ -237,7 +249,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
                  {"shorter_than_call", analysis.launches.shorter_than_call}}}};
   json.update(tables_json(analysis));
   json["memory"] = memory_json(analysis);
-  json["critical_path"] = path_json(analysis.critical_path, trace);
+  json["critical_path"] = path_json(analysis, trace);
   json["advice"] = advice_json(analysis.advice);
   if (timeline) {
     json["timeline"] = timeline_json(analysis, trace);

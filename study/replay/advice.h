@@ -18,6 +18,8 @@ namespace dfsim::inline study {
 // Fills analysis->advice. A trace with nothing to replay gets none.
 // Errors: those of the simulation. O(rules x pieces log pieces).
 Status advise(const Trace& trace, TraceAnalysis* analysis);
+// The same with the result of make_replay_graph(trace).
+Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis);
 
 // The data that the rules examine.
 struct AdviceInput {
@@ -54,6 +56,8 @@ Finding find_exposed_communication(const AdviceInput& input);
 Finding find_serial_section(const AdviceInput& input);
 Finding find_batch_that_fits(const AdviceInput& input);
 Finding find_recomputation(const AdviceInput& input);
+Finding find_preemption(const AdviceInput& input);
+Finding find_blocking_calls(const AdviceInput& input);
 Finding find_thread_settings(const AdviceInput& input);
 
 }  // namespace dfsim::inline study
