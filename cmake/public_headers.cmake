@@ -32,6 +32,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/chain/policy_run.h
   study/chain/run_recorder.h
   study/chain/training_choice.h
+  study/chain/unknown_work.h
   study/partitioning/partitioning.h
   study/prediction/copy_log.h
   study/prediction/memory_log.h

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace dfsim::inline report {
 
 std::string percent_text(double fraction) {
@@ -16,6 +18,24 @@ std::string percent_number(double fraction) { return fmt::format("{:.2f}", fract
 
 std::string duration_text(double time_us) {
   return format_time(ns_from_seconds(std::max(time_us, 0.0) / 1e6));
+}
+
+std::string unknown_work_text(const UnknownWork& unknown) {
+  return fmt::format("the work of {} of {} operators is not known, because of {} '{}': {}",
+                     unknown.ops, unknown.of, printable(unknown.first.op_type, 40),
+                     printable(unknown.first.name, 60), unknown.first.reason);
+}
+
+std::string incomplete_line(const UnknownWork& unknown) {
+  return unknown.complete() ? "" : fmt::format("INCOMPLETE: {}\n", unknown_work_text(unknown));
+}
+
+std::string_view least_prefix(const UnknownWork& unknown, double bound_only_share) {
+  return !unknown.complete() ? "at least " : bound_only_share > kMuchBoundOnly ? "≥ " : "";
+}
+
+std::string_view most_prefix(const UnknownWork& unknown, double bound_only_share) {
+  return !unknown.complete() ? "at most " : bound_only_share > kMuchBoundOnly ? "≤ " : "";
 }
 
 double in_ms(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerMs; }

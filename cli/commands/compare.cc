@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
+#include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/comparison_views.h"
 #include "report/svg/gantt.h"
@@ -159,8 +160,11 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   }
   if (!is_single) {
     const std::vector<PolicySummary> summary = summarise(output.comparisons);
-    output.text += summary_table(summary, output.comparisons.size());
-    output.drawing = profile_svg(summary, output.comparisons.size());
+    const auto problems = static_cast<size_t>(std::ranges::count_if(
+        output.comparisons, [](const Comparison& one) { return one.unknown.complete(); }));
+    output.text += machines_table(rank_machines(output.comparisons));
+    output.text += summary_table(summary, problems);
+    output.drawing = profile_svg(summary, problems);
   }
   return output;
 }
@@ -188,7 +192,12 @@ Status run_compare(CompareCommand& command) {
   if (is_svg) {
     DFSIM_RETURN_IF_ERROR(write_file(command.output, output.drawing));
   }
-  return write_file(is_svg ? "-" : command.output, output.text);
+  DFSIM_RETURN_IF_ERROR(write_file(is_svg ? "-" : command.output, output.text));
+  for (const Comparison& comparison : output.comparisons) {
+    DFSIM_RETURN_IF_ERROR(
+        check_complete(comparison.graph, comparison.unknown, command.model.allow_incomplete));
+  }
+  return ok_status();
 }
 
 OptionTable compare_inputs(CompareCommand& o) {
@@ -216,8 +225,9 @@ OptionTable compare_inputs(CompareCommand& o) {
             .value = "X"},
        },
        dimension_options(o.model),
-       {runtime_option(&o.runtime),
-        precision_option(&o.model.precision),
+        {allow_incomplete_option(&o.model.allow_incomplete),
+         runtime_option(&o.runtime),
+         precision_option(&o.model.precision),
         {.names = "--cost-model",
          .target = &o.cost_model,
          .help = "Operator times of models: a model's folder, the name of a built-in one, or sol "

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/prediction_views.h"
 #include "report/trace/trace_file.h"
@@ -49,7 +50,8 @@ Status run_predict(const PredictCommand& command, bool quiet) {
                            html_page(command.html, prediction_json(prediction)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return write_file(command.output, render(command, prediction));
+  DFSIM_RETURN_IF_ERROR(write_file(command.output, render(command, prediction)));
+  return check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete);
 }
 
 OptionTable predict_modes(PredictCommand& o) {
@@ -100,6 +102,7 @@ OptionTable predict_options(PredictCommand& o) {
   return joined(
       {model_options(o.model),
        {
+           allow_incomplete_option(&o.model.allow_incomplete),
            {.names = "--hw",
             .target = &o.hardware,
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",

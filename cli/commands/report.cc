@@ -3,6 +3,7 @@
 #include "base/io/file.h"
 #include "base/io/text_file.h"
 #include "cli/commands/commands.h"
+#include "cli/verdicts.h"
 #include "report/html/html_page.h"
 
 namespace dfsim::cli {
@@ -14,12 +15,16 @@ constexpr int64_t kMaxBytes = int64_t{1} << 30;
 struct ReportOptions {
   std::string input;
   std::string output;
+  bool allow_incomplete = false;
 };
 
 Status run_report(const ReportOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const std::string json, read_text_file(options.input, kMaxBytes));
   DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(options.input, json));
-  return write_file(options.output, page);
+  DFSIM_RETURN_IF_ERROR(write_file(options.output, page));
+  const std::string reason = incomplete_reason(json);
+  return reason.empty() || options.allow_incomplete ? ok_status()
+                                                    : incomplete_error(options.input, reason);
 }
 
 OptionTable report_options(ReportOptions& o) {
@@ -30,6 +35,7 @@ OptionTable report_options(ReportOptions& o) {
                "with --json, plain or gzip",
        .value = "FILE.json",
        .required = true},
+      allow_incomplete_option(&o.allow_incomplete),
       {.names = "-o,--output",
        .target = &o.output,
        .help = "Where the page goes; - is stdout",

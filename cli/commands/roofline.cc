@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/roofline_views.h"
 #include "report/svg/roofline_svg.h"
@@ -27,6 +28,14 @@ StatusOr<RooflineStudy> study_with_progress(const RooflineCommand& command, bool
   return study_roofline(command, line.callbacks());
 }
 
+Status check_rooflines(const RooflineCommand& command, const RooflineStudy& found) {
+  for (const RooflineReport& roofline : found.rooflines) {
+    DFSIM_RETURN_IF_ERROR(check_complete(command.source.model.path, roofline.unknown,
+                                         command.source.model.allow_incomplete));
+  }
+  return ok_status();
+}
+
 Status run_roofline(const RooflineCommand& command, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(const RooflineStudy found, study_with_progress(command, quiet));
   const RooflineReport& last = found.rooflines.back();
@@ -39,20 +48,23 @@ Status run_roofline(const RooflineCommand& command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {
-    return write_file(command.output, json());
+    DFSIM_RETURN_IF_ERROR(write_file(command.output, json()));
+    return check_rooflines(command, found);
   }
   std::string text = fit_lines(roofline_text(last, command.top));
   if (!found.lines.empty()) {
     text += '\n';
     text += fit_lines(trajectories_text(found.swept, found.lines));
   }
-  return write_file(command.output, text);
+  DFSIM_RETURN_IF_ERROR(write_file(command.output, text));
+  return check_rooflines(command, found);
 }
 
 OptionTable roofline_options(RooflineCommand& o) {
   return joined(
       {model_options(o.source.model),
        {
+           allow_incomplete_option(&o.source.model.allow_incomplete),
            {.names = "--hw",
             .target = &o.source.hardware,
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",

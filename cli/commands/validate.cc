@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/verdicts.h"
 #include "report/measurements/validation_views.h"
 #include "study/validation/interval_fit.h"
 #include "study/validation/validate.h"
@@ -16,6 +17,7 @@ namespace {
 struct ValidateCommand {
   ValidateOptions validate;
   bool fit_intervals = false;
+  bool allow_incomplete = false;
   bool json = false;
   std::string output = "-";
 };
@@ -33,10 +35,10 @@ Status run_validate(const ValidateCommand& options, bool quiet) {
     return invalid_input("--fit-intervals: needs --model DIR, the folder of the model to change");
   }
   std::string text;
+  Validation validation;
   {
     ProgressLine line(quiet);
-    DFSIM_ASSIGN_OR_RETURN(const Validation validation,
-                           validate_runs(options.validate, line.callbacks()));
+    DFSIM_ASSIGN_OR_RETURN(validation, validate_runs(options.validate, line.callbacks()));
     std::vector<IntervalFit> fits;
     if (options.fit_intervals) {
       DFSIM_ASSIGN_OR_RETURN(fits, refit(options, validation));
@@ -44,7 +46,11 @@ Status run_validate(const ValidateCommand& options, bool quiet) {
     text = options.json ? validation_json(validation.runs, validation.cost_model, fits)
                         : fit_lines(validation_text(validation.runs, validation.cost_model, fits));
   }
-  return write_file(options.output, text);
+  DFSIM_RETURN_IF_ERROR(write_file(options.output, text));
+  for (const ValidatedRun& run : validation.runs) {
+    DFSIM_RETURN_IF_ERROR(check_complete(run.network, run.unknown, options.allow_incomplete));
+  }
+  return ok_status();
 }
 
 // Which runs, networks and machines are compared.
@@ -107,6 +113,7 @@ OptionTable validate_options(ValidateCommand& o) {
             .help =
                 "Also fit the model's intervals of whole networks to these runs, and write that "
                 "to its folder (--model)"},
+           allow_incomplete_option(&o.allow_incomplete),
            json_option(&o.json),
            output_option(&o.output),
        }});

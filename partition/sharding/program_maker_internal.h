@@ -108,6 +108,11 @@ class ProgramMaker {
   // read, and gradients that micro-batches add up in.
   Bytes resident_bytes(TaskId like, DeviceId device);
 
+  // Bytes of the weights and constants that `like` reads and the device does not hold yet. Tensors
+  // of one storage key (a tied embedding and its folded transpose) are the same bytes, but only on
+  // the same device: each stage that reads them needs a copy.
+  Bytes new_weights(TaskId like, DeviceId device);
+
   // A task that waits for the inputs of `like` on that rank.
   TaskId task_with_inputs(size_t rank, TaskId like, uint32_t row, TaskKind kind);
 
@@ -172,7 +177,8 @@ class ProgramMaker {
   Workload workload_;
   std::vector<TimeNs> op_dispatch_ns_;         // by task of the workload; empty = all alike
   std::vector<std::vector<DataId>> produced_;  // by task of the workload
-  std::vector<DataUse> uses_;                  // by data of the workload
+  std::vector<std::unordered_map<uint32_t, Bytes>> held_;  // weights by device and storage key
+  std::vector<DataUse> uses_;                              // by data of the workload
   uint32_t micro_batch_ = 0;
   std::vector<std::vector<DataId>> data_;  // of this micro-batch, by rank and data of the workload
   std::vector<std::vector<std::vector<DataId>>> parts_;     // of gradients, of every micro-batch

@@ -13,12 +13,36 @@ TaskId ProgramMaker::new_task(ExecGraphBuilder::Task task, size_t rank, TaskId l
   return builder_.add_task(std::move(task));
 }
 
+Bytes ProgramMaker::new_weights(TaskId like, DeviceId device) {
+  const Graph& graph = sharded_.graph;
+  held_.resize(program_.machine.devices.size());
+  std::unordered_map<uint32_t, Bytes>& held = held_[device.index()];
+  Bytes added = 0;
+  for (TensorId id : graph.op(workload_.graph.op(like)).inputs) {
+    // A view shows the bytes of what it reads.
+    while (id.valid() && graph.tensor(id).producer.valid() &&
+           graph.op(graph.tensor(id).producer).op_class == OpClass::kView) {
+      id = graph.op(graph.tensor(id).producer).inputs[0];
+    }
+    if (!id.valid() || graph.tensor(id).role == TensorRole::kActivation ||
+        !graph.tensor(id).shape.is_static()) {
+      continue;
+    }
+    const Tensor& tensor = graph.tensor(id);
+    Bytes& bytes = held[tensor.storage_key != 0 ? tensor.storage_key : ~id.value()];
+    // Of two shards of the same bytes the larger one is kept.
+    added += std::max<Bytes>(0, tensor.bytes().value() - bytes);
+    bytes = std::max(bytes, tensor.bytes().value());
+  }
+  return added;
+}
+
 Bytes ProgramMaker::resident_bytes(TaskId like, DeviceId device) {
   if (micro_batch_ >= replicas(stage_of(like)).size() && !is_once(pass(like))) {
     return 0;  // later micro-batches find it there
   }
   ResidentMemory& memory = program_.memory[device.index()];
-  const Bytes weights = workload_.graph.resident_bytes(like);
+  const Bytes weights = new_weights(like, device);
   (pass(like) == TrainingPass::kUpdate ? memory.optimizer : memory.weights) += weights;
   Bytes gradients = 0;
   for (const DataId data : produced_[like.index()]) {

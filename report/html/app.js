@@ -86,6 +86,17 @@
     }
   }
 
+  // What a result says of itself before anything else: it is of a part of the model, or a limit.
+  function warn(text) { main.append(element('p', { class: 'warning', role: 'alert', text })); }
+  function showLimits(d) {
+    if (d.complete === false) {
+      const u = d.unknown_work || {}, f = u.first;
+      warn('Incomplete: the work of ' + u.ops + ' of ' + u.of + ' operators is not known' + (f ? ', because of ' + f.op_type + ' \u2018' + f.name + '\u2019: ' + f.reason : '') + '. Every time is a lower limit.');
+    } else if (d.is_limit) warn(percent(d.bound_only_fraction) + ' of the time is bound-only: the time is a lower limit, not an estimate.');
+  }
+  const least = d => d.complete === false ? 'at least ' : d.is_limit ? '\u2265 ' : '';
+  const either = (...values) => values.find(v => typeof v === 'number');
+
   function showCards(cards) {
     const box = element('div', { class: 'cards' });
     for (const [label, value, more] of cards) {
@@ -317,10 +328,12 @@
 
   function showPrediction(d) {
     head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
-    const range = d.latency_interval_ms, interval = range ? '80 %: ' + time(range.low * 1e3) + ' to ' + time(range.high * 1e3) : '';
-    const cards = [['latency', time(d.latency_ms * 1e3), interval], ['throughput', digits(d.throughput_per_s) + ' /s', 'samples'],
-      ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / d.latency_ms) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
-      ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', scaled(d.achieved_flops_per_s, 'FLOP/s'), d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
+    showLimits(d);
+    const range = d.latency_interval_ms, interval = range ? '80 %: ' + time(range.low * 1e3) + (range.high === null ? ' or more' : ' to ' + time(range.high * 1e3)) : '';
+    const latency = either(d.latency_ms, d.latency_at_least_ms), rate = either(d.throughput_per_s, d.throughput_at_most_per_s);
+    const cards = [['latency', least(d) + time(latency * 1e3), interval], ['throughput', (d.complete === false ? 'at most ' : d.is_limit ? '\u2264 ' : '') + digits(rate) + ' /s', 'samples'],
+      ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / latency) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
+      ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', typeof d.achieved_flops_per_s === 'number' ? scaled(d.achieved_flops_per_s, 'FLOP/s') : '-', d.achieved_flops_per_s && d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
       ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
       ['precision', (d.precisions || []).map(s => s.name + ' ' + percent(s.fraction)).join(', '), d.precision || 'as in the file'],
       ['cost sources', (d.sources || []).map(s => s.name + ' ' + percent(s.fraction)).join(', '), 'share of the time']];
@@ -382,7 +395,9 @@
   function showRooflines(d) {
     const last = d.rooflines[d.rooflines.length - 1], n = last.network;
     head(last.model + ' on ' + last.device_model, 'roofline; ' + (last.measured ? 'measured times' + (last.without_work > 0 ? ', ' + percent(last.without_work) + ' of the time left out: operators of unknown work' : '') : 'batch ' + last.batch + ', cost model ' + last.cost_model));
-    showCards([['device time', time(n.time_us)], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', scaled(n.flops_per_s, 'FLOP/s')], ['of its roof', percent(n.efficiency), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak: ' + last.bandwidth_from], ['peaks', last.peaks_from, short(last.peaks_source || '', 80)]]);
+    showLimits(last);
+    const known = (v, format) => typeof v === 'number' ? format(v) : '-';
+    showCards([['device time', least(last) + time(either(n.time_us, last.time_at_least_us))], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', known(n.flops_per_s, v => scaled(v, 'FLOP/s'))], ['of its roof', known(n.efficiency, percent), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak: ' + last.bandwidth_from], ['peaks', last.peaks_from, short(last.peaks_source || '', 80)]]);
     showRoofline(last, d.trajectories);
     showFloors(last);
     const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, Math.pow(2, s.dy), s.of_compute, s.of_memory, s.reading, s.advice]));
@@ -446,17 +461,20 @@
     showTable('Operators', [['operator', null], ['node or shapes', null], ['calls A', String], ['calls B', String], ['time A', time], ['time B', time], ['change of all', percent]], d.rows.map(r => [r.name, r.detail, r.calls_a, r.calls_b, r.a_us, r.b_us, r.change]));
   }
 
+  const makespan = p => either(p.makespan_ms, p.makespan_at_least_ms);
+  const limited = (c, p) => c.complete === false || p.is_limit ? '\u2265 ' : '';
   function showComparison(list) {
     head(list.length > 1 ? list.length + ' problems' : list[0].graph + ' on ' + list[0].hardware, 'scheduling policies, each plan simulated');
     list.forEach(c => {
-      const value = v => c.unitless ? String(v) : time(v * 1e3), done = c.policies.filter(p => typeof p.makespan_ms === 'number');
+      const value = v => c.unitless ? String(v) : time(v * 1e3), done = c.policies.filter(p => typeof makespan(p) === 'number');
       if (list.length > 1) main.append(element('h2', { text: c.graph + ' on ' + c.hardware }));
-      showCards([['best', c.best || '-', done.length ? value(done[0].makespan_ms) : ''], ['lower bound', value(c.lower_bound_ms)], ['one device alone', typeof c.single_device_ms === 'number' ? value(c.single_device_ms) : '-'], ['tasks', String(c.tasks), c.edges + ' edges']]);
+      showLimits(Object.assign({}, done[0], c));
+      showCards([['best', c.best || '-', done.length ? limited(c, done[0]) + value(makespan(done[0])) : ''], ['lower bound', value(c.lower_bound_ms)], ['one device alone', typeof c.single_device_ms === 'number' ? value(c.single_device_ms) : '-'], ['tasks', String(c.tasks), c.edges + ' edges']]);
       const two = element('div', { class: 'two' });
       main.append(two);
-      showBars(two, 'Makespan', done.map(p => [p.name, p.makespan_ms]), value);
-      showBars(two, 'Ratio to the best', done.map(p => [p.name, p.ratio_to_best]), v => v.toFixed(3));
-      showTable('Policies', [['policy', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, p.makespan_ms, p.ratio_to_best, p.speedup, p.slr, p.efficiency, p.copies]));
+      showBars(two, done.some(p => limited(c, p)) ? 'Makespan, \u2265: a lower limit' : 'Makespan', done.map(p => [limited(c, p) + p.name, makespan(p)]), value);
+      showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best]), v => v.toFixed(3));
+      showTable('Policies', [['policy', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
     });
   }
 
@@ -483,10 +501,11 @@
 
   function showPartitioning(d) {
     head(d.model + ' on ' + d.hardware, (d.mode === 'train' ? 'training with ' + d.optimizer + ', ' : '') + 'batch ' + d.batch + '; runtime ' + d.runtime + ', operator times: ' + d.cost_model + ', collectives: ' + d.collectives);
+    showLimits(Object.assign({}, d.single_device, d));
     const plans = d.plans.filter(p => !p.error), best = plans.find(p => p.strategy === d.best && p.fits);
     if (best) {
-      showCards([['Best plan', best.strategy, best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', time(best.time_ms * 1e3), digits(best.samples_per_s) + ' samples/s'],
-        ['Speed-up', digits(best.speedup), percent(best.efficiency) + ' efficiency'], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
+      showCards([['Best plan', best.strategy, best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? digits(best.samples_per_s) + ' samples/s' : ''],
+        ['Speed-up', typeof best.speedup === 'number' ? digits(best.speedup) : '-', typeof best.efficiency === 'number' ? percent(best.efficiency) + ' efficiency' : ''], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
     }
     if (d.drawing) {
       // An image, not part of the page: what is in it cannot run.
@@ -494,7 +513,7 @@
       node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.drawing), alt: 'Devices over time, and how weights are cut', style: 'max-width:100%;background:#fff' }));
     }
     showTable('Plans', [['strategy', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
-      plans.concat([d.single_device]).map(p => [p.strategy, p.devices, p.micro_batches, p.time_ms, p.samples_per_s, p.speedup, p.efficiency, p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
+      plans.concat([d.single_device]).map(p => [p.strategy, p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
     showMemoryStack(plans.concat([d.single_device]));
     showTable('Plans that could not be made', [['strategy', null], ['why', null]], d.plans.filter(p => p.error).map(p => [p.strategy, p.error]));
     showTable('Kept whole, as they do not divide by the devices', [['strategy', null], ['what', null]], plans.flatMap(p => (p.kept_whole || []).map(what => [p.strategy, what])));

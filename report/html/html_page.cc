@@ -55,7 +55,34 @@ bool is_report(const nlohmann::json& json) {
          schema == "dfsim.partition/1";
 }
 
+// The reason of one result, "" when it is complete.
+std::string reason_of_result(const nlohmann::json& result) {
+  if (!result.is_object() || result.value("complete", nlohmann::json(true)) != false) {
+    return "";
+  }
+  const nlohmann::json unknown = result.value("unknown_work", nlohmann::json());
+  const auto count = [&](const char* name) {
+    return unknown.is_object() && unknown.contains(name) && unknown[name].is_number_unsigned()
+               ? unknown[name].get<uint64_t>()
+               : 0;
+  };
+  return fmt::format("the work of {} of {} operators is not known", count("ops"), count("of"));
+}
+
 }  // namespace
+
+std::string incomplete_reason(std::string_view json) {
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+  std::string reason = reason_of_result(parsed);
+  for (const char* const list : {"instances", "rooflines"}) {
+    if (parsed.is_object() && parsed.contains(list) && parsed[list].is_array()) {
+      for (const nlohmann::json& result : parsed[list]) {
+        reason = reason.empty() ? reason_of_result(result) : reason;
+      }
+    }
+  }
+  return reason;
+}
 
 StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
   const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);

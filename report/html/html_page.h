@@ -13,4 +13,8 @@ namespace dfsim::inline report {
 // `place` begins the message.
 StatusOr<std::string> html_page(std::string_view place, std::string_view json);
 
+// Reads why such a JSON is not complete: "the work of 271 of 612 operators is not known";
+// "" for a complete result.
+std::string incomplete_reason(std::string_view json);
+
 }  // namespace dfsim::inline report

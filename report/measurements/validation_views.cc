@@ -7,7 +7,10 @@
 #include <set>
 
 #include "base/json/json_tree.h"
+#include "base/text.h"
 #include "base/text_table.h"
+#include "report/text_parts.h"
+#include "report/unknown_work_json.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -40,23 +43,28 @@ Json types_json(const ValidatedRun& run) {
 }
 
 Json run_json(const ValidatedRun& run) {
-  Json json = {{"network", run.network},
+  const bool complete = run.complete();
+  const auto if_complete = [&](auto figure) { return complete ? Json(figure) : Json(nullptr); };
+  Json json = {{"complete", complete},
+               {"unknown_work", unknown_work_json(run.unknown)},
+               {"network", run.network},
                {"batch", run.batch},
                {"dims", run.dims},
                {"device", run.device},
                {"measured_ns", run.measured_ns},
-               {"predicted_ns", run.predicted_ns},
-               {"error", run.error()},
+               {"predicted_ns", if_complete(run.predicted_ns)},
+               {"predicted_at_least_ns", complete ? Json(nullptr) : Json(run.predicted_ns)},
+               {"error", if_complete(run.error())},
                {"low_ns", run.interval.low_ns},
-               {"high_ns", run.interval.high_ns},
-               {"inside", run.inside()},
+               {"high_ns", if_complete(run.interval.high_ns)},
+               {"inside", if_complete(run.inside())},
                {"predicted_ops", run.predicted_ops},
                {"predicted_ops_ns", run.predicted_ops_ns},
                {"predicted_bytes", run.predicted_bytes}};
   if (run.measured_ops >= 0) {
     json["measured_ops"] = run.measured_ops;
   }
-  if (const ErrorShares shares = error_shares(run); shares.known) {
+  if (const ErrorShares shares = error_shares(run); shares.known && complete) {
     json["measured_ops_ns"] = run.measured_ops_ns;
     json["op_model_error"] = shares.op_model;
     json["host_error"] = shares.host;
@@ -73,11 +81,18 @@ Json run_json(const ValidatedRun& run) {
 }
 
 std::string summary_text(const ValidationSummary& summary) {
-  std::string text = fmt::format(
-      "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
-      "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
-      summary.runs, summary.networks, summary.mean * 100, summary.median * 100, summary.worst * 100,
-      summary.worst_run, summary.bias * 100, summary.inside * 100);
+  std::string text = "no run was predicted as a whole\n";
+  if (summary.runs > 0) {
+    text = fmt::format(
+        "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
+        "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
+        summary.runs, summary.networks, summary.mean * 100, summary.median * 100,
+        summary.worst * 100, summary.worst_run, summary.bias * 100, summary.inside * 100);
+  }
+  if (summary.incomplete > 0) {
+    text += fmt::format("not counted: {} run{} of networks of which a part is not known\n",
+                        summary.incomplete, summary.incomplete == 1 ? "" : "s");
+  }
   if (summary.memory_runs > 0) {
     text += fmt::format("peak memory of activations: mean error {:.1f} % over {} runs\n",
                         summary.memory_mean * 100, summary.memory_runs);
@@ -101,13 +116,18 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
     if (run.device != device) {
       continue;
     }
-    const ErrorShares shares = error_shares(run);
+    const bool complete = run.complete();
+    const ErrorShares shares = complete ? error_shares(run) : ErrorShares();
     table.add_row({run.dims.empty() ? run.network : run.network + " " + run.dims,
                    std::to_string(run.batch), format_time(run.measured_ns),
-                   format_time(run.predicted_ns), error_percent(run.error()),
+                   (complete ? "" : "≥ ") + format_time(run.predicted_ns),
+                   complete ? error_percent(run.error()) : "-",
                    shares.known ? error_percent(shares.op_model) : "",
                    shares.types_known ? error_percent(shares.fusion) : "",
-                   shares.known ? error_percent(shares.host) : "", run.inside() ? "yes" : "no",
+                   shares.known ? error_percent(shares.host) : "",
+                   !complete      ? "-"
+                   : run.inside() ? "yes"
+                                  : "no",
                    run.measured_ops >= 0 && run.measured_ops != run.predicted_ops
                        ? fmt::format("{} for {}", run.predicted_ops, run.measured_ops)
                        : std::to_string(run.predicted_ops)});
@@ -131,6 +151,13 @@ std::string fits_text(const std::vector<IntervalFit>& fits) {
 
 std::string validation_text(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
                             const std::vector<IntervalFit>& fits) {
+  std::string incomplete;
+  for (const ValidatedRun& run : runs) {
+    if (!run.complete()) {
+      incomplete += fmt::format("INCOMPLETE: {}: {}\n", printable(run.network),
+                                unknown_work_text(run.unknown));
+    }
+  }
   std::string tables;
   std::set<std::string> shown;
   for (const ValidatedRun& run : runs) {
@@ -138,11 +165,13 @@ std::string validation_text(const std::vector<ValidatedRun>& runs, const std::st
       tables += device_table(runs, run.device);
     }
   }
-  return fmt::format(
-      "{}error = predicted / measured - 1; ops, fusion and host add up to it: what the operators' "
-      "model, other operators than predicted, and time between operators make of it\noperator "
-      "times: {}\n\n{}{}",
-      tables, cost_model, summary_text(summarize(runs)), fits_text(fits));
+  return incomplete + fmt::format(
+                          "{}error = predicted / measured - 1; ops, fusion and host add up to it: "
+                          "what the operators' "
+                          "model, other operators than predicted, and time between operators make "
+                          "of it\noperator "
+                          "times: {}\n\n{}{}",
+                          tables, cost_model, summary_text(summarize(runs)), fits_text(fits));
 }
 
 std::string validation_json(const std::vector<ValidatedRun>& runs, const std::string& cost_model,
@@ -152,10 +181,11 @@ std::string validation_json(const std::vector<ValidatedRun>& runs, const std::st
     list.push_back(run_json(run));
   }
   const ValidationSummary summary = summarize(runs);
-  Json total = {{"runs", summary.runs},         {"networks", summary.networks},
-                {"mean_error", summary.mean},   {"median_error", summary.median},
-                {"worst_error", summary.worst}, {"worst_run", summary.worst_run},
-                {"bias", summary.bias},         {"inside_interval", summary.inside}};
+  Json total = {{"incomplete", summary.incomplete}, {"runs", summary.runs},
+                {"networks", summary.networks},     {"mean_error", summary.mean},
+                {"median_error", summary.median},   {"worst_error", summary.worst},
+                {"worst_run", summary.worst_run},   {"bias", summary.bias},
+                {"inside_interval", summary.inside}};
   if (summary.memory_runs > 0) {
     total["memory_runs"] = summary.memory_runs;
     total["mean_memory_error"] = summary.memory_mean;

@@ -7,6 +7,7 @@
 #include "base/text_table.h"
 #include "report/predictions/comparison_views.h"
 #include "report/text_parts.h"
+#include "report/unknown_work_json.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -50,6 +51,11 @@ std::string overflow(const Comparison& comparison, const PolicyOutcome& outcome)
   return text;
 }
 
+// A figure that only the time of a whole model can give.
+Json if_complete(const Comparison& comparison, double figure) {
+  return comparison.unknown.complete() ? Json(figure) : Json(nullptr);
+}
+
 Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   Json json;
   json["name"] = outcome.name;
@@ -57,12 +63,18 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
     json["error"] = outcome.status.message();
     return json;
   }
-  json["makespan_ms"] = in_ms(outcome.makespan_ns);
-  json["ratio_to_best"] = outcome.ratio_to_best;
-  json["gap_to_bound"] = outcome.gap_to_bound;
-  json["speedup"] = outcome.speedup;
-  json["slr"] = outcome.slr;
-  json["efficiency"] = outcome.efficiency;
+  const bool complete = comparison.unknown.complete();
+  const bool is_comparable = !comparison.is_limit_among_estimates(outcome);
+  json["makespan_ms"] = if_complete(comparison, in_ms(outcome.makespan_ns));
+  json["makespan_at_least_ms"] = complete ? Json(nullptr) : Json(in_ms(outcome.makespan_ns));
+  json["is_limit"] = !complete || outcome.is_limit();
+  json["bound_only_fraction"] = outcome.bound_only_share;
+  json["ratio_to_best"] =
+      is_comparable ? if_complete(comparison, outcome.ratio_to_best) : Json(nullptr);
+  json["gap_to_bound"] = if_complete(comparison, outcome.gap_to_bound);
+  json["speedup"] = is_comparable ? if_complete(comparison, outcome.speedup) : Json(nullptr);
+  json["slr"] = if_complete(comparison, outcome.slr);
+  json["efficiency"] = is_comparable ? if_complete(comparison, outcome.efficiency) : Json(nullptr);
   if (comparison.delays) {
     json["delay_moved_ms"] = in_ms(outcome.result.bytes_moved);
     json["bytes_moved"] = nullptr;
@@ -84,6 +96,8 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
 
 Json comparison_object(const Comparison& comparison) {
   Json json;
+  json["complete"] = comparison.unknown.complete();
+  json["unknown_work"] = unknown_work_json(comparison.unknown);
   json["graph"] = comparison.graph;
   json["hardware"] = comparison.hardware;
   json["tasks"] = comparison.tasks;
@@ -99,14 +113,63 @@ Json comparison_object(const Comparison& comparison) {
     json["bound_only_devices"] = comparison.bound_only_devices;
   }
   json["lower_bound_ms"] = in_ms(comparison.lower_bound_ns);
-  json["critical_path_ms"] = in_ms(comparison.critical_path_ns);
-  json["single_device_ms"] = in_ms(comparison.single_device_ns);
-  json["best"] = comparison.best() == nullptr ? Json(nullptr) : Json(comparison.best()->name);
+  json["critical_path_ms"] = if_complete(comparison, in_ms(comparison.critical_path_ns));
+  json["single_device_ms"] = if_complete(comparison, in_ms(comparison.single_device_ns));
+  json["best"] = comparison.names_best() ? Json(comparison.best()->name) : Json(nullptr);
   Json& policies = json["policies"] = Json::array();
   for (const PolicyOutcome& outcome : comparison.policies) {
     policies.push_back(outcome_json(comparison, outcome));
   }
   return json;
+}
+
+Json machine_json(const MachineRank& rank) {
+  const bool has_time = !rank.policy.empty();
+  const bool complete = rank.unknown.complete();
+  const Json time = has_time ? Json(in_ms(rank.makespan_ns)) : Json(nullptr);
+  return {{"graph", rank.graph},
+          {"hardware", rank.hardware},
+          {"policy", has_time ? Json(rank.policy) : Json(nullptr)},
+          {"makespan_ms", complete ? time : Json(nullptr)},
+          {"makespan_at_least_ms", complete ? Json(nullptr) : time},
+          {"is_limit", rank.is_limit()},
+          {"ratio_to_best", rank.ratio_to_best > 0 ? Json(rank.ratio_to_best) : Json(nullptr)}};
+}
+
+// How much of the best run is a bare bound, when it is much.
+std::string bound_only_line(const Comparison& comparison) {
+  const PolicyOutcome* best = comparison.best();
+  return best == nullptr || !best->is_limit()
+             ? ""
+             : fmt::format("{} of the time is bound-only: makespans are lower limits\n",
+                           percent_text(best->bound_only_share));
+}
+
+// The row of a policy that gave a schedule.
+std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOutcome& outcome,
+                                    const TimeFormat& format) {
+  const PolicyOutcome& first = comparison.policies.front();
+  const bool is_beside = comparison.is_limit_among_estimates(outcome);
+  const bool best =
+      comparison.names_best() && !is_beside && outcome.makespan_ns == first.makespan_ns;
+  const Bytes moved = outcome.result.bytes_moved;
+  const bool complete = comparison.unknown.complete();
+  const auto comparable = [&](std::string text) {
+    return is_beside || !complete ? std::string("-") : text;
+  };
+  return {outcome.name + (best ? " *" : ""),
+          std::string(least_prefix(comparison.unknown, outcome.bound_only_share)) +
+              format.text(outcome.makespan_ns),
+          comparable(fmt::format("{:.3f}", outcome.ratio_to_best)),
+          fmt::format("{:.1f} %", 100 * outcome.gap_to_bound),
+          comparable(fmt::format("{:.2f}", outcome.speedup)),
+          complete ? fmt::format("{:.3f}", outcome.slr) : "-",
+          comparable(fmt::format("{:.2f}", outcome.efficiency)),
+          comparison.delays ? format.text(moved) : format_bytes(moved),
+          comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
+          outcome.schedule_time_ms < 0
+              ? "-"
+              : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))};
 }
 
 }  // namespace
@@ -134,8 +197,9 @@ StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
 }
 
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
-  std::string out = fmt::format("{} on {}: {} tasks, {} edges\n", printable(comparison.graph),
-                                printable(comparison.hardware), comparison.tasks, comparison.edges);
+  std::string out = incomplete_line(comparison.unknown);
+  out += fmt::format("{} on {}: {} tasks, {} edges\n", printable(comparison.graph),
+                     printable(comparison.hardware), comparison.tasks, comparison.edges);
   if (!comparison.cost_model.empty()) {
     std::vector<std::string> sources;
     for (const auto& [source, tasks] : comparison.cost_sources) {
@@ -144,9 +208,11 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
     out += fmt::format("runtime {}; operator times: {} ({})\n", comparison.runtime,
                        comparison.cost_model, join(sources, ", "));
   }
-  out +=
-      fmt::format("lower bound {}, one device alone {}\n\n", format.text(comparison.lower_bound_ns),
-                  format.text(comparison.single_device_ns));
+  out += bound_only_line(comparison);
+  out += fmt::format("lower bound {}, one device alone {}{}\n\n",
+                     format.text(comparison.lower_bound_ns),
+                     least_prefix(comparison.unknown, comparison.single_device_is_limit ? 1 : 0),
+                     format.text(comparison.single_device_ns));
   TextTable table({{"policy"},
                    {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
                    {"to best", Align::kRight},
@@ -167,25 +233,15 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
     if (const std::string over = overflow(comparison, outcome); !over.empty()) {
       overflows += fmt::format("{}: {}\n", outcome.name, over);
     }
-    const bool best = outcome.makespan_ns == comparison.policies.front().makespan_ns;
-    const Bytes moved = outcome.result.bytes_moved;
-    table.add_row({outcome.name + (best ? " *" : ""), format.text(outcome.makespan_ns),
-                   fmt::format("{:.3f}", outcome.ratio_to_best),
-                   fmt::format("{:.1f} %", 100 * outcome.gap_to_bound),
-                   fmt::format("{:.2f}", outcome.speedup), fmt::format("{:.3f}", outcome.slr),
-                   fmt::format("{:.2f}", outcome.efficiency),
-                   comparison.delays ? format.text(moved) : format_bytes(moved),
-                   comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
-                   outcome.schedule_time_ms < 0
-                       ? "-"
-                       : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))});
+    table.add_row(policy_row(comparison, outcome, format));
   }
   table.drop_empty_columns();
   out += table.render();
   if (!comparison.bound_only_devices.empty()) {
     out += fmt::format(
         "\nwithout a trained model: {}. These times are lower bounds and make the other devices "
-        "look slow, so policies prefer these devices. --cost-model sol compares like with like.\n",
+        "look slow, so policies prefer these devices. Runs that mostly use them (≥) come last. "
+        "--cost-model sol compares like with like.\n",
         printable(join(comparison.bound_only_devices, ", "), 60));
   }
   if (!overflows.empty()) {
@@ -208,6 +264,10 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     instances.push_back(comparison_object(comparison));
   }
+  json["machines"] = Json::array();
+  for (const MachineRank& rank : rank_machines(comparisons)) {
+    json["machines"].push_back(machine_json(rank));
+  }
   Json& policies = json["summary"] = Json::array();
   for (const PolicySummary& summary : summarise(comparisons)) {
     Json entry;
@@ -224,25 +284,52 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
 std::string comparison_csv(const std::vector<Comparison>& comparisons) {
   std::string out =
       "graph,hardware,policy,makespan_ms,ratio_to_best,gap_to_bound,speedup,slr,efficiency,"
-      "utilisation,bytes_moved,copies,peak_memory_bytes,schedule_time_ms,error\n";
+      "utilisation,bytes_moved,copies,peak_memory_bytes,schedule_time_ms,error,"
+      "makespan_at_least_ms,bound_only_fraction\n";
   for (const Comparison& comparison : comparisons) {
     for (const PolicyOutcome& outcome : comparison.policies) {
       out += fmt::format("{},{},{},", csv_field(comparison.graph), csv_field(comparison.hardware),
                          csv_field(outcome.name));
       if (!outcome.status.ok()) {
-        out += fmt::format(",,,,,,,,,,,{}\n", csv_field(outcome.status.message()));
+        out += fmt::format(",,,,,,,,,,,{},,\n", csv_field(outcome.status.message()));
         continue;
       }
-      out += fmt::format("{},{},{},{},{},{},{},", in_ms(outcome.makespan_ns), outcome.ratio_to_best,
-                         outcome.gap_to_bound, outcome.speedup, outcome.slr, outcome.efficiency,
-                         mean_utilisation(outcome));
+      const bool complete = comparison.unknown.complete();
+      const std::string makespan = fmt::format("{}", in_ms(outcome.makespan_ns));
+      const bool is_comparable = complete && !comparison.is_limit_among_estimates(outcome);
+      const auto if_comparable = [&](double figure) {
+        return is_comparable ? fmt::format("{}", figure) : std::string();
+      };
+      out += fmt::format("{},{},{},{},{},{},{},", complete ? makespan : "",
+                         if_comparable(outcome.ratio_to_best), outcome.gap_to_bound,
+                         if_comparable(outcome.speedup), outcome.slr,
+                         if_comparable(outcome.efficiency), mean_utilisation(outcome));
       out += comparison.delays ? fmt::format(",{},,", outcome.result.transfers)
                                : fmt::format("{},{},{},", outcome.result.bytes_moved,
                                              outcome.result.transfers, peak_memory(outcome));
-      out += outcome.schedule_time_ms < 0 ? ",\n" : fmt::format("{},\n", outcome.schedule_time_ms);
+      out += outcome.schedule_time_ms < 0 ? ",," : fmt::format("{},,", outcome.schedule_time_ms);
+      out += fmt::format("{},{}\n", complete ? "" : makespan, outcome.bound_only_share);
     }
   }
   return out;
+}
+
+std::string machines_table(const std::vector<MachineRank>& ranks) {
+  TextTable table({{"model"},
+                   {"machine"},
+                   {"best policy"},
+                   {"makespan", Align::kRight},
+                   {"to best", Align::kRight}});
+  for (const MachineRank& rank : ranks) {
+    const bool has_time = !rank.policy.empty();
+    table.add_row({printable(rank.graph, 40), printable(rank.hardware, 40),
+                   has_time ? rank.policy : "none",
+                   has_time ? std::string(least_prefix(rank.unknown, rank.bound_only_share)) +
+                                  format_time(rank.makespan_ns)
+                            : "-",
+                   rank.ratio_to_best > 0 ? fmt::format("{:.3f}", rank.ratio_to_best) : "-"});
+  }
+  return ranks.empty() ? "" : fmt::format("machines, limits (≥) last:\n\n{}\n", table.render());
 }
 
 std::string summary_table(const std::vector<PolicySummary>& summary, size_t instances) {

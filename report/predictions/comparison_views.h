@@ -24,6 +24,8 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
 std::string comparison_json(const std::vector<Comparison>& comparisons);
 std::string comparison_csv(const std::vector<Comparison>& comparisons);
 
+// The machines of each model, the fastest estimate first; "" when there is nothing to rank.
+std::string machines_table(const std::vector<MachineRank>& ranks);
 // A row per policy over several comparisons.
 std::string summary_table(const std::vector<PolicySummary>& summary, size_t instances);
 

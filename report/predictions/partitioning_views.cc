@@ -7,6 +7,7 @@
 #include "base/text_table.h"
 #include "report/predictions/partitioning_views.h"
 #include "report/text_parts.h"
+#include "report/unknown_work_json.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -17,7 +18,7 @@ constexpr size_t kMaxListed = 5;
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-Json outcome_json(const PlanOutcome& outcome) {
+Json plan_json(const PlanOutcome& outcome, const UnknownWork& unknown) {
   Json json;
   json["strategy"] = outcome.name;
   if (!outcome.status.ok()) {
@@ -28,10 +29,15 @@ Json outcome_json(const PlanOutcome& outcome) {
   json["devices_per_simulated"] = outcome.stands_for;
   json["stages"] = outcome.stages;
   json["micro_batches"] = outcome.micro_batches;
-  json["time_ms"] = in_ms(outcome.makespan_ns);
-  json["samples_per_s"] = outcome.samples_per_s;
-  json["speedup"] = outcome.speedup;
-  json["efficiency"] = outcome.efficiency;
+  const bool complete = unknown.complete();
+  const auto if_complete = [&](double figure) { return complete ? Json(figure) : Json(nullptr); };
+  json["time_ms"] = if_complete(in_ms(outcome.makespan_ns));
+  json["time_at_least_ms"] = complete ? Json(nullptr) : Json(in_ms(outcome.makespan_ns));
+  json["is_limit"] = !complete || outcome.is_limit();
+  json["bound_only_fraction"] = outcome.bound_only_share;
+  json["samples_per_s"] = if_complete(outcome.samples_per_s);
+  json["speedup"] = if_complete(outcome.speedup);
+  json["efficiency"] = if_complete(outcome.efficiency);
   json["memory_bytes"] = outcome.memory_bytes;
   json["weight_bytes"] = outcome.resident.weights;
   if (outcome.training) {
@@ -58,16 +64,20 @@ Json outcome_json(const PlanOutcome& outcome) {
   return json;
 }
 
-void add_row(const PlanOutcome& outcome, TextTable* table) {
-  table->add_row(
-      {outcome.name, std::to_string(outcome.devices), std::to_string(outcome.micro_batches),
-       format_time(outcome.makespan_ns), fmt::format("{:.4g}", outcome.samples_per_s),
-       fmt::format("{:.2f}", outcome.speedup), fmt::format("{:.0f}%", 100 * outcome.efficiency),
-       format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),
-       whole_percent(outcome.shares.bubble),
-       !outcome.fits()                    ? "MEMORY"
-       : outcome.limit == "communication" ? "comm"
-                                          : outcome.limit});
+void add_row(const PlanOutcome& outcome, const UnknownWork& unknown, TextTable* table) {
+  const bool complete = unknown.complete();
+  table->add_row({outcome.name, std::to_string(outcome.devices),
+                  std::to_string(outcome.micro_batches),
+                  std::string(complete ? least_prefix(unknown, outcome.bound_only_share) : "≥ ") +
+                      format_time(outcome.makespan_ns),
+                  complete ? fmt::format("{:.4g}", outcome.samples_per_s) : "-",
+                  complete ? fmt::format("{:.2f}", outcome.speedup) : "-",
+                  complete ? fmt::format("{:.0f}%", 100 * outcome.efficiency) : "-",
+                  format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),
+                  whole_percent(outcome.shares.bubble),
+                  !outcome.fits()                    ? "MEMORY"
+                  : outcome.limit == "communication" ? "comm"
+                                                     : outcome.limit});
 }
 
 // Memory of the fullest device by what it is for.
@@ -158,7 +168,10 @@ std::string memory_note(const Partitioning& partitioning) {
       nearest = &plan;
     }
   }
-  if (partitioning.best() != nullptr || nearest == nullptr) {
+  const bool any_fits =
+      std::any_of(partitioning.plans.begin(), partitioning.plans.end(),
+                  [](const PlanOutcome& plan) { return plan.status.ok() && plan.fits(); });
+  if (any_fits || nearest == nullptr) {
     return "";
   }
   return fmt::format(
@@ -180,14 +193,19 @@ std::string memory_note(const Partitioning& partitioning) {
 }  // namespace
 
 std::string partitioning_text(const Partitioning& partitioning) {
-  std::string out = fmt::format(
-      "{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
-      printable(partitioning.model), printable(partitioning.hardware),
-      partitioning.training ? fmt::format("training with {}, ",
-                                          optimizer_name(partitioning.training->options.optimizer))
-                            : "",
-      partitioning.batch, printable(partitioning.runtime), printable(partitioning.cost_model),
-      partitioning.collectives);
+  std::string out = incomplete_line(partitioning.unknown);
+  out += fmt::format("{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
+                     printable(partitioning.model), printable(partitioning.hardware),
+                     partitioning.training
+                         ? fmt::format("training with {}, ",
+                                       optimizer_name(partitioning.training->options.optimizer))
+                         : "",
+                     partitioning.batch, printable(partitioning.runtime),
+                     printable(partitioning.cost_model), partitioning.collectives);
+  if (partitioning.single.is_limit()) {
+    out += fmt::format("{} of the time is bound-only: times are lower limits\n",
+                       percent_text(partitioning.single.bound_only_share));
+  }
   TextTable table({{"strategy"},
                    {"dev", Align::kRight},
                    {"mb", Align::kRight},
@@ -201,10 +219,10 @@ std::string partitioning_text(const Partitioning& partitioning) {
                    {"limit"}});
   for (const PlanOutcome& plan : partitioning.plans) {
     if (plan.status.ok()) {
-      add_row(plan, &table);
+      add_row(plan, partitioning.unknown, &table);
     }
   }
-  add_row(partitioning.single, &table);
+  add_row(partitioning.single, partitioning.unknown, &table);
   out += table.render(100);
   std::string last;  // micro-batches do not make a difference
   for (const PlanOutcome& plan : partitioning.plans) {
@@ -216,7 +234,7 @@ std::string partitioning_text(const Partitioning& partitioning) {
   out += kept_whole_note(partitioning.plans);
   out += memory_note(partitioning);
   const PlanOutcome* best = partitioning.best();
-  if (best != nullptr && best->speedup < 1) {
+  if (best != nullptr && best->speedup < 1 && partitioning.unknown.complete()) {
     out += "\none device alone is faster than every plan\n";
   }
   return best == nullptr ? out : out + notes_of(*best);
@@ -225,6 +243,8 @@ std::string partitioning_text(const Partitioning& partitioning) {
 std::string partitioning_json(const Partitioning& partitioning, const std::string& drawing) {
   Json json;
   json["schema"] = "dfsim.partition/1";
+  json["complete"] = partitioning.unknown.complete();
+  json["unknown_work"] = unknown_work_json(partitioning.unknown);
   json["model"] = partitioning.model;
   json["hardware"] = partitioning.hardware;
   json["mode"] = partitioning.training ? "train" : "infer";
@@ -238,10 +258,10 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
   json["cost_model"] = partitioning.cost_model;
   json["collectives"] = partitioning.collectives;
   json["best"] = partitioning.best() == nullptr ? Json(nullptr) : Json(partitioning.best()->name);
-  json["single_device"] = outcome_json(partitioning.single);
+  json["single_device"] = plan_json(partitioning.single, partitioning.unknown);
   Json& plans = json["plans"] = Json::array();
   for (const PlanOutcome& plan : partitioning.plans) {
-    plans.push_back(outcome_json(plan));
+    plans.push_back(plan_json(plan, partitioning.unknown));
   }
   if (!drawing.empty()) {
     json["drawing"] = drawing;

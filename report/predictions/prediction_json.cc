@@ -7,6 +7,7 @@
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"
 #include "report/text_parts.h"
+#include "report/unknown_work_json.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -39,7 +40,7 @@ Json op_json(const PredictedOp& op) {
                {"bytes", op.bytes},
                {"dtype", dtype_name(op.dtype)},
                {"bound", bound_name(op.bound)},
-               {"source", cost_source_name(op.source)},
+               {"source", source_name(op)},
                {"output_shape", op.shape},
                {"critical", op.critical}};
   Json waits = Json::object();
@@ -57,6 +58,31 @@ Json op_json(const PredictedOp& op) {
   return json;
 }
 
+// Only the latency of a whole model goes into `latency_ms`. That of a part is a lower limit and
+// goes into `latency_at_least_ms`. Rates likewise.
+void add_latency(const UnknownWork& unknown, Json latency, Json* json) {
+  (*json)["latency_ms"] = unknown.complete() ? latency : Json(nullptr);
+  (*json)["latency_at_least_ms"] = unknown.complete() ? Json(nullptr) : std::move(latency);
+}
+
+void add_rate(const UnknownWork& unknown, double per_s, Json* json) {
+  (*json)["throughput_per_s"] = unknown.complete() ? Json(per_s) : Json(nullptr);
+  (*json)["throughput_at_most_per_s"] = unknown.complete() ? Json(nullptr) : Json(per_s);
+}
+
+void add_headline(const Prediction& prediction, Json* json) {
+  const UnknownWork& unknown = prediction.unknown;
+  (*json)["complete"] = unknown.complete();
+  (*json)["unknown_work"] = unknown_work_json(unknown);
+  (*json)["is_limit"] = prediction.is_limit();
+  (*json)["bound_only_fraction"] = prediction.bound_only_share;
+  add_latency(unknown, in_ms(prediction.latency_ns), json);
+  (*json)["latency_interval_ms"] = {
+      {"low", in_ms(prediction.interval.low_ns)},
+      {"high", unknown.complete() ? Json(in_ms(prediction.interval.high_ns)) : Json(nullptr)}};
+  add_rate(unknown, prediction.throughput_per_s, json);
+}
+
 Json requests_json(const Prediction& prediction) {
   if (!prediction.request_options.has_value()) {
     return nullptr;
@@ -64,19 +90,20 @@ Json requests_json(const Prediction& prediction) {
   const RequestOptions& options = *prediction.request_options;
   const RequestResult& result = prediction.requests;
   const bool closed = options.arrivals == ArrivalKind::kClosedLoop;
-  return {{"requests", options.requests},
-          {"arrivals", arrival_kind_name(options.arrivals)},
-          {"in_flight", closed ? Json(options.in_flight) : Json(nullptr)},
-          {"rate_per_s", closed ? Json(nullptr) : Json(options.requests_per_s)},
-          {"warm_up", options.warm_up},
-          {"throughput_per_s", result.throughput_per_s},
-          {"latency_ms",
-           {{"mean", result.mean_latency_ns / kNsPerMs},
-            {"p50", in_ms(result.p50_ns)},
-            {"p90", in_ms(result.p90_ns)},
-            {"p95", in_ms(result.p95_ns)},
-            {"p99", in_ms(result.p99_ns)},
-            {"max", in_ms(result.max_ns)}}}};
+  Json latency = {{"mean", result.mean_latency_ns / kNsPerMs},
+                  {"p50", in_ms(result.p50_ns)},
+                  {"p90", in_ms(result.p90_ns)},
+                  {"p95", in_ms(result.p95_ns)},
+                  {"p99", in_ms(result.p99_ns)},
+                  {"max", in_ms(result.max_ns)}};
+  Json json = {{"requests", options.requests},
+               {"arrivals", arrival_kind_name(options.arrivals)},
+               {"in_flight", closed ? Json(options.in_flight) : Json(nullptr)},
+               {"rate_per_s", closed ? Json(nullptr) : Json(options.requests_per_s)},
+               {"warm_up", options.warm_up}};
+  add_rate(prediction.unknown, result.throughput_per_s, &json);
+  add_latency(prediction.unknown, std::move(latency), &json);
+  return json;
 }
 
 Json repetition_json(const Prediction& prediction) {
@@ -84,15 +111,16 @@ Json repetition_json(const Prediction& prediction) {
     return nullptr;
   }
   const RepeatResult& result = *prediction.repetition;
-  return {{"runs", result.makespans_ns.size()},
-          {"latency_ms",
-           {{"mean", result.mean_ns / kNsPerMs},
-            {"standard_deviation", result.standard_deviation_ns / kNsPerMs},
-            {"min", in_ms(result.min_ns)},
-            {"p10", in_ms(result.p10_ns)},
-            {"p50", in_ms(result.p50_ns)},
-            {"p90", in_ms(result.p90_ns)},
-            {"max", in_ms(result.max_ns)}}}};
+  Json latency = {{"mean", result.mean_ns / kNsPerMs},
+                  {"standard_deviation", result.standard_deviation_ns / kNsPerMs},
+                  {"min", in_ms(result.min_ns)},
+                  {"p10", in_ms(result.p10_ns)},
+                  {"p50", in_ms(result.p50_ns)},
+                  {"p90", in_ms(result.p90_ns)},
+                  {"max", in_ms(result.max_ns)}};
+  Json json = {{"runs", result.makespans_ns.size()}};
+  add_latency(prediction.unknown, std::move(latency), &json);
+  return json;
 }
 
 Json copy_json(const PredictedCopy& copy) {
@@ -143,10 +171,7 @@ std::string prediction_json(const Prediction& prediction) {
   for (const BoundDim& dim : prediction.dims) {
     json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
   }
-  json["latency_ms"] = in_ms(prediction.latency_ns);
-  json["latency_interval_ms"] = {{"low", in_ms(prediction.interval.low_ns)},
-                                 {"high", in_ms(prediction.interval.high_ns)}};
-  json["throughput_per_s"] = prediction.throughput_per_s;
+  add_headline(prediction, &json);
   json["macs"] = prediction.macs;
   json["flops"] = prediction.flops;
   json["parameters"] = prediction.parameters;
@@ -155,7 +180,8 @@ std::string prediction_json(const Prediction& prediction) {
   json["peak_activation_bytes"] = prediction.peak_activation_bytes;
   json["peak_memory_bytes"] = prediction.peak_memory_bytes;
   json["device_memory_bytes"] = prediction.memory_bytes;
-  json["achieved_flops_per_s"] = prediction.achieved_flops_per_s;
+  json["achieved_flops_per_s"] =
+      prediction.unknown.complete() ? Json(prediction.achieved_flops_per_s) : Json(nullptr);
   json["peak_flops_per_s"] = prediction.peak_flops_per_s;
   json["main_dtype"] = dtype_name(prediction.main_dtype);
   json["device_busy_ms"] = in_ms(prediction.device_busy_ns);
@@ -215,8 +241,8 @@ std::string ops_csv(const Prediction& prediction) {
     csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(op.name),
                        csv_field(op.op_type), op_class_name(op.op_class), csv_field(op.device),
                        op.queue, in_us(op.start_ns), in_us(op.duration_ns), op.macs, op.flops,
-                       op.bytes, dtype_name(op.dtype), bound_name(op.bound),
-                       cost_source_name(op.source), op.shape);
+                       op.bytes, dtype_name(op.dtype), bound_name(op.bound), source_name(op),
+                       op.shape);
   }
   add_copies_until(std::numeric_limits<TimeNs>::max());
   return csv;

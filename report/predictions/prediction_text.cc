@@ -77,7 +77,7 @@ void add_op_row(const PredictedOp& op, const std::string& first, TextTable* tabl
   const double rate = seconds > 0 ? static_cast<double>(op.flops) / seconds : 0;
   table->add_row({first, name_text(op), printable(op.op_type, 30), op.shape,
                   format_time(op.duration_ns), format_count(rate), bound_text(op.bound),
-                  std::string(cost_source_name(op.source))});
+                  std::string(source_name(op))});
 }
 
 TextTable ops_table(std::string first) {
@@ -112,9 +112,9 @@ std::string top_ops_text(const Prediction& prediction, size_t count, size_t widt
 }
 
 std::string unresolved_text(const Prediction& prediction) {
-  std::string text = fmt::format(
-      "\n  {} ops could not be resolved; their work is not known and the latency is too low:\n",
-      prediction.unresolved.size());
+  const size_t count = prediction.unresolved.size();
+  std::string text = fmt::format("\n  {} operator{} of the file could not be resolved:\n", count,
+                                 count == 1 ? "" : "s");
   for (size_t i = 0; i < std::min(kMaxListedUnresolved, prediction.unresolved.size()); ++i) {
     const UnresolvedOpInfo& op = prediction.unresolved[i];
     text += fmt::format("    {} '{}': {}\n", printable(op.op_type, 40), printable(op.name, 60),
@@ -183,9 +183,12 @@ std::string requests_text(const Prediction& prediction) {
           ? fmt::format("{} in flight", options.in_flight)
           : fmt::format("{} arrivals, {}/s", arrival_kind_name(options.arrivals),
                         format_count(options.requests_per_s));
-  return fmt::format("{}, {}: {}runs/s; latency p50 {}, p90 {}, p99 {}", options.requests, arrivals,
-                     format_count(result.throughput_per_s), format_time(result.p50_ns),
-                     format_time(result.p90_ns), format_time(result.p99_ns));
+  return fmt::format("{}, {}: {}{}runs/s; latency {}p50 {}, p90 {}, p99 {}", options.requests,
+                     arrivals, most_prefix(prediction.unknown, prediction.bound_only_share),
+                     format_count(result.throughput_per_s),
+                     least_prefix(prediction.unknown, prediction.bound_only_share),
+                     format_time(result.p50_ns), format_time(result.p90_ns),
+                     format_time(result.p99_ns));
 }
 
 // Shows how the runtime's passes changed the count of operators.
@@ -208,17 +211,33 @@ std::string precision_text(const Prediction& prediction) {
   return fmt::format("{}: {} of the operators' time", asked, join(parts, ", "));
 }
 
+// The latency, how far it may be off, and how much of it is an estimate at all.
+std::string headline(const Prediction& prediction) {
+  const double share = prediction.bound_only_share;
+  std::string latency =
+      fmt::format("{}{}   {}{} samples/s at batch {}", least_prefix(prediction.unknown, share),
+                  format_time(prediction.latency_ns), most_prefix(prediction.unknown, share),
+                  format_count(prediction.throughput_per_s), prediction.batch);
+  if (share > kMuchBoundOnly) {
+    latency += fmt::format("; {} of the time is bound-only", percent_text(share));
+  }
+  const std::string low = format_time(prediction.interval.low_ns);
+  return prediction_field("latency", latency) +
+         prediction_field(
+             "80 % interval",
+             prediction.unknown.complete()
+                 ? fmt::format("{} to {}", low, format_time(prediction.interval.high_ns))
+                 : fmt::format("{} or more", low));
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
-  std::string text = fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
-                                 prediction.device_model);
-  text += prediction_field(
-      "latency", fmt::format("{}   {} samples/s at batch {}", format_time(prediction.latency_ns),
-                             format_count(prediction.throughput_per_s), prediction.batch));
-  text += prediction_field("80 % interval",
-                           fmt::format("{} to {}", format_time(prediction.interval.low_ns),
-                                       format_time(prediction.interval.high_ns)));
+  std::string text = incomplete_line(prediction.unknown);
+  text += fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
+                      prediction.device_model);
+  text += headline(prediction);
+  const std::string_view at_least = prediction.unknown.complete() ? "" : "at least ";
   text += prediction_field("limited by", limit_text(prediction));
   text += prediction_field("critical path", critical_text(prediction));
   text += prediction_field(
@@ -228,11 +247,11 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   }
   text += prediction_field("dimensions", dims_text(prediction));
   text += prediction_field("work",
-                           fmt::format("{}, {}, {} parameters",
+                           fmt::format("{}{}, {}, {} parameters", at_least,
                                        format_count(static_cast<double>(prediction.macs), "MACs"),
                                        format_count(static_cast<double>(prediction.flops), "FLOPs"),
                                        format_count(static_cast<double>(prediction.parameters))));
-  if (prediction.flops > 0 && prediction.peak_flops_per_s > 0) {
+  if (prediction.flops > 0 && prediction.peak_flops_per_s > 0 && prediction.unknown.complete()) {
     text += prediction_field(
         "rate",
         fmt::format("{}, {} of the {} peak of {}",
@@ -241,7 +260,7 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
                     dtype_name(prediction.main_dtype),
                     format_count(prediction.peak_flops_per_s, "FLOP/s")));
   }
-  text += prediction_field("memory", memory_text(prediction));
+  text += prediction_field("memory", std::string(at_least) + memory_text(prediction));
   if (prediction.request_options.has_value()) {
     text += prediction_field("requests", requests_text(prediction));
   }
@@ -249,9 +268,9 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
     const RepeatResult& runs = *prediction.repetition;
     text += prediction_field(
         "with noise",
-        fmt::format("{} runs: mean {}, p10 {}, p50 {}, p90 {}", runs.makespans_ns.size(),
-                    format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)), format_time(runs.p10_ns),
-                    format_time(runs.p50_ns), format_time(runs.p90_ns)));
+        fmt::format("{} runs: {}mean {}, p10 {}, p50 {}, p90 {}", runs.makespans_ns.size(),
+                    at_least, format_time(static_cast<TimeNs>(runs.mean_ns + 0.5)),
+                    format_time(runs.p10_ns), format_time(runs.p50_ns), format_time(runs.p90_ns)));
   }
   if (!prediction.copies.empty()) {
     text += prediction_field("copies", copies_text(prediction));

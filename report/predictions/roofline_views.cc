@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "report/predictions/roofline_views.h"
 #include "report/text_parts.h"
+#include "report/unknown_work_json.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -125,7 +126,20 @@ Json one_json(const RooflineReport& roofline) {
                       {"bytes", level.bytes},
                       {"from", peak_origin_name(peak_origin_of(level.source))}});
   }
-  return {{"model", roofline.model},
+  const bool complete = roofline.unknown.complete();
+  Json network = point_json(roofline.network);
+  if (!complete) {
+    for (const char* const figure :
+         {"time_us", "low_us", "high_us", "flops_per_s", "bytes_per_s", "efficiency"}) {
+      network[figure] = nullptr;
+    }
+  }
+  return {{"complete", complete},
+          {"unknown_work", unknown_work_json(roofline.unknown)},
+          {"is_limit", !complete || roofline.bound_only_share > kMuchBoundOnly},
+          {"bound_only_fraction", roofline.bound_only_share},
+          {"time_at_least_us", complete ? Json(nullptr) : Json(roofline.network.time_s * 1e6)},
+          {"model", roofline.model},
           {"hardware", roofline.hardware},
           {"device", roofline.device},
           {"device_model", roofline.device_model},
@@ -143,7 +157,7 @@ Json one_json(const RooflineReport& roofline) {
            {{"ops", roofline.above.ops},
             {"in_cache", roofline.above.in_cache},
             {"share", roofline.above.share}}},
-          {"network", point_json(roofline.network)},
+          {"network", std::move(network)},
           {"classes", points_json(roofline.classes)},
           {"ops", points_json(roofline.ops)}};
 }
@@ -172,11 +186,11 @@ Json lines_json(const std::vector<Trajectory>& lines) {
 }  // namespace
 
 std::string roofline_text(const RooflineReport& roofline, size_t top) {
-  std::string text = roofline.measured
-                         ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
-                                       roofline.device_model)
-                         : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
-                                       roofline.device_model, roofline.device, roofline.batch);
+  std::string text = incomplete_line(roofline.unknown);
+  text += roofline.measured ? fmt::format("{} on {}, as measured\n", printable(roofline.model, 44),
+                                          roofline.device_model)
+                            : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
+                                          roofline.device_model, roofline.device, roofline.batch);
   std::vector<std::string> roofs;
   for (const ComputeRoof& roof : roofline.roofs) {
     roofs.push_back(
@@ -198,10 +212,19 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
   const RoofPoint& network = roofline.network;
   text += roofline_field(
       "network",
-      fmt::format("{} FLOP/B, {}, {} of its roof; {} on the device", intensity(network),
-                  rate(network), percent_text(network.efficiency()), roof_time(network.time_s)));
-  text +=
-      roofline_field("times", roofline.measured ? "measured" : "cost model " + roofline.cost_model);
+      roofline.unknown.complete()
+          ? fmt::format("{} FLOP/B, {}, {} of its roof; {}{} on the device", intensity(network),
+                        rate(network), percent_text(network.efficiency()),
+                        least_prefix(roofline.unknown, roofline.bound_only_share),
+                        roof_time(network.time_s))
+          : fmt::format("at least {} on the device; of the part that is known: {} FLOP/B, {}",
+                        roof_time(network.time_s), intensity(network), rate(network)));
+  std::string times = roofline.measured ? "measured" : "cost model " + roofline.cost_model;
+  if (roofline.bound_only_share > kMuchBoundOnly) {
+    times += fmt::format("; {} of the time is bound-only",
+                         percent_text(roofline.bound_only_share));
+  }
+  text += roofline_field("times", times);
   if (roofline.without_work > 0) {
     text += roofline_field("left out", fmt::format("{} of the time: operators of unknown work",
                                                    percent_text(roofline.without_work)));

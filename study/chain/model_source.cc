@@ -163,6 +163,7 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
     model.executed = std::move(step->graph);
     model.is_training = true;
   }
+  model.unknown = unknown_work(model.executed, model.report);
   auto workload = make_workload(model.executed);
   if (!workload.ok()) {
     return with_path(workload.status());

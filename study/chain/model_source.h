@@ -12,6 +12,7 @@
 #include "opmodel/workload.h"
 #include "study/chain/execution.h"
 #include "study/chain/training_choice.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -26,6 +27,7 @@ struct ModelOptions {
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
   std::string precision;                  // a name or a file of rules; "" = as the file has it
+  bool allow_incomplete = false;          // lower limits of a part of the model are welcome
 
   StatusOr<ImportOptions> import_options() const;
 };
@@ -37,6 +39,7 @@ struct LoadedModel {
   ImportReport report;
   GraphTotals totals;               // of the graph as imported
   size_t pruned_ops = 0;            // operators that are neither folded ahead of time nor dead
+  UnknownWork unknown;              // of the executed graph
   Graph executed;                   // as the runtime rewrites it
   std::vector<std::string> passes;  // of the runtime that changed something, each once
   Workload workload;

@@ -23,8 +23,8 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   return make_instance(std::move(task_graph), std::move(platform));
 }
 
-StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path,
-                                     const MachineChoice& machine) {
+StatusOr<LoadedProblem> from_model(ModelOptions model, const std::string& path,
+                                   const MachineChoice& machine) {
   if (machine.hardware.empty()) {
     return invalid_input(
         fmt::format("{}: no task graph (docs/reference/task-graphs.md), and a model needs hardware "
@@ -39,13 +39,14 @@ StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, machine.cost_model));
   DFSIM_ASSIGN_OR_RETURN(ModelRun run, ModelRun::prepare(loaded, platform, *cost_model));
-  return std::move(run).into_problem(std::string(cost_model->name()));
+  return LoadedProblem{std::move(run).into_problem(std::string(cost_model->name())),
+                       loaded.unknown};
 }
 
 }  // namespace
 
-StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOptions& model,
-                                        const MachineChoice& machine) {
+StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOptions& model,
+                                      const MachineChoice& machine) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return not_found(
@@ -59,7 +60,8 @@ StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOpti
         fmt::format("{}: found a task graph, whose tasks have no precision; leave --precision out",
                     printable(path)));
   }
-  return from_task_graph(path, machine);
+  DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, from_task_graph(path, machine));
+  return LoadedProblem{std::move(problem), {}};
 }
 
 }  // namespace dfsim::inline study

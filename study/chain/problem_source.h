@@ -20,9 +20,14 @@ struct MachineChoice {
   std::string cost_model;  // of ONNX models; "" = what each device names
 };
 
+struct LoadedProblem {
+  ProblemInstance problem;
+  UnknownWork unknown;  // of a model; a task graph is complete
+};
+
 // `path` is a task graph when its content looks like one, otherwise an ONNX model (whose `model`
 // options apply, and which needs hardware). Errors name the file.
-StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOptions& model,
-                                        const MachineChoice& machine);
+StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOptions& model,
+                                      const MachineChoice& machine);
 
 }  // namespace dfsim::inline study

@@ -25,14 +25,17 @@ Status check_any_result(const Comparison& comparison) {
 StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyRegistry& registry,
                                   const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + request.graph));
-  DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem,
+  DFSIM_ASSIGN_OR_RETURN(LoadedProblem loaded,
                          load_instance(request.graph, request.model, request.machine));
+  ProblemInstance& problem = loaded.problem;
   DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
                          registry.select(request.policies, problem.graph.task_count()));
   auto compared = compare_policies(problem, policies, request.options, progress);
   if (!compared.ok()) {
     return compared.status().with_place(request.graph);
   }
+  compared->unknown = loaded.unknown;
+  compared->allow_incomplete = request.model.allow_incomplete;
   DFSIM_RETURN_IF_ERROR(check_any_result(*compared));
   return ComparedProblem{std::move(problem), std::move(*compared)};
 }

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
+#include <ranges>
+#include <tuple>
 
 #include "base/text.h"
 #include "schedulers/planning/task_view.h"
@@ -24,6 +25,23 @@ PolicyRunOptions run_options(const ProblemInstance& instance, const CompareOptio
   run.sim.memory = options.memory;
   run.group_small_tasks = instance.group_small_tasks;
   return run;
+}
+
+// Share of the tasks' time that comes from bare bounds. Given times are those of task graphs, and
+// of inputs and outputs in the host's memory.
+double bound_only_time_share(const ProblemInstance& instance, const SimResult& result) {
+  double total = 0;
+  double bound_only = 0;
+  for (size_t t = 0; t < instance.graph.task_count(); ++t) {
+    const TaskRecord& record = result.tasks[t];
+    const CostSource source =
+        instance.costs.at(instance.graph.cost_row(TaskId(t)), record.device).source;
+    const double time =
+        source == CostSource::kGiven ? 0 : static_cast<double>(record.end_ns - record.start_ns);
+    total += time;
+    bound_only += source == CostSource::kBoundOnly ? time : 0;
+  }
+  return total > 0 ? bound_only / total : 0;
 }
 
 StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const PolicyInfo& policy,
@@ -44,6 +62,9 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
   }
   outcome.result = std::move(run->result);
   outcome.makespan_ns = outcome.result.makespan_ns;
+  if (!instance.cost_model.empty()) {
+    outcome.bound_only_share = bound_only_time_share(instance, outcome.result);
+  }
   outcome.schedule_time_ms = options.timing ? run->planning_ms : -1;
   if (recorder != nullptr) {
     DFSIM_RETURN_IF_ERROR(recorder->close());
@@ -142,31 +163,25 @@ std::vector<std::pair<std::string, size_t>> cost_sources(const ProblemInstance& 
   return sources;
 }
 
+// Results before failures, estimates before limits, then by makespan and name.
+auto rank_key(const PolicyOutcome& outcome) {
+  return std::tuple(!outcome.status.ok(), outcome.is_limit(), outcome.makespan_ns,
+                    std::string_view(outcome.name));
+}
+
 // Millions of tasks times thirty policies are too much to keep.
 void drop_tasks(Comparison& comparison, std::string_view kept) {
-  TimeNs best_ns = std::numeric_limits<TimeNs>::max();
-  for (const PolicyOutcome& outcome : comparison.policies) {
-    best_ns = outcome.status.ok() ? std::min(best_ns, outcome.makespan_ns) : best_ns;
-  }
-  std::string_view best;  // the first by name, as in the sorted list
-  for (const PolicyOutcome& outcome : comparison.policies) {
-    if (outcome.status.ok() && outcome.makespan_ns == best_ns &&
-        (best.empty() || outcome.name < best)) {
-      best = outcome.name;
-    }
-  }
-  for (PolicyOutcome& outcome : comparison.policies) {
-    if (outcome.name != kept && outcome.name != best) {
-      outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
+  const auto best = std::ranges::min_element(comparison.policies, {}, rank_key);
+  for (auto outcome = comparison.policies.begin(); outcome != comparison.policies.end();
+       ++outcome) {
+    if (outcome->name != kept && outcome != best) {
+      outcome->result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
     }
   }
 }
 
 void derive(Comparison& comparison) {
-  std::ranges::stable_sort(comparison.policies, [](const auto& a, const auto& b) {
-    return std::tuple(!a.status.ok(), a.makespan_ns, std::string_view(a.name)) <
-           std::tuple(!b.status.ok(), b.makespan_ns, std::string_view(b.name));
-  });
+  std::ranges::stable_sort(comparison.policies, {}, rank_key);
   for (PolicyOutcome& outcome : comparison.policies) {
     if (!outcome.status.ok()) {
       continue;
@@ -178,6 +193,34 @@ void derive(Comparison& comparison) {
     outcome.efficiency =
         outcome.speedup / static_cast<double>(std::max<size_t>(1, comparison.devices.size()));
   }
+}
+
+// Runs everything on one device, the yardstick of speed-ups. Where the best device has only bounds,
+// the first one is taken if it has estimates.
+Status run_single_device(const ProblemInstance& instance, const CompareOptions& options,
+                         Comparison& comparison) {
+  const PolicyRegistry builtin;
+  // One device may be too small for everything; what it would take is still the yardstick.
+  PolicyRunOptions alone_options = run_options(instance, options);
+  alone_options.sim.memory = MemoryPolicy::kOff;
+  bool is_limit = true;
+  for (const char* const name : {"best-single-device", "first-device"}) {
+    DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find(name));
+    DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone,
+                           run_policy(instance.problem(options.seed), *single, alone_options));
+    const double share =
+        instance.cost_model.empty() ? 0 : bound_only_time_share(instance, alone.result);
+    const bool is_first = comparison.single_device_ns == 0;
+    if (is_first || share <= kMuchBoundOnly) {
+      comparison.single_device_ns = alone.result.makespan_ns;
+      is_limit = share > kMuchBoundOnly;
+    }
+    if (!is_limit) {
+      break;
+    }
+  }
+  comparison.single_device_is_limit = is_limit;
+  return ok_status();
 }
 
 }  // namespace
@@ -205,13 +248,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   comparison.cost_model = instance.cost_model;
   comparison.lower_bound_ns = lower_bound(instance, problem);
   comparison.critical_path_ns = comparison.tasks == 0 ? 0 : least_critical_path(problem);
-  const PolicyRegistry builtin;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find("best-single-device"));
-  // One device may be too small for everything; what it would take is still the yardstick.
-  PolicyRunOptions alone_options = run_options(instance, options);
-  alone_options.sim.memory = MemoryPolicy::kOff;
-  DFSIM_ASSIGN_OR_RETURN(const PolicyRun alone, run_policy(problem, *single, alone_options));
-  comparison.single_device_ns = alone.result.makespan_ns;
+  DFSIM_RETURN_IF_ERROR(run_single_device(instance, options, comparison));
   for (const PolicyInfo* policy : policies) {
     DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + policy->name));
     DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
@@ -224,13 +261,56 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   return comparison;
 }
 
+std::vector<MachineRank> rank_machines(const std::vector<Comparison>& comparisons) {
+  std::vector<MachineRank> ranks;
+  std::vector<std::string> seen;
+  for (const Comparison& first : comparisons) {
+    if (first.cost_model.empty() || std::ranges::find(seen, first.graph) != seen.end()) {
+      continue;
+    }
+    seen.push_back(first.graph);
+    const size_t begin = ranks.size();
+    for (const Comparison& comparison : comparisons) {
+      if (comparison.graph != first.graph) {
+        continue;
+      }
+      MachineRank rank;
+      rank.graph = comparison.graph;
+      rank.hardware = comparison.hardware;
+      rank.unknown = comparison.unknown;
+      if (const PolicyOutcome* best = comparison.best(); best != nullptr) {
+        rank.policy = best->name;
+        rank.makespan_ns = best->makespan_ns;
+        rank.bound_only_share = best->bound_only_share;
+      }
+      ranks.push_back(std::move(rank));
+    }
+    if (ranks.size() - begin < 2) {
+      ranks.resize(begin);
+      continue;
+    }
+    const auto of_graph =
+        std::ranges::subrange(ranks.begin() + static_cast<std::ptrdiff_t>(begin), ranks.end());
+    std::ranges::stable_sort(of_graph, {}, [](const MachineRank& rank) {
+      return std::tuple(rank.policy.empty(), rank.is_limit(), rank.makespan_ns);
+    });
+    const MachineRank& best = of_graph.front();
+    for (MachineRank& rank : of_graph) {
+      if (!rank.policy.empty() && rank.unknown.complete() && rank.is_limit() == best.is_limit()) {
+        rank.ratio_to_best = ratio(rank.makespan_ns, best.makespan_ns);
+      }
+    }
+  }
+  return ranks;
+}
+
 std::vector<PolicySummary> summarise(const std::vector<Comparison>& comparisons) {
   std::map<std::string, PolicySummary> by_name;
   for (const Comparison& comparison : comparisons) {
     size_t rank = 0;
-    for (size_t i = 0; i < comparison.policies.size(); ++i) {
+    for (size_t i = 0; i < comparison.policies.size() && comparison.unknown.complete(); ++i) {
       const PolicyOutcome& outcome = comparison.policies[i];
-      if (!outcome.status.ok()) {
+      if (!outcome.status.ok() || comparison.is_limit_among_estimates(outcome)) {
         continue;
       }
       const bool tied = i > 0 && outcome.makespan_ns == comparison.policies[i - 1].makespan_ns;

@@ -11,6 +11,7 @@
 #include "schedulers/registry.h"
 #include "sim/simulator.h"
 #include "study/chain/run_recorder.h"
+#include "study/chain/unknown_work.h"
 #include "study/progress.h"
 
 namespace dfsim::inline study {
@@ -21,15 +22,21 @@ struct PolicyOutcome {
   TimeNs makespan_ns = 0;
   // Wall time of planning; of all decisions for online policies. Negative = not asked for.
   double schedule_time_ms = 0;
-  double ratio_to_best = 0;
-  double gap_to_bound = 0;  // makespan / lower bound - 1
-  double speedup = 0;       // against everything on the best single device
-  double slr = 0;           // makespan / critical path with least times
-  double efficiency = 0;    // speed-up / devices
+  double bound_only_share = 0;  // of its tasks' time
+  double ratio_to_best = 0;     // no comparison where this is a limit and the best is an estimate
+  double gap_to_bound = 0;      // makespan / lower bound - 1
+  double speedup = 0;           // against everything on the best single device
+  double slr = 0;               // makespan / critical path with least times
+  double efficiency = 0;        // speed-up / devices
   SimResult result;
+
+  // The makespan is a lower limit, because much of it is a bare bound.
+  bool is_limit() const { return bound_only_share > kMuchBoundOnly; }
 };
 
 struct Comparison {
+  UnknownWork unknown;  // of a model; where it is not complete, all times are lower limits
+  bool allow_incomplete = false;
   std::string graph;
   std::string hardware;
   size_t tasks = 0;
@@ -47,10 +54,19 @@ struct Comparison {
   TimeNs lower_bound_ns = 0;
   TimeNs critical_path_ns = 0;
   TimeNs single_device_ns = 0;
-  std::vector<PolicyOutcome> policies;  // by makespan, then name; failed ones last
+  bool single_device_is_limit = false;  // much of it is a bare bound
+  // Estimates by makespan, then name; then limits likewise; failed ones last.
+  std::vector<PolicyOutcome> policies;
 
+  // The first: an estimate where there is one.
   const PolicyOutcome* best() const {
     return !policies.empty() && policies.front().status.ok() ? &policies.front() : nullptr;
+  }
+  // The best may be called so: a part of a model has no best policy unless the caller accepts that.
+  bool names_best() const { return best() != nullptr && (unknown.complete() || allow_incomplete); }
+  // It is a limit among estimates, which its figures cannot be compared with.
+  bool is_limit_among_estimates(const PolicyOutcome& outcome) const {
+    return outcome.is_limit() && best() != nullptr && !best()->is_limit();
   }
 };
 
@@ -70,7 +86,24 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
                                       const std::vector<const PolicyInfo*>& policies,
                                       const CompareOptions& options, const Progress& progress = {});
 
-// Over several comparisons: how often each policy wins, and its ranks.
+// The machines of several comparisons of one graph, each with its best policy.
+struct MachineRank {
+  std::string graph;
+  std::string hardware;
+  std::string policy;  // "" = no policy gave a schedule
+  TimeNs makespan_ns = 0;
+  double bound_only_share = 0;
+  UnknownWork unknown;
+  double ratio_to_best = 0;  // 0 = a limit among estimates, or of a part of the model
+
+  bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
+};
+// Graph by graph in the order of `comparisons`: estimates by makespan, then limits, then machines
+// without a result. Only models that were compared on several machines.
+std::vector<MachineRank> rank_machines(const std::vector<Comparison>& comparisons);
+
+// Over several comparisons: how often each policy wins, and its ranks. Leaves out comparisons of
+// models that are not complete, and limits among estimates.
 struct PolicySummary {
   std::string name;
   double mean_rank = 0;   // of the runs where it succeeded; equal makespans share the best rank

@@ -44,6 +44,7 @@ class GraphSource {
       return options_.batch;
     }
     DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options_, {}, platform_));
+    unknown_ = model.unknown;
     const int64_t batch = batch_of(model.executed);
     if (batch < 1) {
       return invalid_input(
@@ -71,13 +72,18 @@ class GraphSource {
           "a dynamic batch or choose other --micro-batches",
           options.path, batch_of(model->executed), batch));
     }
+    unknown_ = unknown_.complete() ? model->unknown : unknown_;
     it->second = std::move(model->executed);
     return &it->second;
   }
 
+  // The unknown part of the graphs that were loaded so far.
+  const UnknownWork& unknown() const { return unknown_; }
+
  private:
   ModelOptions options_;
   Platform platform_;
+  UnknownWork unknown_;
   std::map<int64_t, Graph> graphs_;
 };
 
@@ -120,6 +126,8 @@ class Partitioner::Impl {
       DFSIM_RETURN_IF_ERROR(run_strategies(progress));
     }
     rank_plans(&result_.plans);
+    result_.unknown = graphs_.unknown();
+    result_.allow_incomplete = options_.model.allow_incomplete;
     return std::move(result_);
   }
 

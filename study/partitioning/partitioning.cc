@@ -93,6 +93,21 @@ std::string compute_limit(const PlanRun& run) {
   return std::string(bound_name(static_cast<Bound>(most)));
 }
 
+double bound_only_part(const PlanRun& run) {
+  const SpmdProgram& program = run.compiled.program;
+  double total = 0;
+  double bound_only = 0;
+  for (size_t t = 0; t < program.graph.task_count(); ++t) {
+    if (program.kinds[t] != TaskKind::kCommunication) {
+      const OpCost& cost =
+          program.costs.at(program.graph.cost_row(TaskId(t)), program.device_of[t]);
+      total += static_cast<double>(cost.time_ns);
+      bound_only += cost.source == CostSource::kBoundOnly ? static_cast<double>(cost.time_ns) : 0;
+    }
+  }
+  return total > 0 ? bound_only / total : 0;
+}
+
 std::string limit_of(const PlanRun& run, const TimeShares& shares) {
   const double most = std::max({shares.compute, shares.communication, shares.host, shares.bubble});
   return most == shares.compute         ? compute_limit(run)
@@ -155,6 +170,7 @@ PlanOutcome measure_plan(const PlanSpec& spec, const PlanRun& run, const Graph& 
       outcome.capacity_bytes = program.machine.device(device).memory_bytes;
     }
   }
+  outcome.bound_only_share = bound_only_part(run);
   outcome.shares = shares_of(run);
   outcome.limit = limit_of(run, outcome.shares);
   outcome.bytes_moved = run.result.bytes_moved * program.stands_for;
@@ -182,8 +198,8 @@ void rank_plans(std::vector<PlanOutcome>* plans) {
     return !plan.status.ok() ? 2 : plan.fits() ? 0 : 1;
   };
   std::stable_sort(plans->begin(), plans->end(), [&](const PlanOutcome& a, const PlanOutcome& b) {
-    return std::make_tuple(key(a), a.makespan_ns, a.name) <
-           std::make_tuple(key(b), b.makespan_ns, b.name);
+    return std::make_tuple(key(a), a.is_limit(), a.makespan_ns, a.name) <
+           std::make_tuple(key(b), b.is_limit(), b.makespan_ns, b.name);
   });
 }
 

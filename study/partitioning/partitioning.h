@@ -11,6 +11,7 @@
 #include "partition/plans/plan_spec.h"
 #include "sim/simulator.h"
 #include "study/chain/run_recorder.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -29,7 +30,8 @@ struct PlanOutcome {
   size_t devices = 0;
   uint32_t stages = 1;
   uint32_t micro_batches = 1;
-  TimeNs makespan_ns = 0;  // of the whole batch
+  TimeNs makespan_ns = 0;       // of the whole batch
+  double bound_only_share = 0;  // of the time of its operators, communication left out
   double samples_per_s = 0;
   double speedup = 0;        // against one device
   double efficiency = 0;     // speed-up / devices
@@ -55,9 +57,13 @@ struct PlanOutcome {
     return memory_bytes - resident.weights - resident.gradients - resident.optimizer;
   }
   bool fits() const { return capacity_bytes == 0 || memory_bytes <= capacity_bytes; }
+  // The time is a lower limit, because much of it is a bare bound.
+  bool is_limit() const { return bound_only_share > kMuchBoundOnly; }
 };
 
 struct Partitioning {
+  UnknownWork unknown;  // where it is not complete, times and memory are lower limits
+  bool allow_incomplete = false;
   std::string model;
   std::string hardware;
   std::string runtime;
@@ -65,12 +71,16 @@ struct Partitioning {
   std::string collectives;
   int64_t batch = 0;
   std::optional<TrainingPlan> training;
-  PlanOutcome single;              // one device
-  std::vector<PlanOutcome> plans;  // fitting ones by time; then those that do not fit, then failed
+  PlanOutcome single;  // one device
+  // Fitting ones by time, limits after estimates; then those that do not fit, then failed ones.
+  std::vector<PlanOutcome> plans;
 
+  // A part of a model has no best plan unless the caller accepts that.
   const PlanOutcome* best() const {
-    return !plans.empty() && plans.front().status.ok() && plans.front().fits() ? &plans.front()
-                                                                               : nullptr;
+    const bool may_be = unknown.complete() || allow_incomplete;
+    return may_be && !plans.empty() && plans.front().status.ok() && plans.front().fits()
+               ? &plans.front()
+               : nullptr;
   }
 };
 

@@ -88,7 +88,9 @@ StatusOr<Prediction> predict(const PredictOptions& options, const Progress& prog
   if (recorder != nullptr) {
     DFSIM_RETURN_IF_ERROR(recorder->close());
   }
-  if (options.advice) {
+  if (options.advice && !model.unknown.complete()) {
+    prediction.notes.emplace_back("no advice: the work of a part of the model is not known");
+  } else if (options.advice) {
     DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
     const auto predict_quietly = [](const PredictOptions& changed) { return predict(changed); };
     DFSIM_RETURN_IF_ERROR(

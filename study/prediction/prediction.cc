@@ -48,6 +48,7 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
     out.dtype = row.work.dtype;
     out.bound = cost.bound;
     out.source = cost.source;
+    out.known_work = !has_unknown_work(input.model.executed, tasks.op(task));
     out.wait_ns = record.wait_ns;
     out.shape = row.output_extents.empty() ? "?" : format_shape(Shape::of(row.output_extents[0]));
     ops.push_back(std::move(out));
@@ -226,6 +227,10 @@ std::vector<PredictedMemory> predicted_memory(const PredictionInput& input) {
 
 }  // namespace
 
+std::string_view source_name(const PredictedOp& op) {
+  return op.known_work ? cost_source_name(op.source) : "unknown";
+}
+
 StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   DFSIM_ASSIGN_OR_RETURN(
       const CriticalPath path,
@@ -265,10 +270,16 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.bounds =
       shares(prediction.ops, [](const PredictedOp& op) { return bound_name(op.bound); });
   prediction.sources =
-      shares(prediction.ops, [](const PredictedOp& op) { return cost_source_name(op.source); });
+      shares(prediction.ops, [](const PredictedOp& op) { return source_name(op); });
   prediction.precision = input.model.precision;
   prediction.precisions =
       shares(prediction.ops, [](const PredictedOp& op) { return arithmetic_name(op.dtype); });
+  prediction.unknown = input.model.unknown;
+  for (const Share& share : prediction.sources) {
+    if (share.name == cost_source_name(CostSource::kBoundOnly)) {
+      prediction.bound_only_share = share.fraction;
+    }
+  }
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
   return prediction;

@@ -40,7 +40,8 @@ struct PredictedOp {
   DType dtype = DType::kUnknown;
   Bound bound = Bound::kNone;
   CostSource source = CostSource::kBoundOnly;
-  bool critical = false;  // on the critical path of Prediction
+  bool known_work = true;  // false: only a launch is counted, see Prediction::unknown
+  bool critical = false;   // on the critical path of Prediction
   WaitTimes wait_ns{};
   std::string shape;  // of the first output
 };
@@ -78,6 +79,9 @@ struct PredictedMemory {
 inline constexpr size_t kMemoryPoints = 500;
 inline constexpr size_t kHeldTensors = 20;
 
+// Where the time of an operator comes from; "unknown" where it has none.
+std::string_view source_name(const PredictedOp& op);
+
 // Time and count of one kind of op. Shares are of the summed device time.
 struct Share {
   std::string name;
@@ -87,6 +91,9 @@ struct Share {
 };
 
 struct Prediction {
+  // Where it is not complete, latency_ns is of the rest alone: a lower limit.
+  UnknownWork unknown;
+  double bound_only_share = 0;  // of the device time
   std::string model;
   std::string hardware;
   std::string hardware_description;
@@ -136,6 +143,9 @@ struct Prediction {
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
   AdviceList advice;  // on settings, when it was asked for
+
+  // The latency is a lower limit rather than an estimate.
+  bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
 };
 
 struct PredictionInput {

@@ -115,6 +115,10 @@ void add_classes(RooflineReport* roofline, double total_s) {
   }
   sort_by_time(&roofline->classes);
   roofline->network = sum_of("network", all, total_s);
+  for (const RoofPoint& op : roofline->ops) {
+    const bool is_bound = op.source == CostSource::kBoundOnly && !roofline->measured;
+    roofline->bound_only_share += is_bound && total_s > 0 ? op.time_s / total_s : 0;
+  }
 }
 
 const ComputeRoof* roof_for(const RooflineReport& roofline, const RoofPoint& point) {

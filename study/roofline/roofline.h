@@ -17,6 +17,7 @@
 #include "hardware/memory_levels.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -69,6 +70,8 @@ std::string_view peak_origin_name(PeakOrigin origin);
 PeakOrigin peak_origin_of(const std::string& source);
 
 struct RooflineReport {
+  UnknownWork unknown;          // of a model; its work, time and shares are those of the rest
+  double bound_only_share = 0;  // of the summed time
   std::string model;
   std::string hardware;
   std::string device;

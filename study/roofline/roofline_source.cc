@@ -40,8 +40,12 @@ StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const Mode
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs, cost_operators(model, platform, *cost_model));
-  return make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
-                        platform, device, cost_model->name()});
+  DFSIM_ASSIGN_OR_RETURN(
+      RooflineReport roofline,
+      make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
+                     platform, device, cost_model->name()}));
+  roofline.unknown = model.unknown;
+  return roofline;
 }
 
 // One point per network: all of its work, in the time that was measured.
@@ -64,6 +68,7 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
     options.batch = run.batch;
     options.dims = run.dims;
     DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
+    roofline.unknown = roofline.unknown.complete() ? model.unknown : roofline.unknown;
     RoofPoint sum;
     for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
       const OpDescriptor& op = model.workload.rows[model.workload.graph.cost_row(TaskId(t))];

@@ -80,6 +80,9 @@ StatusOr<std::vector<IntervalFit>> fit_intervals(const std::vector<ValidatedRun>
   std::vector<std::string> devices;
   std::map<std::string, std::vector<Distance>> distances;
   for (const ValidatedRun& run : runs) {
+    if (!run.complete()) {
+      continue;
+    }
     std::vector<Distance>& of_device = distances[run.device];
     if (of_device.empty()) {
       devices.push_back(run.device);

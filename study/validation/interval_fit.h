@@ -13,8 +13,9 @@ namespace dfsim::inline study {
 
 inline constexpr size_t kLeastNetworks = 5;
 
-// By device, in order of their first run. Error (kInvalidInput): a device has runs of fewer than
-// kLeastNetworks networks. O(n k log n) for n runs of k networks.
+// By device, in order of their first run; runs of a part of their network are left out. Error
+// (kInvalidInput): a device has runs of fewer than kLeastNetworks networks. O(n k log n) for n runs
+// of k networks.
 StatusOr<std::vector<IntervalFit>> fit_intervals(const std::vector<ValidatedRun>& runs);
 
 // Puts the scales into the manifest of the model in `directory`; other devices keep theirs.

@@ -207,6 +207,7 @@ class Validator {
       validated.predicted_ops_ns += costs.time_ns(row, device);
     }
     validated.predicted_ops = static_cast<int64_t>(graph.task_count());
+    validated.unknown = model.unknown;
     validated.predicted_ns = simulated.result.makespan_ns;
     validated.interval = simulated.interval;
     validated.interval_scale = costs.interval_scale(device);

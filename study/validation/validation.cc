@@ -65,17 +65,22 @@ ErrorShares error_shares(const ValidatedRun& run) {
 
 ValidationSummary summarize(const std::vector<ValidatedRun>& runs) {
   ValidationSummary summary;
-  summary.runs = runs.size();
+  summary.runs = static_cast<size_t>(std::ranges::count_if(runs, &ValidatedRun::complete));
+  summary.incomplete = runs.size() - summary.runs;
+  const auto count = static_cast<double>(summary.runs);
   std::vector<double> errors;
   std::set<std::string> networks;
   double measured = 0;
   double predicted = 0;
   for (const ValidatedRun& run : runs) {
+    if (!run.complete()) {
+      continue;
+    }
     const double error = std::abs(run.error());
     errors.push_back(error);
     networks.insert(run.network);
-    summary.mean += error / static_cast<double>(runs.size());
-    summary.inside += run.inside() ? 1 / static_cast<double>(runs.size()) : 0;
+    summary.mean += error / count;
+    summary.inside += run.inside() ? 1 / count : 0;
     measured += static_cast<double>(run.measured_ns);
     predicted += static_cast<double>(run.predicted_ns);
     if (summary.worst_run.empty() || error > summary.worst) {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "study/chain/latency_interval.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -35,6 +36,7 @@ struct ValidatedRun {
   int64_t measured_ops = -1;
   Bytes measured_bytes = -1;   // peak of activations
   OpTypeTimes measured_types;  // empty = not known
+  UnknownWork unknown;         // where it is not complete, the prediction is a lower limit
   TimeNs predicted_ns = 0;
   LatencyInterval interval;
   double interval_scale = 1;  // CostTable::interval_scale() that it has
@@ -46,6 +48,7 @@ struct ValidatedRun {
   double error() const;         // predicted / measured - 1
   double memory_error() const;  // 0 when not measured
   bool inside() const;          // the interval holds the measured time
+  bool complete() const { return unknown.complete(); }
 };
 
 // Where an error comes from, each as a share of the measured time.
@@ -58,8 +61,10 @@ struct ErrorShares {
 };
 ErrorShares error_shares(const ValidatedRun& run);
 
-// Statistics of absolute errors, as fractions; all 0 for no runs.
+// Statistics of absolute errors, as fractions; all 0 for no runs. Runs whose prediction is of a
+// part of the network have no error: they are counted as `incomplete` and nowhere else.
 struct ValidationSummary {
+  size_t incomplete = 0;
   size_t runs = 0;
   size_t networks = 0;
   double mean = 0;

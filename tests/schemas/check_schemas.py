@@ -22,6 +22,8 @@ TIMEOUT_S = 300
 
 LSTM = ["graphs/zoo/lstm.onnx", "--cost-model", "sol"]
 HEFT = "examples/taskgraphs/heft_paper.json"
+# A model whose shapes depend on the value of an input, so a part of its work is not known.
+UNKNOWN = "tests/golden/data/partly_unknown.onnx"
 PEFT = "examples/taskgraphs/peft_paper.json"
 KINETO = "tests/golden/data/kineto_small.json"
 LLM = "examples/llm/qwen3-8b.json"
@@ -41,8 +43,12 @@ CASES = {
     "compare": [
         ["compare", HEFT, "--policies", "heft,cpop"],
         ["compare", LSTM[0], "--cost-model", "sol", "--hw", "pcie-2gpu", "--policies", "heft"],
+        ["compare", UNKNOWN, "--hw", "a100", "--policies", "heft"],
     ],
-    "compare-many": [["compare", HEFT, PEFT, "--policies", "heft,peft"]],
+    "compare-many": [
+        ["compare", HEFT, PEFT, "--policies", "heft,peft"],
+        ["compare", UNKNOWN, "--hw", "a100", "--hw", "mi210", "--policies", "heft"],
+    ],
     "diff": [["diff", KINETO, KINETO, "--nodes"]],
     "hardware": [["hardware", "l4"], ["hardware", "dgx-a100"], ["hardware", "epyc-milan"]],
     "hardware-list": [["hardware"]],
@@ -61,12 +67,14 @@ CASES = {
         ["partition", *LSTM, "--hw", "dgx-a100"],
         ["partition", "graphs/zoo/resnet18.onnx", "--cost-model", "sol", "--hw", "dgx-a100",
          "--batch", "8", "--strategy", "dp", "--mode", "train"],
+        ["partition", UNKNOWN, "--hw", "dgx-a100", "--batch", "8", "--strategy", "dp"],
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
         ["predict", *LSTM, "--hw", "a100", "--advice"],
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
          "--in-flight", "2", "--repeat", "5"],
+        ["predict", UNKNOWN, "--hw", "a100", "--requests", "5", "--repeat", "5"],
     ],
     "profiles-check": [["profiles", "check", OPS, "tests/golden/data/profile_bad_row.csv"]],
     "profiles-stats": [["profiles", "stats", OPS]],
@@ -75,7 +83,8 @@ CASES = {
         ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
          "--policy", "heft"],
     ],
-    "roofline": [["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"]],
+    "roofline": [["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"],
+                 ["roofline", UNKNOWN, "--hw", "a100"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
     "profiles-import": [
         ["profiles", "import", "tests/golden/data/kineto_recompute.json", "--format", "kineto",
@@ -86,6 +95,8 @@ CASES = {
          "datasets/measured/networks", "--only", "alexnet"],
         ["validate", "--runs", "datasets/measured/epyc-milan/int8_runs.csv", "--fit-intervals",
          "--model", "{tmp}/epyc-milan"],
+        ["validate", "--runs", "tests/golden/data/runs_partly_unknown.csv", "--networks",
+         "tests/golden/data"],
     ],
     "train": [["train", OPS, "--rounds", "3", "-o", "{tmp}/model"]],
 }

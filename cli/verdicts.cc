@@ -1,0 +1,34 @@
+// The options that accept a result, and the messages of those that are not accepted.
+#include "cli/verdicts.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace dfsim::cli {
+
+OptionSpec allow_incomplete_option(bool* allow) {
+  return {.names = "--allow-incomplete",
+          .target = allow,
+          .help =
+              "Exit code 0 although the work of some operators is not known, which makes every "
+              "time a lower limit"};
+}
+
+Status check_complete(const std::string& model, const UnknownWork& unknown, bool allow) {
+  if (unknown.complete() || allow) {
+    return ok_status();
+  }
+  return failed(
+      fmt::format("{}: {}; times are lower limits: say what is missing with --batch, --dim or "
+                  "--input-shape, or accept limits with --allow-incomplete",
+                  printable(model), unknown_work_text(unknown)));
+}
+
+Status incomplete_error(const std::string& place, const std::string& reason) {
+  return failed(fmt::format("{}: {}; times are lower limits, accept them with --allow-incomplete",
+                            printable(place), reason));
+}
+
+}  // namespace dfsim::cli

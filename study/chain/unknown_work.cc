@@ -1,0 +1,84 @@
+// unknown_work(): one sweep over the executed operators, and over the bodies of those that hold
+// subgraphs.
+#include "study/chain/unknown_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <variant>
+
+#include "base/text.h"
+#include "graphs/ops/infer.h"
+#include "graphs/ops/op_def.h"
+
+namespace dfsim::inline study {
+namespace {
+
+bool carries_work(const Op& op) {
+  return op.op_class != OpClass::kView && op.op_class != OpClass::kConstant;
+}
+
+// Whether a loop body or branch of the operator has an operator of unknown work.
+bool body_has_unknown_work(const Op& op) {
+  for (const auto& [name, value] : op.attributes.entries()) {
+    const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value);
+    if (body == nullptr || *body == nullptr) {
+      continue;
+    }
+    for (size_t i = 0; i < (*body)->op_count(); ++i) {
+      if (carries_work((*body)->op(OpId(i))) && has_unknown_work(**body, OpId(i))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool is_unknown_operator(const Op& op) {
+  return op.op_class == OpClass::kOpaque && find_op_def(op.domain, op.op_type) == nullptr;
+}
+
+// The importer may have given a reason for this operator or for one in its body. Fused operators
+// have names of their own, and an operator that dfsim does not know may have shapes from the file.
+std::string reason_of(const Op& op, const ImportReport& report) {
+  const std::string inside = printable(op.name) + "/";
+  const auto found = std::find_if(
+      report.unresolved.begin(), report.unresolved.end(),
+      [&](const auto& entry) { return entry.name == op.name || entry.name.starts_with(inside); });
+  if (found != report.unresolved.end()) {
+    return found->reason;
+  }
+  return is_unknown_operator(op)
+             ? fmt::format("dfsim knows no operator {}{}, only the bytes that this one moves",
+                           op.domain.empty() ? "" : printable(op.domain, 40) + "::",
+                           printable(op.op_type, 40))
+             : "a shape that it needs is not known";
+}
+
+}  // namespace
+
+bool has_unknown_work(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  return !is_resolved(graph, id) || is_unknown_operator(op) || body_has_unknown_work(op);
+}
+
+UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
+  UnknownWork unknown;
+  bool named = false;
+  for (size_t i = 0; i < executed.op_count(); ++i) {
+    const Op& op = executed.op(OpId(i));
+    const bool is_unknown = has_unknown_work(executed, OpId(i));
+    // Operators are in topological order: the first one is a cause, those behind it may only be
+    // consequences. A view can be the cause.
+    if (is_unknown && !named) {
+      unknown.first = {op.name, op.op_type, reason_of(op, report)};
+      named = true;
+    }
+    unknown.of += carries_work(op) ? 1 : 0;
+    unknown.ops += is_unknown && carries_work(op) ? 1 : 0;
+  }
+  return unknown;
+}
+
+}  // namespace dfsim::inline study

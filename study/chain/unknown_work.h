@@ -1,0 +1,34 @@
+// The part of a model whose work is not known: where there is one, every time that is predicted for
+// the model is a lower limit.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "graphs/ir/graph.h"
+#include "graphs/ir/import.h"
+
+namespace dfsim::inline study {
+
+// A time of which a larger share comes from bare bounds (CostSource::kBoundOnly) is a lower limit,
+// too: results show the share next to the time, and no estimate competes with it.
+inline constexpr double kMuchBoundOnly = 0.10;
+
+struct UnknownWork {
+  size_t ops = 0;          // executed operators whose work is not known
+  size_t of = 0;           // executed operators that carry work
+  UnresolvedOpInfo first;  // the first cause, with the reason; perhaps a view
+
+  bool complete() const { return ops == 0; }
+};
+
+// The work of an operator is not known when a shape that it touches is not, when dfsim has no
+// definition of it, or when that holds for an operator inside its loop body or branch.
+bool has_unknown_work(const Graph& graph, OpId op);
+
+// Counts the operators of an executed graph that carry work (neither views nor constants), and
+// those of unknown work among them. `report` knows the reasons. O(operators + unresolved
+// operators).
+UnknownWork unknown_work(const Graph& executed, const ImportReport& report);
+
+}  // namespace dfsim::inline study
