@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace dfsim::inline graphs {
@@ -81,6 +83,16 @@ void InferContext::set_value(size_t i, ConstValue value) {
   if (static_cast<int64_t>(value.size()) <= kMaxConstElements) {
     builder_.set_constant(op().outputs[i], std::move(value));
   }
+}
+
+void InferContext::set_exact_value(size_t i, ConstValue value) {
+  if (!has_output(i)) {
+    return;
+  }
+  set_value(i, std::move(value));
+  builder_.tensor(op().outputs[i]).data_dependent = std::any_of(
+      op().inputs.begin(), op().inputs.end(),
+      [this](TensorId input) { return input.valid() && builder_.tensor(input).data_dependent; });
 }
 
 void InferContext::mark_data_dependent(size_t i) {

@@ -60,6 +60,9 @@ class InferContext {
   }
   // Also sets dtype and shape from the value.
   void set_value(size_t i, ConstValue value);
+  // The same for a rule that was called with the values of all inputs: unless one of those depends
+  // on data, the extents are exact, too.
+  void set_exact_value(size_t i, ConstValue value);
   void mark_data_dependent(size_t i);
   // For ops whose attributes decide about their class (Dropout does nothing in inference).
   void set_class(OpClass op_class) { builder_.op(op_).op_class = op_class; }

@@ -5,6 +5,7 @@
 
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -134,7 +135,7 @@ constexpr OpDef kSignalOps[] = {
      .work = work_per_element, .flops_per_element = 3},
     {.op_type = "MelWeightMatrix", .op_class = OpClass::kElementwise, .infer = infer_mel_weights,
      .work = work_per_element, .flops_per_element = 3, .required_inputs = 5},
-    {.op_type = "Det", .infer = infer_determinant, .work = work_determinant},
+    {.op_type = "Det", .infer = infer_determinant, .work = work_determinant, .fold = fold_det},
 };
 // clang-format on
 
