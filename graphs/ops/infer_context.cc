@@ -73,6 +73,20 @@ void InferContext::set_sequence(size_t i, DType dtype, Shape element, int64_t le
   }
 }
 
+void InferContext::set_list(size_t i, ListElements elements) {
+  if (!has_output(i)) {
+    return;
+  }
+  DType dtype = DType::kUnknown;
+  Shape shape;
+  for (size_t k = 0; k < elements.size(); ++k) {
+    dtype = k == 0 ? elements[k].dtype : dtype;
+    shape = k == 0 ? elements[k].shape : common_shape(shape, elements[k].shape);
+  }
+  set_sequence(i, dtype, std::move(shape), static_cast<int64_t>(elements.size()));
+  builder_.set_elements(op().outputs[i], std::move(elements));
+}
+
 void InferContext::set_value(size_t i, ConstValue value) {
   if (!has_output(i)) {
     return;
@@ -161,6 +175,10 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict) {
 }
 
 Status infer_same_as_first(InferContext& context) {
+  if (const auto elements = context.elements(0); elements != nullptr && !elements->empty()) {
+    context.set_list(0, *elements);
+    return ok_status();
+  }
   if (context.is_sequence(0)) {
     context.set_sequence(0, context.dtype(0), context.shape(0), context.sequence_length(0));
     return ok_status();

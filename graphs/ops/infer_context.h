@@ -40,7 +40,11 @@ class InferContext {
   int64_t sequence_length(size_t input) const {
     return is_sequence(input) ? input_tensor(input).sequence_length : -1;
   }
-  // The known value of an input, or nullptr.
+  // The elements of a list, one by one, or nullptr.
+  std::shared_ptr<const ListElements> elements(size_t input) const {
+    return has_input(input) ? builder_.elements(op().inputs[input]) : nullptr;
+  }
+  // The known value of an input, or nullptr. Valid until a value is set.
   const ConstValue* value(size_t input) const;
   // The value of an integer input as a list, or nullopt.
   std::optional<std::vector<int64_t>> ints(size_t input) const;
@@ -54,6 +58,8 @@ class InferContext {
   void set_output(size_t i, DType dtype, Shape shape);
   // A list of `length` tensors (-1 = unknown) of that dtype and shape.
   void set_sequence(size_t i, DType dtype, Shape element, int64_t length);
+  // A list whose elements are known one by one; its shape is what they have in common.
+  void set_list(size_t i, ListElements elements);
   // For what inference finds out about the op itself: subgraphs with shapes, trip counts.
   void set_attribute(std::string name, AttrValue value) {
     builder_.op(op_).attributes.set(std::move(name), std::move(value));

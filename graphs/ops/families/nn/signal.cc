@@ -1,6 +1,7 @@
 // Signal processing: Fourier transforms, windows, mel filters; determinants.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graphs/ops/onnx_dtype.h"
@@ -45,8 +46,16 @@ Status infer_dft(InferContext& context) {
     const auto asked = scalar_of(context, 1);
     length = asked ? Dim(*asked) : Dim::unknown();
   }
-  length = half_spectrum(length, context.attributes().int_or("onesided", 0) != 0);
-  dims.back() = Dim(2);
+  const bool one_sided = context.attributes().int_or("onesided", 0) != 0;
+  const bool inverse = context.attributes().int_or("inverse", 0) != 0;
+  if (one_sided && inverse) {  // half a spectrum back to real samples; an even number unless given
+    if (!context.has_input(1) && length.known()) {
+      length = Dim(std::max<int64_t>(0, 2 * (length.extent() - 1)));
+    }
+  } else {
+    length = half_spectrum(length, one_sided);
+  }
+  dims.back() = Dim(one_sided && inverse ? 1 : 2);
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();
 }
