@@ -24,7 +24,7 @@ uint64_t number_at(std::string_view content, uint64_t offset, size_t bytes) {
 }
 
 Status damaged(std::string_view what) {
-  return invalid_input(fmt::format("the {} is damaged or cut off", what));
+  return invalid_input(fmt::format("the {} is damaged or cut off; copy or pack it again", what));
 }
 
 // Unpacks until the stream ends; `window` tells zlib which header to expect.

@@ -113,6 +113,9 @@ void fold_softmax(InferContext& context);  // and LogSoftmax, Hardmax
 void fold_batch_normalization(InferContext& context);
 void fold_instance_normalization(InferContext& context);
 void fold_layer_normalization(InferContext& context);  // and RMSNormalization
+void fold_group_normalization(InferContext& context);
+void fold_mean_variance_normalization(InferContext& context);
+void fold_global_pool(InferContext& context);
 void fold_lp_normalization(InferContext& context);
 void fold_lrn(InferContext& context);
 void fold_quantize(InferContext& context);

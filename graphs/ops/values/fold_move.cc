@@ -191,9 +191,10 @@ void fold_depth_space(InferContext& context) {
   const int64_t depth = to_depth ? a->extents[1] : a->extents[1] / (block * block);
   move_elements(context, zero_of(a->dtype), [&](const Extents& at) {
     if (to_depth) {
-      const int64_t offset = at[1] / depth;
-      return std::optional(Extents{at[0], at[1] % depth, at[2] * block + offset / block,
-                                   at[3] * block + offset % block});
+      const int64_t offset = columns_first ? at[1] % (block * block) : at[1] / depth;
+      const int64_t channel = columns_first ? at[1] / (block * block) : at[1] % depth;
+      return std::optional(
+          Extents{at[0], channel, at[2] * block + offset / block, at[3] * block + offset % block});
     }
     const int64_t offset = at[2] % block * block + at[3] % block;
     const int64_t channel = columns_first ? at[1] * block * block + offset : offset * depth + at[1];

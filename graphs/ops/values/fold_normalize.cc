@@ -166,7 +166,7 @@ void fold_layer_normalization(InferContext& context) {
   const ConstValue* scale = context.value(1);
   const ConstValue* bias = context.value(2);
   const auto axis = a != nullptr ? axis_of(context, *a, -1) : std::nullopt;
-  if (!axis || scale == nullptr || context.output_count() > 1) {
+  if (!axis || scale == nullptr) {
     return;
   }
   const Extents tail(a->extents.begin() + static_cast<std::ptrdiff_t>(*axis), a->extents.end());
@@ -180,8 +180,14 @@ void fold_layer_normalization(InferContext& context) {
   const bool centered = context.op().op_type == "LayerNormalization";
   const double epsilon = context.attributes().get_float("epsilon").value_or(1e-5);
   std::vector<double> values = a->floats;
+  Extents line_extents = a->extents;
+  std::fill(line_extents.begin() + static_cast<std::ptrdiff_t>(*axis), line_extents.end(), 1);
+  ConstValue means = empty_value(DType::kFloat32, line_extents);
+  ConstValue scales = means;
   for_each_line(a->extents, *axis, a->extents.size(), [&](const std::vector<size_t>& line) {
     const Moments moments = moments_of(a->floats, line, epsilon, centered);
+    append_double(&means, moments.mean);
+    append_double(&scales, moments.scale);
     for (size_t i = 0; i < line.size(); ++i) {
       double& value = values[line[i]];
       value = (value - moments.mean) * moments.scale *
@@ -190,6 +196,89 @@ void fold_layer_normalization(InferContext& context) {
     }
   });
   set_floats(context, *a, values);
+  if (centered) {
+    context.set_value(1, std::move(means));
+    context.set_value(2, std::move(scales));
+  }
+}
+
+// Channels in groups; scale and bias per channel from opset 21 on, before that per group.
+void fold_group_normalization(InferContext& context) {
+  const ConstValue* a = floating_operand(context);
+  const ConstValue* scale = context.value(1);
+  const ConstValue* bias = context.value(2);
+  const int64_t groups = context.attributes().int_or("num_groups", 0);
+  if (a == nullptr || a->extents.size() < 2 || scale == nullptr || bias == nullptr || groups < 1 ||
+      a->extents[1] % groups != 0 || bias->size() != scale->size() || scale->size() == 0 ||
+      a->extents[1] % static_cast<int64_t>(scale->size()) != 0) {
+    return;
+  }
+  const double epsilon = context.attributes().get_float("epsilon").value_or(1e-5);
+  Extents grouped = {a->extents[0], groups, a->extents[1] / groups};
+  grouped.insert(grouped.end(), a->extents.begin() + 2, a->extents.end());
+  const auto channels = static_cast<size_t>(a->extents[1]);
+  const size_t inner = channels == 0 || a->extents[0] == 0
+                           ? 1
+                           : a->size() / (channels * static_cast<size_t>(a->extents[0]));
+  const size_t channels_per_scale = channels / scale->size();
+  std::vector<double> values = a->floats;
+  for_each_line(grouped, 2, grouped.size(), [&](const std::vector<size_t>& line) {
+    const Moments moments = moments_of(a->floats, line, epsilon, true);
+    for (const size_t at : line) {
+      const size_t c = at / inner % channels / std::max<size_t>(channels_per_scale, 1);
+      values[at] =
+          (values[at] - moments.mean) * moments.scale * scale->as_double(c) + bias->as_double(c);
+    }
+  });
+  set_floats(context, *a, values);
+}
+
+// Over all but the channels, unless `axes` says otherwise (only this common form is computed).
+void fold_mean_variance_normalization(InferContext& context) {
+  const ConstValue* a = floating_operand(context);
+  const auto* axes = context.attributes().get_ints("axes");
+  const bool common = axes == nullptr || *axes == std::vector<int64_t>{0, 2, 3};
+  if (a == nullptr || a->extents.size() != 4 || !common) {
+    return;
+  }
+  std::vector<double> values = a->floats;
+  const auto channels = static_cast<size_t>(a->extents[1]);
+  const auto inner = static_cast<size_t>(a->extents[2] * a->extents[3]);
+  for (size_t c = 0; c < channels; ++c) {
+    std::vector<size_t> line;
+    for (size_t at = 0; at < values.size(); ++at) {
+      if (at / std::max<size_t>(inner, 1) % channels == c) {
+        line.push_back(at);
+      }
+    }
+    const Moments moments = moments_of(a->floats, line, 0, true);
+    for (const size_t at : line) {
+      const double deviation = 1 / moments.scale + 1e-9;  // as the operator's function has it
+      values[at] = (values[at] - moments.mean) / deviation;
+    }
+  }
+  set_floats(context, *a, values);
+}
+
+// Each channel's mean or largest value over space.
+void fold_global_pool(InferContext& context) {
+  const ConstValue* a = floating_operand(context);
+  const auto extents = small_extents(context, 0);
+  if (a == nullptr || !extents || a->extents.size() < 2 || a->size() == 0) {
+    return;
+  }
+  const bool largest = context.op().op_type == "GlobalMaxPool";
+  ConstValue out = empty_value(a->dtype, *extents);
+  for_each_line(a->extents, 2, a->extents.size(), [&](const std::vector<size_t>& line) {
+    double sum = 0;
+    double most = a->floats[line[0]];
+    for (const size_t at : line) {
+      sum += a->floats[at];
+      most = std::max(most, a->floats[at]);
+    }
+    append_double(&out, largest ? most : sum / static_cast<double>(line.size()));
+  });
+  context.set_value(0, std::move(out));
 }
 
 void fold_lp_normalization(InferContext& context) {

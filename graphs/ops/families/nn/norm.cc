@@ -72,10 +72,10 @@ constexpr OpDef kNormOps[] = {
      .work = work_per_element, .fold = fold_instance_normalization, .flops_per_element = 7, .required_inputs = 3,
      .factors = factors_instance_norm},
     {.op_type = "GroupNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3,
+     .work = work_per_element, .fold = fold_group_normalization, .flops_per_element = 7, .required_inputs = 3,
      .factors = factors_group_norm},
     {.op_type = "MeanVarianceNormalization", .op_class = OpClass::kNorm,
-     .infer = infer_same_as_first, .work = work_per_element, .flops_per_element = 5,
+     .infer = infer_same_as_first, .work = work_per_element, .fold = fold_mean_variance_normalization, .flops_per_element = 5,
      .factors = factors_mean_variance_norm},
     // square, sum, divide by root, scale
     {.op_type = "RMSNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
