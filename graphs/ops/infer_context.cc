@@ -73,6 +73,22 @@ void InferContext::set_sequence(size_t i, DType dtype, Shape element, int64_t le
   }
 }
 
+namespace {
+
+// The smallest shape that holds both.
+Shape covering_shape(const Shape& a, const Shape& b) {
+  if (!a.is_static() || !b.is_static() || a.rank() != b.rank()) {
+    return common_shape(a, b);
+  }
+  Dims dims;
+  for (int i = 0; i < a.rank(); ++i) {
+    dims.emplace_back(std::max(a[i].extent(), b[i].extent()));
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
 void InferContext::set_list(size_t i, ListElements elements) {
   if (!has_output(i)) {
     return;
@@ -81,7 +97,7 @@ void InferContext::set_list(size_t i, ListElements elements) {
   Shape shape;
   for (size_t k = 0; k < elements.size(); ++k) {
     dtype = k == 0 ? elements[k].dtype : dtype;
-    shape = k == 0 ? elements[k].shape : common_shape(shape, elements[k].shape);
+    shape = k == 0 ? elements[k].shape : covering_shape(shape, elements[k].shape);
   }
   set_sequence(i, dtype, std::move(shape), static_cast<int64_t>(elements.size()));
   builder_.set_elements(op().outputs[i], std::move(elements));

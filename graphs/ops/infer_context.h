@@ -58,7 +58,7 @@ class InferContext {
   void set_output(size_t i, DType dtype, Shape shape);
   // A list of `length` tensors (-1 = unknown) of that dtype and shape.
   void set_sequence(size_t i, DType dtype, Shape element, int64_t length);
-  // A list whose elements are known one by one; its shape is what they have in common.
+  // A list whose elements are known one by one; its shape is the smallest that holds each of them.
   void set_list(size_t i, ListElements elements);
   // For what inference finds out about the op itself: subgraphs with shapes, trip counts.
   void set_attribute(std::string name, AttrValue value) {

@@ -70,6 +70,10 @@ Status infer_sequence_at(InferContext& context) {
     if (element.value != nullptr) {
       context.set_value(0, *element.value);
     }
+  } else if (!std::all_of(elements->begin(), elements->end(), [&](const ListElement& element) {
+               return element.shape == context.shape(0);
+             })) {
+    context.mark_data_dependent(0);
   }
   return ok_status();
 }
@@ -280,16 +284,16 @@ Status infer_concat_from_sequence(InferContext& context) {
   Dims dims = x.dims();
   if (new_axis) {
     dims.insert(dims.begin() + axis, Dim(length));
-  } else if (x[axis].known()) {
-    dims[static_cast<size_t>(axis)] = Dim((Count(x[axis].extent()) * Count(length)).value());
   } else if (elements != nullptr) {
     Count sum(0);
     bool known = true;
     for (const ListElement& element : *elements) {
-      known = known && element.shape[axis].known();
+      known = known && axis < element.shape.rank() && element.shape[axis].known();
       sum += known ? Count(element.shape[axis].extent()) : Count(0);
     }
     dims[static_cast<size_t>(axis)] = known && !sum.overflowed() ? Dim(sum.value()) : Dim();
+  } else if (x[axis].known()) {
+    dims[static_cast<size_t>(axis)] = Dim((Count(x[axis].extent()) * Count(length)).value());
   }
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   if (elements != nullptr && context.output_shape(0).is_static()) {
