@@ -12,6 +12,8 @@
 namespace dfsim::inline graphs {
 namespace {
 
+constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
+
 // The masks of a StridedSlice applied to an input of that rank.
 struct SlicePlan {
   std::vector<int64_t> starts, ends, axes, steps;
@@ -22,7 +24,6 @@ struct SlicePlan {
 std::optional<SlicePlan> plan_slice(NodeContext& node, int rank, const std::vector<int64_t>& begin,
                                     const std::vector<int64_t>& end,
                                     const std::vector<int64_t>& strides) {
-  constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
   const auto has = [&](const char* mask, size_t bit) {
     return bit < 63 && ((node.attr_int(mask, 0) >> bit) & 1) != 0;
   };
