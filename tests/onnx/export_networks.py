@@ -142,8 +142,9 @@ def export(model, feeds, exporter, path):
                           dynamic_axes={n: {0: "batch"} for n in [*names, "y"]}, **arguments)
     else:
         batch = torch.export.Dim("batch", min=1, max=64)
+        # One entry, for *inputs of FirstOutput.
         torch.onnx.export(model, tuple(feeds.values()), str(path), dynamo=True, verbose=False,
-                          dynamic_shapes=[{0: batch} for _ in names], **arguments)
+                          dynamic_shapes=[tuple({0: batch} for _ in names)], **arguments)
 
 
 def counted_macs(model, feeds):

@@ -127,7 +127,7 @@ def number(value):
         return str(int(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    return f"{float(value):.7g}"
+    return f"{float(str(value)):.9g}"  # the shortest text that gives this element again
 
 
 def tensor(array):

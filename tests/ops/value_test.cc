@@ -47,7 +47,7 @@ ConstValue parse_tensor(const std::string& text) {
   const std::string list = text.substr(close + 1);
   for (const std::string& element : list.empty() ? std::vector<std::string>{} : split(list, ',')) {
     if (is_floating(value.dtype)) {
-      // The file has seven digits: what a float holds.
+      // The file has what a float holds.
       const double number = std::stod(element);
       value.floats.push_back(value.dtype == DType::kFloat32
                                  ? static_cast<double>(static_cast<float>(number))
@@ -133,7 +133,7 @@ ValueCase parse_case(const std::string& line) {
 double tolerance(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
-      return 1e-5;  // the file has seven digits
+      return 1e-5;  // the file has nine digits
     case DType::kFloat16:
       return 2e-3;
     case DType::kBFloat16:

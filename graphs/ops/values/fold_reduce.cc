@@ -97,6 +97,11 @@ bool reduces_nothing(const InferContext& context) {
   return x.is_static() && x.elements() == Count(0);
 }
 
+// The extreme of no integers is that of the type, which dfsim only knows for booleans.
+bool has_no_extreme(const InferContext& context) {
+  return is_int_operand(context) && context.dtype(0) != DType::kBool && reduces_nothing(context);
+}
+
 bool passes_through(InferContext& context) {
   bool absent = false;
   const auto axes = context.ints_from("axes", 1, &absent);
@@ -142,14 +147,16 @@ void fold_reduce_mean(InferContext& context) {
 }
 
 void fold_reduce_max(InferContext& context) {
-  if (passes_through(context) || (is_int_operand(context) && reduces_nothing(context))) {
+  if (passes_through(context) || has_no_extreme(context)) {
     return;
   }
   if (is_int_operand(context)) {
-    reduce_ints(context, std::numeric_limits<int64_t>::min(), [](int64_t* most, int64_t x) {
-      *most = std::max(*most, x);
-      return true;
-    });
+    const bool truth = context.dtype(0) == DType::kBool;
+    reduce_ints(context, truth ? 0 : std::numeric_limits<int64_t>::min(),
+                [](int64_t* most, int64_t x) {
+                  *most = std::max(*most, x);
+                  return true;
+                });
   } else {
     reduce_floats(
         context, -HUGE_VAL, [](double a, double b) { return std::isnan(a) || a > b ? a : b; },
@@ -158,7 +165,7 @@ void fold_reduce_max(InferContext& context) {
 }
 
 void fold_reduce_min(InferContext& context) {
-  if (passes_through(context) || (is_int_operand(context) && reduces_nothing(context))) {
+  if (passes_through(context) || has_no_extreme(context)) {
     return;
   }
   if (is_int_operand(context)) {
