@@ -125,6 +125,17 @@ void GraphBuilder::mark_output(TensorId id) {
   }
 }
 
+void GraphBuilder::set_elements(TensorId id, ListElements elements) {
+  if (elements.size() <= kMaxListElements) {
+    elements_[id] = std::make_shared<const ListElements>(std::move(elements));
+  }
+}
+
+std::shared_ptr<const ListElements> GraphBuilder::elements(TensorId id) const {
+  const auto it = elements_.find(id);
+  return it != elements_.end() ? it->second : nullptr;
+}
+
 void GraphBuilder::set_constant(TensorId id, ConstValue value) {
   int32_t& index = graph_.constant_index_[id.index()];
   if (index < 0) {

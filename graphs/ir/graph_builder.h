@@ -6,6 +6,7 @@
 // Complexity of build(): O(ops + tensors + edges).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,17 @@
 #include "graphs/ir/graph.h"
 
 namespace dfsim::inline graphs {
+
+// One element of a list of tensors whose elements are known one by one.
+struct ListElement {
+  DType dtype = DType::kUnknown;
+  Shape shape;
+  std::shared_ptr<const ConstValue> value;  // null: not known
+};
+using ListElements = std::vector<ListElement>;
+
+// Longer lists are known by their length and common shape only.
+inline constexpr size_t kMaxListElements = 1024;
 
 class GraphBuilder {
  public:
@@ -38,6 +50,9 @@ class GraphBuilder {
   void set_inputs(std::vector<TensorId> inputs) { graph_.inputs_ = std::move(inputs); }
   void set_constant(TensorId id, ConstValue value);
   const ConstValue* constant(TensorId id) const;
+  // What is known of a list's elements, in their order; nullptr when it is not. build() forgets it.
+  void set_elements(TensorId id, ListElements elements);
+  std::shared_ptr<const ListElements> elements(TensorId id) const;
   // Index of the named symbol, created when new.
   uint32_t symbol(std::string_view name);
   const std::vector<std::string>& symbols() const { return graph_.symbols_; }
@@ -67,6 +82,7 @@ class GraphBuilder {
   Graph graph_;
   std::unordered_map<std::string, TensorId> tensor_ids_;
   std::unordered_map<std::string, uint32_t> symbol_ids_;
+  std::unordered_map<TensorId, std::shared_ptr<const ListElements>> elements_;
 };
 
 }  // namespace dfsim::inline graphs

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
+#include <optional>
 
 #include "base/io/mapped_file.h"
 #include "base/text.h"
@@ -11,6 +13,7 @@
 #include "graphs/onnx/declared_shapes_internal.h"
 #include "graphs/onnx/fallback_internal.h"
 #include "graphs/onnx/graph_reader_internal.h"
+#include "graphs/onnx/packed_model_internal.h"
 #include "graphs/ops/families/extensions/onnx_gradient.h"
 #include "graphs/ops/import_notes.h"
 #include "graphs/ops/infer.h"
@@ -107,10 +110,13 @@ std::vector<std::string> assumed_dims(const ImportReport& report) {
   return assumed;
 }
 
-}  // namespace
-
-StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options) {
-  DFSIM_ASSIGN_OR_RETURN(const onnx::ModelProto proto, parse_model(content));
+// `folder` has the model's external data; without one, all of that is unknown.
+StatusOr<ImportedModel> import_content(std::string_view content, const ImportOptions& options,
+                                       const std::optional<std::string>& folder) {
+  DFSIM_ASSIGN_OR_RETURN(onnx::ModelProto proto, parse_model(content));
+  if (folder) {
+    load_small_external(*folder, &proto);
+  }
   Importer first(options);
   auto model = first.run(proto);
   if (model.ok()) {
@@ -138,9 +144,16 @@ StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const Import
                             model.status().message(), join(assumed, ", ")));
 }
 
+}  // namespace
+
+StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options) {
+  return import_content(content, options, std::nullopt);
+}
+
 StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
-  auto model = import_onnx_bytes(file.content(), options);
+  auto model =
+      import_content(file.content(), options, std::filesystem::path(path).parent_path().string());
   if (!model.ok()) {
     return model.status().with_place(path);
   }

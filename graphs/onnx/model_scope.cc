@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "graphs/onnx/model_scope_internal.h"
+#include "graphs/onnx/packed_model_internal.h"
 #include "graphs/onnx/slim.h"
 
 namespace dfsim::inline graphs {
@@ -12,23 +13,6 @@ namespace {
 
 constexpr int64_t kNewestKnownOpset = 28;
 constexpr int64_t kLargestPlausibleOpset = 1000;
-
-// Names a file's kind when it is plainly not a model.
-std::string_view other_format(std::string_view content) {
-  if (content.starts_with("PK\x03\x04")) {
-    return "a zip archive (a PyTorch .pt file?); export the model to ONNX first";
-  }
-  if (content.starts_with("\x89HDF")) {
-    return "an HDF5 file (a Keras model?); export the model to ONNX first";
-  }
-  if (content.starts_with("version https://git-lfs")) {
-    return "a Git LFS pointer, not the model itself; run 'git lfs pull'";
-  }
-  if (content.starts_with("{") || content.starts_with("<")) {
-    return "a text file; expected a binary ONNX model";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -48,10 +32,10 @@ StatusOr<onnx::ModelProto> parse_model(std::string_view content) {
   if (content.empty()) {
     return invalid_input("the file is empty; expected an ONNX model");
   }
-  if (const auto other = other_format(content); !other.empty()) {
-    return invalid_input(fmt::format("is {}", other));
-  }
-  DFSIM_ASSIGN_OR_RETURN(const std::string slim, slim_model(content));
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<std::string> unpacked, unpack_model(content));
+  const std::string_view bytes_of_model = unpacked ? std::string_view(*unpacked) : content;
+  DFSIM_RETURN_IF_ERROR(check_kind(bytes_of_model));
+  DFSIM_ASSIGN_OR_RETURN(const std::string slim, slim_model(bytes_of_model));
   google::protobuf::LogSilencer quiet;  // protobuf's own complaints would go to stderr
   google::protobuf::io::ArrayInputStream bytes(slim.data(), static_cast<int>(slim.size()));
   google::protobuf::io::CodedInputStream stream(&bytes);

@@ -80,16 +80,49 @@ std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool ha
 
 }  // namespace
 
+namespace {
+
+const OpDef* definition_of(const Op& op) {
+  return op.attributes.has(kUntranslated) ? nullptr : find_op_def(op.domain, op.op_type);
+}
+
+// Runs the shape rule. Bounds of extents that depend on data may contradict each other where the
+// real extents do not: then the outputs stay unknown, and `*contradiction` tells why.
+Status run_shape_rule(InferContext& context, const OpDef& def, const GraphBuilder& builder,
+                      std::string* contradiction) {
+  DFSIM_RETURN_IF_ERROR(check_inputs(context, def));
+  Status status = def.infer(context);
+  if (status.ok()) {
+    status = check_outputs(context);
+  }
+  const std::vector<TensorId>& inputs = context.op().inputs;
+  const bool bounds = std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) {
+    return input.valid() && builder.tensor(input).data_dependent;
+  });
+  if (status.ok() || !bounds) {
+    return status;
+  }
+  *contradiction = "the largest extents that its inputs can have do not fit: " + status.message();
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    context.set_output(i, context.output_dtype(i), Shape());
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 StatusOr<std::string> infer_op(GraphBuilder& builder, OpId id, const InferOptions& options) {
   Op& op = builder.op(id);
-  const OpDef* def = find_op_def(op.domain, op.op_type);
+  const OpDef* def = definition_of(op);
   InferContext context(builder, id, options);
   std::string fallback_reason;
+  std::string contradiction;
   if (def != nullptr) {
     op.op_class = def->op_class;
-    DFSIM_RETURN_IF_ERROR(check_inputs(context, *def));
-    DFSIM_RETURN_IF_ERROR(def->infer(context));
-    DFSIM_RETURN_IF_ERROR(check_outputs(context));
+    DFSIM_RETURN_IF_ERROR(run_shape_rule(context, *def, builder, &contradiction));
+    if (!contradiction.empty()) {
+      return contradiction;
+    }
     if (def->fold != nullptr && all_values_known(context)) {
       def->fold(context);
     }
@@ -133,7 +166,7 @@ StatusOr<OpWork> op_work(const Graph& graph, OpId id) {
     return OpWork();
   }
   const Op& op = graph.op(id);
-  const OpDef* def = find_op_def(op.domain, op.op_type);
+  const OpDef* def = definition_of(op);
   // An operator without a definition moves its operands; that much is certain.
   WorkContext context(graph, op, def != nullptr ? def->flops_per_element : 0);
   if (def != nullptr && def->work != nullptr) {

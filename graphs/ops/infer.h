@@ -39,6 +39,10 @@ struct InferOptions {
   int retried_levels = 3;
 };
 
+// Attribute of an op that an importer could not translate: it keeps its name, but no definition of
+// that name describes its operands.
+inline constexpr std::string_view kUntranslated = "dfsim.untranslated";
+
 // Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where
 // all inputs are known, value. One sweep is the fixpoint: information only flows forward.
 // Returns the ops that stay unresolved. Error: inputs or attributes of an op contradict each other.

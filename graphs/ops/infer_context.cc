@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace dfsim::inline graphs {
@@ -71,6 +73,36 @@ void InferContext::set_sequence(size_t i, DType dtype, Shape element, int64_t le
   }
 }
 
+namespace {
+
+// The smallest shape that holds both.
+Shape covering_shape(const Shape& a, const Shape& b) {
+  if (!a.is_static() || !b.is_static() || a.rank() != b.rank()) {
+    return common_shape(a, b);
+  }
+  Dims dims;
+  for (int i = 0; i < a.rank(); ++i) {
+    dims.emplace_back(std::max(a[i].extent(), b[i].extent()));
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+void InferContext::set_list(size_t i, ListElements elements) {
+  if (!has_output(i)) {
+    return;
+  }
+  DType dtype = DType::kUnknown;
+  Shape shape;
+  for (size_t k = 0; k < elements.size(); ++k) {
+    dtype = k == 0 ? elements[k].dtype : dtype;
+    shape = k == 0 ? elements[k].shape : covering_shape(shape, elements[k].shape);
+  }
+  set_sequence(i, dtype, std::move(shape), static_cast<int64_t>(elements.size()));
+  builder_.set_elements(op().outputs[i], std::move(elements));
+}
+
 void InferContext::set_value(size_t i, ConstValue value) {
   if (!has_output(i)) {
     return;
@@ -81,6 +113,16 @@ void InferContext::set_value(size_t i, ConstValue value) {
   if (static_cast<int64_t>(value.size()) <= kMaxConstElements) {
     builder_.set_constant(op().outputs[i], std::move(value));
   }
+}
+
+void InferContext::set_exact_value(size_t i, ConstValue value) {
+  if (!has_output(i)) {
+    return;
+  }
+  set_value(i, std::move(value));
+  builder_.tensor(op().outputs[i]).data_dependent = std::any_of(
+      op().inputs.begin(), op().inputs.end(),
+      [this](TensorId input) { return input.valid() && builder_.tensor(input).data_dependent; });
 }
 
 void InferContext::mark_data_dependent(size_t i) {
@@ -149,6 +191,10 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string* conflict) {
 }
 
 Status infer_same_as_first(InferContext& context) {
+  if (const auto elements = context.elements(0); elements != nullptr && !elements->empty()) {
+    context.set_list(0, *elements);
+    return ok_status();
+  }
   if (context.is_sequence(0)) {
     context.set_sequence(0, context.dtype(0), context.shape(0), context.sequence_length(0));
     return ok_status();

@@ -40,7 +40,11 @@ class InferContext {
   int64_t sequence_length(size_t input) const {
     return is_sequence(input) ? input_tensor(input).sequence_length : -1;
   }
-  // The known value of an input, or nullptr.
+  // The elements of a list, one by one, or nullptr.
+  std::shared_ptr<const ListElements> elements(size_t input) const {
+    return has_input(input) ? builder_.elements(op().inputs[input]) : nullptr;
+  }
+  // The known value of an input, or nullptr. Valid until a value is set.
   const ConstValue* value(size_t input) const;
   // The value of an integer input as a list, or nullopt.
   std::optional<std::vector<int64_t>> ints(size_t input) const;
@@ -54,12 +58,17 @@ class InferContext {
   void set_output(size_t i, DType dtype, Shape shape);
   // A list of `length` tensors (-1 = unknown) of that dtype and shape.
   void set_sequence(size_t i, DType dtype, Shape element, int64_t length);
+  // A list whose elements are known one by one; its shape is the smallest that holds each of them.
+  void set_list(size_t i, ListElements elements);
   // For what inference finds out about the op itself: subgraphs with shapes, trip counts.
   void set_attribute(std::string name, AttrValue value) {
     builder_.op(op_).attributes.set(std::move(name), std::move(value));
   }
   // Also sets dtype and shape from the value.
   void set_value(size_t i, ConstValue value);
+  // The same for a rule that was called with the values of all inputs: unless one of those depends
+  // on data, the extents are exact, too.
+  void set_exact_value(size_t i, ConstValue value);
   void mark_data_dependent(size_t i);
   // For ops whose attributes decide about their class (Dropout does nothing in inference).
   void set_class(OpClass op_class) { builder_.op(op_).op_class = op_class; }

@@ -15,7 +15,8 @@ constexpr std::array kCodes = {
     DType::kString,     DType::kBool,       DType::kFloat16,    DType::kFloat64,
     DType::kUInt32,     DType::kUInt64,     DType::kComplex64,  DType::kComplex128,
     DType::kBFloat16,   DType::kFloat8E4M3, DType::kFloat8E4M3, DType::kFloat8E5M2,
-    DType::kFloat8E5M2, DType::kUInt4,      DType::kInt4,       DType::kFloat4E2M1};
+    DType::kFloat8E5M2, DType::kUInt4,      DType::kInt4,       DType::kFloat4E2M1,
+    DType::kFloat8E5M2};  // the last is FLOAT8E8M0: scales of 8 bits
 
 }  // namespace
 

@@ -166,6 +166,7 @@ std::vector<TensorId> Emitter::emit_opaque(std::string_view type, const std::str
   op.version = 1;
   op.inputs = std::move(inputs);
   op.op_class = OpClass::kOpaque;
+  op.attributes.set(std::string(kUntranslated), int64_t{1});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor tensor;
     tensor.name = i == 0 ? name : fmt::format("{}:{}", name, i);

@@ -216,8 +216,9 @@ void Translator::emit_unknown(int32_t node, const std::string& reason) {
       inputs.push_back(input);
     }
   }
-  const auto results = emitter_.emit_opaque(def.op(), context.name(), std::move(inputs), outputs,
-                                            resolved ? "" : reason);
+  const auto results =
+      emitter_.emit_opaque(def.op(), context.name(), std::move(inputs), outputs,
+                           resolved ? reason + "; the file declares its shape" : reason);
   for (const TensorId result : results) {
     values_[node].push_back(emitter_.add_plain(result));
   }

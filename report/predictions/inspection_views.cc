@@ -181,7 +181,15 @@ Json tensor_json(const Tensor& tensor) {
       shape.push_back(dim.known() ? Json(dim.extent()) : Json(nullptr));
     }
   }
-  return {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", std::move(shape)}};
+  Json json = {
+      {"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", std::move(shape)}};
+  if (tensor.data_dependent) {
+    json["upper_bound"] = true;
+  }
+  if (tensor.is_sequence) {
+    json["sequence"] = true;
+  }
+  return json;
 }
 
 Json symbols_json(const Inspection& inspection) {

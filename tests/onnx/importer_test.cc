@@ -120,7 +120,7 @@ TEST_CASE("Dimensions: are given, the model's default, assumed or derived") {
   CHECK(dims["past_len"] == std::pair(int64_t{500}, std::string("model's default")));
   CHECK(dims["past_len + seq"] == std::pair(int64_t{628}, std::string("derived")));
   CHECK(dims["height"] == std::pair(int64_t{96}, std::string("given")));
-  CHECK(dims["kind"] == std::pair(int64_t{1}, std::string("assumed")));
+  CHECK(dims["kind"] == std::pair(int64_t{224}, std::string("assumed")));
   CHECK(imported->report.batch == 3);
   CHECK(shape_of(imported->graph, "y") == "3x628");
   const auto explicit_sum = model.import({.dims = {{"past_len + seq", 9}}});

@@ -98,8 +98,9 @@ inline OpOutcome infer(const OpCase& example) {
     if (given.role == TensorRole::kActivation) {
       builder.mark_input(id);
     }
-    if (!given.ints.empty() || !given.floats.empty() ||
-        (given.role == TensorRole::kConstant && given.shape == Shape({Dim(0)}))) {
+    const bool empty = given.role == TensorRole::kConstant && given.shape.is_static() &&
+                       given.shape.elements() == Count(0);
+    if (!given.ints.empty() || !given.floats.empty() || empty) {
       builder.set_constant(id, {given.dtype, given.shape.extents(), given.ints, given.floats});
     }
     op.inputs.push_back(id);

@@ -119,6 +119,59 @@ TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors
   CHECK(output_shape(model->graph, 2) == "3x2x8");
 }
 
+// What freezing a loop of TensorFlow 2 adds: constants of the body wait for an anchor, which nobody
+// reads.
+TEST_CASE("While of TensorFlow 1: an anchor of control edges is no result") {
+  const std::string anchored = loop_v1() + node("loop_body_control", "Identity", {"v_i/switch:1"}) +
+                               node("late", "Const", {"^loop_body_control"},
+                                    attr("value",
+                                         "tensor { dtype: DT_INT32 tensor_shape { } "
+                                         "int_val: 1 }"));
+  const auto model = import_text(anchored);
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  CHECK(model->report.unresolved.empty());
+  CHECK(op_types(model->graph) == "TensorListReserve Loop TensorListStack Identity Identity");
+}
+
+TEST_CASE("StridedSlice: an index from the run takes one row, a bound is marked") {
+  const std::string masks = attr("begin_mask", "i: 1") + attr("end_mask", "i: 1");
+  const std::string text = placeholder("x", {2, 12, 8}) + placeholder("t", {2}, "DT_INT32") +
+                           ints("ones", {1, 1}) +
+                           node("row", "StridedSlice", {"x", "t", "t", "ones"},
+                                masks + attr("shrink_axis_mask", "i: 2")) +
+                           node("rows", "StridedSlice", {"x", "t", "t", "ones"}, masks);
+  const auto model = import_text(text);
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  CHECK(model->report.unresolved.empty());
+  CHECK(output_shape(model->graph, 0) == "2x8");
+  CHECK(output_shape(model->graph, 1) == "2x12x8");
+  CHECK(model->graph.tensor(model->graph.outputs()[1]).data_dependent);
+}
+
+TEST_CASE("Numeric operators: shapes are those that TensorFlow gives") {
+  const std::string text =
+      placeholder("image", {2, 32, 32, 3}) + placeholder("boxes", {5, 4}) +
+      placeholder("index", {5}, "DT_INT32") + ints("crop", {7, 9}) +
+      node("crops", "CropAndResize", {"image", "boxes", "index", "crop"}) +
+      placeholder("m", {2, 8, 8}) + node("cholesky", "Cholesky", {"m"}) + placeholder("v", {2, 6}) +
+      node("diagonal", "MatrixDiag", {"v"}) + placeholder("wave", {2, 30}) + ints("length", {32}) +
+      node("spectrum", "RFFT", {"wave", "length"}) +
+      node("patches", "ExtractImagePatches", {"image"},
+           attr("ksizes", int_list({1, 3, 3, 1})) + attr("strides", int_list({1, 2, 2, 1})) +
+               attr("rates", int_list({1, 1, 1, 1})) + attr("padding", "s: \"SAME\""));
+  const auto model = import_text(text);
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  CHECK(model->report.unresolved.empty());
+  CHECK(output_shape(model->graph, 0) == "5x7x9x3");
+  CHECK(output_shape(model->graph, 1) == "2x8x8");
+  CHECK(output_shape(model->graph, 2) == "2x6x6");
+  CHECK(output_shape(model->graph, 3) == "2x17");
+  CHECK(output_shape(model->graph, 4) == "2x16x16x27");
+}
+
 const std::string kIfLibrary =
     "library { " +
     function("yes", {"x", "w"}, {"y"}, node("p", "MatMul", {"x", "w"}), ret("y", "p:product:0")) +

@@ -3,46 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "graphs/ops/values/default_extents.h"
 #include "graphs/ops/values/dim_expression.h"
 
 namespace dfsim::inline graphs {
 namespace {
 
 constexpr std::string_view kDefaultPrefix = "dfsim.dim.";
-
-bool is_batch_name(const std::string& name) {
-  const std::string lower = to_lower(name);
-  constexpr std::array<std::string_view, 4> kExact = {"n", "b", "bs", "none"};
-  return lower.find("batch") != std::string::npos ||
-         std::find(kExact.begin(), kExact.end(), lower) != kExact.end();
-}
-
-struct NamedAssumption {
-  std::string_view part;  // of the lower-case symbol
-  int64_t extent;
-};
-
-// First match wins.
-constexpr std::array kAssumptions = {
-    NamedAssumption{"past", 128},  NamedAssumption{"seq", 128},   NamedAssumption{"length", 128},
-    NamedAssumption{"time", 128},  NamedAssumption{"token", 128}, NamedAssumption{"height", 224},
-    NamedAssumption{"width", 224},
-};
-
-int64_t assumed_extent(const std::string& name) {
-  const std::string lower = to_lower(name);
-  for (const NamedAssumption& assumption : kAssumptions) {
-    if (!is_batch_name(name) && lower.find(assumption.part) != std::string::npos) {
-      return assumption.extent;
-    }
-  }
-  return 1;
-}
 
 class Binder {
  public:
@@ -139,13 +111,19 @@ class Binder {
           continue;
         }
         const std::string& name = builder_.symbols()[shape[i].symbol_index()];
+        const Tensor& tensor = builder_.tensor(input);
         if (known_symbols_.insert(name).second) {
           symbols_.push_back(name);
-          // "x[0]" of an image-like or token input is the batch as well.
-          if (is_batch_name(name) || (i == 0 && name.ends_with("[0]"))) {
-            batch_symbols_.push_back(name);
-          }
+          uses_.emplace(name, DimUse{name, tensor.name, tensor.dtype, shape, i});
+        } else if (DimUse& first = uses_.at(name); first.axis == 0 && i > 0) {
+          first = DimUse{name, tensor.name, tensor.dtype, shape, i};  // an inner axis says more
         }
+      }
+    }
+    for (const std::string& name : symbols_) {
+      // "x[0]" or "s77" as the first axis of an image-like or token input is the batch as well.
+      if (is_batch_name(name) || (uses_.at(name).axis == 0 && is_made_up_name(name))) {
+        batch_symbols_.push_back(name);
       }
     }
     std::erase_if(batch_symbols_, [this](const std::string& name) { return is_derived(name); });
@@ -237,7 +215,7 @@ class Binder {
   int64_t assumption_for(const std::string& name) const {
     // A first axis without a name counts as the batch, but need not be one.
     return options_.assumed_extent && !is_batch_name(name) ? *options_.assumed_extent
-                                                           : assumed_extent(name);
+                                                           : default_extent(uses_.at(name));
   }
 
   std::optional<int64_t> default_from_metadata(const std::string& name) const {
@@ -297,6 +275,7 @@ class Binder {
   ImportReport* report_;
   std::vector<std::string> symbols_;  // in order of first use by inputs
   std::unordered_set<std::string> known_symbols_;
+  std::unordered_map<std::string, DimUse> uses_;  // the first, or the first on an inner axis
   std::vector<std::string> batch_symbols_;
   std::map<std::string, BoundDim> bound_;
   bool overridden_ = false;

@@ -8,11 +8,11 @@
 namespace dfsim::inline graphs {
 
 // Order of precedence: --input-shape, --dim, --batch, the model's own default (metadata
-// "dfsim.dim.NAME"), arithmetic on other symbols ("past + seq"), then an assumption by the symbol's
-// name (batch 1, sequence 128, past 0 of 128, image sides 224, all else 1), which is reported as
-// assumed. Afterwards every input has a static shape unless its rank is unknown. `*overridden`
-// tells that a fixed extent was changed. Errors (kInvalidInput): an unknown symbol or input name,
-// an extent below 1 (0 for dims other than batch is allowed) or above 2^40, a rank mismatch.
+// "dfsim.dim.NAME"), arithmetic on other symbols ("past + seq"), then an assumption by name, rank
+// and element type (default_extents.h), which is reported as assumed. Afterwards every input has a
+// static shape unless its rank is unknown. `*overridden` tells that a fixed extent was changed.
+// Errors (kInvalidInput): an unknown symbol or input name, an extent below 1 (0 for dims other than
+// batch is allowed) or above 2^40, a rank mismatch.
 Status bind_dims(GraphBuilder& builder, const ImportOptions& options, ImportReport* report,
                  bool* overridden);
 

@@ -89,7 +89,9 @@ StatusOr<std::vector<NamedRoot>> roots_of_signature(const TfSource& source,
   return roots;
 }
 
-// Which nodes anybody reads who does more than check or save.
+// Which nodes anybody reads who does more than check or save. Nodes that hand a value on and that
+// others only wait for are anchors: TensorFlow 2 puts one (loop_body_control) into each frozen
+// loop.
 std::vector<bool> read_nodes(const NodeGraph& graph) {
   std::vector<bool> read(graph.size(), false);
   for (size_t i = 0; i < graph.size(); ++i) {
@@ -101,6 +103,11 @@ std::vector<bool> read_nodes(const NodeGraph& graph) {
     for (const Source source : node.inputs) {
       if (!source.is_argument()) {
         read[static_cast<size_t>(source.node)] = true;
+      }
+    }
+    for (const int32_t control : node.controls) {
+      if (is_identity_op(graph.op(control))) {
+        read[static_cast<size_t>(control)] = true;
       }
     }
   }

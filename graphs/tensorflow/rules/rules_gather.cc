@@ -12,6 +12,8 @@
 namespace dfsim::inline graphs {
 namespace {
 
+constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
+
 // The masks of a StridedSlice applied to an input of that rank.
 struct SlicePlan {
   std::vector<int64_t> starts, ends, axes, steps;
@@ -22,7 +24,6 @@ struct SlicePlan {
 std::optional<SlicePlan> plan_slice(NodeContext& node, int rank, const std::vector<int64_t>& begin,
                                     const std::vector<int64_t>& end,
                                     const std::vector<int64_t>& strides) {
-  constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
   const auto has = [&](const char* mask, size_t bit) {
     return bit < 63 && ((node.attr_int(mask, 0) >> bit) & 1) != 0;
   };
@@ -67,6 +68,47 @@ std::optional<SlicePlan> plan_slice(NodeContext& node, int rank, const std::vect
   return plan;
 }
 
+// A slice whose begin or end the run computes. Where an axis loses itself (x[:, i]) its extent is 1
+// whatever the number; elsewhere the whole axis is the most that can come out.
+void slice_at_run_time(NodeContext& node) {
+  const Shape list = node.shape(1);
+  const auto strides = node.ints(3);
+  if (!list.is_static() || list.rank() != 1 || list[0].extent() > kMaxRank) {
+    node.unresolved("how many axes it slices is not known before the run");
+    return;
+  }
+  const auto count = static_cast<size_t>(list[0].extent());
+  const std::vector<int64_t> zeros(count, 0);
+  const std::vector<int64_t> ones(count, 1);
+  const std::vector<int64_t> far(count, kFar);
+  const auto begin = node.ints(1);
+  const auto end = node.ints(2);
+  const bool fits = strides && strides->size() == count;
+  const auto plan = plan_slice(node, node.rank(0), begin && begin->size() == count ? *begin : zeros,
+                               end && end->size() == count ? *end : far, fits ? *strides : ones);
+  if (!plan) {
+    return;
+  }
+  std::vector<int64_t> sizes = node.shape(0).extents();
+  bool bound = false;
+  for (const int64_t axis : plan->axes) {
+    const bool dropped =
+        std::find(plan->squeezed.begin(), plan->squeezed.end(), axis) != plan->squeezed.end();
+    sizes[static_cast<size_t>(axis)] = dropped ? 1 : sizes[static_cast<size_t>(axis)];
+    bound = bound || !dropped;
+  }
+  Emitter& emitter = node.emitter();
+  TensorId result = node.emit("DynamicSlice", {node.plain(0), node.plain(1)},
+                              {{"sizes", sizes}, {"bound", int64_t{bound}}}, kTensorFlow);
+  if (!plan->squeezed.empty()) {
+    result = node.help("Squeeze", {result, emitter.add_ints(plan->squeezed)});
+  }
+  if (!plan->unsqueezed.empty()) {
+    result = node.help("Unsqueeze", {result, emitter.add_ints(plan->unsqueezed)});
+  }
+  node.set(0, result);
+}
+
 void strided_slice(NodeContext& node, std::string_view target) {
   const auto begin = node.ints(1);
   const auto end = node.ints(2);
@@ -79,9 +121,12 @@ void strided_slice(NodeContext& node, std::string_view target) {
     node.set(0, node.emit("Gather", {node.plain(0), index}, {{"axis", int64_t{0}}}));
     return;
   }
-  if (!begin || !end || !strides || begin->size() != end->size() ||
-      begin->size() != strides->size()) {
-    node.unresolved("where it begins or ends is not known before the run");
+  if (!begin || !end || !strides) {
+    slice_at_run_time(node);
+    return;
+  }
+  if (begin->size() != end->size() || begin->size() != strides->size()) {
+    node.error("begin, end and strides have different lengths");
     return;
   }
   const auto plan = plan_slice(node, node.rank(0), *begin, *end, *strides);

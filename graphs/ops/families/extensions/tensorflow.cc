@@ -179,6 +179,9 @@ Status infer_dynamic_slice(InferContext& context) {
   const auto* sizes = context.attributes().get_ints("sizes");
   if (sizes != nullptr) {
     context.set_output(0, context.dtype(0), Shape::of(*sizes));
+    if (context.attributes().int_or("bound", 0) != 0) {
+      context.mark_data_dependent(0);
+    }
   }
   return ok_status();
 }

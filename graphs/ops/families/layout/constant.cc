@@ -152,7 +152,7 @@ constexpr OpDef kConstantOps[] = {
      .infer = infer_constant_of_shape},
     {.op_type = "Range", .op_class = OpClass::kConstant, .infer = infer_range,
      .work = work_per_element, .flops_per_element = 1, .required_inputs = 3},
-    {.op_type = "EyeLike", .op_class = OpClass::kConstant, .infer = infer_like},
+    {.op_type = "EyeLike", .op_class = OpClass::kConstant, .infer = infer_like, .fold = fold_eye_like},
     {.op_type = "RandomNormal", .op_class = OpClass::kElementwise, .infer = infer_random,
      .work = work_per_element, .flops_per_element = 10, .required_inputs = 0,
      .factors = factors_random},

@@ -25,13 +25,34 @@ Shape larger_shape(const Shape& a, const Shape& b, bool* exact) {
   return Shape(std::move(dims));
 }
 
+// The branch that is taken, where that can be told: by the condition, by the user, or because the
+// other one contradicts the shapes that it would get and so cannot be.
 Status infer_if(InferContext& context) {
-  DFSIM_ASSIGN_OR_RETURN(const InferredBody then_body, infer_body(context, "then_branch", {}));
-  DFSIM_ASSIGN_OR_RETURN(const InferredBody else_body, infer_body(context, "else_branch", {}));
   const ConstValue* condition = context.value(0);
   std::optional<bool> chosen = context.options().branch;
   if (condition != nullptr && condition->size() == 1) {
     chosen = condition->as_int(0) != 0;
+  }
+  auto then_tried = try_body(context, "then_branch", {});
+  auto else_tried = try_body(context, "else_branch", {});
+  if (!chosen && then_tried.ok() != else_tried.ok()) {
+    chosen = then_tried.ok();
+  }
+  if (!then_tried.ok() && chosen.value_or(true)) {
+    return then_tried.status();
+  }
+  if (!else_tried.ok() && !chosen.value_or(false)) {
+    return else_tried.status();
+  }
+  InferredBody then_body;
+  InferredBody else_body;
+  if (then_tried.ok() && chosen.value_or(true)) {
+    then_body = std::move(*then_tried);
+    adopt(context, "then_branch", then_body);
+  }
+  if (else_tried.ok() && !chosen.value_or(false)) {
+    else_body = std::move(*else_tried);
+    adopt(context, "else_branch", else_body);
   }
   if (chosen) {
     context.set_attribute(std::string(kBranch), int64_t{*chosen});

@@ -5,8 +5,10 @@
 // trip: where growth is linear, its work times the trips is that of the whole loop.
 #include <algorithm>
 
+#include "graphs/ops/families/layout/loop_trips.h"
 #include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/elements.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -158,15 +160,53 @@ StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_
       growth.known = growth.known && !growth.any();  // not yet checked for linearity
     }
   }
-  adopt(context, "body", loop.body);
   return loop;
+}
+
+// Replaces what `loop` says of output `i` by what following its trips told.
+void set_followed_output(InferContext& context, const FollowedLoop& loop, size_t carried,
+                         size_t i) {
+  if (i < carried) {
+    const LoopValue& last = loop.carried[i];
+    if (last.elements != nullptr) {
+      context.set_list(i, *last.elements);
+    } else if (last.value) {
+      context.set_exact_value(i, *last.value);
+    } else if (!last.tensor.is_sequence && last.tensor.shape.is_static()) {
+      context.set_output(i, last.tensor.dtype, last.tensor.shape);
+    }
+    return;
+  }
+  if (i - carried >= loop.collected.size() || loop.collected[i - carried].empty()) {
+    return;
+  }
+  // The trips' results under each other, when all have the same extents and a value.
+  const std::vector<LoopValue>& rows = loop.collected[i - carried];
+  if (!rows[0].value || rows.size() * rows[0].value->size() > size_t{kMaxConstElements}) {
+    return;
+  }
+  ConstValue all = empty_value(rows[0].value->dtype, rows[0].value->extents);
+  all.extents.insert(all.extents.begin(), static_cast<int64_t>(rows.size()));
+  for (const LoopValue& row : rows) {
+    if (!row.value || row.value->extents != rows[0].value->extents) {
+      return;
+    }
+    for (size_t k = 0; k < row.value->size(); ++k) {
+      append_element_of(*row.value, static_cast<int64_t>(k), &all);
+    }
+  }
+  context.set_exact_value(i, std::move(all));
 }
 
 Status infer_loop(InferContext& context) {
   const size_t operands = context.input_count() - context.op().capture_count;
   const size_t carried = operands > 2 ? operands - 2 : 0;
-  const int64_t trips = loop_trips(context);
+  const auto followed = follow_loop(context, carried);
+  const int64_t trips = followed ? followed->trips : loop_trips(context);
   DFSIM_ASSIGN_OR_RETURN(const LoopBody loop, infer_loop_body(context, carried, trips));
+  const bool clearer = followed && followed->middle &&
+                       followed->middle->unresolved.size() < loop.body.unresolved.size();
+  adopt(context, "body", clearer ? *followed->middle : loop.body);
   context.set_attribute(std::string(kTripsAttribute), trips);
   for (size_t i = 0; i < context.output_count(); ++i) {
     const Tensor* last = loop.body.output(i + 1);
@@ -187,6 +227,9 @@ Status infer_loop(InferContext& context) {
     }
     if (last->data_dependent) {
       context.mark_data_dependent(i);
+    }
+    if (followed) {
+      set_followed_output(context, *followed, carried, i);
     }
   }
   return ok_status();

@@ -190,24 +190,6 @@ Status infer_split(InferContext& context) {
   return ok_status();
 }
 
-void fold_split(InferContext& context) {
-  const ConstValue* a = context.value(0);
-  if (a == nullptr || a->extents.size() != 1) {
-    return;
-  }
-  int64_t start = 0;
-  for (size_t i = 0; i < context.output_count(); ++i) {
-    if (!context.output_shape(i).is_static()) {
-      return;
-    }
-    const int64_t size = context.output_shape(i)[0].extent();
-    std::vector<int64_t> sources(static_cast<size_t>(size));
-    std::iota(sources.begin(), sources.end(), start);
-    fold_by_index(context, i, {size}, sources);
-    start += size;
-  }
-}
-
 Status infer_expand(InferContext& context) {
   const auto target = context.ints(1);
   const Shape& x = context.shape(0);
@@ -226,20 +208,6 @@ Status infer_expand(InferContext& context) {
   }
   context.set_output(0, context.dtype(0), std::move(shape));
   return ok_status();
-}
-
-// A single value repeated: what masks and shape vectors are made from.
-void fold_expand(InferContext& context) {
-  const ConstValue* a = context.value(0);
-  const Shape& out = context.output_shape(0);
-  if (a == nullptr || a->size() != 1 || !out.is_static()) {
-    return;
-  }
-  const Count elements = out.elements();
-  if (!elements.overflowed() && elements.value() <= kMaxConstElements) {
-    fold_by_index(context, 0, out.extents(),
-                  std::vector<int64_t>(static_cast<size_t>(elements.value()), 0));
-  }
 }
 
 // Before opset 6 with a third input: so often along one axis.
@@ -353,16 +321,16 @@ constexpr OpDef kMovementOps[] = {
      .fold = fold_split, .factors = factors_split},
     {.op_type = "Slice", .op_class = OpClass::kDataMovement, .infer = infer_slice,
      .work = work_copy, .fold = fold_slice, .factors = factors_slice},
-    {.op_type = "Pad", .op_class = OpClass::kDataMovement, .infer = infer_pad, .work = work_copy,
+    {.op_type = "Pad", .op_class = OpClass::kDataMovement, .infer = infer_pad, .work = work_copy, .fold = fold_pad,
      .factors = factors_pad},
     {.op_type = "Expand", .op_class = OpClass::kDataMovement, .infer = infer_expand,
      .work = work_copy, .fold = fold_expand, .required_inputs = 2, .factors = factors_expand},
-    {.op_type = "Tile", .op_class = OpClass::kDataMovement, .infer = infer_tile, .work = work_copy,
+    {.op_type = "Tile", .op_class = OpClass::kDataMovement, .infer = infer_tile, .work = work_copy, .fold = fold_tile,
      .required_inputs = 2, .factors = factors_same_extents},
     {.op_type = "SpaceToDepth", .op_class = OpClass::kDataMovement, .infer = infer_space_to_depth,
-     .work = work_copy, .factors = factors_depth_space},
+     .work = work_copy, .fold = fold_depth_space, .factors = factors_depth_space},
     {.op_type = "DepthToSpace", .op_class = OpClass::kDataMovement, .infer = infer_depth_to_space,
-     .work = work_copy, .factors = factors_depth_space},
+     .work = work_copy, .fold = fold_depth_space, .factors = factors_depth_space},
     {.op_type = "Resize", .op_class = OpClass::kDataMovement, .infer = infer_resize,
      .work = work_resize, .factors = factors_resize},
     {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
@@ -370,10 +338,10 @@ constexpr OpDef kMovementOps[] = {
     {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
      .work = work_resize, .domain = kMicrosoftBlocked, .factors = factors_resize},
     {.op_type = "ReverseSequence", .op_class = OpClass::kDataMovement,
-     .infer = infer_reverse_sequence, .work = work_copy, .required_inputs = 2,
+     .infer = infer_reverse_sequence, .work = work_copy, .fold = fold_reverse_sequence, .required_inputs = 2,
      .factors = factors_reverse_sequence},
     {.op_type = "Trilu", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
-     .work = work_copy, .factors = factors_matrix_rows},
+     .work = work_copy, .fold = fold_trilu, .factors = factors_matrix_rows},
 };
 // clang-format on
 

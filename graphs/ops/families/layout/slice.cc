@@ -77,17 +77,54 @@ StatusOr<std::optional<std::vector<AxisSlice>>> slices(const InferContext& conte
 
 }  // namespace
 
+namespace {
+
+// Which axes a slice changes whose starts or ends are not known: those listed, else the first ones.
+std::optional<std::vector<int64_t>> axes_of_unknown_slice(const InferContext& context) {
+  bool absent = false;
+  if (auto axes = context.ints_from("axes", 3, &absent); axes || !absent) {
+    return axes;
+  }
+  const Shape& starts = context.shape(1);
+  if (starts.rank() != 1 || !starts[0].known() || starts[0].extent() > kMaxRank) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> axes(static_cast<size_t>(starts[0].extent()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// What is known of a slice whose starts or ends the run computes: axes that it leaves alone, and
+// that it never makes one longer.
+Status infer_unknown_slice(InferContext& context) {
+  const Shape& x = context.shape(0);
+  const auto axes = axes_of_unknown_slice(context);
+  if (!axes) {
+    context.set_output(0, context.dtype(0), Shape(Dims(static_cast<size_t>(x.rank()))));
+    return ok_status();
+  }
+  for (const int64_t given : *axes) {
+    DFSIM_RETURN_IF_ERROR(context.axis(given, x.rank()).status());
+  }
+  context.set_output(0, context.dtype(0), x);
+  context.mark_data_dependent(0);
+  return ok_status();
+}
+
+}  // namespace
+
 Status infer_slice(InferContext& context) {
   const Shape& x = context.shape(0);
   if (!x.has_rank()) {
     return ok_status();
   }
   DFSIM_ASSIGN_OR_RETURN(const auto list, slices(context, x));
-  Dims dims = list ? x.dims() : Dims(static_cast<size_t>(x.rank()));
-  if (list) {
-    for (const AxisSlice& slice : *list) {
-      dims[static_cast<size_t>(slice.axis)] = slice.size < 0 ? Dim::unknown() : Dim(slice.size);
-    }
+  if (!list) {
+    return infer_unknown_slice(context);
+  }
+  Dims dims = x.dims();
+  for (const AxisSlice& slice : *list) {
+    dims[static_cast<size_t>(slice.axis)] = slice.size < 0 ? Dim::unknown() : Dim(slice.size);
   }
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();

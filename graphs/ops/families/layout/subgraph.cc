@@ -21,6 +21,9 @@ void feed(GraphBuilder& body, TensorId id, const Formal& formal) {
     tensor.sequence_length = formal.sequence_length;
   }
   tensor.data_dependent = formal.data_dependent;
+  if (formal.elements != nullptr) {
+    body.set_elements(id, *formal.elements);
+  }
   if (formal.value != nullptr) {
     body.set_constant(id, *formal.value);
   }
@@ -59,6 +62,7 @@ Formal formal_of(const InferContext& context, size_t input) {
     formal.is_sequence = tensor.is_sequence;
     formal.sequence_length = tensor.sequence_length;
     formal.data_dependent = tensor.data_dependent;
+    formal.elements = context.elements(input);
   }
   return formal;
 }
@@ -90,6 +94,9 @@ StatusOr<InferredBody> try_body(const InferContext& context, std::string_view na
   }
   for (const UnresolvedOp& op : *unresolved) {
     result.unresolved.push_back({context.op(), body.op(op.op), op.reason});
+  }
+  for (const TensorId output : body.outputs()) {
+    result.output_elements.push_back(body.elements(output));
   }
   DFSIM_ASSIGN_OR_RETURN(Graph built, body.build());
   result.graph = std::make_shared<const Graph>(std::move(built));
@@ -125,6 +132,10 @@ StatusOr<InferredBody> infer_body(InferContext& context, std::string_view name,
 void set_from_body(InferContext& context, const InferredBody& body, size_t from, size_t to) {
   const Tensor* tensor = body.output(from);
   if (tensor == nullptr) {
+    return;
+  }
+  if (body.output_elements[from] != nullptr && !body.output_elements[from]->empty()) {
+    context.set_list(to, *body.output_elements[from]);
     return;
   }
   if (tensor->is_sequence) {

@@ -30,6 +30,7 @@ struct Formal {
   bool is_sequence = false;
   int64_t sequence_length = -1;
   bool data_dependent = false;
+  std::shared_ptr<const ListElements> elements = nullptr;
 };
 
 struct InferredBody {
@@ -43,6 +44,7 @@ struct InferredBody {
   std::vector<Unresolved> unresolved;
   std::vector<std::string> open_loops;  // assumptions made inside, see InferOptions
   std::vector<std::string> open_ifs;
+  std::vector<std::shared_ptr<const ListElements>> output_elements;  // per output; may be null
 
   // nullptr when the body has fewer outputs.
   const Tensor* output(size_t i) const {

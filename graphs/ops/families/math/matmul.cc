@@ -1,14 +1,12 @@
-// Matrix products: MatMul, Gemm, Einsum and their integer forms.
+// Matrix products: MatMul, Gemm and their integer forms (einsum.cc has Einsum).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 
-#include "base/text.h"
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 
@@ -117,222 +115,16 @@ void work_gemm(WorkContext& context) {
   }
 }
 
-// An einsum equation split into its operands' labels. Ellipses become upper-bound letters.
-struct Equation {
-  std::vector<std::string> operands;
-  std::string output;
-};
-
-constexpr char kEllipsis = '.';  // one '.' stands for all broadcast axes
-
-// Removes blanks and turns "..." into one '.'; derives an implicit output.
-std::optional<Equation> parse_equation(const std::string& text) {
-  std::string clean;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 3, "...") == 0) {
-      clean += kEllipsis;
-      i += 2;
-    } else if (text[i] != ' ') {
-      clean += text[i];
-    }
-  }
-  const size_t arrow = clean.find("->");
-  Equation equation;
-  std::string left = clean.substr(0, arrow);
-  size_t start = 0;
-  for (size_t end = left.find(','); end != std::string::npos; end = left.find(',', start)) {
-    equation.operands.push_back(left.substr(start, end - start));
-    start = end + 1;
-  }
-  equation.operands.push_back(left.substr(start));
-  std::map<char, int> uses;
-  for (const std::string& operand : equation.operands) {
-    for (const char label : operand) {
-      if (label != kEllipsis && std::isalpha(static_cast<unsigned char>(label)) == 0) {
-        return std::nullopt;
-      }
-      ++uses[label];
-    }
-  }
-  if (arrow != std::string::npos) {
-    equation.output = clean.substr(arrow + 2);
-  } else {
-    for (const auto& [label, count] : uses) {
-      if (count == 1 || label == kEllipsis) {
-        equation.output += label;
-      }
-    }
-  }
-  return equation;
-}
-
-// The extent of each label, and the broadcast axes behind the ellipsis.
-struct Labels {
-  std::map<char, Dim> extents;
-  Shape ellipsis = Shape::scalar();
-};
-
-StatusOr<Labels> bind_labels(const Equation& equation, const std::vector<Shape>& shapes,
-                             const std::function<Status(const std::string&)>& error) {
-  Labels labels;
-  for (size_t i = 0; i < equation.operands.size(); ++i) {
-    const std::string& operand = equation.operands[i];
-    const bool has_ellipsis = operand.find(kEllipsis) != std::string::npos;
-    const int named = static_cast<int>(operand.size()) - (has_ellipsis ? 1 : 0);
-    const int hidden = shapes[i].rank() - named;
-    if (hidden < 0 || (!has_ellipsis && hidden > 0)) {
-      return error(fmt::format("operand {} of shape {} does not fit the labels '{}'", i,
-                               format_shape(shapes[i]), operand));
-    }
-    int axis = 0;
-    for (const char label : operand) {
-      if (label == kEllipsis) {
-        Dims dims;
-        for (int h = 0; h < hidden; ++h) {
-          dims.push_back(shapes[i][axis++]);
-        }
-        std::string conflict;
-        labels.ellipsis = broadcast_shapes(labels.ellipsis, Shape(std::move(dims)), &conflict);
-        if (!conflict.empty()) {
-          return error(conflict);
-        }
-        continue;
-      }
-      const Dim dim = shapes[i][axis++];
-      Dim& bound = labels.extents.try_emplace(label, dim).first->second;
-      if (bound.known() && dim.known() && bound != dim && bound != Dim(1) && dim != Dim(1)) {
-        return error(
-            fmt::format("label '{}' is both {} and {}", label, bound.extent(), dim.extent()));
-      }
-      bound = bound.known() && bound != Dim(1) ? bound : dim;
-    }
-  }
-  return labels;
-}
-
-Status infer_einsum(InferContext& context) {
-  const std::string text = context.attributes().string_or("equation", "");
-  const auto equation = parse_equation(text);
-  if (!equation || equation->operands.size() != context.input_count()) {
-    return context.error(fmt::format("equation '{}' does not fit {} operands", printable(text),
-                                     context.input_count()));
-  }
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < context.input_count(); ++i) {
-    if (!context.shape(i).has_rank()) {
-      return ok_status();
-    }
-    shapes.push_back(context.shape(i));
-  }
-  DFSIM_ASSIGN_OR_RETURN(
-      const Labels labels,
-      bind_labels(*equation, shapes, [&](const std::string& m) { return context.error(m); }));
-  Dims dims;
-  for (const char label : equation->output) {
-    if (label == kEllipsis) {
-      dims.insert(dims.end(), labels.ellipsis.dims().begin(), labels.ellipsis.dims().end());
-      continue;
-    }
-    const auto it = labels.extents.find(label);
-    if (it == labels.extents.end()) {
-      return context.error(fmt::format("output label '{}' of '{}' is in no operand",
-                                       printable(std::string(1, label)), printable(text)));
-    }
-    dims.push_back(it->second);
-  }
-  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
-  return ok_status();
-}
-
-// MACs of a two-operand einsum: the product of all labels' extents. With one operand it only moves
-// or sums; with more than two the operands are contracted from left to right.
-void work_einsum(WorkContext& context) {
-  const auto equation = parse_equation(context.op().attributes.string_or("equation", ""));
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < context.op().inputs.size(); ++i) {
-    shapes.push_back(context.input(i).shape);
-  }
-  const auto labels =
-      bind_labels(*equation, shapes, [](const std::string& m) { return invalid_input(m); });
-  if (!labels.ok()) {
-    return;
-  }
-  Count volume = labels->ellipsis.elements();
-  for (const auto& [label, dim] : labels->extents) {
-    volume *= Count(dim.extent());
-  }
-  if (shapes.size() == 1) {
-    context.add_flops(volume);
-    return;
-  }
-  for (size_t i = 1; i < shapes.size(); ++i) {
-    context.add_macs(volume);
-  }
-  context.set_matrix();
-}
-
-// Every letter is a factor: parallel when the output has it, else contracted.
-void factors_einsum(FactorContext& context) {
-  const auto equation = parse_equation(context.attributes().string_or("equation", ""));
-  std::map<char, int> letters;
-  int hidden = 0;  // axes behind the ellipsis
-  for (size_t i = 0; i < equation->operands.size(); ++i) {
-    const std::string& operand = equation->operands[i];
-    if (operand.find(kEllipsis) != std::string::npos) {
-      hidden = std::max(hidden, context.input(i).rank() - static_cast<int>(operand.size()) + 1);
-    }
-  }
-  std::vector<int> ellipsis(static_cast<size_t>(hidden), FactorDim::kWhole);
-  const auto visit = [&](const std::string& operand, const Shape& shape, const auto& see) {
-    int dim = 0;
-    for (const char letter : operand) {
-      if (letter != kEllipsis) {
-        see(letter, -1, dim++);
-        continue;
-      }
-      const int own = shape.rank() - static_cast<int>(operand.size()) + 1;
-      for (int k = 0; k < own; ++k) {
-        see(letter, hidden - own + k, dim++);
-      }
-    }
-  };
-  const auto repeated = [&](char letter) {
-    return std::any_of(equation->operands.begin(), equation->operands.end(),
-                       [&](const auto& o) { return std::count(o.begin(), o.end(), letter) > 1; });
-  };
-  for (size_t i = 0; i < equation->operands.size(); ++i) {
-    visit(equation->operands[i], context.input(i), [&](char letter, int axis, int dim) {
-      const int64_t extent = context.in_extent(i, dim);
-      int* factor = axis >= 0 ? &ellipsis[static_cast<size_t>(axis)]
-                              : &letters.try_emplace(letter, FactorDim::kWhole).first->second;
-      const bool kept = equation->output.find(letter) != std::string::npos;
-      if (*factor == FactorDim::kWhole && (axis >= 0 || !repeated(letter))) {
-        const std::string label =
-            axis >= 0 ? fmt::format("ellipsis{}", axis) : std::string(1, letter);
-        *factor = context.add(label, extent, kept ? Reduction::kNone : Reduction::kSum);
-      }
-      if (extent > 1) {
-        context.carry_in(i, dim, *factor);
-      }
-    });
-  }
-  visit(equation->output, context.output(0), [&](char letter, int axis, int dim) {
-    context.carry_out(0, dim, axis >= 0 ? ellipsis[static_cast<size_t>(axis)] : letters[letter]);
-  });
-}
-
 // clang-format off
 constexpr OpDef kMatmulOps[] = {
     {.op_type = "MatMul", .op_class = OpClass::kMatMul, .infer = infer_matmul, .work = work_matmul,
-     .required_inputs = 2, .factors = factors_matmul},
+     .fold = fold_matmul, .required_inputs = 2, .factors = factors_matmul},
     {.op_type = "Gemm", .op_class = OpClass::kMatMul, .infer = infer_gemm, .work = work_gemm,
-     .required_inputs = 2, .factors = factors_gemm},
-    {.op_type = "Einsum", .op_class = OpClass::kMatMul, .infer = infer_einsum, .work = work_einsum,
-     .factors = factors_einsum},
+     .fold = fold_gemm, .required_inputs = 2, .factors = factors_gemm},
     {.op_type = "MatMulInteger", .op_class = OpClass::kMatMul, .infer = infer_matmul_integer,
-     .work = work_matmul_integer, .required_inputs = 2, .factors = factors_matmul_integer},
+     .work = work_matmul_integer, .fold = fold_matmul_integer, .required_inputs = 2, .factors = factors_matmul_integer},
     {.op_type = "QLinearMatMul", .op_class = OpClass::kMatMul, .infer = infer_qlinear_matmul,
-     .work = work_qlinear_matmul, .required_inputs = 8, .factors = factors_matmul_integer},
+     .work = work_qlinear_matmul, .fold = fold_qlinear_matmul, .required_inputs = 8, .factors = factors_matmul_integer},
 };
 // clang-format on
 
@@ -341,7 +133,6 @@ constexpr WorkNote kMatmulNotes[] = {
     {work_matmul_integer, "as MatMul, on 8-bit integers"},
     {work_qlinear_matmul, "as MatMul on 8-bit integers; 2 per output element to requantise"},
     {work_gemm, "MACs = output elements x contracted length; 1 per output element with C"},
-    {work_einsum, "MACs = product of the extents of all labels"},
 };
 
 }  // namespace

@@ -67,69 +67,13 @@ void work_reduce(WorkContext& context) {
   context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
-// Reduces a known integer value over all of its elements or along one axis of a vector: what shape
-// arithmetic needs (ReduceProd of a Shape, ReduceMax of lengths).
-template <typename Combine>
-void fold_all(InferContext& context, Combine combine) {
-  const ConstValue* a = context.value(0);
-  const Shape& out_shape = context.output_shape(0);
-  if (a == nullptr || is_floating(a->dtype) || a->size() == 0 || !out_shape.is_static() ||
-      out_shape.elements() != Count(1)) {
-    return;
-  }
-  int64_t result = a->ints[0];
-  for (size_t i = 1; i < a->size(); ++i) {
-    if (combine(result, a->ints[i], &result)) {
-      return;  // overflow
-    }
-  }
-  context.set_value(0, ConstValue{a->dtype, out_shape.extents(), {result}, {}});
-}
-
-void fold_reduce_sum(InferContext& context) {
-  fold_all(context,
-           [](int64_t a, int64_t b, int64_t* r) { return __builtin_add_overflow(a, b, r); });
-}
-void fold_reduce_prod(InferContext& context) {
-  fold_all(context,
-           [](int64_t a, int64_t b, int64_t* r) { return __builtin_mul_overflow(a, b, r); });
-}
-void fold_reduce_max(InferContext& context) {
-  fold_all(context, [](int64_t a, int64_t b, int64_t* r) {
-    *r = std::max(a, b);
-    return false;
-  });
-}
-void fold_reduce_min(InferContext& context) {
-  fold_all(context, [](int64_t a, int64_t b, int64_t* r) {
-    *r = std::min(a, b);
-    return false;
-  });
-}
-
-void fold_cumsum(InferContext& context) {
-  const ConstValue* a = context.value(0);
-  if (a == nullptr || is_floating(a->dtype) || a->extents.size() != 1 ||
-      context.attributes().int_or("exclusive", 0) != 0 ||
-      context.attributes().int_or("reverse", 0) != 0) {
-    return;
-  }
-  ConstValue out = *a;
-  for (size_t i = 1; i < out.ints.size(); ++i) {
-    if (__builtin_add_overflow(out.ints[i], out.ints[i - 1], &out.ints[i])) {
-      return;
-    }
-  }
-  context.set_value(0, std::move(out));
-}
-
 // clang-format off
 constexpr OpDef kReduceOps[] = {
     {.op_type = "ReduceSum", .op_class = OpClass::kReduce, .infer = infer_reduce,
      .work = work_reduce, .fold = fold_reduce_sum, .flops_per_element = 1,
      .factors = factors_reduce},
     {.op_type = "ReduceMean", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 1, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_mean, .flops_per_element = 1, .factors = factors_reduce},
     {.op_type = "ReduceMax", .op_class = OpClass::kReduce, .infer = infer_reduce,
      .work = work_reduce, .fold = fold_reduce_max, .flops_per_element = 1,
      .factors = factors_reduce},
@@ -140,23 +84,23 @@ constexpr OpDef kReduceOps[] = {
      .work = work_reduce, .fold = fold_reduce_prod, .flops_per_element = 1,
      .factors = factors_reduce},
     {.op_type = "ReduceL1", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_l1, .flops_per_element = 2, .factors = factors_reduce},
     {.op_type = "ReduceL2", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_l2, .flops_per_element = 2, .factors = factors_reduce},
     {.op_type = "ReduceSumSquare", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_sum_square, .flops_per_element = 2, .factors = factors_reduce},
     {.op_type = "ReduceLogSum", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 1, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_log_sum, .flops_per_element = 1, .factors = factors_reduce},
     {.op_type = "ReduceLogSumExp", .op_class = OpClass::kReduce, .infer = infer_reduce,
-     .work = work_reduce, .flops_per_element = 2, .factors = factors_reduce},
+     .work = work_reduce, .fold = fold_reduce_log_sum_exp, .flops_per_element = 2, .factors = factors_reduce},
     {.op_type = "ArgMax", .op_class = OpClass::kReduce, .infer = infer_arg_reduce,
-     .work = work_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
+     .work = work_reduce, .fold = fold_arg_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
     {.op_type = "ArgMin", .op_class = OpClass::kReduce, .infer = infer_arg_reduce,
-     .work = work_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
+     .work = work_reduce, .fold = fold_arg_reduce, .flops_per_element = 1, .factors = factors_arg_reduce},
     {.op_type = "CumProd", .op_class = OpClass::kReduce, .infer = infer_same_as_first,
-     .work = work_reduce, .flops_per_element = 1, .required_inputs = 2, .factors = factors_cumsum},
+     .work = work_reduce, .fold = fold_cumulative, .flops_per_element = 1, .required_inputs = 2, .factors = factors_cumsum},
     {.op_type = "CumSum", .op_class = OpClass::kReduce, .infer = infer_same_as_first,
-     .work = work_reduce, .fold = fold_cumsum, .flops_per_element = 1, .required_inputs = 2,
+     .work = work_reduce, .fold = fold_cumulative, .flops_per_element = 1, .required_inputs = 2,
      .factors = factors_cumsum},
 };
 // clang-format on

@@ -8,6 +8,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -154,17 +155,17 @@ void work_sort(WorkContext& context) {
 
 // clang-format off
 constexpr OpDef kSelectionOps[] = {
-    {.op_type = "TopK", .op_class = OpClass::kSort, .infer = infer_top_k, .work = work_sort,
+    {.op_type = "TopK", .op_class = OpClass::kSort, .infer = infer_top_k, .work = work_sort, .fold = fold_top_k,
      .factors = factors_top_k},
     {.op_type = "NonZero", .op_class = OpClass::kSort, .infer = infer_non_zero,
-     .work = work_per_element, .flops_per_element = 1},
+     .work = work_per_element, .fold = fold_non_zero, .flops_per_element = 1},
     {.op_type = "Multinomial", .op_class = OpClass::kSort, .infer = infer_multinomial,
      .work = work_multinomial},
     {.op_type = "Compress", .op_class = OpClass::kGather, .infer = infer_compress,
-     .work = work_copy, .required_inputs = 2},
-    {.op_type = "Unique", .op_class = OpClass::kSort, .infer = infer_unique, .work = work_sort},
+     .work = work_copy, .fold = fold_compress, .required_inputs = 2},
+    {.op_type = "Unique", .op_class = OpClass::kSort, .infer = infer_unique, .work = work_sort, .fold = fold_unique},
     {.op_type = "NonMaxSuppression", .op_class = OpClass::kSort, .infer = infer_non_max_suppression,
-     .work = work_sort, .required_inputs = 2},
+     .work = work_sort, .fold = fold_non_max_suppression, .required_inputs = 2},
 };
 // clang-format on
 

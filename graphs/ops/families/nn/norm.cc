@@ -3,6 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -62,35 +63,35 @@ void work_batch_norm(WorkContext& context) {
 // clang-format off
 constexpr OpDef kNormOps[] = {
     {.op_type = "BatchNormalization", .op_class = OpClass::kNorm, .infer = infer_batch_norm,
-     .work = work_batch_norm, .required_inputs = 5, .factors = factors_batch_norm},
+     .work = work_batch_norm, .fold = fold_batch_normalization, .required_inputs = 5, .factors = factors_batch_norm},
     // mean, subtract, square, sum, divide by deviation, scale, shift
     {.op_type = "LayerNormalization", .op_class = OpClass::kNorm, .infer = infer_layer_norm,
-     .work = work_per_element, .flops_per_element = 7, .required_inputs = 2,
+     .work = work_per_element, .fold = fold_layer_normalization, .flops_per_element = 7, .required_inputs = 2,
      .factors = factors_layer_norm},
     {.op_type = "InstanceNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3,
+     .work = work_per_element, .fold = fold_instance_normalization, .flops_per_element = 7, .required_inputs = 3,
      .factors = factors_instance_norm},
     {.op_type = "GroupNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 7, .required_inputs = 3,
+     .work = work_per_element, .fold = fold_group_normalization, .flops_per_element = 7, .required_inputs = 3,
      .factors = factors_group_norm},
     {.op_type = "MeanVarianceNormalization", .op_class = OpClass::kNorm,
-     .infer = infer_same_as_first, .work = work_per_element, .flops_per_element = 5,
+     .infer = infer_same_as_first, .work = work_per_element, .fold = fold_mean_variance_normalization, .flops_per_element = 5,
      .factors = factors_mean_variance_norm},
     // square, sum, divide by root, scale
     {.op_type = "RMSNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .work = work_per_element, .fold = fold_layer_normalization, .flops_per_element = 4, .required_inputs = 2,
      .factors = factors_layer_norm},
     {.op_type = "LpNormalization", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 3, .factors = factors_lp_norm},
+     .work = work_per_element, .fold = fold_lp_normalization, .flops_per_element = 3, .factors = factors_lp_norm},
     {.op_type = "LRN", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 5, .factors = factors_lrn},
+     .work = work_per_element, .fold = fold_lrn, .flops_per_element = 5, .factors = factors_lrn},
     // maximum, subtract, exponential, sum, divide
     {.op_type = "Softmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
-     .work = work_per_element, .flops_per_element = 5, .factors = factors_softmax},
+     .work = work_per_element, .fold = fold_softmax, .flops_per_element = 5, .factors = factors_softmax},
     {.op_type = "LogSoftmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
-     .work = work_per_element, .flops_per_element = 6, .factors = factors_softmax},
+     .work = work_per_element, .fold = fold_softmax, .flops_per_element = 6, .factors = factors_softmax},
     {.op_type = "Hardmax", .op_class = OpClass::kSoftmax, .infer = infer_softmax,
-     .work = work_per_element, .flops_per_element = 2, .factors = factors_softmax},
+     .work = work_per_element, .fold = fold_softmax, .flops_per_element = 2, .factors = factors_softmax},
 };
 // clang-format on
 

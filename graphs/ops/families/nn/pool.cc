@@ -5,6 +5,7 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/nn/window.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -67,9 +68,9 @@ constexpr OpDef kPoolOps[] = {
     {.op_type = "LpPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
      .factors = factors_pool},
     {.op_type = "GlobalAveragePool", .op_class = OpClass::kPool, .infer = infer_global_pool,
-     .work = work_global_pool, .factors = factors_global_pool},
+     .work = work_global_pool, .fold = fold_global_pool, .factors = factors_global_pool},
     {.op_type = "GlobalMaxPool", .op_class = OpClass::kPool, .infer = infer_global_pool,
-     .work = work_global_pool, .factors = factors_global_pool},
+     .work = work_global_pool, .fold = fold_global_pool, .factors = factors_global_pool},
     {.op_type = "GlobalLpPool", .op_class = OpClass::kPool, .infer = infer_global_pool,
      .work = work_global_pool, .factors = factors_global_pool},
     {.op_type = "MaxPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,

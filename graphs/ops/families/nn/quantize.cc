@@ -3,6 +3,7 @@
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -33,22 +34,22 @@ Status infer_dynamic_quantize(InferContext& context) {
 constexpr OpDef kQuantizeOps[] = {
     // divide, round, add the zero point, saturate
     {.op_type = "QuantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_quantize,
-     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
+     .work = work_per_element, .fold = fold_quantize, .flops_per_element = 4, .required_inputs = 2,
      .factors = factors_quantize},
     // subtract the zero point, multiply
     {.op_type = "DequantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_dequantize,
-     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2,
+     .work = work_per_element, .fold = fold_dequantize, .flops_per_element = 2, .required_inputs = 2,
      .factors = factors_quantize},
     // ONNX Runtime's, from before ONNX knew types of 16 bits
     {.op_type = "QuantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_quantize,
-     .work = work_per_element, .flops_per_element = 4, .required_inputs = 2, .domain = kMicrosoft,
+     .work = work_per_element, .fold = fold_quantize, .flops_per_element = 4, .required_inputs = 2, .domain = kMicrosoft,
      .factors = factors_quantize},
     {.op_type = "DequantizeLinear", .op_class = OpClass::kQuantize, .infer = infer_dequantize,
-     .work = work_per_element, .flops_per_element = 2, .required_inputs = 2, .domain = kMicrosoft,
+     .work = work_per_element, .fold = fold_dequantize, .flops_per_element = 2, .required_inputs = 2, .domain = kMicrosoft,
      .factors = factors_quantize},
     // minimum and maximum first
     {.op_type = "DynamicQuantizeLinear", .op_class = OpClass::kQuantize,
-     .infer = infer_dynamic_quantize, .work = work_per_element, .flops_per_element = 6},
+     .infer = infer_dynamic_quantize, .work = work_per_element, .fold = fold_dynamic_quantize, .flops_per_element = 6},
 };
 // clang-format on
 

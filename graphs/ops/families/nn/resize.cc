@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "graphs/ops/families/layout/movement_rules.h"
@@ -31,12 +32,47 @@ ResizeTarget resize_target(const InferContext& context) {
   if (!early && context.has_input(3)) {
     target.sizes = context.ints(3);
   }
+  if (target.scales) {
+    return target;
+  }
   const AttrValue* attribute = context.attributes().find("scales");
-  if (!target.scales && attribute != nullptr &&
-      std::holds_alternative<std::vector<double>>(*attribute)) {
+  if (attribute != nullptr && std::holds_alternative<std::vector<double>>(*attribute)) {
     target.scales = std::get<std::vector<double>>(*attribute);
+  } else if (const auto* whole = context.attributes().get_ints("scales")) {
+    target.scales.emplace(whole->begin(), whole->end());  // ONNX Runtime's blocked form
+  } else if (const auto height = context.attributes().get_float("height_scale")) {
+    const double width = context.attributes().get_float("width_scale").value_or(1);
+    target.scales = {1, 1, *height, width};  // opset 1
   }
   return target;
+}
+
+// Runtimes compute the extent in single precision and cut the fraction off: the float nearest to
+// 0.7 times 10 is 7 there, but 6.9999999 in double precision.
+float scaled_extent(int64_t extent, double scale) {
+  return static_cast<float>(scale) * static_cast<float>(extent);
+}
+
+// Sizes under a policy are a frame: one scale for all resized axes fits the image into it
+// (not_larger) or covers it (not_smaller). `axes` are valid. std::nullopt: an extent is unknown.
+std::optional<std::vector<int64_t>> sizes_by_policy(const std::string& policy, const Shape& x,
+                                                    const std::vector<int>& axes,
+                                                    std::vector<int64_t> sizes) {
+  const bool smallest = policy == "not_larger";
+  float scale = smallest ? std::numeric_limits<float>::max() : 0.0F;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim dim = x[axes[i]];
+    if (!dim.known() || dim.extent() == 0) {
+      return std::nullopt;
+    }
+    const float own = static_cast<float>(sizes[i]) / static_cast<float>(dim.extent());
+    scale = smallest ? std::min(scale, own) : std::max(scale, own);
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const float extent = std::round(scaled_extent(x[axes[i]].extent(), scale));
+    sizes[i] = static_cast<int64_t>(std::min(extent, static_cast<float>(kMaxExtent)));
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -61,16 +97,26 @@ Status infer_resize(InferContext& context) {
   if (count != 0 && count != axes.size()) {
     return context.error(fmt::format("has {} sizes or scales for {} axes", count, axes.size()));
   }
+  std::vector<int> resized;
   for (size_t i = 0; i < count; ++i) {
     DFSIM_ASSIGN_OR_RETURN(const int axis, context.axis(axes[i], x.rank()));
-    Dim& dim = dims[static_cast<size_t>(axis)];
+    resized.push_back(axis);
+  }
+  const std::string policy = context.attributes().string_or("keep_aspect_ratio_policy", "stretch");
+  auto sizes = target.sizes;
+  const bool keeps_ratio = sizes && (policy == "not_larger" || policy == "not_smaller");
+  if (keeps_ratio) {
+    sizes = sizes_by_policy(policy, x, resized, *sizes);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    Dim& dim = dims[static_cast<size_t>(resized[i])];
     if (target.sizes) {
-      dim = (*target.sizes)[i] < 0 ? Dim::unknown() : Dim((*target.sizes)[i]);
+      dim = !sizes || (*sizes)[i] < 0 ? Dim::unknown() : Dim((*sizes)[i]);
     } else if (dim.known()) {
-      const double extent = std::floor(static_cast<double>(dim.extent()) * (*target.scales)[i]);
-      if (!(extent >= 0) || extent > 9e18) {
+      const float extent = scaled_extent(dim.extent(), (*target.scales)[i]);
+      if (!(extent >= 0) || extent > 9e18F) {
         return context.error(
-            fmt::format("scale {} of axis {} is out of range", (*target.scales)[i], axis));
+            fmt::format("scale {} of axis {} is out of range", (*target.scales)[i], resized[i]));
       }
       dim = Dim(static_cast<int64_t>(extent));
     }

@@ -1,10 +1,12 @@
 // Signal processing: Fourier transforms, windows, mel filters; determinants.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -44,8 +46,16 @@ Status infer_dft(InferContext& context) {
     const auto asked = scalar_of(context, 1);
     length = asked ? Dim(*asked) : Dim::unknown();
   }
-  length = half_spectrum(length, context.attributes().int_or("onesided", 0) != 0);
-  dims.back() = Dim(2);
+  const bool one_sided = context.attributes().int_or("onesided", 0) != 0;
+  const bool inverse = context.attributes().int_or("inverse", 0) != 0;
+  if (one_sided && inverse) {  // half a spectrum back to real samples; an even number unless given
+    if (!context.has_input(1) && length.known()) {
+      length = Dim(std::max<int64_t>(0, 2 * (length.extent() - 1)));
+    }
+  } else {
+    length = half_spectrum(length, one_sided);
+  }
+  dims.back() = Dim(one_sided && inverse ? 1 : 2);
   context.set_output(0, context.dtype(0), Shape(std::move(dims)));
   return ok_status();
 }
@@ -122,19 +132,42 @@ void work_determinant(WorkContext& context) {
   context.add_flops(x.elements() * Count(x[x.rank() - 1].extent()), 2.0 / 3.0);
 }
 
+// Sums of cosines: a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N).
+void fold_window(InferContext& context) {
+  const auto extents = small_extents(context, 0);
+  const DType dtype = context.output_dtype(0);
+  if (!extents || extents->size() != 1 || !is_floating(dtype) || !has_arithmetic(dtype)) {
+    return;
+  }
+  const std::string& type = context.op().op_type;
+  const double a0 = type == "HannWindow" ? 0.5 : type == "HammingWindow" ? 25.0 / 46 : 0.42;
+  const double a1 = type == "BlackmanWindow" ? 0.5 : 1 - a0;
+  const double a2 = type == "BlackmanWindow" ? 0.08 : 0;
+  const bool periodic = context.attributes().int_or("periodic", 1) != 0;
+  const int64_t length = (*extents)[0];
+  const double period = static_cast<double>(periodic ? length : length - 1);
+  constexpr double kTurn = 6.283185307179586;
+  ConstValue out = empty_value(dtype, *extents);
+  for (int64_t n = 0; n < length; ++n) {
+    const double angle = kTurn * static_cast<double>(n) / period;
+    append_double(&out, a0 - a1 * std::cos(angle) + a2 * std::cos(2 * angle));
+  }
+  context.set_value(0, std::move(out));
+}
+
 // clang-format off
 constexpr OpDef kSignalOps[] = {
     {.op_type = "DFT", .infer = infer_dft, .work = work_fourier},
     {.op_type = "STFT", .infer = infer_stft, .work = work_fourier, .required_inputs = 2},
     {.op_type = "BlackmanWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
-     .work = work_per_element, .flops_per_element = 6},
+     .work = work_per_element, .fold = fold_window, .flops_per_element = 6},
     {.op_type = "HammingWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
-     .work = work_per_element, .flops_per_element = 3},
+     .work = work_per_element, .fold = fold_window, .flops_per_element = 3},
     {.op_type = "HannWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
-     .work = work_per_element, .flops_per_element = 3},
+     .work = work_per_element, .fold = fold_window, .flops_per_element = 3},
     {.op_type = "MelWeightMatrix", .op_class = OpClass::kElementwise, .infer = infer_mel_weights,
      .work = work_per_element, .flops_per_element = 3, .required_inputs = 5},
-    {.op_type = "Det", .infer = infer_determinant, .work = work_determinant},
+    {.op_type = "Det", .infer = infer_determinant, .work = work_determinant, .fold = fold_det},
 };
 // clang-format on
 

@@ -4,6 +4,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/nn/window.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -211,7 +212,7 @@ constexpr OpDef kVisionOps[] = {
     {.op_type = "AffineGrid", .op_class = OpClass::kElementwise, .infer = infer_affine_grid,
      .work = work_per_element, .flops_per_element = 5, .required_inputs = 2},
     {.op_type = "CenterCropPad", .op_class = OpClass::kDataMovement, .infer = infer_center_crop_pad,
-     .work = work_copy, .required_inputs = 2},
+     .work = work_copy, .fold = fold_center_crop_pad, .required_inputs = 2},
     {.op_type = "Col2Im", .op_class = OpClass::kDataMovement, .infer = infer_col_to_im,
      .work = work_col_to_im, .required_inputs = 3},
     {.op_type = "GridSample", .op_class = OpClass::kDataMovement, .infer = infer_grid_sample,
