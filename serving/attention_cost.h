@@ -1,6 +1,6 @@
 // Times of attention over batches whose sequences differ in length.
 //
-// Tables hold batches of equal sequences without a cached prefix. A batch of unequal ones takes the
+// The measured tables have batches of equal sequences without a cached prefix. A batch of unequal ones takes the
 // time of as many equal ones with the same work; a prefix adds keys to each query.
 #pragma once
 

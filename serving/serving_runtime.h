@@ -1,4 +1,4 @@
-// What a serving framework adds to the kernels of a step: a few named parameters, fitted on
+// The time that a serving framework adds to the kernels of a step: a few named parameters, fitted on
 // measured deployments. docs/reference/llm-serving.md says what each is and how it was found.
 //
 // A step's wall time = device time + host time that nothing hides:

@@ -1,4 +1,4 @@
-// What one engine step of a language-model server costs: the interface between the simulated server
+// The cost of one engine step of a language-model server: the interface between the simulated server
 // (arrivals, batching, cache) and the kernel models.
 //
 // Units: nanoseconds of wall time of one data-parallel rank's step, from the scheduler's decision
@@ -49,7 +49,7 @@ class StepCostModel {
   virtual StatusOr<StepCost> cost(const StepBatch& batch) = 0;
   // The same step kernel by kernel, in the order of a layer. Same errors.
   virtual StatusOr<std::vector<KernelTime>> explain(const StepBatch& batch) = 0;
-  // Measured kernels of other versions of the framework that had to stand in, one line each.
+  // Measured kernels that come from other versions of the framework, one line each.
   virtual const std::vector<std::string>& notes() const = 0;
 };
 

@@ -45,7 +45,7 @@ struct DeploymentCandidate {
   double tokens_per_s_per_user = 0;
   std::optional<Estimate> dollars_per_million_tokens;
   bool within_limits = false;  // means keep all limits
-  bool on_front = false;       // nobody within the limits is better in both rates
+  bool on_front = false;       // no other within the limits is better in both rates
 
   // "tp 4 x 2, fp8": as tables show it.
   std::string layout() const;

@@ -33,12 +33,12 @@ struct MeasuredRun {
   double ttft_ms = 0;
   double tpot_ms = 0;
 
-  // What is equal in rows that describe the same deployment under the same load.
+  // Equal in rows that describe the same deployment under the same load.
   std::string configuration() const;
 };
 
-// Rows in order. Errors (kInvalidInput, with file and line): columns that are missing, fields that
-// are no positive numbers, no rows.
+// Rows in order. Errors (kInvalidInput, with file and line): missing columns, fields that are
+// not positive numbers, no rows.
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path);
 
 // Rows that contradict others: the same configuration with latencies that differ by more than

@@ -15,7 +15,7 @@
 namespace dfsim::inline serving {
 
 // Rows are halved by a hash of their configuration without users and lengths' order: rows of one
-// configuration, repeated measurements too, lie in one half.
+// configuration, repeated measurements too, are in one half.
 enum class RunHalf : uint8_t { kAll, kFit, kCheck };
 bool in_fit_half(const MeasuredRun& run);
 
@@ -36,7 +36,7 @@ struct RunPrediction {
   bool contradicted = false;  // another row contradicts the measured figures
   double ttft_error() const;  // predicted / measured - 1
   double tpot_error() const;
-  bool ttft_inside() const;  // measured lies in the interval
+  bool ttft_inside() const;  // the measured value is in the interval
   bool tpot_inside() const;
 };
 
