@@ -28,6 +28,7 @@ struct ServingRuntime {
   double moe_scale = 1;
   double moe_prefill_scale = 1;  // besides moe_scale, in steps with prompts
   double comm_scale = 1;
+  double quantize_scale = 1;  // 0: conversions to fp8 are part of the norm or activation before
   // Spread of ln(measured / predicted) step times that the parameters leave.
   double log_sigma = 0.05;
   // How unevenly tokens choose experts: "balanced", "power_law_1.01" or "power_law_1.2".

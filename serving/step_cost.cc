@@ -150,6 +150,8 @@ class KernelStepCost : public StepCostModel {
         return runtime_.moe_scale;
       case StepPart::kComm:
         return runtime_.comm_scale;
+      case StepPart::kQuantize:
+        return runtime_.quantize_scale;
       default:
         return 1;
     }

@@ -23,7 +23,7 @@ struct MeasuredRun {
   std::string moe_mode;
   int64_t isl = 0;
   int64_t osl = 0;
-  int64_t users = 0;
+  int64_t users = 0;  // silicon_concurrency of the source where it is recorded, else batch_size
   int tp = 1;
   int pp = 1;
   int dp = 1;
@@ -41,8 +41,9 @@ struct MeasuredRun {
 // not positive numbers, no rows.
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path);
 
-// Rows that contradict others: the same configuration with latencies that differ by more than
-// `factor`, or more users (all else equal) with a time per token lower by more than `factor`.
+// Rows that contradict others: the same configuration and version with times per token that differ
+// by more than `factor`, or more users (all else but the version equal) with a time per token lower
+// by more than `factor`.
 struct Contradiction {
   size_t first;  // indices into the runs
   size_t second;
