@@ -74,20 +74,32 @@ class KernelStepCost : public StepCostModel {
     DFSIM_RETURN_IF_ERROR(check(batch));
     const StepCounts counts = count(batch);
     std::vector<KernelTime> times;
-    for (const StepKernel& kernel : kernels_.kernels) {
-      times.push_back({kernel.name, kernel.part, kernel.repeats, kernel_us(kernel, counts)});
-    }
     const PrefillShape prefill(batch.prefill);
     const DecodeShape decode(batch.decode, counts.graph ? counts.tokens : 0);
-    for (const StepAttention& attention : kernels_.attention) {
-      if (!batch.prefill.empty()) {
-        times.push_back({"prefill_" + attention.name, StepPart::kAttentionPrefill,
-                         attention.repeats, prefill_attention_us(attention, prefill)});
+    auto attention = kernels_.attention.begin();
+    for (size_t i = 0; i < kernels_.kernels.size(); ++i) {
+      for (; attention != kernels_.attention.end() && attention->before == i; ++attention) {
+        if (!batch.prefill.empty()) {
+          times.push_back(
+              {"prefill_" + attention->name, StepPart::kAttentionPrefill, attention->repeats,
+               runtime_.prefill_attention_scale * prefill_attention_us(*attention, prefill),
+               attention->group});
+        }
+        if (!batch.decode.empty()) {
+          times.push_back({"decode_" + attention->name, StepPart::kAttentionDecode,
+                           attention->repeats,
+                           runtime_.decode_attention_scale *
+                               decode_attention_us(*attention, decode, kernels_.gpu),
+                           attention->group});
+        }
       }
-      if (!batch.decode.empty()) {
-        times.push_back({"decode_" + attention.name, StepPart::kAttentionDecode, attention.repeats,
-                         decode_attention_us(attention, decode, kernels_.gpu)});
-      }
+      const StepKernel& kernel = kernels_.kernels[i];
+      const double prompts = counts.prompt_tokens == 0        ? 1
+                             : kernel.part == StepPart::kMoe  ? runtime_.moe_prefill_scale
+                             : kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
+                                                              : 1;
+      times.push_back({kernel.name, kernel.part, kernel.repeats,
+                       scale_of(kernel) * prompts * kernel_us(kernel, counts), kernel.group});
     }
     return times;
   }
@@ -178,6 +190,7 @@ class KernelStepCost : public StepCostModel {
   StepCost finish(PartSums sums, const StepCounts& counts) const {
     if (counts.prompt_tokens > 0) {
       sums.us[static_cast<size_t>(StepPart::kMoe)] *= runtime_.moe_prefill_scale;
+      sums.us[static_cast<size_t>(StepPart::kGemm)] *= runtime_.gemm_prefill_scale;
     }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {

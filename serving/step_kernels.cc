@@ -65,7 +65,16 @@ class StepKernelBuilder {
     add_embedding();
     for (const auto& [layer, count] : groups()) {
       repeats_ = static_cast<double>(count);
+      ++group_;
+      const size_t first_kernel = result_.kernels.size();
+      const size_t first_attention = result_.attention.size();
       DFSIM_RETURN_IF_ERROR(add_layer(layer));
+      for (size_t i = first_kernel; i < result_.kernels.size(); ++i) {
+        result_.kernels[i].group = group_;
+      }
+      for (size_t i = first_attention; i < result_.attention.size(); ++i) {
+        result_.attention[i].group = group_;
+      }
     }
     repeats_ = 1;
     DFSIM_RETURN_IF_ERROR(add_head());
@@ -205,6 +214,7 @@ class StepKernelBuilder {
     attention.repeats = repeats_;
     attention.window = static_cast<double>(layer.window);
     DFSIM_RETURN_IF_ERROR(find_attention_curves(d, heads, kv_heads, &attention));
+    attention.before = result_.kernels.size();
     result_.attention.push_back(std::move(attention));
     return add_gemm("o", deployment_.precisions.attention, config_.hidden, heads * d);
   }
@@ -280,6 +290,7 @@ class StepKernelBuilder {
         attention.prefill,
         library_.curve(KernelKind::kPrefillAttention,
                        attention_category("bfloat16", "bfloat16", qk, 0), anchor));
+    attention.before = result_.kernels.size();
     result_.attention.push_back(std::move(attention));
     return add_gemm("o", precision, config_.hidden, heads * latent.v_head_dim);
   }
@@ -359,6 +370,7 @@ class StepKernelBuilder {
   Status embedding_reduced_;
   StepKernels result_;
   double repeats_ = 1;
+  int group_ = -1;
 };
 
 }  // namespace

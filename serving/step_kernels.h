@@ -33,6 +33,7 @@ struct StepKernel {
   KernelCurve curve;
   double factor = 1;
   double bytes_per_unit = 0;
+  int group = -1;  // of like layers, in order of first appearance; -1 outside layers
 };
 
 // Attention of layers that are alike.
@@ -46,6 +47,8 @@ struct StepAttention {
   bool window_in_curves = false;    // the measured kernels had this window
   double decode_bytes_per_key = 0;  // latent attention: of the cache, per sequence and cached token
   double decode_flops_per_key = 0;
+  size_t before = 0;  // runs before this one of StepKernels::kernels
+  int group = -1;     // as StepKernel::group
 };
 
 struct StepKernels {

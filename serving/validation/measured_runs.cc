@@ -174,10 +174,10 @@ std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& r
                            fmt::format("equal configurations, TPOT differs by a factor of {:.2f}",
                                        std::max(tpot, 1 / tpot))});
         } else if (few.users < many.users && tpot > factor) {
-          found.push_back({members[a], members[b],
-                           fmt::format("{} users get tokens {:.2f} times as fast as {}{}", many.users,
-                                       tpot, few.users,
-                                       same_version ? "" : " (another version)")});
+          found.push_back(
+              {members[a], members[b],
+               fmt::format("{} users get tokens {:.2f} times as fast as {}{}", many.users, tpot,
+                           few.users, same_version ? "" : " (another version)")});
         }
       }
     }

@@ -126,9 +126,9 @@ ErrorSummary summarize_errors(const std::string& group, const std::vector<RunPre
     return summary;  // no row of the group could be simulated
   }
   const auto count = static_cast<double>(ttft.size());
-  for (double* value : {&summary.ttft_mean, &summary.tpot_mean, &summary.ttft_bias,
-                        &summary.tpot_bias, &summary.ttft_inside, &summary.tpot_inside,
-                        &summary.e2e_mean, &summary.e2e_bias}) {
+  for (double* value :
+       {&summary.ttft_mean, &summary.tpot_mean, &summary.ttft_bias, &summary.tpot_bias,
+        &summary.ttft_inside, &summary.tpot_inside, &summary.e2e_mean, &summary.e2e_bias}) {
     *value /= count;
   }
   summary.ttft_median = median(ttft);
