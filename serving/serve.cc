@@ -37,7 +37,7 @@ Estimate with_interval(double value, double half_width) {
 }
 
 LatencyEstimate latency_of(const TimeHistogram& histogram, double half_width) {
-  const TimeSummary summary = summarize(histogram);
+  const TimeSummary summary = summarize_times(histogram);
   return {summary.count, with_interval(summary.mean_ms, half_width),
           with_interval(summary.p50_ms, half_width), with_interval(summary.p90_ms, half_width),
           with_interval(summary.p99_ms, half_width)};

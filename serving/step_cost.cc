@@ -45,7 +45,11 @@ struct StepCounts {
 class KernelStepCost : public StepCostModel {
  public:
   KernelStepCost(StepKernels kernels, const ServingRuntime& runtime, int data_parallel)
-      : kernels_(std::move(kernels)), runtime_(runtime), data_parallel_(data_parallel) {}
+      : kernels_(std::move(kernels)), runtime_(runtime), data_parallel_(data_parallel) {
+    for (const StepKernel& kernel : kernels_.kernels) {
+      four_bit_ = four_bit_ || kernel.four_bit;
+    }
+  }
 
   StatusOr<StepCost> cost(const StepBatch& batch) override {
     DFSIM_RETURN_IF_ERROR(check(batch));
@@ -95,7 +99,7 @@ class KernelStepCost : public StepCostModel {
       }
       const StepKernel& kernel = kernels_.kernels[i];
       const double prompts = counts.prompt_tokens == 0        ? 1
-                             : kernel.part == StepPart::kMoe  ? runtime_.moe_prefill_scale
+                             : kernel.four_bit                ? runtime_.moe_prefill_scale
                              : kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
                                                               : 1;
       times.push_back({kernel.name, kernel.part, kernel.repeats,
@@ -159,7 +163,7 @@ class KernelStepCost : public StepCostModel {
       case StepPart::kGemm:
         return kernel.eight_bit ? runtime_.gemm_8bit_scale : runtime_.gemm_scale;
       case StepPart::kMoe:
-        return runtime_.moe_scale;
+        return kernel.four_bit ? runtime_.moe_scale : 1;
       case StepPart::kComm:
         return runtime_.comm_scale;
       case StepPart::kQuantize:
@@ -189,7 +193,7 @@ class KernelStepCost : public StepCostModel {
 
   StepCost finish(PartSums sums, const StepCounts& counts) const {
     if (counts.prompt_tokens > 0) {
-      sums.us[static_cast<size_t>(StepPart::kMoe)] *= runtime_.moe_prefill_scale;
+      sums.us[static_cast<size_t>(StepPart::kMoe)] *= four_bit_ ? runtime_.moe_prefill_scale : 1;
       sums.us[static_cast<size_t>(StepPart::kGemm)] *= runtime_.gemm_prefill_scale;
     }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
@@ -224,6 +228,7 @@ class KernelStepCost : public StepCostModel {
   StepKernels kernels_;
   ServingRuntime runtime_;
   int64_t data_parallel_;
+  bool four_bit_ = false;  // the experts
   std::unordered_map<uint64_t, PartSums> cache_;
 };
 

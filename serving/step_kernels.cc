@@ -330,6 +330,7 @@ class StepKernelBuilder {
                                              runtime_.expert_distribution);
     DFSIM_RETURN_IF_ERROR(add_curve("experts", StepPart::kMoe, KernelKind::kMoe, category, anchor,
                                     1, StepSize::kGlobalTokens));
+    result_.kernels.back().four_bit = category.starts_with("w4a16_mxfp4");
     if (spread) {
       DFSIM_RETURN_IF_ERROR(add_curve("combine", StepPart::kComm, KernelKind::kCollective,
                                       "reduce_scatter", {ranks}, hidden_bytes(),

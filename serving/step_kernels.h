@@ -30,6 +30,7 @@ struct StepKernel {
   // With a curve: the time at size * factor. Without: bytes_per_unit * size are moved.
   bool has_curve = true;
   bool eight_bit = false;  // a product of fp8 numbers
+  bool four_bit = false;   // experts with 4-bit floats
   KernelCurve curve;
   double factor = 1;
   double bytes_per_unit = 0;

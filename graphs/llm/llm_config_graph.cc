@@ -41,7 +41,8 @@ bool is_matrix(const Tensor& tensor) {
 // Keys or values of a layer, by name and shape.
 bool is_cache(const Tensor& tensor) {
   const std::string name = to_lower(tensor.name);
-  const bool named = name.starts_with("past") || name.starts_with("present") ||
+  const bool named = name.find("past") != std::string::npos ||
+                     name.find("present") != std::string::npos ||
                      name.find("cache") != std::string::npos;
   return named && tensor.shape.rank() == 4 && tensor.shape[1].known() && tensor.shape[3].known();
 }

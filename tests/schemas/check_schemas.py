@@ -49,12 +49,13 @@ CASES = {
     "llm-inspect": [["llm", "inspect", LLM]],
     "llm-predict": [["llm", "predict", LLM, "--system", "l40s"]],
     "llm-search": [["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
-                    "--isl", "256", "--osl", "32", "--sla", "ttft=2000,tpot=100"],
+                    "--isl", "256", "--osl", "32", "--sla", "ttft=2000,tpot=100",
+                    "--batch-limits", "32", "--price", "1"],
                    # longer than the model's context
                    ["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
                     "--isl", "40000", "--osl", "2000"]],
     "llm-serve": [["llm", "serve", LLM, "--system", "l40s", "--users", "4", "--sla", "tpot=100",
-                   "--price", "1"]],
+                   "--price", "1", "--html", "{tmp}/page.html"]],
     "ops": [["ops"]],
     "partition": [
         ["partition", *LSTM, "--hw", "dgx-a100"],

@@ -37,8 +37,8 @@ TEST_CASE("Search: no candidate within the limits is better than one of the fron
     const DeploymentCandidate& on_front = found->candidates[index];
     CHECK(on_front.on_front);
     for (const DeploymentCandidate& other : found->candidates) {
-      CHECK_FALSE((other.failure.empty() && other.within_limits &&
-                   better_in_both(other, on_front)));
+      CHECK_FALSE(
+          (other.failure.empty() && other.within_limits && better_in_both(other, on_front)));
     }
     CHECK(found->candidates[*found->best].tokens_per_s_per_gpu.value >=
           on_front.tokens_per_s_per_gpu.value);

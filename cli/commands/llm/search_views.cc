@@ -6,6 +6,20 @@
 #include "cli/commands/llm/serving_views.h"
 
 namespace dfsim::cli {
+namespace {
+
+// "2 x (tp 1) > 6 x (tp 1)" for prefill and decode apart.
+std::string short_layout(const DeploymentCandidate& candidate) {
+  std::string text = candidate.layout();
+  if (candidate.disaggregated) {
+    text.erase(0, std::string("prefill ").size());
+    const std::string word = ", decode ";
+    text.replace(text.find(word), word.size(), " > ");
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string search_text(const DeploymentSearch& search, size_t top) {
   std::string text = fmt::format("{} deployments, {} loads in all; {} could not be served\n\n",
@@ -18,20 +32,22 @@ std::string search_text(const DeploymentSearch& search, size_t top) {
                    {"users", Align::kRight},
                    {"TTFT ms", Align::kRight},
                    {"TPOT ms", Align::kRight},
-                   {"tok/s/user", Align::kRight},
                    {"tok/s/GPU", Align::kRight},
-                   {"$/M tokens", Align::kRight}});
+                   {"$/M tok", Align::kRight}});
+  bool apart = false;
   for (size_t i = search.front.size(); i > 0 && search.front.size() - i < top; --i) {
     const DeploymentCandidate& c = search.candidates[search.front[i - 1]];
-    table.add_row({c.layout(), llm_precision_name(c.precisions.mlp), std::to_string(c.users),
+    table.add_row({short_layout(c), llm_precision_name(c.precisions.mlp), std::to_string(c.users),
                    fmt::format("{:.4g}", c.ttft_ms.value), fmt::format("{:.4g}", c.tpot_ms.value),
-                   fmt::format("{:.4g}", c.tokens_per_s_per_user),
                    fmt::format("{:.4g}", c.tokens_per_s_per_gpu.value),
                    c.dollars_per_million_tokens
                        ? fmt::format("{:.3g}", c.dollars_per_million_tokens->value)
                        : "-"});
+    apart = apart || c.disaggregated;
   }
-  return text + "Pareto front, most tokens per GPU first:\n" + table.render(text_width(), 0);
+  table.drop_empty_columns();  // no price given
+  return text + "Pareto front, most tokens per GPU first:\n" + table.render(text_width(), 0) +
+         (apart ? "A > B: A computes prompts and sends their cache to B, which decodes\n" : "");
 }
 
 std::string search_json(const DeploymentSearch& search) {
