@@ -151,6 +151,10 @@ class KernelStepCost : public StepCostModel {
                           : kernel.size == StepSize::kTokens  ? counts.tokens
                                                               : counts.tokens * data_parallel_;
     const auto size = static_cast<double>(units);
+    if (kernel.has_limit) {
+      return std::min(kernel.curve.time_us(size),
+                      kernel.limit.time_us(size) + runtime_.memory_kernel_us);
+    }
     if (kernel.has_curve) {
       return kernel.curve.time_us(size * kernel.factor);
     }

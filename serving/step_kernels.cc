@@ -143,7 +143,14 @@ class StepKernelBuilder {
     }
     DFSIM_RETURN_IF_ERROR(add_curve(name, StepPart::kGemm, KernelKind::kGemm, category,
                                     {static_cast<double>(n), static_cast<double>(k)}, 1, size));
-    result_.kernels.back().eight_bit = category.starts_with("fp8");
+    StepKernel& product = result_.kernels.back();
+    product.eight_bit = category.starts_with("fp8");
+    product.has_limit = product.eight_bit && library_.has(KernelKind::kGemm, "bfloat16");
+    if (product.has_limit) {
+      DFSIM_ASSIGN_OR_RETURN(product.limit,
+                             library_.curve(KernelKind::kGemm, "bfloat16",
+                                            {static_cast<double>(n), static_cast<double>(k)}));
+    }
     return ok_status();
   }
 

@@ -32,6 +32,11 @@ struct StepKernel {
   bool eight_bit = false;  // a product of fp8 numbers
   bool four_bit = false;   // experts with 4-bit floats
   KernelCurve curve;
+  // A product of fp8 numbers takes no longer than that of bf16 numbers and one memory-bound kernel,
+  // the conversion: some tables timed it without CUDA graphs, where the host's launches are a floor
+  // of up to 90 us whatever the size.
+  bool has_limit = false;
+  KernelCurve limit;
   double factor = 1;
   double bytes_per_unit = 0;
   int group = -1;  // of like layers, in order of first appearance; -1 outside layers
