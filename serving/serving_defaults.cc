@@ -14,19 +14,17 @@ FrameworkProfile vllm_profile() {
   profile.framework = LlmFramework::kVllm;
   profile.memory_share = 0.865;
   profile.runtime.step_us = 400;
-  profile.runtime.per_sequence_us = 3.75;
   profile.runtime.per_token_us = 4;
   profile.runtime.kernel_gap_us = 0.4;
   profile.runtime.gemm_scale = 1.07;
   profile.runtime.gemm_prefill_scale = 1.14;
-  profile.runtime.gemm_8bit_scale = 0.8;
-  profile.runtime.prefill_attention_scale = 0.95;
+  profile.runtime.gemm_8bit_scale = 0.9;
+  profile.runtime.prefill_attention_scale = 1.025;
   profile.runtime.decode_attention_scale = 0.9125;
   profile.runtime.moe_scale = 0.73;
   profile.runtime.moe_prefill_scale = 2.9;
-  profile.runtime.quantize_scale = 0;
   profile.runtime.comm_scale = 1.075;
-  profile.errors = {0.145, 0.077};
+  profile.errors = {0.142, 0.082};
   return profile;
 }
 
@@ -36,16 +34,15 @@ FrameworkProfile trtllm_profile() {
   profile.memory_share = 0.87;
   profile.runtime.step_us = 400;
   profile.runtime.per_sequence_us = 18.75;
-  profile.runtime.per_token_us = 0.6375;
+  profile.runtime.per_token_us = 0.4125;
   profile.runtime.gemm_scale = 0.93;
-  profile.runtime.gemm_prefill_scale = 1.17;
-  profile.runtime.gemm_8bit_scale = 0.83;
-  profile.runtime.prefill_attention_scale = 1.0125;
-  profile.runtime.decode_attention_scale = 0.90625;
+  profile.runtime.gemm_prefill_scale = 1.13;
+  profile.runtime.gemm_8bit_scale = 0.9;
+  profile.runtime.prefill_attention_scale = 1.05;
+  profile.runtime.decode_attention_scale = 0.98125;
   profile.runtime.moe_scale = 0.94;
   profile.runtime.quantize_scale = 0.125;
-  profile.runtime.comm_scale = 0.925;
-  profile.errors = {0.302, 0.135};
+  profile.errors = {0.309, 0.125};
   return profile;
 }
 

@@ -193,6 +193,8 @@ class DecoderReader {
     config_.norm_bias = op_types_.contains("LayerNormalization");
     config_.qk_norm = vectors_[cache_.head_dim] >= cache_.tensors;
   }
+  // Vectors of the norms before both blocks of a layer, with their biases.
+  int64_t block_norms() const { return config_.norm_bias ? 4 : 2; }
   bool has_vectors(int64_t length, int64_t in_each_layer) {
     return vectors_[length] >= in_each_layer * (cache_.tensors / 2);
   }
@@ -207,7 +209,9 @@ class DecoderReader {
         p[2].k == config_.hidden && p[3].n == config_.hidden) {
       q = p[0].n + p[1].n + p[2].n - 2 * kv;  // in any order
       next = 3;
-      config_.qkv_bias = has_vectors(kv, kv == config_.hidden ? 5 : 2);
+      config_.qkv_bias = has_vectors(kv, kv == config_.hidden ? block_norms() + 3 : 2);
+      hidden_biases_ =
+          !config_.qkv_bias ? 0 : (q == config_.hidden ? 1 : 0) + (kv == config_.hidden ? 2 : 0);
     } else if (p.size() > 2) {
       q = p[0].n - 2 * kv;  // one product for all three
       next = 1;
@@ -247,11 +251,9 @@ class DecoderReader {
     config_.mlp_bias = has_vectors(down, gated ? 2 : 1) || has_vectors(2 * down, 1);
     // Vectors of the hidden width: norms of both blocks (with their biases), then biases of
     // products that end there.
-    const int64_t norms = config_.norm_bias ? 4 : 2;
-    const int64_t biases = config_.mlp_bias ? 1 : 0;
-    config_.o_bias = has_vectors(config_.hidden, norms + biases + 1);
-    config_.post_norms = !config_.norm_bias && biases == 0 && has_vectors(config_.hidden, 4);
-    config_.o_bias = config_.o_bias && !config_.post_norms;
+    const int64_t known = hidden_biases_ + (config_.mlp_bias ? 1 : 0);
+    config_.post_norms = !config_.norm_bias && known == 0 && has_vectors(config_.hidden, 4);
+    config_.o_bias = !config_.post_norms && has_vectors(config_.hidden, block_norms() + known + 1);
     config_.max_positions = positions_ > 1 ? positions_ : kContextOfGraphs;
     return ok_status();
   }
@@ -281,6 +283,7 @@ class DecoderReader {
   CacheShape cache_;
   std::vector<WeightProduct> products_;
   size_t per_layer_ = 0;
+  int64_t hidden_biases_ = 0;  // of q, k and v in a layer, as long as the hidden width
   TensorId embedding_;
   int64_t positions_ = 0;
   std::map<int64_t, int64_t> vectors_;  // weights of rank 1, by length
