@@ -136,6 +136,58 @@ TEST_CASE("CTF: tracepoints of a framework, a GPU's runtime and its queues becom
   CHECK(warnings_of(*trace, "never began") == 1);
 }
 
+TEST_CASE("CTF: work without correlation ids belongs to the operator that launched it") {
+  // Two operators launch a kernel each; the second kernel overtakes the first. The end of the copy
+  // carries another name than its begin, and sizes and addresses are texts.
+  const Folder folder("dfsim_ctf_faces_test");
+  const std::string classes =
+      std::string(kHeader) + event_class(0, "tensorflowTracer:operation_start", "string name;") +
+      event_class(1, "tensorflowTracer:operation_end", "string name;") +
+      event_class(2, "cudaTracer:runtime_api_entry", "string name;") +
+      event_class(3, "cudaTracer:runtime_api_exit", "string name;") +
+      event_class(4, "cudaTracer:kernel_begin", "string name;") +
+      event_class(5, "cudaTracer:kernel_end", "string name;") +
+      event_class(6, "cudaTracer:memcpy_begin", "string name; string details;") +
+      event_class(7, "cudaTracer:memcpy_end", "string name;") +
+      event_class(8, "tensorflowTracer:memory_allocate",
+                  fmt::format("string device; string ptr; {} bytes;", kInt));
+  Stream s;
+  s.event(0, 1000).text("first/Conv2D");
+  s.event(2, 1100).text("cudaLaunch");
+  s.event(3, 1200).text("cudaLaunch");
+  s.event(1, 1300).text("first/Conv2D");
+  s.event(0, 2000).text("second/Conv2D");
+  s.event(2, 2100).text("cudaLaunch");
+  s.event(3, 2200).text("cudaLaunch");
+  s.event(8, 2250).text("GPU_1_bfc").text("0x7f00").number(4096, 8);
+  s.event(1, 2300).text("second/Conv2D");
+  s.event(4, 3000, 99).text("second");
+  s.event(5, 4000, 99).text("second");
+  s.event(4, 5000, 99).text("unlike");
+  s.event(5, 6000, 99).text("unlike");
+  s.event(6, 7000, 99).text("MEMCPYDtoH").text("2048");
+  s.event(7, 8000, 99).text("done");
+  folder.write("metadata", classes);
+  folder.write("channel_0", s.bytes());
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  CHECK(list_spans(*trace) ==
+        "first/Conv2D 1-1.3, cudaLaunch 1.1-1.2, second/Conv2D 2-2.3, cudaLaunch 2.1-2.2, "
+        "second 3-4, unlike 5-6, Memcpy DtoH 7-8");
+  const auto op_of = [&trace](size_t span) {
+    return trace->text(trace->span(trace->spans[span].op).name);
+  };
+  CHECK(op_of(4) == "second/Conv2D");
+  CHECK(op_of(5) == "first/Conv2D");
+  CHECK(trace->spans[6].bytes == 2048);
+  CHECK(copy_direction(trace->text(trace->spans[6].name)) == CopyDirection::kDeviceToHost);
+  REQUIRE(trace->memory.size() == 1);
+  CHECK(trace->memory[0].device == 1);
+  CHECK(trace->memory[0].address == 0x7f00);
+  CHECK(trace->warnings.empty());
+}
+
 TEST_CASE("CTF: cut streams, broken metadata and empty traces are read partly or refused") {
   const Folder cut("dfsim_ctf_cut_test");
   cut.write("metadata", metadata());
