@@ -26,7 +26,7 @@ struct ServingRuntime {
   double gemm_8bit_scale = 1;     // of fp8 products, in place of gemm_scale
   double prefill_attention_scale = 1;
   double decode_attention_scale = 1;
-  // Of experts with 4-bit floats, the only ones among the measured deployments; others run as
+  // Experts with 4-bit floats, the only ones among the measured deployments; others run as
   // alone.
   double moe_scale = 1;
   double moe_prefill_scale = 1;  // besides moe_scale, in steps with prompts

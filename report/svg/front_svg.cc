@@ -97,7 +97,7 @@ std::string front_line(const FrontPlot& plot, const DeploymentSearch& search) {
   std::string path;
   std::string names;
   std::string last;
-  double free_y = 1e9;  // labels go up the drawing; none may lie on the one below
+  double free_y = 1e9;  // labels go up the drawing; each above the one before
   for (const size_t index : search.front) {
     const DeploymentCandidate& c = search.candidates[index];
     const double x = plot.x(c.tokens_per_s_per_user);

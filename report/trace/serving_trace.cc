@@ -1,8 +1,8 @@
 // Two writers of one form: steps and requests become slices with arguments and counters, which a
 // sink puts into JSON or into Perfetto's packets.
 //
-// Requests are known as a whole when they finish. A lane takes a request whose arrival is no
-// earlier than the end of the one before it, so slices of a lane never overlap.
+// Requests are known as a whole when they finish. A lane takes a request that arrives after the one
+// before it has ended, so slices of a lane never overlap.
 #include "report/trace/serving_trace.h"
 
 #include <fmt/format.h>

@@ -142,6 +142,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   const ServingRuntime runtime = runtime_for(profile, kMaxSearchUsers);
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
+  memory.sequence_tokens = options.prompt.high + options.output.high;
   DFSIM_ASSIGN_OR_RETURN(const LlmMemory room, llm_memory(layout.deployment, memory));
   DFSIM_ASSIGN_OR_RETURN(ready.costs, make_step_cost_model(layout.deployment, runtime));
   setup.cache_tokens = room.cache_tokens;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -72,20 +73,83 @@ double eighty_percent(std::vector<double> residuals) {
   return residuals[index];
 }
 
-Status fit_errors(FitRun& run, FrameworkProfile* profile) {
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<RunPrediction> rows, run.predict(*profile));
-  std::vector<double> ttft;
-  std::vector<double> tpot;
-  for (const RunPrediction& row : rows) {
-    if (row.failure.empty()) {
-      ttft.push_back(std::abs(std::log(row.ttft_ms.value / row.run.ttft_ms)));
-      tpot.push_back(std::abs(std::log(row.tpot_ms.value / row.run.tpot_ms)));
+// Moves each parameter up and down as long as that helps, with steps that halve from round to
+// round.
+Status descend(FitRun& run, FrameworkProfile* profile, double* loss) {
+  double scale = 1;
+  for (int round = 0; round < run.options.rounds; ++round, scale /= 2) {
+    for (const FitParameter& parameter : fit_parameters()) {
+      for (const double direction : {1.0, -1.0}) {
+        bool better = true;
+        while (better) {
+          FrameworkProfile trial = *profile;
+          double& value = parameter.of(trial);
+          value =
+              std::clamp(value + direction * scale * parameter.step, parameter.low, parameter.high);
+          if (value == parameter.of(*profile)) {
+            break;
+          }
+          DFSIM_ASSIGN_OR_RETURN(const double trial_loss, run.loss(trial));
+          better = trial_loss < *loss - 1e-5;
+          if (better) {
+            *loss = trial_loss;
+            *profile = trial;
+          }
+        }
+      }
     }
   }
-  if (ttft.empty()) {
-    return failed("fit: no row could be predicted; the first one: " + rows.front().failure);
+  return ok_status();
+}
+
+struct Residuals {
+  std::vector<double> ttft;
+  std::vector<double> tpot;
+};
+
+Status add_residuals(FitRun& run, const FrameworkProfile& profile, Residuals* residuals) {
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<RunPrediction> rows, run.predict(profile));
+  for (const RunPrediction& row : rows) {
+    if (row.failure.empty()) {
+      residuals->ttft.push_back(std::abs(std::log(row.ttft_ms.value / row.run.ttft_ms)));
+      residuals->tpot.push_back(std::abs(std::log(row.tpot_ms.value / row.run.tpot_ms)));
+    }
   }
-  profile->errors = {eighty_percent(std::move(ttft)), eighty_percent(std::move(tpot))};
+  return residuals->ttft.empty()
+             ? failed("fit: no row could be predicted; the first one: " + rows.front().failure)
+             : ok_status();
+}
+
+// The residuals of rows fitted on are too small for an interval. Each configuration's residuals
+// come from a fit on the other half of the configurations.
+Status fit_errors(const FitRun& all, const FrameworkProfile& start, FrameworkProfile* profile,
+                  int64_t* evaluations) {
+  std::vector<MeasuredRun> folds[2];
+  std::map<std::string, size_t> fold_of;
+  for (const MeasuredRun& run : all.runs) {
+    MeasuredRun key = run;
+    key.users = 0;
+    key.version.clear();
+    const size_t fold = fold_of.emplace(key.configuration(), fold_of.size() % 2).first->second;
+    folds[fold].push_back(run);
+  }
+  Residuals residuals;
+  for (size_t held_out = 0; held_out < 2; ++held_out) {
+    FrameworkProfile fitted = *profile;
+    if (!folds[1 - held_out].empty()) {
+      FitRun others = {folds[1 - held_out], all.models, all.options, all.progress};
+      fitted = start;
+      DFSIM_ASSIGN_OR_RETURN(double loss, others.loss(fitted));
+      DFSIM_RETURN_IF_ERROR(descend(others, &fitted, &loss));
+      *evaluations += others.evaluations;
+    }
+    if (!folds[held_out].empty()) {
+      FitRun own = {folds[held_out], all.models, all.options, all.progress};
+      DFSIM_RETURN_IF_ERROR(add_residuals(own, fitted, &residuals));
+    }
+  }
+  profile->errors = {eighty_percent(std::move(residuals.ttft)),
+                     eighty_percent(std::move(residuals.tpot))};
   return ok_status();
 }
 
@@ -141,31 +205,9 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
   fit.before = fit.profile;
   DFSIM_ASSIGN_OR_RETURN(fit.loss_before, run.loss(fit.profile));
   fit.loss_after = fit.loss_before;
-  double scale = 1;
-  for (int round = 0; round < options.rounds; ++round, scale /= 2) {
-    for (const FitParameter& parameter : fit_parameters()) {
-      for (const double direction : {1.0, -1.0}) {
-        bool better = true;
-        while (better) {  // as long as this direction helps
-          FrameworkProfile trial = fit.profile;
-          double& value = parameter.of(trial);
-          value =
-              std::clamp(value + direction * scale * parameter.step, parameter.low, parameter.high);
-          if (value == parameter.of(fit.profile)) {
-            break;
-          }
-          DFSIM_ASSIGN_OR_RETURN(const double loss, run.loss(trial));
-          better = loss < fit.loss_after - 1e-5;
-          if (better) {
-            fit.loss_after = loss;
-            fit.profile = trial;
-          }
-        }
-      }
-    }
-  }
-  DFSIM_RETURN_IF_ERROR(fit_errors(run, &fit.profile));
+  DFSIM_RETURN_IF_ERROR(descend(run, &fit.profile, &fit.loss_after));
   fit.evaluations = run.evaluations;
+  DFSIM_RETURN_IF_ERROR(fit_errors(run, fit.before, &fit.profile, &fit.evaluations));
   return fit;
 }
 

@@ -59,7 +59,8 @@ struct ServingFit {
 };
 
 // Coordinate descent on the fit half of `runs` (rows of `framework` only; the others are not looked
-// at). The intervals' half-widths become the 80 % quantiles of the residuals. Errors: no rows.
+// at). The intervals' half-widths become the 80 % quantiles of the residuals of rows that a fit on
+// the other half of the configurations did not see. Errors: no rows.
 StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<MeasuredRun>& runs,
                                    const std::map<std::string, LlmConfig>& models,
                                    const ServingFitOptions& options,

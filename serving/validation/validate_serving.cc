@@ -45,6 +45,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   setup.gpus_per_replica = deployment.parallelism.gpus();
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
+  memory.sequence_tokens = run.isl + run.osl;
   if (setup.engine.limits.max_tokens > 0) {
     memory.max_step_tokens = setup.engine.limits.max_tokens;
   }

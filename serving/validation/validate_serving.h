@@ -36,8 +36,8 @@ struct RunPrediction {
   bool contradicted = false;  // another row contradicts the measured figures
   double ttft_error() const;  // predicted / measured - 1
   double tpot_error() const;
-  // Of the whole request, TTFT + (osl - 1) TPOT on both sides: the error that is left when the
-  // figures of a row agree in their sum but not in their split.
+  // The error of TTFT + (osl - 1) TPOT, the whole request: small when the figures of a row are
+  // right in their sum but not in their split.
   double e2e_error() const;
   bool ttft_inside() const;  // the measured value is in the interval
   bool tpot_inside() const;

@@ -86,10 +86,11 @@ struct PreparedReplica {
 };
 
 StatusOr<PreparedReplica> prepare(const LlmServeOptions& o, const LlmDeployment& deployment,
-                                  const FrameworkProfile& profile) {
+                                  const FrameworkProfile& profile, int64_t sequence_tokens) {
   constexpr int64_t kDefaultGraphs = 512;
   LlmMemoryOptions memory;
   memory.utilization = o.memory_share > 0 ? o.memory_share : profile.memory_share;
+  memory.sequence_tokens = sequence_tokens;
   if (o.max_tokens > 0) {
     memory.max_step_tokens = o.max_tokens;
   }
@@ -198,6 +199,9 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   ServeSetup setup;
   DFSIM_RETURN_IF_ERROR(set_workload(o, &setup));
   set_engine(o, profile, &setup);
+  const SyntheticLengths& lengths = setup.workload.lengths;
+  const bool synthetic = setup.workload.kind != WorkloadOptions::Kind::kTrace;
+  const int64_t tokens = synthetic ? lengths.prompt.high + lengths.output.high : 0;
   setup.replicas = o.replicas;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   setup.max_request_tokens = deployment.model.max_positions;
@@ -206,14 +210,14 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   if (o.price >= 0) {
     setup.dollars_per_gpu_hour = o.price;
   }
-  DFSIM_ASSIGN_OR_RETURN(const PreparedReplica first, prepare(o, deployment, profile));
+  DFSIM_ASSIGN_OR_RETURN(const PreparedReplica first, prepare(o, deployment, profile, tokens));
   setup.costs = first.costs.get();
   setup.cache_tokens = first.room.cache_tokens;
   LlmDeployment decode = deployment;
   PreparedReplica second;
   if (o.decode_replicas > 0) {
     decode.parallelism.tp = o.decode_tp > 0 ? o.decode_tp : deployment.parallelism.tp;
-    DFSIM_ASSIGN_OR_RETURN(second, prepare(o, decode, profile));
+    DFSIM_ASSIGN_OR_RETURN(second, prepare(o, decode, profile, tokens));
     setup.decode_replicas = o.decode_replicas;
     setup.decode_costs = second.costs.get();
     setup.decode_cache_tokens = second.room.cache_tokens;
@@ -229,6 +233,41 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   view.layout = layout_text(o, deployment.parallelism, decode.parallelism);
   view.workload = workload_text(setup.workload);
   return simulate_and_write(o, setup, &view, quiet);
+}
+
+// Replicas, prefill and decode apart, memory.
+OptionTable llm_layout_options(LlmServeOptions& o) {
+  return {
+      {.names = "--replicas",
+       .target = &o.replicas,
+       .help = "Servers side by side",
+       .show_default = true,
+       .range = {1, 1024}},
+      {.names = "--decode-replicas",
+       .target = &o.decode_replicas,
+       .help = "Disaggregated: --replicas compute prompts, N others decode",
+       .value = "N",
+       .range = {1, 1024}},
+      {.names = "--decode-tp",
+       .target = &o.decode_tp,
+       .help = "Tensor parallelism of decode replicas; default: --tp",
+       .range = {1, 1024},
+       .needs = "--decode-replicas"},
+      {.names = "--link",
+       .target = &o.link_gb_per_s,
+       .help = "GB/s of the link from prefill to decode replicas",
+       .show_default = true,
+       .range = {0.001, 100000},
+       .needs = "--decode-replicas"},
+      {.names = "--block-size",
+       .target = &o.block_size,
+       .help = "Tokens of a cache block; default: the framework's",
+       .range = {1, 4096}},
+      {.names = "--memory-share",
+       .target = &o.memory_share,
+       .help = "Share of a GPU's memory that the server takes; default: the framework's",
+       .range = {0.01, 1}},
+  };
 }
 
 OptionTable llm_serve_options(LlmServeOptions& o) {
@@ -283,35 +322,6 @@ OptionTable llm_serve_options(LlmServeOptions& o) {
        .help = "Prompts begin with the same N tokens; implies --prefix-caching",
        .value = "N",
        .range = {1, 1e8}},
-      {.names = "--replicas",
-       .target = &o.replicas,
-       .help = "Servers side by side",
-       .show_default = true,
-       .range = {1, 1024}},
-      {.names = "--decode-replicas",
-       .target = &o.decode_replicas,
-       .help = "Disaggregated: --replicas compute prompts, N others decode",
-       .value = "N",
-       .range = {1, 1024}},
-      {.names = "--decode-tp",
-       .target = &o.decode_tp,
-       .help = "Tensor parallelism of decode replicas; default: --tp",
-       .range = {1, 1024},
-       .needs = "--decode-replicas"},
-      {.names = "--link",
-       .target = &o.link_gb_per_s,
-       .help = "GB/s of the link from prefill to decode replicas",
-       .show_default = true,
-       .range = {0.001, 100000},
-       .needs = "--decode-replicas"},
-      {.names = "--block-size",
-       .target = &o.block_size,
-       .help = "Tokens of a cache block; default: the framework's",
-       .range = {1, 4096}},
-      {.names = "--memory-share",
-       .target = &o.memory_share,
-       .help = "Share of a GPU's memory that the server takes; default: the framework's",
-       .range = {0.01, 1}},
       {.names = "--price",
        .target = &o.price,
        .help = "Dollars per GPU and hour",
@@ -337,7 +347,8 @@ CommandSpec llm_serve_command() {
   return {.name = "serve",
           .summary = "A server under load: TTFT, TPOT, throughput, simulated step by step",
           .options = joined({llm_model_options(options->model), llm_width_options(options->widths),
-                             llm_load_options(options->load), llm_serve_options(*options)}),
+                             llm_load_options(options->load), llm_layout_options(*options),
+                             llm_serve_options(*options)}),
           .examples = {{"dfsim llm serve config.json --system h100_sxm --tp 2 --users 64",
                         "latencies and throughput for 64 users on 2 GPUs"},
                        {"dfsim llm serve config.json --replicas 1 --decode-replicas 3 --rate 20",
