@@ -127,9 +127,11 @@ std::string workload_text(const WorkloadOptions& workload) {
   const std::string arrivals = workload.kind == WorkloadOptions::Kind::kUsers
                                    ? fmt::format("{} users", workload.users.users)
                                    : fmt::format("{:g} requests/s", workload.rate.requests_per_s);
-  return fmt::format("{}, prompts of {} to {} and outputs of {} to {} tokens", arrivals,
-                     lengths.prompt.low, lengths.prompt.high, lengths.output.low,
-                     lengths.output.high);
+  const auto range = [](const LengthRange& r) {
+    return r.low == r.high ? std::to_string(r.low) : fmt::format("{} to {}", r.low, r.high);
+  };
+  return fmt::format("{}, prompts of {} and outputs of {} tokens", arrivals, range(lengths.prompt),
+                     range(lengths.output));
 }
 
 // The decode step that the simulated server ran on average.
