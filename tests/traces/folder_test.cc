@@ -188,6 +188,47 @@ TEST_CASE("CTF: work without correlation ids belongs to the operator that launch
   CHECK(trace->warnings.empty());
 }
 
+TEST_CASE("CTF: scheduling events say when a thread was preempted, and by whom, or blocked") {
+  const Folder folder("dfsim_ctf_states_test");
+  folder.write("metadata",
+               std::string(kHeader) +
+                   event_class(0, "syscall_entry_read", fmt::format("{} fd;", kInt)) +
+                   event_class(1, "syscall_exit_read", fmt::format("{} ret;", kInt)) +
+                   event_class(2, "sched_switch",
+                               fmt::format("{0} prev_tid; {0} prev_state; string next_comm; {0} "
+                                           "next_tid; string prev_comm;",
+                                           kInt)) +
+                   event_class(3, "sched_wakeup", fmt::format("{} tid;", kInt)));
+  const auto change = [](Stream& s, uint64_t ns, uint64_t from, uint64_t state,
+                         std::string_view to_name, uint64_t to, std::string_view from_name) {
+    s.event(2, ns, static_cast<uint32_t>(from)).number(from, 8).number(state, 8).text(to_name);
+    s.number(to, 8).text(from_name);
+  };
+  Stream s;
+  s.event(0, 1000).number(3, 8);
+  change(s, 2000, 9, 1, "swapper", 0, "python");  // sleeps in read()
+  s.event(3, 5000, 0).number(9, 8);               // is woken
+  change(s, 5500, 0, 0, "python", 9, "swapper");
+  s.event(1, 6000).number(64, 8);
+  change(s, 7000, 9, 0, "backup", 77, "python");  // could go on
+  change(s, 9000, 77, 0, "python", 9, "backup");
+  folder.write("channel_0", s.bytes());
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  REQUIRE(trace->pauses.size() == 2);
+  const ThreadPause& blocked = trace->pauses[0];
+  CHECK(blocked.kind == ThreadPause::Kind::kBlocked);
+  CHECK(trace->text(blocked.cause) == "read");
+  CHECK(blocked.start_us == 2);
+  CHECK(blocked.end_us == 5.5);
+  const ThreadPause& preempted = trace->pauses[1];
+  CHECK(preempted.kind == ThreadPause::Kind::kPreempted);
+  CHECK(trace->text(preempted.cause) == "backup");
+  CHECK(preempted.end_us - preempted.start_us == 2);
+  CHECK(preempted.thread == 9);
+}
+
 TEST_CASE("CTF: cut streams, broken metadata and empty traces are read partly or refused") {
   const Folder cut("dfsim_ctf_cut_test");
   cut.write("metadata", metadata());

@@ -25,7 +25,7 @@ CtfPoint point_of(std::string_view event);
 // cudaTracer, hcTracer, hsaTracer, hipTracer), kOther for what is not known.
 SpanKind point_kind(std::string_view provider, std::string_view base);
 
-// Of a span: "" where the event has none.
+// The name of the span that the event begins or ends; "" where it has none.
 std::string_view point_name(const CtfEvent& event);
 
 // The bytes of a copy or memset: a number, or a number that a text holds; -1 where there is none.

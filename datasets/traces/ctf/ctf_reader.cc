@@ -17,6 +17,7 @@
 #include "datasets/traces/ctf/ctf_events.h"
 #include "datasets/traces/ctf/ctf_launches.h"
 #include "datasets/traces/ctf/ctf_points.h"
+#include "datasets/traces/ctf/ctf_threads.h"
 #include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
@@ -92,7 +93,10 @@ class CtfReader {
     const std::string_view name =
         colon == std::string_view::npos ? event.name : event.name.substr(colon + 1);
     if (name == "sched_switch") {
+      threads_.switched(event, time_us, &trace_);
       switch_thread(event, time_us);
+    } else if (name == "sched_wakeup" || name == "sched_waking") {
+      threads_.woken(event, time_us);
     } else if (name.starts_with("memory_")) {
       add_memory(event, name, time_us);
     } else if (name.starts_with("bfc_")) {
@@ -101,6 +105,9 @@ class CtfReader {
       meet(event, name == "rdv_send", time_us);
     } else {
       const CtfPoint point = point_of(name);
+      if (name.starts_with("syscall_")) {
+        threads_.in_call(thread_of(event), point.begin ? point.base : "");
+      }
       if (point.begin) {
         begin(event, provider, point.base, time_us);
       } else if (point.end) {
@@ -134,9 +141,12 @@ class CtfReader {
     const int64_t thread = thread_of(event);
     // Asynchronous operations overlap on the thread that starts them.
     const std::string_view part = base.starts_with("async_") ? " async" : "";
-    return thread >= 0
-               ? trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part))
-               : trace_.track_of(prefix_ + "host", fmt::format("CPU {}{}", cpu_of(event), part));
+    if (thread < 0) {
+      return trace_.track_of(prefix_ + "host", fmt::format("CPU {}{}", cpu_of(event), part));
+    }
+    const TrackId id = trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part));
+    trace_.tracks[id.index()].thread = thread;
+    return id;
   }
 
   struct Open {
@@ -334,6 +344,7 @@ class CtfReader {
   double last_us_ = 0;
   std::map<TrackId, std::vector<Open>> open_;
   CtfLaunchJoiner launches_;
+  ThreadStates threads_;
   std::map<int64_t, Running> running_;  // by CPU
   std::unordered_map<uint64_t, Bytes> sizes_;
   std::map<std::string, std::pair<double, TrackId>> waiting_;
