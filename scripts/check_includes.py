@@ -57,6 +57,8 @@ LOWER["report"] = [
     "graphs/passes/origins.h",
     "datasets/traces/trace.h",
     "sim/listener.h",
+    "serving/engine/replica.h",
+    "serving/search/deployment_search.h",
 ]
 LOWER["cli"] = LOWER["study"] + ["study", "report"]
 # Programs around the libraries may include whatever they exercise.

@@ -1,7 +1,7 @@
 // Times of attention over batches whose sequences differ in length.
 //
-// Tables hold batches of equal sequences without a cached prefix. A batch of unequal ones takes the
-// time of as many equal ones with the same work; a prefix adds keys to each query.
+// The measured tables have batches of equal sequences without a cached prefix. A batch of unequal
+// ones takes the time of as many equal ones with the same work; a prefix adds keys to each query.
 #pragma once
 
 #include <span>

@@ -1,9 +1,10 @@
 // Weights by class of operator and precision, split as the frameworks split them; activations of
 // the widest point of a layer; fixed sizes for what the frameworks allocate besides.
 //
-// Windows: engines give layers with a sliding window as much cache as the window needs. A token
-// that has left the window costs nothing there, so that tokens near the start of a long context are
-// cheaper; cache_bytes_per_token counts all layers, the safe side.
+// Windows: vLLM and TensorRT-LLM keep of each sequence only the window in layers that have one, so
+// a token of a long sequence costs less than one of a short sequence; SGLang's pool for such layers
+// has 0.8 of the tokens of the other (swa_full_tokens_ratio). A sequence counts with its length at
+// the end, the mean cost of its tokens then.
 #include "serving/llm_memory.h"
 
 #include <fmt/format.h>
@@ -76,14 +77,26 @@ double stage_weight_bytes(const LlmDeployment& deployment) {
   return fullest;
 }
 
-double cache_bytes_per_token(const LlmDeployment& deployment) {
+// Share of a sequence's tokens that a layer keeps.
+double kept_share(const LlmDeployment& deployment, const LlmLayer& layer, int64_t sequence_tokens) {
+  constexpr double kSglangWindowShare = 0.8;
+  if (layer.window == 0 || sequence_tokens <= layer.window) {
+    return 1;
+  }
+  return deployment.framework == LlmFramework::kSglang
+             ? kSglangWindowShare
+             : static_cast<double>(layer.window) / static_cast<double>(sequence_tokens);
+}
+
+double cache_bytes_per_token(const LlmDeployment& deployment, int64_t sequence_tokens) {
   const LlmConfig& config = deployment.model;
   const int64_t tp = deployment.parallelism.tp;
   double elements = 0;
   for (const LlmLayer& layer : config.layers) {
     const auto all = static_cast<double>(llm_kv_elements_per_token(config, layer));
     const bool split = layer.attention == LlmAttention::kGrouped;
-    elements += split ? all / static_cast<double>(std::min(tp, layer.kv_heads)) : all;
+    const double kept = kept_share(deployment, layer, sequence_tokens);
+    elements += kept * (split ? all / static_cast<double>(std::min(tp, layer.kv_heads)) : all);
   }
   return elements * llm_bits_per_weight(deployment.precisions.kv_cache) / 8 /
          deployment.parallelism.pp;
@@ -121,7 +134,7 @@ Bytes llm_weight_bytes(const LlmDeployment& deployment) {
 
 std::string describe_memory(const LlmMemory& m) {
   return fmt::format(
-      "{} usable ({} x {:.2f}) - {} weights - {} activations - {} workspace - {} CUDA graphs = "
+      "{} usable ({} x {:.3g}) - {} weights - {} activations - {} workspace - {} CUDA graphs = "
       "{}{} "
       "for the cache",
       format_bytes(m.usable), format_bytes(m.capacity),
@@ -153,7 +166,7 @@ StatusOr<LlmMemory> llm_memory(const LlmDeployment& deployment, const LlmMemoryO
                            : 0;
   memory.cache =
       memory.usable - memory.weights - memory.activations - memory.workspace - memory.cuda_graphs;
-  memory.cache_bytes_per_token = cache_bytes_per_token(deployment);
+  memory.cache_bytes_per_token = cache_bytes_per_token(deployment, options.sequence_tokens);
   const double block = memory.cache_bytes_per_token * static_cast<double>(options.block_tokens);
   memory.cache_blocks =
       static_cast<int64_t>(std::max<double>(static_cast<double>(memory.cache), 0) / block);

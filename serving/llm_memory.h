@@ -15,6 +15,9 @@ struct LlmMemoryOptions {
   int64_t max_step_tokens = 8192;  // token budget of a step: sizes activations
   int64_t max_sequences = 256;     // sizes logits
   int64_t block_tokens = 16;       // cache is given out in blocks
+  // Tokens of a sequence at its end: layers with a sliding window keep no more than the window of
+  // them. 0: unknown, every layer keeps all.
+  int64_t sequence_tokens = 0;
   bool cuda_graphs = true;
 };
 
@@ -27,7 +30,7 @@ struct LlmMemory {
   Bytes workspace = 0;    // libraries' buffers and the CUDA context
   Bytes cuda_graphs = 0;
   Bytes cache = 0;                   // what is left
-  double cache_bytes_per_token = 0;  // of a token that every layer keeps
+  double cache_bytes_per_token = 0;  // mean over a sequence's tokens
   int64_t cache_blocks = 0;
   int64_t cache_tokens = 0;  // cache_blocks * block_tokens
 };

@@ -1,5 +1,5 @@
-// What `dfsim llm inspect` and `dfsim llm predict` say: a model in numbers, and one prefill and one
-// decode step of a deployment, kernel by kernel.
+// The use cases of `dfsim llm inspect` and `dfsim llm predict`: a model in numbers, and one prefill
+// and one decode step of a deployment, kernel by kernel.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ Estimate with_interval(double value, double half_width) {
 }
 
 LatencyEstimate latency_of(const TimeHistogram& histogram, double half_width) {
-  const TimeSummary summary = summarize(histogram);
+  const TimeSummary summary = summarize_times(histogram);
   return {summary.count, with_interval(summary.mean_ms, half_width),
           with_interval(summary.p50_ms, half_width), with_interval(summary.p90_ms, half_width),
           with_interval(summary.p99_ms, half_width)};
@@ -159,13 +159,13 @@ ServeResult result_of(const ServeSetup& setup, const Collector& seen, const Serv
   result.duration_s =
       static_cast<double>(seen.last_token_ns() - std::max<TimeNs>(0, seen.first_arrival_ns())) /
       static_cast<double>(kNsPerSecond);
-  // A backlog of a tenth of all requests when the last one comes, and more than is in work: the
+  // A backlog of a tenth of all requests when the last one comes, and half as many as at work: the
   // longer the workload, the longer the queue.
   result.waiting_at_last_arrival = server.waiting_at_last_arrival;
   result.overloaded = server.overloaded || (setup.workload.kind != WorkloadOptions::Kind::kUsers &&
                                             server.waiting_at_last_arrival > server.arrived / 10 &&
                                             static_cast<double>(server.waiting_at_last_arrival) >
-                                                2 * seen.mean_decodes() + 10);
+                                                seen.mean_decodes() / 2 + 10);
   result.gpus = setup.gpus();
   const double e2e_error = std::max(setup.errors.tpot, std::min(setup.errors.ttft, 0.3));
   result.ttft = latency_of(seen.ttft(), setup.errors.ttft);

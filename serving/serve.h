@@ -1,6 +1,6 @@
 // Simulates a language-model server under a workload: latencies, throughput, cache, shares, with
-// intervals. What `dfsim llm serve`, the search over deployments and the comparison with measured
-// deployments call.
+// intervals. `dfsim llm serve`, the search over deployments and the comparison with measured
+// deployments call it.
 #pragma once
 
 #include <cstdint>

@@ -12,51 +12,57 @@ constexpr int64_t kLargestGraphBatch = 512;
 FrameworkProfile vllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kVllm;
+  profile.memory_share = 0.865;
   profile.runtime.step_us = 400;
-  profile.runtime.per_sequence_us = 15;
-  profile.runtime.per_token_us = 2;
+  profile.runtime.per_token_us = 4;
   profile.runtime.kernel_gap_us = 0.4;
-  profile.runtime.gemm_scale = 1.22;
-  profile.runtime.gemm_8bit_scale = 0.7;
-  profile.runtime.prefill_attention_scale = 1.8875;
-  profile.runtime.decode_attention_scale = 0.5;
+  profile.runtime.gemm_scale = 1.07;
+  profile.runtime.gemm_prefill_scale = 1.14;
+  profile.runtime.gemm_8bit_scale = 0.9;
+  profile.runtime.prefill_attention_scale = 1.025;
+  profile.runtime.decode_attention_scale = 0.9125;
   profile.runtime.moe_scale = 0.73;
-  profile.runtime.moe_prefill_scale = 3.3;
+  profile.runtime.moe_prefill_scale = 2.9;
   profile.runtime.comm_scale = 1.075;
-  profile.errors = {0.154, 0.1};
+  profile.errors = {0.142, 0.082};
   return profile;
 }
 
 FrameworkProfile trtllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kTrtllm;
-  profile.runtime.step_us = 800;
-  profile.runtime.per_sequence_us = 11.25;
+  profile.memory_share = 0.87;
+  profile.runtime.step_us = 400;
+  profile.runtime.per_sequence_us = 18.75;
   profile.runtime.per_token_us = 0.4125;
-  profile.runtime.gemm_scale = 0.95;
-  profile.runtime.gemm_8bit_scale = 0.79;
-  profile.runtime.prefill_attention_scale = 2;
-  profile.runtime.decode_attention_scale = 0.71875;
-  profile.runtime.moe_scale = 0.91;
-  profile.runtime.comm_scale = 0.925;
-  profile.errors = {0.356, 0.14};
+  profile.runtime.gemm_scale = 0.93;
+  profile.runtime.gemm_prefill_scale = 1.13;
+  profile.runtime.gemm_8bit_scale = 0.9;
+  profile.runtime.prefill_attention_scale = 1.05;
+  profile.runtime.decode_attention_scale = 0.98125;
+  profile.runtime.moe_scale = 0.94;
+  profile.runtime.quantize_scale = 0.125;
+  profile.errors = {0.309, 0.125};
   return profile;
 }
 
 FrameworkProfile sglang_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kSglang;
-  profile.memory_share = 0.88;
-  profile.runtime.step_us = 1200;
+  profile.memory_share = 0.835;
+  profile.runtime.step_us = 1000;
   profile.runtime.per_sequence_us = 15;
-  profile.runtime.gemm_scale = 0.88;
+  profile.runtime.per_token_us = 0.15;
+  profile.runtime.gemm_scale = 0.92;
+  profile.runtime.gemm_prefill_scale = 1.08;
   profile.runtime.gemm_8bit_scale = 0.74;
-  profile.runtime.prefill_attention_scale = 1.9;
+  profile.runtime.prefill_attention_scale = 1.2625;
   profile.runtime.decode_attention_scale = 0.925;
-  profile.frontend.latency_us = 67500;
-  profile.frontend.prompt_token_us = 1.4;
+  profile.frontend.latency_us = 73500;
+  profile.frontend.request_us = 375;
+  profile.frontend.prompt_token_us = 0.2;
   profile.frontend.output_token_us = 55;
-  profile.errors = {0.694, 0.065};
+  profile.errors = {0.178, 0.052};
   return profile;
 }
 

@@ -1,5 +1,5 @@
-// What a serving framework adds to the kernels of a step: a few named parameters, fitted on
-// measured deployments. docs/reference/llm-serving.md says what each is and how it was found.
+// The time that a serving framework adds to the kernels of a step: a few named parameters, fitted
+// on measured deployments. docs/reference/llm-serving.md says what each is and how it was found.
 //
 // A step's wall time = device time + host time that nothing hides:
 //   device = sum over parts of scale * kernels, plus kernel_gap_us * kernels; a step outside CUDA
@@ -22,12 +22,16 @@ struct ServingRuntime {
   double memory_efficiency = 0.75;  // share of the peak bandwidth that such kernels reach
   // Kernels were measured alone; in a server caches are cold and clocks differ.
   double gemm_scale = 1;
-  double gemm_8bit_scale = 1;  // of fp8 products, in place of gemm_scale
+  double gemm_prefill_scale = 1;  // besides those two, in steps with prompts: clocks fall there
+  double gemm_8bit_scale = 1;     // of fp8 products, in place of gemm_scale
   double prefill_attention_scale = 1;
   double decode_attention_scale = 1;
+  // Experts with 4-bit floats, the only ones among the measured deployments; others run as
+  // alone.
   double moe_scale = 1;
   double moe_prefill_scale = 1;  // besides moe_scale, in steps with prompts
   double comm_scale = 1;
+  double quantize_scale = 1;  // 0: conversions to fp8 are part of the norm or activation before
   // Spread of ln(measured / predicted) step times that the parameters leave.
   double log_sigma = 0.05;
   // How unevenly tokens choose experts: "balanced", "power_law_1.01" or "power_law_1.2".

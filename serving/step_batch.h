@@ -10,7 +10,7 @@
 
 namespace dfsim::inline serving {
 
-// What one sequence contributes to a step.
+// One sequence's part of a step.
 struct SequenceSlice {
   int64_t new_tokens = 0;      // tokens computed in this step (1 for a decode)
   int64_t context_tokens = 0;  // tokens of this sequence already in the KV cache

@@ -45,7 +45,11 @@ struct StepCounts {
 class KernelStepCost : public StepCostModel {
  public:
   KernelStepCost(StepKernels kernels, const ServingRuntime& runtime, int data_parallel)
-      : kernels_(std::move(kernels)), runtime_(runtime), data_parallel_(data_parallel) {}
+      : kernels_(std::move(kernels)), runtime_(runtime), data_parallel_(data_parallel) {
+    for (const StepKernel& kernel : kernels_.kernels) {
+      four_bit_ = four_bit_ || kernel.four_bit;
+    }
+  }
 
   StatusOr<StepCost> cost(const StepBatch& batch) override {
     DFSIM_RETURN_IF_ERROR(check(batch));
@@ -74,20 +78,32 @@ class KernelStepCost : public StepCostModel {
     DFSIM_RETURN_IF_ERROR(check(batch));
     const StepCounts counts = count(batch);
     std::vector<KernelTime> times;
-    for (const StepKernel& kernel : kernels_.kernels) {
-      times.push_back({kernel.name, kernel.part, kernel.repeats, kernel_us(kernel, counts)});
-    }
     const PrefillShape prefill(batch.prefill);
     const DecodeShape decode(batch.decode, counts.graph ? counts.tokens : 0);
-    for (const StepAttention& attention : kernels_.attention) {
-      if (!batch.prefill.empty()) {
-        times.push_back({"prefill_" + attention.name, StepPart::kAttentionPrefill,
-                         attention.repeats, prefill_attention_us(attention, prefill)});
+    auto attention = kernels_.attention.begin();
+    for (size_t i = 0; i < kernels_.kernels.size(); ++i) {
+      for (; attention != kernels_.attention.end() && attention->before == i; ++attention) {
+        if (!batch.prefill.empty()) {
+          times.push_back(
+              {"prefill_" + attention->name, StepPart::kAttentionPrefill, attention->repeats,
+               runtime_.prefill_attention_scale * prefill_attention_us(*attention, prefill),
+               attention->group});
+        }
+        if (!batch.decode.empty()) {
+          times.push_back({"decode_" + attention->name, StepPart::kAttentionDecode,
+                           attention->repeats,
+                           runtime_.decode_attention_scale *
+                               decode_attention_us(*attention, decode, kernels_.gpu),
+                           attention->group});
+        }
       }
-      if (!batch.decode.empty()) {
-        times.push_back({"decode_" + attention.name, StepPart::kAttentionDecode, attention.repeats,
-                         decode_attention_us(attention, decode, kernels_.gpu)});
-      }
+      const StepKernel& kernel = kernels_.kernels[i];
+      const double prompts = counts.prompt_tokens == 0        ? 1
+                             : kernel.four_bit                ? runtime_.moe_prefill_scale
+                             : kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
+                                                              : 1;
+      times.push_back({kernel.name, kernel.part, kernel.repeats,
+                       scale_of(kernel) * prompts * kernel_us(kernel, counts), kernel.group});
     }
     return times;
   }
@@ -135,6 +151,10 @@ class KernelStepCost : public StepCostModel {
                           : kernel.size == StepSize::kTokens  ? counts.tokens
                                                               : counts.tokens * data_parallel_;
     const auto size = static_cast<double>(units);
+    if (kernel.has_limit) {
+      return std::min(kernel.curve.time_us(size),
+                      kernel.limit.time_us(size) + runtime_.memory_kernel_us);
+    }
     if (kernel.has_curve) {
       return kernel.curve.time_us(size * kernel.factor);
     }
@@ -147,9 +167,11 @@ class KernelStepCost : public StepCostModel {
       case StepPart::kGemm:
         return kernel.eight_bit ? runtime_.gemm_8bit_scale : runtime_.gemm_scale;
       case StepPart::kMoe:
-        return runtime_.moe_scale;
+        return kernel.four_bit ? runtime_.moe_scale : 1;
       case StepPart::kComm:
         return runtime_.comm_scale;
+      case StepPart::kQuantize:
+        return runtime_.quantize_scale;
       default:
         return 1;
     }
@@ -175,7 +197,8 @@ class KernelStepCost : public StepCostModel {
 
   StepCost finish(PartSums sums, const StepCounts& counts) const {
     if (counts.prompt_tokens > 0) {
-      sums.us[static_cast<size_t>(StepPart::kMoe)] *= runtime_.moe_prefill_scale;
+      sums.us[static_cast<size_t>(StepPart::kMoe)] *= four_bit_ ? runtime_.moe_prefill_scale : 1;
+      sums.us[static_cast<size_t>(StepPart::kGemm)] *= runtime_.gemm_prefill_scale;
     }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {
@@ -209,6 +232,7 @@ class KernelStepCost : public StepCostModel {
   StepKernels kernels_;
   ServingRuntime runtime_;
   int64_t data_parallel_;
+  bool four_bit_ = false;  // the experts
   std::unordered_map<uint64_t, PartSums> cache_;
 };
 

@@ -1,5 +1,5 @@
-// What one engine step of a language-model server costs: the interface between the simulated server
-// (arrivals, batching, cache) and the kernel models.
+// The cost of one engine step of a language-model server: the interface between the simulated
+// server (arrivals, batching, cache) and the kernel models.
 //
 // Units: nanoseconds of wall time of one data-parallel rank's step, from the scheduler's decision
 // to
@@ -33,12 +33,16 @@ struct StepCost {
   TimeNs part(StepPart part) const { return split_ns[static_cast<size_t>(part)]; }
 };
 
+// KernelTime::group of embedding, final norm, logits and sampling.
+inline constexpr int kOutsideLayers = -1;
+
 // One kind of kernel within a step.
 struct KernelTime {
   std::string name;
   StepPart part = StepPart::kGemm;
-  double repeats = 1;  // how often it runs in the step
-  double time_us = 0;  // of one run, before the runtime's scales
+  double repeats = 1;          // how often it runs in the step
+  double time_us = 0;          // of one run, the runtime's scales included
+  int group = kOutsideLayers;  // number of the group of like layers that runs it
 };
 
 class StepCostModel {
@@ -47,9 +51,10 @@ class StepCostModel {
   // Errors: kInvalidInput for an empty batch or a slice without new tokens or with a negative
   // context. About 1 us for a decode step of 64 sequences once its number of tokens was seen.
   virtual StatusOr<StepCost> cost(const StepBatch& batch) = 0;
-  // The same step kernel by kernel, in the order of a layer. Same errors.
+  // The same step kernel by kernel: embedding, each group of like layers in the order of one layer,
+  // logits. Same errors.
   virtual StatusOr<std::vector<KernelTime>> explain(const StepBatch& batch) = 0;
-  // Measured kernels of other versions of the framework that had to stand in, one line each.
+  // Measured kernels that come from other versions of the framework, one line each.
   virtual const std::vector<std::string>& notes() const = 0;
 };
 

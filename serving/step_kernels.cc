@@ -65,7 +65,16 @@ class StepKernelBuilder {
     add_embedding();
     for (const auto& [layer, count] : groups()) {
       repeats_ = static_cast<double>(count);
+      ++group_;
+      const size_t first_kernel = result_.kernels.size();
+      const size_t first_attention = result_.attention.size();
       DFSIM_RETURN_IF_ERROR(add_layer(layer));
+      for (size_t i = first_kernel; i < result_.kernels.size(); ++i) {
+        result_.kernels[i].group = group_;
+      }
+      for (size_t i = first_attention; i < result_.attention.size(); ++i) {
+        result_.attention[i].group = group_;
+      }
     }
     repeats_ = 1;
     DFSIM_RETURN_IF_ERROR(add_head());
@@ -134,7 +143,14 @@ class StepKernelBuilder {
     }
     DFSIM_RETURN_IF_ERROR(add_curve(name, StepPart::kGemm, KernelKind::kGemm, category,
                                     {static_cast<double>(n), static_cast<double>(k)}, 1, size));
-    result_.kernels.back().eight_bit = category.starts_with("fp8");
+    StepKernel& product = result_.kernels.back();
+    product.eight_bit = category.starts_with("fp8");
+    product.has_limit = product.eight_bit && library_.has(KernelKind::kGemm, "bfloat16");
+    if (product.has_limit) {
+      DFSIM_ASSIGN_OR_RETURN(product.limit,
+                             library_.curve(KernelKind::kGemm, "bfloat16",
+                                            {static_cast<double>(n), static_cast<double>(k)}));
+    }
     return ok_status();
   }
 
@@ -205,6 +221,7 @@ class StepKernelBuilder {
     attention.repeats = repeats_;
     attention.window = static_cast<double>(layer.window);
     DFSIM_RETURN_IF_ERROR(find_attention_curves(d, heads, kv_heads, &attention));
+    attention.before = result_.kernels.size();
     result_.attention.push_back(std::move(attention));
     return add_gemm("o", deployment_.precisions.attention, config_.hidden, heads * d);
   }
@@ -280,6 +297,7 @@ class StepKernelBuilder {
         attention.prefill,
         library_.curve(KernelKind::kPrefillAttention,
                        attention_category("bfloat16", "bfloat16", qk, 0), anchor));
+    attention.before = result_.kernels.size();
     result_.attention.push_back(std::move(attention));
     return add_gemm("o", precision, config_.hidden, heads * latent.v_head_dim);
   }
@@ -319,6 +337,7 @@ class StepKernelBuilder {
                                              runtime_.expert_distribution);
     DFSIM_RETURN_IF_ERROR(add_curve("experts", StepPart::kMoe, KernelKind::kMoe, category, anchor,
                                     1, StepSize::kGlobalTokens));
+    result_.kernels.back().four_bit = category.starts_with("w4a16_mxfp4");
     if (spread) {
       DFSIM_RETURN_IF_ERROR(add_curve("combine", StepPart::kComm, KernelKind::kCollective,
                                       "reduce_scatter", {ranks}, hidden_bytes(),
@@ -359,6 +378,7 @@ class StepKernelBuilder {
   Status embedding_reduced_;
   StepKernels result_;
   double repeats_ = 1;
+  int group_ = -1;
 };
 
 }  // namespace

@@ -30,9 +30,16 @@ struct StepKernel {
   // With a curve: the time at size * factor. Without: bytes_per_unit * size are moved.
   bool has_curve = true;
   bool eight_bit = false;  // a product of fp8 numbers
+  bool four_bit = false;   // experts with 4-bit floats
   KernelCurve curve;
+  // A product of fp8 numbers takes no longer than that of bf16 numbers and one memory-bound kernel,
+  // the conversion: some tables timed it without CUDA graphs, where the host's launches are a floor
+  // of up to 90 us whatever the size.
+  bool has_limit = false;
+  KernelCurve limit;
   double factor = 1;
   double bytes_per_unit = 0;
+  int group = -1;  // of like layers, in order of first appearance; -1 outside layers
 };
 
 // Attention of layers that are alike.
@@ -46,6 +53,8 @@ struct StepAttention {
   bool window_in_curves = false;    // the measured kernels had this window
   double decode_bytes_per_key = 0;  // latent attention: of the cache, per sequence and cached token
   double decode_flops_per_key = 0;
+  size_t before = 0;  // runs before this one of StepKernels::kernels
+  int group = -1;     // as StepKernel::group
 };
 
 struct StepKernels {

@@ -478,6 +478,57 @@
     });
   }
 
+  // A quantity over time: lines are [name, values]; their times are in seconds.
+  function showSeries(title, times, lines, format) {
+    const node = section(title);
+    chart(node, 240, title, b => ({
+      legend: Object.assign({ data: lines.map(l => l[0]), top: 0 }, b.legend),
+      tooltip: Object.assign({ trigger: 'axis', formatter: p => time(p[0].value[0] * 1e6) + p.map(q => '<br>' + escapeHtml(q.seriesName) + ': ' + format(q.value[1])).join('') }, b.tooltip),
+      grid: { left: 16, right: 24, top: 34, bottom: 30, containLabel: true },
+      xAxis: Object.assign({ type: 'value', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: v => time(v * 1e6) } }),
+      yAxis: Object.assign({ type: 'value', min: 0 }, b.axis, { axisLabel: { color: b.fg, formatter: format } }),
+      series: lines.map(([name, values]) => ({ name, type: 'line', symbol: 'none', data: values.map((v, i) => [times[i], v]) }))
+    }));
+  }
+
+  // Shares of requests (or tokens) that took at most so long.
+  function showDistributions(lines) {
+    const shown = lines.filter(l => l[1].length > 0), node = section('Latency distribution', 'Share of requests, or of tokens for the time between tokens, that took at most the time below.');
+    chart(node, 300, 'Latency distribution', b => ({
+      legend: Object.assign({ data: shown.map(l => l[0]), top: 0 }, b.legend),
+      tooltip: Object.assign({ formatter: p => escapeHtml(p.seriesName) + ': ' + percent(p.value[1]) + ' within ' + time(p.value[0] * 1e3) }, b.tooltip),
+      grid: { left: 16, right: 24, top: 34, bottom: 30, containLabel: true },
+      xAxis: Object.assign({ type: 'log', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: v => time(v * 1e3) } }),
+      yAxis: Object.assign({ type: 'value', min: 0, max: 1 }, b.axis, { axisLabel: { color: b.fg, formatter: percent } }),
+      series: shown.map(([name, points]) => ({ name, type: 'line', step: 'end', symbolSize: 4, data: points }))
+    }));
+  }
+
+  function showServing(d) {
+    const ms = v => time(v * 1e3), range = (e, format) => '80 %: ' + format(e.low) + ' to ' + format(e.high);
+    head(d.model + ' on ' + d.system, d.framework + ', ' + d.layout + ', simulated server; ' + d.workload);
+    const cards = [['time to first token', ms(d.ttft_ms.mean.value), range(d.ttft_ms.mean, ms)], ['time per output token', ms(d.tpot_ms.mean.value), range(d.tpot_ms.mean, ms)],
+      ['output tokens/s', scaled(d.output_tokens_per_s.value, ''), range(d.output_tokens_per_s, v => scaled(v, ''))], ['requests/s', digits(d.requests_per_s.value), range(d.requests_per_s, digits)]];
+    if (d.goodput_per_s) cards.push(['goodput', digits(d.goodput_per_s.value) + ' /s', percent(d.goodput_share) + ' of requests keep all limits']);
+    if (d.dollars_per_million_tokens) cards.push(['cost of a million tokens', '$' + d.dollars_per_million_tokens.value.toFixed(2), range(d.dollars_per_million_tokens, v => '$' + v.toFixed(2))]);
+    cards.push(['engine busy', percent(d.busy_share), digits(d.mean_decodes) + ' sequences decode in a step'], ['cache in use', percent(d.peak_cache_share), 'at most, of ' + scaled(d.cache_tokens, 'tokens') + '; ' + d.preemptions + ' preemptions']);
+    if (d.overloaded) cards.push(['overloaded', 'yes', 'requests arrive faster than the server answers']);
+    showCards(cards);
+    showTable('Latencies', [['latency', null], ['mean', ms], ['low', ms], ['high', ms], ['p50', ms], ['p90', ms], ['p99', ms]],
+      [['time to first token', d.ttft_ms], ['time per output token', d.tpot_ms], ['time between tokens', d.itl_ms], ['end to end', d.e2e_ms], ['queue', d.queue_ms]].map(([name, l]) => [name, l.mean.value, l.mean.low, l.mean.high, l.p50.value, l.p90.value, l.p99.value]));
+    showDistributions([['time to first token', d.ttft_distribution], ['time between tokens', d.itl_distribution], ['end to end', d.e2e_distribution]]);
+    const times = d.series.map(row => row[0]), column = name => d.series.map(row => row[d.series_columns.indexOf(name)]);
+    showSeries('Requests over time', times, [['running', column('running')], ['waiting', column('waiting')]], digits);
+    showSeries('Tokens per second over time', times, [['output', column('output_tokens_per_s')], ['prompt', column('prompt_tokens_per_s')]], v => scaled(v, ''));
+    showSeries('Cache in use over time', times, [['share of the cache', column('cache_share')]], percent);
+    if (d.step) {
+      const parts = Object.keys(d.part_share).filter(p => d.step.spans.some(s => s.part === p));
+      showTimeline(['GPU'], d.step.spans.map(s => ({ track: 0, start: s.start_us, end: s.start_us + s.time_us, name: s.name, group: parts.indexOf(s.part), mark: false, info: s.part + (s.layer >= 0 ? ', layer ' + s.layer : '') })), parts,
+        'One decode step of ' + d.step.sequences + ' sequences with ' + d.step.context_tokens + ' cached tokens each, ' + time(d.step.time_us) + '.');
+    }
+    showBars(main, 'Time by kernel class', Object.entries(d.part_share).filter(p => p[1] > 0), percent);
+  }
+
   function setTheme(choice) {
     const system = window.matchMedia && matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
     document.documentElement.dataset.theme = choice === 'auto' ? system : choice;
@@ -520,6 +571,7 @@
   }
 
   if (data.schema === 'dfsim.partition/1') showPartitioning(data);
+  else if (data.schema === 'dfsim.llm-serve/1') showServing(data);
   else if (data.traces) showAnalysis(data);
   else if (data.rooflines) showRooflines(data);
   else if (data.path_us) showReplay(data);

@@ -11,6 +11,7 @@ constexpr size_t kWindow = 256;  // events that may wait for earlier ones, of ea
 constexpr uint64_t kBootTime = 6;
 constexpr uint64_t kOwnClock = 64;
 constexpr uint64_t kStateCleared = 1;
+constexpr uint64_t kUnitCount = 2;
 constexpr uint64_t kUnitBytes = 3;
 constexpr size_t kFlushBytes = size_t{1} << 18;
 
@@ -129,8 +130,17 @@ PerfettoPackets::TrackUuid PerfettoPackets::add_track(TrackUuid parent, std::str
 
 PerfettoPackets::TrackUuid PerfettoPackets::add_bytes_counter(TrackUuid parent,
                                                               std::string_view name) {
+  return add_counter_of(parent, name, kUnitBytes);
+}
+
+PerfettoPackets::TrackUuid PerfettoPackets::add_counter(TrackUuid parent, std::string_view name) {
+  return add_counter_of(parent, name, kUnitCount);
+}
+
+PerfettoPackets::TrackUuid PerfettoPackets::add_counter_of(TrackUuid parent, std::string_view name,
+                                                           uint64_t unit) {
   ProtoWriter counter;
-  counter.varint(3, kUnitBytes);
+  counter.varint(3, unit);
   const TrackUuid track = has_counter_ ? ++last_track_ : kMainCounter;
   has_counter_ = true;
   ProtoWriter descriptor;

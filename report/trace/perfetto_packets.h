@@ -32,6 +32,8 @@ class PerfettoPackets {
   TrackUuid add_track(TrackUuid parent, std::string_view name, bool main = false);
   // A counter of bytes. The first one is the track that counts need not name.
   TrackUuid add_bytes_counter(TrackUuid parent, std::string_view name);
+  // A counter of anything else. Same first track.
+  TrackUuid add_counter(TrackUuid parent, std::string_view name);
 
   struct Slice {
     TimeNs time_ns = 0;
@@ -71,6 +73,7 @@ class PerfettoPackets {
   };
 
   void add_start(const Sequence& sequence, TrackUuid main_track);
+  TrackUuid add_counter_of(TrackUuid parent, std::string_view name, uint64_t unit);
   uint64_t intern(Table* table, std::string_view text);
   void add_descriptor(const ProtoWriter& descriptor);
   void add_event(Sequence* sequence, TimeNs time_ns, ProtoWriter event);

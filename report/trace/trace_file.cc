@@ -57,19 +57,19 @@ class PerfettoTraceFile final : public RunRecorder {
   std::unique_ptr<PerfettoTrace> trace_;
 };
 
-bool is_perfetto(std::string_view path) {
+}  // namespace
+
+bool is_perfetto_file(std::string_view path) {
   if (path.ends_with(".gz")) {
     path.remove_suffix(3);
   }
   return path.ends_with(".pftrace") || path.ends_with(".perfetto-trace");
 }
 
-}  // namespace
-
 StatusOr<std::unique_ptr<RunRecorder>> open_trace_file(const std::string& path,
                                                        const RunSubject& subject) {
   std::unique_ptr<RunRecorder> file;
-  if (is_perfetto(path)) {
+  if (is_perfetto_file(path)) {
     DFSIM_ASSIGN_OR_RETURN(TextWriter writer, TextWriter::open(path));
     file = std::make_unique<PerfettoTraceFile>(std::move(writer), subject);
   } else {

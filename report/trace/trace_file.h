@@ -16,6 +16,9 @@ inline constexpr std::string_view kTraceFileHelp =
     "for Perfetto or chrome://tracing: JSON, or Perfetto's own format (a fraction of the size) "
     "when its name ends in .pftrace";
 
+// Whether the name asks for Perfetto's own format.
+bool is_perfetto_file(std::string_view path);
+
 // References in `subject` must outlive the recorder. Nothing is left behind by one that is not
 // closed. Error (kFailed), also of close(): the file cannot be written.
 StatusOr<std::unique_ptr<RunRecorder>> open_trace_file(const std::string& path,

@@ -6,7 +6,7 @@
 // Invariant (check()): free + held by sequences + kept for reuse = total. Blocks without a content
 //   hash are interchangeable, so sequences hold counts of them; blocks of prompts with hashes are
 //   entries in a table, shared by reference count, and evicted least recently used first once
-//   nobody holds them.
+//   no sequence holds them.
 // Complexity: O(1) per block of a hashed prefix, O(1) per call otherwise.
 #pragma once
 
@@ -20,9 +20,9 @@
 
 namespace dfsim::inline serving {
 
-// What a sequence holds of the cache; owned by the sequence, changed by BlockCache only.
+// A sequence's share of the cache; owned by the sequence, changed by BlockCache only.
 struct CacheShare {
-  int64_t own_blocks = 0;        // blocks that nobody else can use
+  int64_t own_blocks = 0;        // blocks that no other sequence can use
   std::vector<uint64_t> hashed;  // chained hashes of shared prefix blocks held, first to last
   int64_t hashed_tokens = 0;     // tokens those cover
 };
@@ -34,7 +34,7 @@ class BlockCache {
 
   int64_t total_blocks() const { return total_blocks_; }
   int64_t block_tokens() const { return block_tokens_; }
-  // Blocks that can be had: free ones and kept ones that nobody holds.
+  // Blocks that can be had: free ones and kept ones that no sequence holds.
   int64_t available_blocks() const { return free_blocks_ + idle_blocks_; }
   // Blocks that sequences hold, shared ones counted once.
   int64_t held_blocks() const { return total_blocks_ - available_blocks(); }
@@ -63,7 +63,7 @@ class BlockCache {
   struct Entry {
     int64_t holders = 0;
     int64_t blocks = 0;
-    std::list<uint64_t>::iterator idle;  // in idle_, when nobody holds it
+    std::list<uint64_t>::iterator idle;  // in idle_, when no sequence holds it
   };
   bool take(int64_t blocks);
   static uint64_t chain(uint64_t parent, uint64_t hash);

@@ -2,7 +2,7 @@
 // behind a front end. Server (server.h) drives one or several on one clock.
 //
 // A step begins, and ends later: between the two, requests may arrive. Steps that repeat the one
-// before (decodes only, nobody arrives, finishes or runs out of blocks) are run in one go; the
+// before (decodes only; no request arrives, finishes or lacks a block) are run in one go; the
 // results are those of running them one by one, to the nanosecond.
 #pragma once
 
@@ -60,7 +60,7 @@ struct ReplicaOptions {
   FrontendModel frontend;
   ReplicaRole role = ReplicaRole::kAggregated;
   bool schedule_ahead = false;
-  bool fast_forward = true;  // off: every step by itself, for tests
+  bool fast_forward = true;  // off: every step alone
 };
 
 class Replica {

@@ -13,7 +13,7 @@ for folder in "$data"/*/gemm/*/*; do
   version=$(basename "$folder")
   framework=$(basename "$(dirname "$folder")")
   system=$(basename "$(dirname "$(dirname "$(dirname "$folder")")")")
-  # NCCL is one for all frameworks; attention of image encoders is no part of serving text.
+  # NCCL is one for all frameworks; serving text needs no attention of image encoders.
   tables=$(find "$data/$system" -name '*.csv.gz' ! -path '*/encoder_attention/*' \
     \( -path "*/$framework/$version/*" -o -path '*/nccl/*' \) | LC_ALL=C sort)
   # shellcheck disable=SC2086  # paths without blanks, one word each

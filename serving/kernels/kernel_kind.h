@@ -30,7 +30,7 @@ inline constexpr int kKernelKindCount = static_cast<int>(KernelKind::kScaleMatri
 
 std::string_view kernel_kind_name(KernelKind kind);
 
-// What the bound of a kernel needs to know of its GPU. Peaks in FLOP per us, bandwidth in bytes per
+// The properties of a GPU that bound a kernel. Peaks in FLOP per us, bandwidth in bytes per
 // us, link in bytes per us and direction to the other GPUs of the node.
 struct KernelGpu {
   double peak_16bit = 0;
@@ -62,8 +62,8 @@ double kernel_bound_us(KernelKind kind, const KernelTraits& traits,
                        const std::vector<double>& anchor, const KernelSizes& sizes,
                        const KernelGpu& gpu);
 
-// Where an anchor lies in the space in which neighbours are sought: binary logarithms, of heads and
-// heads per cache head for attention.
+// The anchor's coordinates in the space in which neighbours are sought: binary logarithms, of heads
+// and heads per cache head for attention.
 std::vector<double> anchor_position(KernelKind kind, const std::vector<double>& anchor);
 
 }  // namespace dfsim::inline serving

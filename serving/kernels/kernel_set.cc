@@ -124,7 +124,8 @@ KernelSurface surface_from_json(const Json& json) {
 StatusOr<std::vector<uint8_t>> inflate_set(const std::string& bytes, const std::string& place) {
   const size_t header = kKernelSetMagic.size() + 8;
   if (bytes.size() < header || !std::string_view(bytes).starts_with(kKernelSetMagic)) {
-    return invalid_input(fmt::format("{}: is no file of serving kernels (dfsim-kernels/1)", place));
+    return invalid_input(
+        fmt::format("{}: is not a file of serving kernels (dfsim-kernels/1)", place));
   }
   uint64_t size = 0;
   for (size_t i = 0; i < 8; ++i) {

@@ -25,7 +25,7 @@ struct KernelSet {
 
 // Equal sets give equal bytes.
 std::string encode_kernel_set(const KernelSet& set);
-// Errors: kInvalidInput with `place` for bytes that are no such file or are damaged.
+// Errors: kInvalidInput with `place` for bytes of another format and for damaged ones.
 StatusOr<KernelSet> decode_kernel_set(const std::string& bytes, const std::string& place);
 
 }  // namespace dfsim::inline serving

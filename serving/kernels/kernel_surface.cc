@@ -1,8 +1,8 @@
 // Blending of sheets, filling of gaps, interpolation.
 //
-// Local linear regression rather than a weighted mean: at the rim of what was measured, neighbours
-// lie on one side only, and a mean would be off by the slope. Its small ridge keeps it solvable
-// when all neighbours lie on a line (anchors that differ in one dimension only).
+// Local linear regression rather than a weighted mean: at the rim of the measured range all
+// neighbours are on one side, and a mean would be off by the slope. A small ridge keeps the
+// regression solvable when all neighbours are in one line (anchors that differ in one dimension).
 #include "serving/kernels/kernel_surface.h"
 
 #include <fmt/format.h>

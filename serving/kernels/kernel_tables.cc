@@ -160,10 +160,11 @@ StatusOr<std::vector<KernelSample>> read_kernel_table(const std::string& path) {
       }
       fill = filler_for(KernelRow(columns, {}));
       if (fill == nullptr || columns.count("latency") == 0) {
-        return invalid_input(fmt::format(
-            "{}: is no table of serving kernels, expected a column latency and one of gemm_dtype, "
-            "attn_dtype, moe_dtype, allreduce_dtype, nccl_dtype, quant_dtype",
-            path));
+        return invalid_input(
+            fmt::format("{}: is not a table of serving kernels, expected a column latency and one "
+                        "of gemm_dtype, "
+                        "attn_dtype, moe_dtype, allreduce_dtype, nccl_dtype, quant_dtype",
+                        path));
       }
       continue;
     }

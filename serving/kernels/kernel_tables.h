@@ -20,7 +20,7 @@ struct KernelSample {
 
 // The samples of one .csv or .csv.gz file, in its order; its name does not matter, its columns say
 // what it is. Rows without gate (another kind of expert layer) and encoders are left out. Errors:
-// kNotFound; kInvalidInput with `file:row` for a column that is missing or a cell that is no
+// kNotFound; kInvalidInput with `file:row` for a missing column and a cell that is not a
 // number.
 StatusOr<std::vector<KernelSample>> read_kernel_table(const std::string& path);
 

@@ -81,7 +81,7 @@ std::vector<TimeHistogram::Bucket> TimeHistogram::buckets(int per_octave) const 
   return result;
 }
 
-TimeSummary summarize(const TimeHistogram& histogram) {
+TimeSummary summarize_times(const TimeHistogram& histogram) {
   const double scale = 1.0 / static_cast<double>(kNsPerMs);
   return {histogram.count(),
           histogram.mean_ns() * scale,

@@ -47,6 +47,6 @@ struct TimeSummary {
   double p99_ms = 0;
   double max_ms = 0;
 };
-TimeSummary summarize(const TimeHistogram& histogram);
+TimeSummary summarize_times(const TimeHistogram& histogram);
 
 }  // namespace dfsim::inline serving

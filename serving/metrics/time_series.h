@@ -1,4 +1,4 @@
-// What a server does over time, in a constant number of bins.
+// A server's state over time, in a constant number of bins.
 #pragma once
 
 #include <array>

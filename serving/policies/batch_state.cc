@@ -1,5 +1,5 @@
-// What policies may do to the sequences of a replica. Slots of sequences are reused, so the memory
-// of a simulation is that of the requests in flight.
+// The changes that policies may make to the sequences of a replica. Slots of sequences are reused,
+// so the memory of a simulation is that of the requests in flight.
 #include <algorithm>
 #include <utility>
 

@@ -14,11 +14,11 @@ class VllmPolicy final : public BatchPolicy {
   void plan(BatchState& state, TimeNs now, StepPlan* plan) override {
     int64_t budget = state.limits().max_tokens;
     const bool preempted = plan_running(state, &budget, plan);
-    // Whoever lost its blocks in this step would only take them back from others.
+    // A sequence that lost its blocks in this step would only take them back from others.
     if (!preempted) {
       admit_waiting(state, now, &budget, plan);
     }
-    // Nothing but decodes, and nobody could be admitted: neither changes before an event.
+    // Nothing but decodes, and no request could be admitted: neither changes before an event.
     plan->repeatable = !preempted && std::all_of(plan->slices.begin(), plan->slices.end(),
                                                  [&](const PlannedSlice& slice) {
                                                    return state.sequence(slice.sequence).decoding();

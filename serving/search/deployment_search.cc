@@ -112,6 +112,22 @@ std::vector<Layout> enumerate_layouts(const DeploymentSearchOptions& options) {
   return layouts;
 }
 
+// Each layout under each limit on sequences at once.
+std::vector<Layout> with_batch_limits(std::vector<Layout> layouts,
+                                      const std::vector<int64_t>& limits) {
+  if (limits.empty()) {
+    return layouts;
+  }
+  std::vector<Layout> all;
+  for (const Layout& layout : layouts) {
+    for (const int64_t limit : limits) {
+      all.push_back(layout);
+      all.back().candidate.max_sequences = limit;
+    }
+  }
+  return all;
+}
+
 // One layout made ready: its cost models and cache.
 struct ReadyLayout {
   std::unique_ptr<StepCostModel> costs;
@@ -126,6 +142,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   const ServingRuntime runtime = runtime_for(profile, kMaxSearchUsers);
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
+  memory.sequence_tokens = options.prompt.high + options.output.high;
   DFSIM_ASSIGN_OR_RETURN(const LlmMemory room, llm_memory(layout.deployment, memory));
   DFSIM_ASSIGN_OR_RETURN(ready.costs, make_step_cost_model(layout.deployment, runtime));
   setup.cache_tokens = room.cache_tokens;
@@ -147,6 +164,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   setup.engine.policy = framework_name(options.base.framework);
   setup.engine.frontend = profile.frontend;
   setup.engine.limits.chunked_prefill = true;
+  setup.engine.limits.max_sequences = layout.candidate.max_sequences;
   setup.errors = profile.errors;
   setup.max_request_tokens = options.base.model.max_positions;
   setup.level = options.level;
@@ -245,11 +263,12 @@ std::string DeploymentCandidate::layout() const {
     text += w.moe_ep > 1 ? fmt::format(" ep {}", w.moe_ep) : "";
     return text;
   };
+  const std::string limit = max_sequences > 0 ? fmt::format(", max {}", max_sequences) : "";
   if (disaggregated) {
-    return fmt::format("prefill {} x ({}), decode {} x ({})", replicas, one(widths),
-                       decode_replicas, one(decode_widths));
+    return fmt::format("prefill {} x ({}), decode {} x ({}){}", replicas, one(widths),
+                       decode_replicas, one(decode_widths), limit);
   }
-  return replicas > 1 ? fmt::format("{} x ({})", replicas, one(widths)) : one(widths);
+  return (replicas > 1 ? fmt::format("{} x ({})", replicas, one(widths)) : one(widths)) + limit;
 }
 
 StatusOr<DeploymentSearch> search_deployments(const DeploymentSearchOptions& options,
@@ -273,7 +292,8 @@ StatusOr<DeploymentSearch> search_deployments(const DeploymentSearchOptions& opt
     return invalid_input("search: fewer than one user, expected 1 or more");
   }
   std::sort(loads.begin(), loads.end());
-  const std::vector<Layout> layouts = enumerate_layouts(options);
+  const std::vector<Layout> layouts =
+      with_batch_limits(enumerate_layouts(options), options.batch_limits);
   std::vector<std::vector<DeploymentCandidate>> found(layouts.size());
   std::atomic<size_t> next = 0;
   std::atomic<bool> cancelled = false;

@@ -17,6 +17,7 @@ struct DeploymentSearchOptions {
   LlmDeployment base;  // model, system, framework, version; widths are searched
   int gpus = 8;
   std::vector<LlmPrecision> precisions;  // of weights; empty: as published
+  std::vector<int64_t> batch_limits;     // sequences at once, to try; empty: the framework's
   std::vector<int64_t> users;            // per replica; empty: powers of two from 1 to 512
   LengthRange prompt{1024, 1024};
   LengthRange output{512, 512};
@@ -37,15 +38,16 @@ struct DeploymentCandidate {
   int replicas = 1;  // aggregated, or prefill
   int decode_replicas = 0;
   LlmParallelism decode_widths;
-  int64_t users = 1;    // over all replicas
-  int gpus = 1;         // in use
-  std::string failure;  // why it cannot be served; "" when it can
+  int64_t users = 1;          // over all replicas
+  int64_t max_sequences = 0;  // limit on sequences at once; 0: the framework's
+  int gpus = 1;               // in use
+  std::string failure;        // why it cannot be served; "" when it can
   Estimate ttft_ms, tpot_ms, e2e_ms;
   Estimate tokens_per_s, tokens_per_s_per_gpu;
   double tokens_per_s_per_user = 0;
   std::optional<Estimate> dollars_per_million_tokens;
   bool within_limits = false;  // means keep all limits
-  bool on_front = false;       // nobody within the limits is better in both rates
+  bool on_front = false;       // no other within the limits is better in both rates
 
   // "tp 4 x 2, fp8": as tables show it.
   std::string layout() const;

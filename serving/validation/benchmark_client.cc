@@ -1,4 +1,4 @@
-// The campaigns. Three can be told apart: InferenceMAX (public scripts: lengths from 0.8 to 1 times
+// The campaigns. The rows show three: InferenceMAX (public scripts: lengths from 0.8 to 1 times
 // the nominal ones, 10 requests per user, --max-num-seqs or --max_batch_size = users), and two of
 // aiconfigurator's own, with powers of two and with thousands as lengths.
 #include "serving/validation/benchmark_client.h"

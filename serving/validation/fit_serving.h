@@ -14,14 +14,23 @@ namespace dfsim::inline serving {
 // One number of a FrameworkProfile, by name: what may be fitted, and how far it may go.
 struct FitParameter {
   std::string name;
-  double ServingRuntime::*runtime = nullptr;  // exactly one of the two is set
+  double ServingRuntime::*runtime = nullptr;  // exactly one of the three is set
   double FrontendModel::*frontend = nullptr;
+  double FrameworkProfile::*profile = nullptr;
   double low = 0;
   double high = 1;
-  double step = 0.1;  // of the first round
+  double step = 0.1;      // of the first round
+  bool is_scale = false;  // a factor, which the fit draws towards 1
 
-  double& of(FrameworkProfile& profile) const {
-    return runtime != nullptr ? profile.runtime.*runtime : profile.frontend.*frontend;
+  double& of(FrameworkProfile& of) const {
+    return runtime != nullptr    ? of.runtime.*runtime
+           : frontend != nullptr ? of.frontend.*frontend
+                                 : of.*profile;
+  }
+  double of(const FrameworkProfile& of) const {
+    return runtime != nullptr    ? of.runtime.*runtime
+           : frontend != nullptr ? of.frontend.*frontend
+                                 : of.*profile;
   }
 };
 const std::vector<FitParameter>& fit_parameters();
@@ -29,14 +38,20 @@ const std::vector<FitParameter>& fit_parameters();
 struct ServingFitOptions {
   int rounds = 4;  // steps halve after each
   int threads = 0;
-  // A row's loss is |ln TPOT ratio| + ttft_weight |ln TTFT ratio|, each cut at `cap`: a row that
-  // contradicts the others must not pull the fit.
+  // A row's loss is r(|ln TPOT ratio|) + ttft_weight r(|ln TTFT ratio|) with r(x) = cap (1 -
+  // exp(-x / cap)): a row that contradicts the others must not pull the fit.
   double ttft_weight = 0.5;
   double cap = 0.6;
+  // Times the sum over all scales of (ln scale)^2, added to the mean loss: where the rows do not
+  // decide, kernels cost in a server what they cost alone.
+  double ridge = 0.02;
+  // Rows whose model's name contains this are not fitted on; "": none.
+  std::string leave_out;
 };
 
 struct ServingFit {
   FrameworkProfile profile;
+  FrameworkProfile before;
   double loss_before = 0;
   double loss_after = 0;
   int64_t rows = 0;
@@ -44,10 +59,24 @@ struct ServingFit {
 };
 
 // Coordinate descent on the fit half of `runs` (rows of `framework` only; the others are not looked
-// at). The intervals' half-widths become the 80 % quantiles of the residuals. Errors: no rows.
+// at). The intervals' half-widths become the 80 % quantiles of the residuals of rows that a fit on
+// the other half of the configurations did not see. Errors: no rows.
 StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<MeasuredRun>& runs,
                                    const std::map<std::string, LlmConfig>& models,
                                    const ServingFitOptions& options,
                                    const ServerProgress& progress = {});
+
+// The fits of all frameworks that `runs` has rows of, and the errors of the fit half's rows with
+// them: of those fitted on, and of those left out. The other half is not simulated.
+struct ServingFitReport {
+  std::vector<ServingFit> fits;
+  std::vector<ErrorSummary> errors;  // "rows fitted on", "rows left out"
+};
+
+// `validation.framework` limits the fit to one framework; its half is ignored. Errors: those of the
+// readers and of fit_framework(); kFailed when cancelled.
+StatusOr<ServingFitReport> fit_serving(const ServingValidationOptions& validation,
+                                       const ServingFitOptions& options,
+                                       const ServerProgress& progress = {});
 
 }  // namespace dfsim::inline serving

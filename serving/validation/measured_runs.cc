@@ -57,6 +57,20 @@ class RunFields {
   std::vector<std::string> fields_;
 };
 
+// The users that the load generator was set to, where the source says so: "silicon_concurrency=320;
+// ...". One campaign records users per GPU as batch_size (80 on 4 GPUs for 320 users).
+std::optional<int64_t> recorded_concurrency(const std::string& source) {
+  const std::string key = "silicon_concurrency=";
+  const size_t at = source.find(key);
+  if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  int64_t users = 0;
+  const char* const begin = source.data() + at + key.size();
+  const auto parsed = std::from_chars(begin, source.data() + source.size(), users);
+  return parsed.ec == std::errc() && users > 0 ? std::optional(users) : std::nullopt;
+}
+
 StatusOr<MeasuredRun> run_of(const RunFields& fields) {
   MeasuredRun run;
   run.id = fields.text("id");
@@ -72,7 +86,7 @@ StatusOr<MeasuredRun> run_of(const RunFields& fields) {
   DFSIM_ASSIGN_OR_RETURN(const double users, fields.number("batch_size"));
   run.isl = static_cast<int64_t>(isl);
   run.osl = static_cast<int64_t>(osl);
-  run.users = static_cast<int64_t>(users);
+  run.users = recorded_concurrency(run.source).value_or(static_cast<int64_t>(users));
   DFSIM_ASSIGN_OR_RETURN(run.tp, fields.width("tp_size", 1));
   DFSIM_ASSIGN_OR_RETURN(run.pp, fields.width("pp_size", 1));
   DFSIM_ASSIGN_OR_RETURN(run.dp, fields.width("attention_dp_size", 1));
@@ -136,11 +150,13 @@ StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path) {
 
 std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& runs,
                                                double factor) {
-  // Rows of one deployment and lengths, by users.
+  // Rows of one deployment and lengths, by users. A newer version may be faster, so rows of
+  // different versions contradict each other only where a busier server is faster.
   std::map<std::string, std::vector<size_t>> groups;
   for (size_t i = 0; i < runs.size(); ++i) {
     MeasuredRun key = runs[i];
     key.users = 0;
+    key.version.clear();
     groups[key.configuration()].push_back(i);
   }
   std::vector<Contradiction> found;
@@ -152,14 +168,16 @@ std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& r
         const MeasuredRun& few = runs[members[a]];
         const MeasuredRun& many = runs[members[b]];
         const double tpot = few.tpot_ms / many.tpot_ms;
-        if (few.users == many.users && std::max(tpot, 1 / tpot) > factor) {
+        const bool same_version = few.version == many.version;
+        if (same_version && few.users == many.users && std::max(tpot, 1 / tpot) > factor) {
           found.push_back({members[a], members[b],
                            fmt::format("equal configurations, TPOT differs by a factor of {:.2f}",
                                        std::max(tpot, 1 / tpot))});
         } else if (few.users < many.users && tpot > factor) {
-          found.push_back({members[a], members[b],
-                           fmt::format("{} users get tokens {:.2f} times as fast as {}", many.users,
-                                       tpot, few.users)});
+          found.push_back(
+              {members[a], members[b],
+               fmt::format("{} users get tokens {:.2f} times as fast as {}{}", many.users, tpot,
+                           few.users, same_version ? "" : " (another version)")});
         }
       }
     }

@@ -23,7 +23,7 @@ struct MeasuredRun {
   std::string moe_mode;
   int64_t isl = 0;
   int64_t osl = 0;
-  int64_t users = 0;
+  int64_t users = 0;  // silicon_concurrency of the source where it is recorded, else batch_size
   int tp = 1;
   int pp = 1;
   int dp = 1;
@@ -33,16 +33,17 @@ struct MeasuredRun {
   double ttft_ms = 0;
   double tpot_ms = 0;
 
-  // What is equal in rows that describe the same deployment under the same load.
+  // Equal in rows that describe the same deployment under the same load.
   std::string configuration() const;
 };
 
-// Rows in order. Errors (kInvalidInput, with file and line): columns that are missing, fields that
-// are no positive numbers, no rows.
+// Rows in order. Errors (kInvalidInput, with file and line): missing columns, fields that are
+// not positive numbers, no rows.
 StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path);
 
-// Rows that contradict others: the same configuration with latencies that differ by more than
-// `factor`, or more users (all else equal) with a time per token lower by more than `factor`.
+// Rows that contradict others: the same configuration and version with times per token that differ
+// by more than `factor`, or more users (all else but the version equal) with a time per token lower
+// by more than `factor`.
 struct Contradiction {
   size_t first;  // indices into the runs
   size_t second;

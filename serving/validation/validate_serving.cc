@@ -45,6 +45,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   setup.gpus_per_replica = deployment.parallelism.gpus();
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
+  memory.sequence_tokens = run.isl + run.osl;
   if (setup.engine.limits.max_tokens > 0) {
     memory.max_step_tokens = setup.engine.limits.max_tokens;
   }
@@ -88,6 +89,10 @@ bool in_fit_half(const MeasuredRun& run) {
 
 double RunPrediction::ttft_error() const { return ttft_ms.value / run.ttft_ms - 1; }
 double RunPrediction::tpot_error() const { return tpot_ms.value / run.tpot_ms - 1; }
+double RunPrediction::e2e_error() const {
+  const auto rest = static_cast<double>(run.osl - 1);
+  return (ttft_ms.value + rest * tpot_ms.value) / (run.ttft_ms + rest * run.tpot_ms) - 1;
+}
 bool RunPrediction::ttft_inside() const {
   return run.ttft_ms >= ttft_ms.low && run.ttft_ms <= ttft_ms.high;
 }
@@ -100,10 +105,14 @@ ErrorSummary summarize_errors(const std::string& group, const std::vector<RunPre
   summary.group = group;
   std::vector<double> ttft;
   std::vector<double> tpot;
+  std::vector<double> e2e;
   for (const RunPrediction& row : rows) {
     if (!row.failure.empty()) {
       continue;
     }
+    e2e.push_back(std::abs(row.e2e_error()));
+    summary.e2e_mean += e2e.back();
+    summary.e2e_bias += row.e2e_error();
     ttft.push_back(std::abs(row.ttft_error()));
     tpot.push_back(std::abs(row.tpot_error()));
     summary.ttft_mean += ttft.back();
@@ -118,12 +127,14 @@ ErrorSummary summarize_errors(const std::string& group, const std::vector<RunPre
     return summary;  // no row of the group could be simulated
   }
   const auto count = static_cast<double>(ttft.size());
-  for (double* value : {&summary.ttft_mean, &summary.tpot_mean, &summary.ttft_bias,
-                        &summary.tpot_bias, &summary.ttft_inside, &summary.tpot_inside}) {
+  for (double* value :
+       {&summary.ttft_mean, &summary.tpot_mean, &summary.ttft_bias, &summary.tpot_bias,
+        &summary.ttft_inside, &summary.tpot_inside, &summary.e2e_mean, &summary.e2e_bias}) {
     *value /= count;
   }
   summary.ttft_median = median(ttft);
   summary.tpot_median = median(tpot);
+  summary.e2e_median = median(e2e);
   return summary;
 }
 

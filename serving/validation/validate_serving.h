@@ -15,7 +15,7 @@
 namespace dfsim::inline serving {
 
 // Rows are halved by a hash of their configuration without users and lengths' order: rows of one
-// configuration, repeated measurements too, lie in one half.
+// configuration, repeated measurements too, are in one half.
 enum class RunHalf : uint8_t { kAll, kFit, kCheck };
 bool in_fit_half(const MeasuredRun& run);
 
@@ -36,7 +36,10 @@ struct RunPrediction {
   bool contradicted = false;  // another row contradicts the measured figures
   double ttft_error() const;  // predicted / measured - 1
   double tpot_error() const;
-  bool ttft_inside() const;  // measured lies in the interval
+  // The error of TTFT + (osl - 1) TPOT, the whole request: small when the figures of a row are
+  // right in their sum but not in their split.
+  double e2e_error() const;
+  bool ttft_inside() const;  // the measured value is in the interval
   bool tpot_inside() const;
 };
 
@@ -45,6 +48,7 @@ struct ErrorSummary {
   int64_t rows = 0;
   double tpot_mean = 0, tpot_median = 0, tpot_bias = 0, tpot_inside = 0;
   double ttft_mean = 0, ttft_median = 0, ttft_bias = 0, ttft_inside = 0;
+  double e2e_mean = 0, e2e_median = 0, e2e_bias = 0;
 };
 
 struct ServingValidation {

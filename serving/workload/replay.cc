@@ -1,5 +1,5 @@
 // Replay of a trace: one request is read ahead, its time divided by the speedup. A trace of lengths
-// alone is refused, because when its requests arrive would be made up.
+// alone is refused, because its requests have no times of arrival.
 #include <cmath>
 #include <utility>
 

@@ -288,7 +288,7 @@ class JsonTrace final : public TraceFile {
       return ok_status();
     }
     if (!hashes.is(JsonKind::kArray)) {
-      return invalid_input("hash_ids is no list, expected a list of whole numbers");
+      return invalid_input("hash_ids is not a list, expected a list of whole numbers");
     }
     bool whole = true;
     hashes.each_element([&](const JsonValue& hash) {
@@ -297,7 +297,7 @@ class JsonTrace final : public TraceFile {
       line->hashes.push_back(static_cast<uint64_t>(value));
     });
     if (!whole) {
-      return invalid_input("hash_ids has a value that is no whole number");
+      return invalid_input("hash_ids has a value that is not a whole number");
     }
     return ok_status();
   }

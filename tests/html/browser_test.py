@@ -205,6 +205,19 @@ def check_others(reports):
     check(cards(tab)["best"] == result["best"] and problems == [], "a report from saved JSON")
 
 
+def check_serving(reports):
+    page, result = reports.make("serve", "llm", "serve", "examples/llm/qwen3-8b.json", "--users",
+                                "8", "--requests", "32", "--price", "2")
+    tab, problems = reports.open(page, "serve")
+    for title in ("Latency distribution", "Requests over time", "Tokens per second over time",
+                  "Cache in use over time", "Timeline"):
+        check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
+    check(rows(tab, "Latencies").count() == 5, "latencies")
+    cost = result["dollars_per_million_tokens"]["value"]
+    check(cards(tab)["cost of a million tokens"] == f"${cost:.2f}", "cost")
+    check(problems == [], problems)
+
+
 def check_partitioning(reports):
     page = reports.folder / "partition.html"
     done = subprocess.run(
@@ -247,6 +260,7 @@ def main():
         check_advice(reports)
         check_replay(reports)
         check_others(reports)
+        check_serving(reports)
         browser.close()
     print("all reports are right")
     return 0

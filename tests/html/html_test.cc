@@ -53,6 +53,7 @@ TEST_CASE("HTML page: accepts only results of dfsim") {
   }
   CHECK(html_page("x", R"({"schema":"dfsim.compare-many/1","instances":[]})").ok());
   CHECK(html_page("x", R"({"schema":"dfsim.predict/1"})").ok());
+  CHECK(html_page("x", R"({"schema":"dfsim.llm-serve/1"})").ok());
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ TEST_CASE("Block cache: a second prompt that begins alike computes only the rest
 }
 
 TEST_CASE(
-    "Block cache: what no request holds is evicted, the oldest first and prefixes from their ends") {
+    "Block cache: what no request holds is evicted, the oldest first and prefixes from their "
+    "ends") {
   BlockCache cache(12, 16, true);
   for (const uint64_t hash : {1, 5}) {
     const RequestSpec spec = prompt_of(65, {hash});

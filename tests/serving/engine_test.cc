@@ -7,6 +7,7 @@
 
 #include "serving/engine/server.h"
 #include "serving/metrics/collector.h"
+#include "serving/serve.h"
 #include "tests/serving/fake_cost.h"
 
 namespace dfsim {
@@ -208,6 +209,70 @@ TEST_CASE(
       }
     }
   }
+}
+
+TEST_CASE("Batching policies: with prefix caching every block is still accounted for") {
+  for (const BatchPolicyInfo& policy : builtin_batch_policies()) {
+    Scenario scenario;
+    scenario.policy = policy.name;
+    scenario.block_tokens = policy.block_tokens;
+    scenario.cache_blocks = 6000 / policy.block_tokens;
+    scenario.prefix_caching = true;
+    scenario.schedule_ahead = policy.schedule_ahead;
+    scenario.loop = {24, 200, 0, 0};
+    scenario.lengths = {{200, 400}, {1, 200}, {128, 3}};
+    const Outcome outcome = simulate(scenario);
+    INFO(policy.name);
+    CHECK(outcome.seen->requests() == 200);
+    CHECK(outcome.seen->cached_tokens() > 0);
+    CHECK(outcome.seen->last_held_ == 0);
+  }
+}
+
+// A user's policy, outside the tree: one sequence at a time.
+class OneAtATime final : public BatchPolicy {
+ public:
+  void plan(BatchState& state, TimeNs now, StepPlan* plan) override {
+    if (state.running().empty() && !state.waiting().empty()) {
+      const SequenceId id = state.admit(now);
+      if (!state.reserve_all(id)) {
+        state.cancel_admission();
+        return;
+      }
+    }
+    for (const SequenceId id : state.running()) {
+      plan->slices.push_back({id, state.sequence(id).missing()});
+    }
+  }
+};
+
+TEST_CASE("Batching policies: a user's policy runs by its name, and names are unique") {
+  BatchPolicyRegistry registry;
+  BatchPolicyInfo own = builtin_batch_policies()[0];
+  own.name = "one-at-a-time";
+  own.schedule_ahead = false;
+  own.make = [](const BatchLimits&) -> std::unique_ptr<BatchPolicy> {
+    return std::make_unique<OneAtATime>();
+  };
+  REQUIRE(registry.add(own).ok());
+  CHECK_FALSE(registry.add(own).ok());
+  testing::FakeCost model;
+  ServeSetup setup;
+  setup.engine.policy = "one-at-a-time";
+  setup.policies = &registry;
+  setup.costs = &model;
+  setup.cache_tokens = 10000;
+  setup.workload.users = {8, 40, 0, 0};
+  setup.workload.lengths = {{100, 100}, {20, 20}, {}};
+  const auto result = simulate_serving(setup);
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  CHECK(result->requests == 40);
+  CHECK(result->mean_decodes == 1);
+  setup.policies = nullptr;
+  const auto unknown = simulate_serving(setup);
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.status().message().find("one-at-a-time") != std::string::npos);
 }
 
 }  // namespace

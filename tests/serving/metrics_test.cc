@@ -40,9 +40,9 @@ TEST_CASE("Time histogram: means are exact, quantiles within 0.4 %") {
 
 TEST_CASE("Time histogram: one value is all its quantiles, none gives zeros") {
   TimeHistogram histogram;
-  CHECK(summarize(histogram).p99_ms == 0);
+  CHECK(summarize_times(histogram).p99_ms == 0);
   histogram.add(123'456'789, 7);
-  const TimeSummary summary = summarize(histogram);
+  const TimeSummary summary = summarize_times(histogram);
   CHECK(summary.count == 7);
   CHECK(summary.mean_ms == Approx(123.456789));
   CHECK(summary.p50_ms == Approx(123.456789));

@@ -1,8 +1,8 @@
 // Options that describe a deployment.
 #include "cli/commands/llm/llm_commands.h"
-#include "graphs/llm/llm_config_reader.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_predict.h"
+#include "study/chain/llm_source.h"
 
 namespace dfsim::cli {
 
@@ -10,7 +10,8 @@ OptionTable llm_model_options(LlmModelOptions& o) {
   return {
       {.names = "MODEL",
        .target = &o.model,
-       .help = "A config.json of Hugging Face, or its folder",
+       .help =
+           "A config.json of Hugging Face, its folder, or a decoder's ONNX file with a KV cache",
        .required = true},
       {.names = "--precision",
        .target = &o.precision,
@@ -68,7 +69,7 @@ OptionTable llm_width_options(LlmWidthOptions& o) {
 StatusOr<LlmDeployment> llm_deployment(const LlmModelOptions& model,
                                        const LlmWidthOptions& widths) {
   LlmDeployment deployment;
-  DFSIM_ASSIGN_OR_RETURN(deployment.model, read_llm_config(model.model));
+  DFSIM_ASSIGN_OR_RETURN(deployment.model, load_llm_config(model.model));
   deployment.precisions = published_precisions(deployment.model);
   if (!model.precision.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const LlmPrecision precision, llm_precision_from_name(model.precision));

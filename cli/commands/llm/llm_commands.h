@@ -33,7 +33,7 @@ struct LlmWidthOptions {
 };
 OptionTable llm_width_options(LlmWidthOptions& options);
 
-// Errors: those of read_llm_config() and of unknown names.
+// Errors: those of load_llm_config() and of unknown names.
 StatusOr<LlmDeployment> llm_deployment(const LlmModelOptions& model, const LlmWidthOptions& widths);
 
 }  // namespace dfsim::cli

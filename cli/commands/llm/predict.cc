@@ -107,7 +107,10 @@ Status run_llm_predict(const LlmStepOptions& options) {
   predict.sequences = options.batch;
   predict.prompt_tokens = options.prompt;
   predict.context_tokens = options.context;
-  predict.runtime = runtime_for(framework_profile(predict.deployment.framework), options.batch);
+  const FrameworkProfile& profile = framework_profile(predict.deployment.framework);
+  predict.runtime = runtime_for(profile, options.batch);
+  predict.memory.utilization = profile.memory_share;
+  predict.memory.sequence_tokens = options.context + 1;
   DFSIM_ASSIGN_OR_RETURN(const LlmPrediction result, predict_llm(predict));
   return write_file(options.output, options.json ? llm_prediction_json(result).text()
                                                  : fit_lines(llm_prediction_text(options, result)));

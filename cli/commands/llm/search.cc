@@ -1,4 +1,7 @@
 // dfsim llm search: which widths, precision and load serve best within limits.
+#include <fmt/format.h>
+
+#include <charconv>
 #include <memory>
 
 #include "base/io/file.h"
@@ -6,6 +9,8 @@
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/serving_views.h"
+#include "cli/progress.h"
+#include "report/svg/front_svg.h"
 
 namespace dfsim::cli {
 namespace {
@@ -18,14 +23,25 @@ struct LlmSearchOptions {
   LlmLoadOptions load;
   int32_t gpus = 8;
   std::string precisions;
+  std::string batch_limits;
   bool aggregated_only = false;
   double price = -1;
+  std::string svg;
   std::string output = "-";
   bool json = false;
   bool csv = false;
 };
 
-Status run_llm_search(const LlmSearchOptions& o) {
+StatusOr<DeploymentSearch> search_with_progress(const DeploymentSearchOptions& options,
+                                                bool quiet) {
+  ProgressLine line(quiet);
+  return search_deployments(options, [&line](int64_t done) {
+    line.stage(fmt::format("{} deployments simulated", done));
+    return true;
+  });
+}
+
+Status run_llm_search(const LlmSearchOptions& o, bool quiet) {
   DeploymentSearchOptions search;
   DFSIM_ASSIGN_OR_RETURN(search.base, llm_deployment(o.model, o.widths));
   search.gpus = o.gpus;
@@ -33,6 +49,17 @@ Status run_llm_search(const LlmSearchOptions& o) {
     for (const std::string& name : split(o.precisions, ',')) {
       DFSIM_ASSIGN_OR_RETURN(const LlmPrecision precision, llm_precision_from_name(name));
       search.precisions.push_back(precision);
+    }
+  }
+  if (!o.batch_limits.empty()) {
+    for (const std::string& text : split(o.batch_limits, ',')) {
+      int64_t limit = 0;
+      const auto parsed = std::from_chars(text.data(), text.data() + text.size(), limit);
+      if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || limit < 1) {
+        return invalid_input("--batch-limits: '" + printable(text) +
+                             "', expected whole numbers above 0 such as 64,256");
+      }
+      search.batch_limits.push_back(limit);
     }
   }
   WorkloadOptions workload;
@@ -45,7 +72,13 @@ Status run_llm_search(const LlmSearchOptions& o) {
   if (o.price >= 0) {
     search.dollars_per_gpu_hour = o.price;
   }
-  DFSIM_ASSIGN_OR_RETURN(const DeploymentSearch found, search_deployments(search));
+  DFSIM_ASSIGN_OR_RETURN(const DeploymentSearch found, search_with_progress(search, quiet));
+  if (!o.svg.empty()) {
+    const std::string title =
+        fmt::format("{} on up to {} GPUs {}, {}: {} deployments", search.base.model.name, o.gpus,
+                    o.widths.system, o.widths.framework, found.deployments);
+    DFSIM_RETURN_IF_ERROR(write_file(o.svg, front_svg(found, title)));
+  }
   return write_file(o.output, o.json  ? search_json(found)
                               : o.csv ? search_csv(found)
                                       : fit_lines(search_text(found, kListedFront)));
@@ -65,7 +98,18 @@ OptionTable llm_search_options(LlmSearchOptions& o) {
       {.names = "--aggregated-only",
        .target = &o.aggregated_only,
        .help = "Leave out layouts with prefill and decode apart"},
-      {.names = "--price", .target = &o.price, .help = "Dollars per GPU and hour"},
+      {.names = "--batch-limits",
+       .target = &o.batch_limits,
+       .help = "Limits on sequences at once to try: 64,256; default: the framework's",
+       .value = "N,..."},
+      {.names = "--price",
+       .target = &o.price,
+       .help = "Dollars per GPU and hour",
+       .range = {0, 1e6}},
+      {.names = "--svg",
+       .target = &o.svg,
+       .help = "Also draw the Pareto front to this file",
+       .value = "OUT.svg"},
       {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
       {.names = "--csv", .target = &o.csv, .help = "All candidates as CSV", .excludes = "--json"},
       {.names = "-o,--output",
@@ -85,7 +129,9 @@ CommandSpec llm_search_command() {
                              llm_load_options(options->load), llm_search_options(*options)}),
           .examples = {{"dfsim llm search config.json --gpus 8 --sla ttft=1000,tpot=30",
                         "the Pareto front over widths, loads and layouts on 8 GPUs"}},
-          .run = [options](const GlobalOptions&) { return run_llm_search(*options); }};
+          .run = [options](const GlobalOptions& global) {
+            return run_llm_search(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -1,11 +1,15 @@
 // Output of dfsim llm serve, search and validate, and the options that they share.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "base/json/json_tree.h"
 #include "cli/option_table.h"
 #include "serving/search/deployment_search.h"
 #include "serving/serve.h"
+#include "serving/step_timeline.h"
+#include "serving/validation/fit_serving.h"
 #include "serving/validation/validate_serving.h"
 
 namespace dfsim::cli {
@@ -25,13 +29,32 @@ Status set_lengths(const LlmLoadOptions& options, WorkloadOptions* workload);
 // numbers.
 StatusOr<ServiceLevel> parse_service_level(const std::string& text);
 
-std::string serve_text(const ServeResult& result);
-std::string serve_json(const ServeResult& result);
+// "12.3 (10.1 to 15)".
+std::string estimate_text(const Estimate& estimate);
+std::string percent_text(double share);  // "12.3 %"
+JsonTree estimate_json(const Estimate& estimate);
+
+// A simulated server and what it was.
+struct ServeView {
+  ServeResult result;
+  std::string model;
+  std::string system;
+  std::string framework;
+  std::string layout;                // "2 x (tp 4)"
+  std::string workload;              // "64 users, 1024 to 1024 prompt and 512 to 512 output tokens"
+  std::optional<StepTimeline> step;  // a typical decode step; with --html
+};
+std::string serve_text(const ServeView& view);
+std::string serve_json(const ServeView& view);
 std::string serve_series_csv(const ServeResult& result);
+
 std::string search_text(const DeploymentSearch& search, size_t top);
 std::string search_json(const DeploymentSearch& search);
 std::string search_csv(const DeploymentSearch& search);
+
 std::string serving_validation_text(const ServingValidation& validation);
 std::string serving_validation_json(const ServingValidation& validation);
+std::string serving_fit_text(const ServingFitReport& report);
+std::string serving_fit_json(const ServingFitReport& report);
 
 }  // namespace dfsim::cli

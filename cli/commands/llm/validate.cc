@@ -1,21 +1,42 @@
 // dfsim llm validate: simulated servers against measured deployments.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/serving_views.h"
+#include "cli/progress.h"
 
 namespace dfsim::cli {
 namespace {
 
 struct LlmValidateOptions : ServingValidationOptions {
   std::string part = "all";
+  bool fit = false;
+  ServingFitOptions fitting;
   std::string output = "-";
   bool json = false;
 };
 
-Status run_llm_validate(LlmValidateOptions o) {
+Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
+  const auto fit = [&]() -> StatusOr<ServingFitReport> {
+    ProgressLine line(quiet);
+    return fit_serving(o, o.fitting, [&line](int64_t done) {
+      line.stage(fmt::format("{} sets of parameters tried", done));
+      return true;
+    });
+  };
+  DFSIM_ASSIGN_OR_RETURN(const ServingFitReport report, fit());
+  return write_file(o.output,
+                    o.json ? serving_fit_json(report) : fit_lines(serving_fit_text(report)));
+}
+
+Status run_llm_validate(LlmValidateOptions o, bool quiet) {
+  if (o.fit) {
+    return run_llm_fit(o, quiet);
+  }
   o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
   DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
   return write_file(o.output, o.json ? serving_validation_json(found)
@@ -45,12 +66,23 @@ CommandSpec llm_validate_command() {
                        .show_default = true,
                        .choices = "all,fit,held-out"},
                       {.names = "--framework", .target = &o.framework, .help = "Only its rows"},
+                      {.names = "--fit",
+                       .target = &o.fit,
+                       .help = "Fit each framework's parameters on the fit half and print them"},
+                      {.names = "--leave-out",
+                       .target = &o.fitting.leave_out,
+                       .help = "With --fit: leave models with this in their name out, and report "
+                               "the errors of their rows",
+                       .value = "TEXT",
+                       .needs = "--fit"},
                       {.names = "--json", .target = &o.json, .help = "JSON, with every row"},
                       {.names = "-o,--output",
                        .target = &o.output,
                        .help = "Write to this file; - is stdout",
                        .show_default = true}},
-          .run = [options](const GlobalOptions&) { return run_llm_validate(*options); }};
+          .run = [options](const GlobalOptions& global) {
+            return run_llm_validate(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -224,6 +224,22 @@ TEST_CASE("Memory: precision, widths and replicated heads count") {
   CHECK(llm_memory(latent, {})->cache_bytes_per_token == 61 * 576 * 2);  // not divided by tp
 }
 
+TEST_CASE("Memory: layers with a window keep no more than the window of a sequence") {
+  LlmDeployment oss;
+  oss.model = *parse(kGptOss20b);  // half of 24 layers see 128 tokens
+  oss.precisions.experts = LlmPrecision::kMxfp4;
+  const double layer = 2 * 8 * 64 * 2;
+  LlmMemoryOptions options;
+  CHECK(llm_memory(oss, options)->cache_bytes_per_token == 24 * layer);
+  options.sequence_tokens = 1280;
+  CHECK(llm_memory(oss, options)->cache_bytes_per_token == Approx(12 * layer * (1 + 0.1)));
+  options.sequence_tokens = 100;
+  CHECK(llm_memory(oss, options)->cache_bytes_per_token == 24 * layer);
+  oss.framework = LlmFramework::kSglang;
+  options.sequence_tokens = 1280;
+  CHECK(llm_memory(oss, options)->cache_bytes_per_token == Approx(12 * layer * (1 + 0.8)));
+}
+
 TEST_CASE("Memory: a model that does not fit is refused with the sum") {
   LlmDeployment large;
   large.model = *parse(kQwen3_32b);
