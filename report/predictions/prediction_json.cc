@@ -39,6 +39,7 @@ Json op_json(const PredictedOp& op) {
                {"bytes", op.bytes},
                {"dtype", dtype_name(op.dtype)},
                {"bound", bound_name(op.bound)},
+               {"bound_us", in_us(op.bound_ns)},
                {"source", cost_source_name(op.source)},
                {"output_shape", op.shape},
                {"critical", op.critical}};

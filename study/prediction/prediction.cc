@@ -47,6 +47,7 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
     out.bytes = row.work.bytes();
     out.dtype = row.work.dtype;
     out.bound = cost.bound;
+    out.bound_ns = cost.bound_ns;
     out.source = cost.source;
     out.wait_ns = record.wait_ns;
     out.shape = row.output_extents.empty() ? "?" : format_shape(Shape::of(row.output_extents[0]));

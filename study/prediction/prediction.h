@@ -39,6 +39,7 @@ struct PredictedOp {
   Bytes bytes = 0;
   DType dtype = DType::kUnknown;
   Bound bound = Bound::kNone;
+  TimeNs bound_ns = 0;  // OpCost::bound_ns
   CostSource source = CostSource::kBoundOnly;
   bool critical = false;  // on the critical path of Prediction
   WaitTimes wait_ns{};
