@@ -40,9 +40,9 @@ struct OpCost {
   TimeNs time_ns = 0;
   TimeNs low_ns = 0;  // 80 % interval
   TimeNs high_ns = 0;
-  TimeNs bound_ns = 0;  // speed of light by the data sheet (sol.h); nothing is expected to reach it
   CostSource source = CostSource::kBoundOnly;
   Bound bound = Bound::kNone;
+  TimeNs bound_ns = 0;  // speed of light by the data sheet (sol.h); nothing is expected to reach it
 };
 
 // One distinct operator to be costed: everything a model may look at. Equal descriptors cost equal.

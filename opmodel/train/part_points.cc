@@ -13,8 +13,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-// A prior learns from about so many shapes of a device: every n-th, the same ones of each.
-constexpr size_t kMostShapesOfPrior = 1500;
+// A prior learns from about so many shapes of a recording: every n-th, the same ones of each.
+constexpr size_t kMostShapesOfPrior = 700;
 
 // For an even number of values, the geometric mean of the two in the middle.
 double middle(std::vector<double> values) {
@@ -56,12 +56,13 @@ class PointMaker {
       const Sample& sample = data_.samples[i];
       by_shape[{data_.geometries[sample.op].key, sample.device, sample.recording}].push_back(i);
     }
-    std::map<uint32_t, size_t> shapes;  // by device
+    std::map<std::pair<uint32_t, uint32_t>, size_t> shapes;  // by device and recording
     for (const auto& [key, rows] : by_shape) {
-      ++shapes[std::get<1>(key)];
+      ++shapes[{std::get<1>(key), std::get<2>(key)}];
     }
     for (const auto& [key, rows] : by_shape) {
-      const size_t every = shapes[std::get<1>(key)] / kMostShapesOfPrior + 1;
+      const size_t every =
+          shapes[{std::get<1>(key), std::get<2>(key)}] / kMostShapesOfPrior + 1;
       if (prior_ && Hasher().add(std::get<0>(key)).digest() % every != 0) {
         continue;
       }

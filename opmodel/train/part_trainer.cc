@@ -204,6 +204,11 @@ class PartTrainer {
     }
     if (!residuals.empty()) {
       part_.intervals = interval_table(std::move(residuals));
+      // All left-out devices may be on one side of their predictions.
+      for (size_t i = 0; i < part_.intervals.low.size(); ++i) {
+        part_.intervals.low[i] = std::min(part_.intervals.low[i], 1.0);
+        part_.intervals.high[i] = std::max(part_.intervals.high[i], 1.0);
+      }
     }
     part_.held_out = errors.stats();
     DFSIM_ASSIGN_OR_RETURN(const Booster booster,
