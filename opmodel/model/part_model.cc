@@ -57,9 +57,8 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
   if (const PartDevice* known = part.find_device(device.model); known != nullptr) {
     return known->floor_us;
   }
-  // Kernels cost what the hardware file says; launches are the host's and alike everywhere.
   const double own = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
-  if (part.timing != TimingKind::kLaunchInclusive || part.devices.empty()) {
+  if (part.devices.empty()) {
     return own;
   }
   std::vector<double> floors;
@@ -67,7 +66,10 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
     floors.push_back(known.floor_us);
   }
   std::sort(floors.begin(), floors.end());
-  return floors[floors.size() / 2];
+  // Launches are the host's and alike everywhere. The shortest kernels of a kind cost what they
+  // cost elsewhere, and no less than the hardware file says of any kernel.
+  const bool launch = part.timing == TimingKind::kLaunchInclusive;
+  return launch ? floors[floors.size() / 2] : std::max(own, floors[(floors.size() - 1) / 2]);
 }
 
 namespace {

@@ -56,7 +56,7 @@ class Training {
     TrainingDataOptions data_options;
     data_options.device = options_.device;
     data_options.known_devices = options_.known_devices;
-    if (old_ != nullptr) {
+    if (old_ != nullptr && !old_->manifest().prior) {  // a prior has sustained rates
       const auto& old = old_->manifest().devices;
       data_options.known_devices.insert(data_options.known_devices.end(), old.begin(), old.end());
     }
