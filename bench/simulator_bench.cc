@@ -3,8 +3,13 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "bench/layered_workload.h"
 #include "sim/simulator.h"
@@ -85,6 +90,53 @@ void BM_SimulateFairLinksMuchContention(benchmark::State& state) {
   simulate_workload(state, 1.0, LinkSharing::kFair, MemoryPolicy::kOff);
 }
 BENCHMARK(BM_SimulateFairLinksMuchContention)->Arg(100'000);
+
+// Decides each task when it becomes ready, for the device that is free first.
+class EarliestDevice final : public OnlineScheduler {
+ public:
+  std::string_view name() const override { return "earliest-device"; }
+  Status begin(const SchedulingProblem& /*problem*/) override { return ok_status(); }
+  void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
+              std::vector<Decision>& decisions) override {
+    std::array<TimeNs, kDevices> free_ns{};
+    for (uint32_t d = 0; d < kDevices; ++d) {
+      free_ns[d] = view.available_ns(DeviceId(d));
+    }
+    for (const TaskId task : newly_ready) {
+      const auto first = static_cast<uint32_t>(std::ranges::min_element(free_ns) - free_ns.begin());
+      decisions.push_back({task, DeviceId(first)});
+      ++free_ns[first];
+    }
+  }
+};
+
+void simulate_online(benchmark::State& state, MemoryPolicy memory) {
+  const auto tasks = static_cast<size_t>(state.range(0));
+  const LayeredWorkload workload = layered_workload(tasks, 1.0, LinkSharing::kFifo);
+  SimOptions options;
+  options.memory = memory;
+  const SimInput input{workload.task_graph.graph, workload.costs, workload.platform};
+  EarliestDevice policy;
+  for (auto _ : state) {
+    const auto result = simulate(input, policy, options);
+    if (!result.ok()) {
+      state.SkipWithError(result.status().message().c_str());
+      return;
+    }
+  }
+  state.counters["tasks/s"] = benchmark::Counter(static_cast<double>(tasks * state.iterations()),
+                                                 benchmark::Counter::kIsRate);
+}
+
+void BM_SimulateOnlinePolicy(benchmark::State& state) {
+  simulate_online(state, MemoryPolicy::kOff);
+}
+BENCHMARK(BM_SimulateOnlinePolicy)->Arg(4'000)->Arg(100'000);
+
+void BM_SimulateOnlinePolicyWithMemory(benchmark::State& state) {
+  simulate_online(state, MemoryPolicy::kTrack);
+}
+BENCHMARK(BM_SimulateOnlinePolicyWithMemory)->Arg(4'000)->Arg(100'000);
 
 }  // namespace
 }  // namespace dfsim::bench

@@ -6,7 +6,14 @@ set(DFSIM_PUBLIC_HEADERS
   # study: the use cases, options in and results out.
   study/progress.h
   study/prediction/predict.h
+  study/comparison/compare.h
   study/comparison/comparison.h
+  study/inspection/inspect.h
+  study/profiles/profiles.h
+  study/recorded/analyze.h
+  study/recorded/replay.h
+  study/roofline/study_roofline.h
+  study/tuning/tune.h
   study/partitioning/partition.h
   study/validation/validate.h
   study/roofline/roofline_source.h
@@ -34,6 +41,8 @@ set(DFSIM_PUBLIC_HEADERS
   study/replay/replay_hardware.h
   study/roofline/roofline.h
   study/validation/validation.h
+  study/analysis/trace_diff.h
+  study/tuning/tune_search.h
 
   # sim: the simulator, and listeners to what happens in it.
   sim/simulator.h
@@ -83,6 +92,8 @@ set(DFSIM_PUBLIC_HEADERS
   datasets/importers/importer.h
   datasets/traces/trace.h
   datasets/traces/trace_reader.h
+  # seen through them:
+  datasets/profiles/profile_stats.h
 
   # graphs: models and task graphs, read from files or built in code.
   graphs/ir/graph.h
@@ -105,6 +116,7 @@ set(DFSIM_PUBLIC_HEADERS
   graphs/tensorflow/format.h
   graphs/training/training_graph.h
   graphs/training/training_names.h
+  graphs/algorithms/symbol_study.h
 
   # hardware: machines.
   hardware/platform.h

@@ -46,6 +46,7 @@ install_packages() {
   local get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y
     -o DPkg::Lock::Timeout=300)
   local install=("${get[@]}" install --no-install-recommends "${missing[@]}")
+  mkdir -p "${log%/*}"
   : >"$log"
   # The package lists are fetched only when there are none or they have gone stale.
   "${install[@]}" </dev/null >>"$log" 2>&1 ||
@@ -143,6 +144,7 @@ configure_and_build() {
       configure+=(-G Ninja)
     fi
   fi
+  mkdir -p "${log%/*}"
   : >"$log"
   (cd -- "$root" && run_logged "$log" cmake --preset "$preset" "${configure[@]}" &&
     run_logged "$log" cmake --build --preset "$preset" -j "$(build_jobs)" "$@")

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/io/file.h"
 #include "base/json/json_tree.h"
@@ -215,9 +217,18 @@ std::string runtime_text(const RuntimeSpec& runtime) {
   return text + "  sources\n" + sources_text(runtime.citations, 4);
 }
 
+// A file below the working directory by its relative path: short enough for a terminal wherever the
+// user has put the checkout. Others keep the path that was read.
+std::string shown_path(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  const std::filesystem::path near = std::filesystem::path(file).lexically_relative(here);
+  return error || near.empty() || near.native().starts_with("..") ? file : near.string();
+}
+
 std::string platform_text(const Platform& platform) {
   std::string text = fmt::format("{}: {}\nfile    {}\n", platform.name, platform.description,
-                                 platform.source_file);
+                                 shown_path(platform.source_file));
   text += fmt::format("aliases {}\n\ndevices\n",
                       platform.aliases.empty() ? "none" : join(platform.aliases, ", "));
   for (const DeviceGroup& group : groups_of(platform)) {

@@ -223,8 +223,22 @@ StatusOr<TaskGraph> DaxReader::read() {
   return assemble();
 }
 
+bool starts_like_dax(std::string_view start) {
+  return start.front() == '<' && start.find("<adag") != std::string_view::npos;
+}
+
+// Pegasus DAX (XML): seconds and bytes.
+StatusOr<TaskGraph> read_dax_graph(CharSource source) {
+  return DaxReader(std::move(source)).read();
+}
+
 }  // namespace
 
-StatusOr<TaskGraph> read_dax(CharSource source) { return DaxReader(std::move(source)).read(); }
+TaskGraphFormat dax_format() {
+  return {.name = "dax",
+          .looks_like = "DAX (XML with <adag>)",
+          .sniff = starts_like_dax,
+          .read = read_dax_graph};
+}
 
 }  // namespace dfsim::inline graphs::taskgraph

@@ -348,8 +348,24 @@ StatusOr<TaskGraph> DotReader::read() {
   return assemble();
 }
 
+bool starts_like_dot(std::string_view start) {
+  const std::string word = to_lower(start.substr(0, 8));
+  return word.starts_with("digraph") || word.starts_with("strict") || word.starts_with("graph") ||
+         word.starts_with("//") || word.starts_with("/*");
+}
+
+// Graphviz digraph with `Weight` on nodes (time) and edges (delay between processors).
+StatusOr<TaskGraph> read_dot_graph(CharSource source) {
+  return DotReader(std::move(source)).read();
+}
+
 }  // namespace
 
-StatusOr<TaskGraph> read_dot(CharSource source) { return DotReader(std::move(source)).read(); }
+TaskGraphFormat dot_format() {
+  return {.name = "dot",
+          .looks_like = "DOT (digraph)",
+          .sniff = starts_like_dot,
+          .read = read_dot_graph};
+}
 
 }  // namespace dfsim::inline graphs::taskgraph

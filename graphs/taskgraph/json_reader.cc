@@ -424,13 +424,25 @@ StatusOr<TaskGraph> OwnListener::assemble() {
   return std::move(out_);
 }
 
-}  // namespace
+bool starts_like_json(std::string_view start) {
+  return start.front() == '{' && start.find("\"dfsim-taskgraph\"") != std::string_view::npos;
+}
 
-StatusOr<TaskGraph> read_own_json(CharSource source) {
+// dfsim's own JSON.
+StatusOr<TaskGraph> read_json_graph(CharSource source) {
   OwnListener listener(source);
   JsonStream stream = json_stream(source, {"devices", "tasks", "edges"});
   DFSIM_RETURN_IF_ERROR(read_json_events(stream, listener));
   return listener.assemble();
+}
+
+}  // namespace
+
+TaskGraphFormat json_format() {
+  return {.name = "json",
+          .looks_like = "dfsim-taskgraph (JSON)",
+          .sniff = starts_like_json,
+          .read = read_json_graph};
 }
 
 }  // namespace dfsim::inline graphs::taskgraph

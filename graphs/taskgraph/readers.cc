@@ -1,12 +1,16 @@
-// Recognises the format of a task graph by its first bytes and calls its reader (task_graph.h).
+// Asks each format of the table (formats.inc) whether a file starts as it does, and calls the
+// reader of the one that says yes (task_graph.h).
 #include "graphs/taskgraph/readers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -14,11 +18,7 @@ namespace dfsim::inline graphs {
 namespace {
 
 using taskgraph::CharSource;
-using Reader = StatusOr<TaskGraph> (*)(CharSource);
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+using taskgraph::TaskGraphFormat;
 
 // `text` without leading blanks and '#' comment lines.
 std::string_view first_content(std::string_view text) {
@@ -34,47 +34,37 @@ std::string_view first_content(std::string_view text) {
   return text;
 }
 
-Reader recognise(std::string_view prefix) {
+// The format of a file that starts with `prefix`; null if no reader knows it.
+const TaskGraphFormat* recognise(std::string_view prefix) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (prefix.starts_with(kByteOrderMark)) {
     prefix.remove_prefix(kByteOrderMark.size());
   }
-  const std::string_view text = first_content(prefix);
-  if (text.empty()) {
+  const std::string_view start = first_content(prefix);
+  if (start.empty()) {
     return nullptr;
   }
-  if (text.front() == '{') {
-    if (contains(text, "\"dfsim-taskgraph\"")) {
-      return taskgraph::read_own_json;
+  for (const TaskGraphFormat& format : taskgraph::task_graph_formats()) {
+    if (format.sniff(start)) {
+      return &format;
     }
-    const bool workflow = contains(text, "\"schemaVersion\"") || contains(text, "\"workflow\"");
-    return workflow ? taskgraph::read_wfformat : nullptr;
   }
-  if (text.front() == '<') {
-    return contains(text, "<adag") ? taskgraph::read_dax : nullptr;
-  }
-  if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    const bool plain = std::all_of(
-        text.begin(), text.begin() + std::min<size_t>(text.size(), 256),
-        [](char c) { return c > 0 && (c >= ' ' || c == '\n' || c == '\r' || c == '\t'); });
-    return plain ? taskgraph::read_stg : nullptr;
-  }
-  const std::string start = to_lower(text.substr(0, 8));
-  const bool dot = start.starts_with("digraph") || start.starts_with("strict") ||
-                   start.starts_with("graph") || start.starts_with("//") || start.starts_with("/*");
-  return dot ? taskgraph::read_dot : nullptr;
+  return nullptr;
 }
 
 StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
-  const Reader reader = recognise(source.prefix());
-  if (reader == nullptr) {
-    return invalid_input(fmt::format(
-        "{}: starts with '{}', which is not a task graph; expected STG (a number), DOT (digraph), "
-        "WfFormat or dfsim-taskgraph (JSON), or DAX (XML with <adag>); see "
-        "docs/reference/task-graphs.md",
-        path, printable(source.prefix().substr(0, 24), 24)));
+  const TaskGraphFormat* format = recognise(source.prefix());
+  if (format == nullptr) {
+    std::vector<std::string> known;
+    for (const TaskGraphFormat& each : taskgraph::task_graph_formats()) {
+      known.emplace_back(each.looks_like);
+    }
+    return invalid_input(
+        fmt::format("{}: starts with '{}', which is not a task graph; expected {}; see "
+                    "docs/reference/task-graphs.md",
+                    path, printable(source.prefix().substr(0, 24), 24), join(known, ", ")));
   }
-  DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, reader(std::move(source)));
+  DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, format->read(std::move(source)));
   if (task_graph.name.empty()) {
     task_graph.name = std::filesystem::path(path).stem().string();
   }
@@ -82,6 +72,15 @@ StatusOr<TaskGraph> read_source(CharSource source, const std::string& path) {
 }
 
 }  // namespace
+
+std::span<const TaskGraphFormat> taskgraph::task_graph_formats() {
+  static const std::array kFormats = {
+#define DFSIM_TASK_GRAPH_FORMAT(name) name##_format(),
+#include "graphs/taskgraph/formats.inc"
+#undef DFSIM_TASK_GRAPH_FORMAT
+  };
+  return kFormats;
+}
 
 JsonStream taskgraph::json_stream(CharSource& source, std::vector<std::string> lists) {
   return JsonStream::from_source(

@@ -1,6 +1,8 @@
-// One function per task-graph format; read_task_graph() picks among them by content.
+// The table of task-graph formats: one TaskGraphFormat each, which the format's own file defines
+// and formats.inc lists. read_task_graph() picks among them by content.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/json/json_stream.h"
@@ -9,18 +11,21 @@
 
 namespace dfsim::inline graphs::taskgraph {
 
-// Kasahara's Standard Task Graph format: the number of tasks, then per task its number, time,
-// number of predecessors and their numbers; '#' starts a comment. The count may or may not include
-// the two dummy tasks at both ends. Edges carry no data.
-StatusOr<TaskGraph> read_stg(CharSource source);
-// Graphviz digraph with `Weight` on nodes (time) and edges (delay between processors).
-StatusOr<TaskGraph> read_dot(CharSource source);
-// WfCommons WfFormat 1.5: recorded workflows; seconds and bytes.
-StatusOr<TaskGraph> read_wfformat(CharSource source);
-// Pegasus DAX (XML): seconds and bytes.
-StatusOr<TaskGraph> read_dax(CharSource source);
-// dfsim's own JSON.
-StatusOr<TaskGraph> read_own_json(CharSource source);
+struct TaskGraphFormat {
+  std::string_view name;        // as TaskGraph::format
+  std::string_view looks_like;  // for messages: "STG (a number)"
+  // Whether a file is of the format, from its first bytes without a byte order mark, leading blanks
+  // and '#' comments; never empty. At most one format recognises a text.
+  bool (*sniff)(std::string_view start) = nullptr;
+  StatusOr<TaskGraph> (*read)(CharSource source) = nullptr;
+};
+
+// In the order of formats.inc.
+std::span<const TaskGraphFormat> task_graph_formats();
+
+#define DFSIM_TASK_GRAPH_FORMAT(name) TaskGraphFormat name##_format();
+#include "graphs/taskgraph/formats.inc"
+#undef DFSIM_TASK_GRAPH_FORMAT
 
 // The source as a strict stream with these lists; it must outlive the stream.
 JsonStream json_stream(CharSource& source, std::vector<std::string> lists);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <vector>
 
@@ -149,8 +150,28 @@ StatusOr<TaskGraph> StgReader::read() {
   return assemble();
 }
 
+bool starts_like_stg(std::string_view start) {
+  const auto plain = [](char c) {
+    return c > 0 && (c >= ' ' || c == '\n' || c == '\r' || c == '\t');
+  };
+  return std::isdigit(static_cast<unsigned char>(start.front())) != 0 &&
+         std::all_of(start.begin(), start.begin() + std::min<size_t>(start.size(), 256), plain);
+}
+
+// Kasahara's Standard Task Graph format: the number of tasks, then per task its number, time,
+// number of predecessors and their numbers; '#' starts a comment. The count may or may not include
+// the two dummy tasks at both ends. Edges carry no data.
+StatusOr<TaskGraph> read_stg_graph(CharSource source) {
+  return StgReader(std::move(source)).read();
+}
+
 }  // namespace
 
-StatusOr<TaskGraph> read_stg(CharSource source) { return StgReader(std::move(source)).read(); }
+TaskGraphFormat stg_format() {
+  return {.name = "stg",
+          .looks_like = "STG (a number)",
+          .sniff = starts_like_stg,
+          .read = read_stg_graph};
+}
 
 }  // namespace dfsim::inline graphs::taskgraph

@@ -219,15 +219,29 @@ StatusOr<TaskGraph> WfListener::assemble() {
   return out;
 }
 
-}  // namespace
+bool starts_like_wfformat(std::string_view start) {
+  const auto has = [&](std::string_view key) { return start.find(key) != std::string_view::npos; };
+  return start.front() == '{' && !has("\"dfsim-taskgraph\"") &&
+         (has("\"schemaVersion\"") || has("\"workflow\""));
+}
 
-StatusOr<TaskGraph> read_wfformat(CharSource source) {
+// WfCommons WfFormat 1.5: recorded workflows; seconds and bytes.
+StatusOr<TaskGraph> read_wfformat_graph(CharSource source) {
   WfListener listener(source);
   JsonStream stream =
       json_stream(source, {"workflow/specification/tasks", "workflow/specification/files",
                            "workflow/execution/tasks", "workflow/execution/machines"});
   DFSIM_RETURN_IF_ERROR(read_json_events(stream, listener));
   return listener.assemble();
+}
+
+}  // namespace
+
+TaskGraphFormat wfformat_format() {
+  return {.name = "wfformat",
+          .looks_like = "WfFormat (JSON)",
+          .sniff = starts_like_wfformat,
+          .read = read_wfformat_graph};
 }
 
 }  // namespace dfsim::inline graphs::taskgraph

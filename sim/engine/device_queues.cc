@@ -111,6 +111,11 @@ void DeviceQueues::change_transfers(uint32_t end, int by) {
 TimeNs DeviceQueues::available_ns(uint32_t d) const {
   const Device& device = devices_[d];
   const TimeNs now_ns = timeline_.now_ns();
+  if (device.queues == 1) {  // most devices; policies ask this of every device for every task
+    const Queue& queue = queues_[device.first_queue];
+    const TimeNs free_ns = queue.instance == kNoIndex ? now_ns : queue.end_ns;
+    return std::max(now_ns, free_ns) + device.queued_ns;
+  }
   TimeNs earliest_ns = std::numeric_limits<TimeNs>::max();
   for (uint32_t q = device.first_queue; q < device.first_queue + device.queues; ++q) {
     earliest_ns =

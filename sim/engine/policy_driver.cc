@@ -53,6 +53,13 @@ void PolicyDriver::now_ready(uint32_t instance) {
 
 void PolicyDriver::ask(DecisionTaker& taker) {
   ask_ = false;
+  if (slots_.size() == 1) {
+    // One request at a time needs no order, and most runs ask after every finish.
+    if (slots_.request_of(0) != kNoIndex) {
+      ask_or_fail(0, taker);
+    }
+    return;
+  }
   asked_.clear();
   for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_.request_of(slot) != kNoIndex) {
@@ -61,13 +68,31 @@ void PolicyDriver::ask(DecisionTaker& taker) {
   }
   std::ranges::sort(asked_, {}, [this](uint32_t slot) { return slots_.request_of(slot); });
   for (const uint32_t slot : asked_) {
-    if (Status status = ask_one(slot, taker); !status.ok()) {
-      return timeline_.fail(status.with_place(fmt::format("policy '{}'", policies_[slot]->name())));
+    if (!ask_or_fail(slot, taker)) {
+      return;
     }
   }
 }
 
-inline Status PolicyDriver::check(uint32_t slot, const Decision& decision) const {
+inline bool PolicyDriver::ask_or_fail(uint32_t slot, DecisionTaker& taker) {
+  Status status = ask_one(slot, taker);
+  if (!status.ok()) {
+    timeline_.fail(status.with_place(fmt::format("policy '{}'", policies_[slot]->name())));
+    return false;
+  }
+  return true;
+}
+
+inline bool PolicyDriver::may_be_taken(uint32_t slot, const Decision& decision) const {
+  if (decision.task.value() >= slots_.task_count() || decision.device.value() >= device_count_) {
+    return false;
+  }
+  const TaskState& state = tasks_.state(slots_.instance(slot, decision.task.value()));
+  return state.device == kNoIndex && state.preds_left == 0 &&
+         problem_.costs.feasible(problem_.graph.cost_row(decision.task), decision.device);
+}
+
+Status PolicyDriver::refusal(uint32_t slot, const Decision& decision) const {
   const ExecGraph& graph = problem_.graph;
   if (decision.task.value() >= slots_.task_count() || decision.device.value() >= device_count_) {
     return failed(fmt::format(
@@ -80,23 +105,24 @@ inline Status PolicyDriver::check(uint32_t slot, const Decision& decision) const
                               printable(graph.name(decision.task)),
                               state.device != kNoIndex ? "decided already" : "not ready"));
   }
-  if (!problem_.costs.feasible(graph.cost_row(decision.task), decision.device)) {
-    return failed(fmt::format("decided task '{}' for '{}', which cannot run it",
-                              printable(graph.name(decision.task)),
-                              printable(problem_.platform.device(decision.device).name)));
-  }
-  return ok_status();
+  return failed(fmt::format("decided task '{}' for '{}', which cannot run it",
+                            printable(graph.name(decision.task)),
+                            printable(problem_.platform.device(decision.device).name)));
 }
 
 Status PolicyDriver::ask_one(uint32_t slot, DecisionTaker& taker) {
   view_.look_at(slot);
   std::vector<TaskId>& newly_ready = newly_ready_[slot];
-  std::ranges::sort(newly_ready);
+  if (newly_ready.size() > 1) {
+    std::ranges::sort(newly_ready);
+  }
   decisions_.clear();
   policies_[slot]->decide(view_, newly_ready, decisions_);
   newly_ready.clear();
   for (const Decision& decision : decisions_) {
-    DFSIM_RETURN_IF_ERROR(check(slot, decision));
+    if (!may_be_taken(slot, decision)) {
+      return refusal(slot, decision);
+    }
     DFSIM_RETURN_IF_ERROR(taker.decided(slot, decision));
   }
   return ok_status();

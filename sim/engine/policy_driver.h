@@ -50,8 +50,12 @@ class PolicyDriver {
   Status stuck() const;
 
  private:
+  // Returns whether the policy's decisions could be carried out.
+  bool ask_or_fail(uint32_t slot, DecisionTaker& taker);
   Status ask_one(uint32_t slot, DecisionTaker& taker);
-  Status check(uint32_t slot, const Decision& decision) const;
+  bool may_be_taken(uint32_t slot, const Decision& decision) const;
+  // Why a decision may not be taken.
+  Status refusal(uint32_t slot, const Decision& decision) const;
 
   const SchedulingProblem& problem_;
   uint32_t device_count_;

@@ -35,7 +35,7 @@ Status EventLoop::decided(uint32_t slot, const Decision& decision) {
   if (!had_inputs) {
     task_ready(instance);
   }
-  return timeline_.error();
+  return timeline_.ok() ? ok_status() : timeline_.error();
 }
 
 // An input is there or known to come.

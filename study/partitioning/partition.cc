@@ -131,14 +131,13 @@ class Partitioner::Impl {
   // Reads the strategy as a file unless it is a name.
   Status plan_file() {
     result_.batch = options_.model.batch;
-    std::vector<std::string> names = strategy_names();
-    if (std::find(names.begin(), names.end(), options_.strategy) != names.end()) {
+    const auto named = find_strategy(options_.strategy);
+    if (named.ok()) {
       return ok_status();
     }
     std::error_code error;
     if (!std::filesystem::exists(options_.strategy, error)) {
-      return not_found(unknown_name_message("strategy", options_.strategy, names) +
-                       ", or the path of a plan file");
+      return not_found(named.status().message() + ", or the path of a plan file");
     }
     DFSIM_ASSIGN_OR_RETURN(PlanFile plan, load_plan(options_.strategy));
     if (!plan.model.empty() && plan.model != result_.model) {
@@ -173,8 +172,9 @@ class Partitioner::Impl {
                       "a cluster with --nodes",
                       devices, printable(platform_.name), there));
     }
-    if (options_.strategy == "uneven") {
-      DFSIM_RETURN_IF_ERROR(progress.stage("uneven"));
+    DFSIM_ASSIGN_OR_RETURN(const Strategy* const strategy, find_strategy(options_.strategy));
+    if (strategy->besides == Strategy::Besides::kUneven) {
+      DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
       return add(1, [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
     }
     if (devices < 2) {
@@ -200,7 +200,7 @@ class Partitioner::Impl {
           [&](const Graph& graph) { return degrees_spec(degrees, graph, platform_); },
           degrees_name(degrees)));
     }
-    if (options_.strategy != "auto" && options_.strategy != "search") {
+    if (strategy->besides != Strategy::Besides::kSearch) {
       return ok_status();
     }
     for (const std::vector<MeshAxis>& mesh : search_meshes(count, node)) {

@@ -7,6 +7,7 @@
 #include "datasets/traces/trace_readers.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/passes/pipeline.h"
+#include "graphs/taskgraph/readers.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/features/feature_family.h"
 #include "opmodel/features/features.h"
@@ -69,6 +70,23 @@ TEST_CASE("Trace readers: every *_reader.cc and *_dialect.cc is in the table") {
     CHECK((reader.sniff == nullptr) == (reader.read == nullptr));
     CHECK((reader.read == nullptr) != (reader.dialect == nullptr));
     CHECK(reader.folder.empty() == reader.folder_files.empty());
+  }
+}
+
+TEST_CASE("Task-graph formats: every *_reader.cc is in the table, which gives each a name") {
+  const auto files = source_files("graphs/taskgraph", ".*_reader\\.cc");
+  const Names table =
+      names_in(table_text("graphs/taskgraph/formats.inc"), R"(^DFSIM_TASK_GRAPH_FORMAT\((\w+)\)$)");
+  CHECK(table == names_in(files, R"(^TaskGraphFormat (\w+)_format\(\) \{)"));
+  CHECK(files.size() == table.size());
+  CHECK(taskgraph::task_graph_formats().size() == table.size());
+  CHECK(all_different(sorted_names(taskgraph::task_graph_formats())));
+  for (const taskgraph::TaskGraphFormat& format : taskgraph::task_graph_formats()) {
+    INFO(format.name);
+    CHECK_FALSE(format.looks_like.empty());
+    REQUIRE(format.sniff != nullptr);
+    CHECK(format.read != nullptr);
+    CHECK_FALSE(format.sniff("nothing that a task graph starts with"));
   }
 }
 
