@@ -76,10 +76,9 @@ for model in $models; do
       train h100 500 $(tables h100_sxm)
       extend h100 500 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
     prior)
-      train prior 60 "$neusight" "$second" --prior --no-lookup
-      extend prior 60 $(for system in a100_sxm h100_sxm h200_sxm l40s; do
-        prior_tables "$system"
-      done) --prior --no-lookup ;;
+      train prior 60 "$neusight" "$second" \
+        $(for system in a100_sxm h100_sxm h200_sxm l40s; do prior_tables "$system"; done) \
+        --prior --no-lookup ;;
     epyc-milan | epyc-genoa)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
