@@ -16,9 +16,21 @@ constexpr YamlRange kPeakRange = {1e-6, 1e7, "TFLOP/s"};
 
 const std::vector<std::string>& device_figures() {
   static const std::vector<std::string> kFigures = {
-      "vector_tflops", "matrix_tflops",    "memory_gib",         "memory_bandwidth_gb_per_s",
-      "l2_mib",        "compute_units",    "launch_overhead_us", "queues",
-      "copy_engines",  "overlap_slowdown", "cache_levels",
+      "vector_tflops",
+      "matrix_tflops",
+      "memory_gib",
+      "memory_bandwidth_gb_per_s",
+      "l2_mib",
+      "compute_units",
+      "launch_overhead_us",
+      "queues",
+      "copy_engines",
+      "overlap_slowdown",
+      "cache_levels",
+      "board_power_w",
+      "sustained_vector_tflops",
+      "sustained_matrix_tflops",
+      "sustained_bandwidth_gb_per_s",
   };
   return kFigures;
 }
@@ -32,13 +44,13 @@ std::vector<std::string> peak_names(bool matrix) {
   return names;
 }
 
-PeakRate& peak_of(DType dtype, DeviceSpec* device) {
-  for (PeakRate& peak : device->peaks) {
+PeakRate& peak_of(DType dtype, std::vector<PeakRate>* peaks) {
+  for (PeakRate& peak : *peaks) {
     if (peak.dtype == dtype) {
       return peak;
     }
   }
-  return device->peaks.emplace_back(PeakRate{.dtype = dtype});
+  return peaks->emplace_back(PeakRate{.dtype = dtype});
 }
 
 // `vector_tflops` or `matrix_tflops`; replaces what the device had of that kind.
@@ -67,7 +79,7 @@ void read_peaks(YamlFields& fields, bool matrix, Need need, DeviceSpec* device) 
       device->tf32_flops_per_s = tflops * kTera;
       continue;
     }
-    PeakRate& peak = peak_of(dtype_from_name(name), device);
+    PeakRate& peak = peak_of(dtype_from_name(name), &device->peaks);
     (matrix ? peak.matrix_flops_per_s : peak.flops_per_s) = tflops * kTera;
   }
   fields.error(peaks.finish());
@@ -84,6 +96,51 @@ void read_memory(YamlFields& fields, Need need, DeviceSpec* device) {
   if (fields.number("l2_mib", {0, 1e6, "MiB"}, &value)) {
     device->l2_bytes = static_cast<Bytes>(std::llround(value * kMebi));
   }
+}
+
+// Sustained rates of one kind of units; each at most the peak that the file gives for its dtype.
+void read_sustained_peaks(YamlFields& fields, bool matrix, DeviceSpec* device) {
+  const std::string key = matrix ? "sustained_matrix_tflops" : "sustained_vector_tflops";
+  const YamlNode* map = fields.map(key);
+  if (map == nullptr) {
+    return;
+  }
+  YamlFields rates(*map, fields.file(), key);
+  std::vector<std::string> names = peak_names(false);
+  for (const std::string& name : names) {
+    double tflops = 0;
+    if (!rates.number(name, kPeakRange, &tflops)) {
+      continue;
+    }
+    const DType dtype = dtype_from_name(name);
+    const PeakRate printed = peak_of(dtype, &device->peaks);
+    const double most = matrix ? printed.matrix_flops_per_s : printed.flops_per_s;
+    if (tflops * kTera > most) {
+      rates.error(name,
+                  fmt::format("found {:g} TFLOP/s sustained, expected at most the peak of "
+                              "{:g} in '{}'",
+                              tflops, most / kTera, matrix ? "matrix_tflops" : "vector_tflops"));
+      continue;
+    }
+    PeakRate& rate = peak_of(dtype, &device->sustained);
+    (matrix ? rate.matrix_flops_per_s : rate.flops_per_s) = tflops * kTera;
+  }
+  fields.error(rates.finish());
+}
+
+void read_sustained(YamlFields& fields, DeviceSpec* device) {
+  read_sustained_peaks(fields, false, device);
+  read_sustained_peaks(fields, true, device);
+  double value = 0;
+  if (fields.number("sustained_bandwidth_gb_per_s", kBandwidthRange, &value)) {
+    if (value * kGiga > device->memory_bytes_per_s) {
+      fields.error("sustained_bandwidth_gb_per_s",
+                   fmt::format("found {:g} GB/s, expected at most memory_bandwidth_gb_per_s, {:g}",
+                               value, device->memory_bytes_per_s / kGiga));
+    }
+    device->sustained_memory_bytes_per_s = value * kGiga;
+  }
+  fields.number("board_power_w", {0.1, 1e5, "W"}, &device->board_power_w);
 }
 
 // A figure that is written again is no longer what the device built on cites.
@@ -109,8 +166,15 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   }
   read_peaks(fields, false, need, device);
   read_peaks(fields, true, Need::kOptional, device);
+  if (fields.has("vector_tflops") || fields.has("matrix_tflops")) {
+    device->sustained.clear();  // of the device built on
+  }
+  if (fields.has("memory_bandwidth_gb_per_s")) {
+    device->sustained_memory_bytes_per_s = 0;
+  }
   fields.boolean("allow_tf32", &device->allow_tf32);
   read_memory(fields, need, device);
+  read_sustained(fields, device);
   fields.integer("compute_units", {1, 1e6}, &device->compute_units, need);
   read_time_us(fields, "launch_overhead_us", &device->launch_overhead_ns, need);
   fields.integer("queues", {1, 1024}, &device->queues);

@@ -43,6 +43,12 @@ struct DeviceSpec {
   double tf32_flops_per_s = 0;  // 0 = no such mode
   bool allow_tf32 = false;      // fp32 matmul and conv use it
   double memory_bytes_per_s = 0;
+  // The rates that measurements reach over a long run, below the data sheet's `peaks` and
+  // `memory_bytes_per_s`; 0, or a dtype that is missing = not measured
+  // (hardware/sustained_rates.h).
+  std::vector<PeakRate> sustained;
+  double sustained_memory_bytes_per_s = 0;
+  double board_power_w = 0;  // power limit of the board; 0 = not known
   Bytes memory_bytes = 0;
   Bytes l2_bytes = 0;             // last-level cache
   int compute_units = 0;          // SMs, CUs, AI cores or CPU cores

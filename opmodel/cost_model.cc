@@ -6,7 +6,7 @@ namespace dfsim::inline opmodel {
 
 std::string_view cost_source_name(CostSource source) {
   constexpr std::array<std::string_view, kCostSourceCount> kNames = {
-      "measured", "predicted", "extrapolated", "bound-only", "given"};
+      "measured", "predicted", "extrapolated", "prior", "bound-only", "given"};
   return kNames[static_cast<size_t>(source)];
 }
 

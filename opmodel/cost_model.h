@@ -24,10 +24,11 @@ enum class CostSource : uint8_t {
   kMeasured,      // this very shape was profiled
   kPredicted,     // by a trained model inside its training range
   kExtrapolated,  // outside the range: median efficiency of the class
+  kPrior,         // no data of this device: what other devices teach, at sustained rates
   kBoundOnly,     // the speed-of-light bound, because nothing is known of the class
   kGiven,         // written in a task-graph file
 };
-inline constexpr int kCostSourceCount = 5;
+inline constexpr int kCostSourceCount = 6;
 std::string_view cost_source_name(CostSource source);
 
 // The limit of an op: which arm of the roofline is the higher one, or the launch floor.
@@ -41,6 +42,7 @@ struct OpCost {
   TimeNs high_ns = 0;
   CostSource source = CostSource::kBoundOnly;
   Bound bound = Bound::kNone;
+  TimeNs bound_ns = 0;  // speed of light by the data sheet (sol.h); nothing is expected to reach it
 };
 
 // One distinct operator to be costed: everything a model may look at. Equal descriptors cost equal.

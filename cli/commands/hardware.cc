@@ -16,6 +16,7 @@
 #include "graphs/passes/pipeline.h"
 #include "hardware/collective_timing.h"
 #include "hardware/platform_loader.h"
+#include "hardware/sustained_rates.h"
 
 namespace dfsim::cli {
 namespace {
@@ -76,7 +77,8 @@ bool same_but_name(const DeviceSpec& a, const DeviceSpec& b) {
          a.compute_units == b.compute_units && a.launch_overhead_ns == b.launch_overhead_ns &&
          a.queues == b.queues && a.copy_engines == b.copy_engines && a.cost_model == b.cost_model &&
          a.allow_tf32 == b.allow_tf32 && a.tf32_flops_per_s == b.tf32_flops_per_s &&
-         a.overlap_slowdown == b.overlap_slowdown &&
+         a.overlap_slowdown == b.overlap_slowdown && a.board_power_w == b.board_power_w &&
+         a.sustained_memory_bytes_per_s == b.sustained_memory_bytes_per_s &&
          std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
                     [](const PeakRate& x, const PeakRate& y) {
                       return x.dtype == y.dtype && x.flops_per_s == y.flops_per_s &&
@@ -96,23 +98,43 @@ std::vector<DeviceGroup> groups_of(const Platform& platform) {
   return groups;
 }
 
+// The sustained rates of a kind of units, "*" where they are estimates.
+std::string sustained_number(const DeviceSpec& device, size_t peak, bool matrix) {
+  const DeviceSpec sustained = with_sustained_rates(device);
+  const PeakRate& rate = sustained.peaks[peak];
+  const double value = matrix ? rate.matrix_flops_per_s : rate.flops_per_s;
+  const bool measured =
+      std::any_of(device.sustained.begin(), device.sustained.end(), [&](const PeakRate& known) {
+        return known.dtype == rate.dtype &&
+               (matrix ? known.matrix_flops_per_s : known.flops_per_s) > 0;
+      });
+  return value == 0 ? "-" : fmt::format("{:.3g}{}", value / kTera, measured ? " " : "*");
+}
+
 std::string peaks_table(const DeviceSpec& device) {
   TextTable table({{"dtype"},
                    {"vector TFLOP/s", Align::kRight},
+                   {"sustained", Align::kRight},
                    {"matrix TFLOP/s", Align::kRight},
-                   {"ridge FLOP/B", Align::kRight},
-                   {"matrix ridge", Align::kRight}});
-  const auto add = [&](std::string_view name, double vector, double matrix) {
-    table.add_row({std::string(name), number(vector / kTera), number(matrix / kTera),
-                   number(ridge(device, vector)), number(ridge(device, matrix))});
-  };
-  for (const PeakRate& peak : device.peaks) {
-    add(dtype_name(peak.dtype), peak.flops_per_s, peak.matrix_flops_per_s);
+                   {"sustained", Align::kRight},
+                   {"ridge", Align::kRight},
+                   {"matrix", Align::kRight}});
+  for (size_t i = 0; i < device.peaks.size(); ++i) {
+    const PeakRate& peak = device.peaks[i];
+    table.add_row({std::string(dtype_name(peak.dtype)), number(peak.flops_per_s / kTera),
+                   sustained_number(device, i, false), number(peak.matrix_flops_per_s / kTera),
+                   sustained_number(device, i, true), number(ridge(device, peak.flops_per_s)),
+                   number(ridge(device, peak.matrix_flops_per_s))});
   }
   if (device.tf32_flops_per_s > 0) {
-    add("tf32", 0, device.tf32_flops_per_s);
+    const double sustained = with_sustained_rates(device).tf32_flops_per_s;
+    table.add_row({"tf32", "-", "-", number(device.tf32_flops_per_s / kTera),
+                   fmt::format("{:.3g}*", sustained / kTera), "-",
+                   number(ridge(device, device.tf32_flops_per_s))});
   }
-  return table.render(100, 4);
+  return table.render(100, 4) +
+         "    ridge: FLOP per byte at which compute and memory take equally long, of the\n"
+         "      vector and the matrix units; *: an estimate, not measured\n";
 }
 
 // Each source once, after the figures that it stands for.
@@ -141,14 +163,19 @@ std::string device_text(const DeviceGroup& group) {
   const DeviceSpec& device = *group.device;
   std::string text = fmt::format("  {} ({}): {}\n", group.names, device_type_name(device.type),
                                  device.model.empty() ? "no model named" : device.model);
-  text += fmt::format("    memory            {:.4g} GiB at {}\n",
+  text += fmt::format("    memory            {:.4g} GiB at {}, sustained {:.4g}{}\n",
                       static_cast<double>(device.memory_bytes) / kGibi,
-                      bandwidth(device.memory_bytes_per_s));
+                      bandwidth(device.memory_bytes_per_s),
+                      with_sustained_rates(device).memory_bytes_per_s / kGiga,
+                      device.sustained_memory_bytes_per_s > 0 ? "" : "*");
   text += fmt::format("    last-level cache  {:.4g} MiB\n",
                       static_cast<double>(device.l2_bytes) / kMebi);
   text += fmt::format("    compute units     {}, queues {}, copy engines {}\n",
                       device.compute_units, device.queues, device.copy_engines);
   text += fmt::format("    launch floor      {}\n", format_time(device.launch_overhead_ns));
+  if (device.board_power_w > 0) {
+    text += fmt::format("    board power       {:.4g} W\n", device.board_power_w);
+  }
   text += fmt::format("    cost model        {}\n\n",
                       device.cost_model.empty() ? "none: speed-of-light bound" : device.cost_model);
   return text + peaks_table(device) + "\n    sources\n" + sources_text(device.citations, 6);
@@ -230,25 +257,34 @@ Json citations_json(const std::vector<Citation>& citations) {
 }
 
 Json device_json(const DeviceSpec& device) {
+  const DeviceSpec sustained = with_sustained_rates(device);
   Json peaks = Json::array();
-  const auto add = [&](std::string_view name, double vector, double matrix) {
-    peaks.push_back({{"dtype", name},
-                     {"vector_flops_per_s", vector},
-                     {"matrix_flops_per_s", matrix},
-                     {"ridge_flop_per_byte", ridge(device, vector)},
-                     {"matrix_ridge_flop_per_byte", ridge(device, matrix)}});
-  };
-  for (const PeakRate& peak : device.peaks) {
-    add(dtype_name(peak.dtype), peak.flops_per_s, peak.matrix_flops_per_s);
+  for (size_t i = 0; i < device.peaks.size(); ++i) {
+    const PeakRate& peak = device.peaks[i];
+    peaks.push_back({{"dtype", dtype_name(peak.dtype)},
+                     {"vector_flops_per_s", peak.flops_per_s},
+                     {"matrix_flops_per_s", peak.matrix_flops_per_s},
+                     {"ridge_flop_per_byte", ridge(device, peak.flops_per_s)},
+                     {"matrix_ridge_flop_per_byte", ridge(device, peak.matrix_flops_per_s)},
+                     {"sustained_vector_flops_per_s", sustained.peaks[i].flops_per_s},
+                     {"sustained_matrix_flops_per_s", sustained.peaks[i].matrix_flops_per_s}});
   }
   if (device.tf32_flops_per_s > 0) {
-    add("tf32", 0, device.tf32_flops_per_s);
+    peaks.push_back({{"dtype", "tf32"},
+                     {"vector_flops_per_s", 0.0},
+                     {"matrix_flops_per_s", device.tf32_flops_per_s},
+                     {"ridge_flop_per_byte", 0.0},
+                     {"matrix_ridge_flop_per_byte", ridge(device, device.tf32_flops_per_s)},
+                     {"sustained_vector_flops_per_s", 0.0},
+                     {"sustained_matrix_flops_per_s", sustained.tf32_flops_per_s}});
   }
   return {{"name", device.name},
           {"model", device.model},
           {"type", device_type_name(device.type)},
           {"memory_bytes", device.memory_bytes},
           {"memory_bytes_per_s", device.memory_bytes_per_s},
+          {"sustained_memory_bytes_per_s", sustained.memory_bytes_per_s},
+          {"board_power_w", device.board_power_w},
           {"l2_bytes", device.l2_bytes},
           {"compute_units", device.compute_units},
           {"launch_overhead_ns", device.launch_overhead_ns},

@@ -80,6 +80,10 @@ OptionTable train_options(TrainCommand& o) {
            {.names = "--keep-drift",
             .target = &o.keep_drift,
             .help = "Train on times that grow with the order of measurement as they are"},
+           {.names = "--prior",
+            .target = &o.prior,
+            .help = "Learn over all devices of the profiles for devices that were not measured; "
+                    "errors and intervals come from leaving whole devices out"},
            {.names = "--compact",
             .target = &o.compact,
             .help = "Write trees without what only XGBoost itself needs: a seventh of the size"},

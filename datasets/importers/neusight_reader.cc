@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "base/text.h"
@@ -194,7 +195,9 @@ Status NeusightImporter::import(const std::string& path, const ProfileImportOpti
   constexpr std::array<int, 8> kRequired = {kOp, kDevice, kLatency, kB, kM, kN, kK, kH};
   DFSIM_ASSIGN_OR_RETURN(TableReader table, TableReader::open(path, kNames, kRequired));
   RowSink sink(profile, drops, path);
-  const TextId provenance = profile.intern("NeuSight operator data (MIT)");
+  // The file says which of NeuSight's recordings a row is of (opmodel/train/recording_effects.h).
+  const TextId provenance = profile.intern(fmt::format(
+      "NeuSight operator data (MIT), {}", std::filesystem::path(path).filename().string()));
   while (true) {
     DFSIM_ASSIGN_OR_RETURN(const bool more, table.next(sink));
     if (!more) {

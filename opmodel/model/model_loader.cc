@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kBoundName = "sol";
 constexpr std::string_view kPretrained = "opmodel/pretrained";
+constexpr std::string_view kPriorName = "prior";
 
 bool is_model(const fs::path& directory) {
   std::error_code error;
@@ -38,22 +39,37 @@ std::string find_pretrained(const std::string& name) {
   return "";
 }
 
+StatusOr<std::unique_ptr<CostModel>> make_sol_model_or_error() { return make_sol_model(); }
+
+// The model of a directory, which asks the prior that ships about what it does not know.
+StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& directory) {
+  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, TrainedModel::load(directory));
+  const std::string prior = find_pretrained(std::string(kPriorName));
+  if (!model->manifest().prior && !prior.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> loaded, TrainedModel::load(prior));
+    model->set_prior(std::move(loaded));
+  }
+  return std::unique_ptr<CostModel>(std::move(model));
+}
+
 // Asks the model that each device names.
 class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
   // `folder` is that of the hardware file: the same folder may hold a model.
-  Status add(const std::string& cost_model, const fs::path& folder) {
+  Status add(const std::string& cost_model, const fs::path& folder, bool gpu) {
     if (models_.contains(cost_model)) {
       return ok_status();
     }
     const bool beside = !cost_model.empty() && is_model(folder / cost_model);
-    const std::string directory =
-        beside ? (folder / cost_model).string() : find_pretrained(cost_model);
-    DFSIM_ASSIGN_OR_RETURN(
-        std::unique_ptr<CostModel> model,
-        load_cost_model(directory.empty() ? std::string(kBoundName) : directory));
+    std::string directory = beside ? (folder / cost_model).string() : find_pretrained(cost_model);
+    if (directory.empty()) {
+      directory = gpu ? find_pretrained(std::string(kPriorName)) : "";
+    }
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, directory.empty()
+                                                                 ? make_sol_model_or_error()
+                                                                 : load_with_prior(directory));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -127,7 +143,7 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platfor
   auto models = std::make_unique<PerDeviceModel>();
   const fs::path folder = fs::path(platform.source_file).parent_path();
   for (const DeviceSpec& device : platform.devices) {
-    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model, folder));
+    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model, folder, device.type == DeviceType::kGpu));
   }
   return std::unique_ptr<CostModel>(std::move(models));
 }

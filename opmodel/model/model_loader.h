@@ -23,7 +23,9 @@ StatusOr<std::unique_ptr<TrainedModel>> load_trained_model(const std::string& na
 StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_path);
 
 // One model for a platform: each device is answered by the model it names (DeviceSpec::cost_model),
-// or by the bound where that model does not ship; all by `name_or_path` when it is not empty.
+// which asks the prior about classes and dtypes that it has no data of; GPUs whose model does not
+// ship by the prior alone, other devices by the bound. All by `name_or_path`, without any prior,
+// when it is not empty.
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
                                                          const std::string& name_or_path);
 

@@ -21,13 +21,6 @@ constexpr double kMostIntervalScale = 100;
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
-double value_of(const std::vector<std::pair<std::string, double>>& pairs, std::string_view name,
-                double otherwise) {
-  const auto it = std::find_if(pairs.begin(), pairs.end(),
-                               [&](const auto& entry) { return entry.first == name; });
-  return it == pairs.end() ? otherwise : it->second;
-}
-
 json to_json(const ErrorStats& stats) {
   return {{"n", stats.n},     {"mape", stats.mape}, {"median", stats.median},
           {"p90", stats.p90}, {"bias", stats.bias}, {"interval", stats.interval}};
@@ -70,28 +63,46 @@ json to_json(const ModelPart& part) {
   for (const auto& [low, high] : part.ranges) {
     ranges.push_back({low, high});
   }
-  return {{"class", op_class_name(part.op_class)},
-          {"kind", part.kind},
-          {"family", family_name(part.family)},
-          {"timing", timing_kind_name(part.timing)},
-          {"file", part.file},
-          {"checksum", hex(part.checksum)},
-          {"rows", part.rows},
-          {"rounds", part.rounds},
-          {"features", part.features},
-          {"devices", devices},
-          {"dtypes", dtypes},
-          {"ranges", ranges},
-          {"median_log_ratio", part.median_log_ratio},
-          {"kind_effects", pairs_to_json(part.kind_effects)},
-          {"drifts_us", pairs_to_json(part.drifts)},
-          {"intervals",
-           {{"edges_us", part.intervals.edges_us},
-            {"low", part.intervals.low},
-            {"high", part.intervals.high}}},
-          {"held_out", to_json(part.held_out)},
-          {"held_out_baseline", to_json(part.held_out_baseline)},
-          {"importance", pairs_to_json(part.importance)}};
+  json object = {{"class", op_class_name(part.op_class)},
+                 {"kind", part.kind},
+                 {"family", family_name(part.family)},
+                 {"timing", timing_kind_name(part.timing)},
+                 {"file", part.file},
+                 {"checksum", hex(part.checksum)},
+                 {"rows", part.rows},
+                 {"rounds", part.rounds},
+                 {"features", part.features},
+                 {"devices", devices},
+                 {"dtypes", dtypes},
+                 {"ranges", ranges},
+                 {"median_log_ratio", part.median_log_ratio},
+                 {"kind_effects", pairs_to_json(part.kind_effects)},
+                 {"drifts_us", pairs_to_json(part.drifts)},
+                 {"intervals",
+                  {{"edges_us", part.intervals.edges_us},
+                   {"low", part.intervals.low},
+                   {"high", part.intervals.high}}},
+                 {"held_out", to_json(part.held_out)},
+                 {"held_out_baseline", to_json(part.held_out_baseline)},
+                 {"importance", pairs_to_json(part.importance)}};
+  if (!part.left_out.empty()) {
+    json& left_out = object["left_out"] = json::array();
+    for (const auto& [device, stats] : part.left_out) {
+      left_out.push_back({{"device", device}, {"errors", to_json(stats)}});
+    }
+  }
+  if (!part.recordings.empty()) {
+    json& recordings = object["recordings"] = json::array();
+    for (const RecordingEffect& effect : part.recordings) {
+      recordings.push_back({{"device", effect.device},
+                            {"recording", effect.recording},
+                            {"rows", effect.rows},
+                            {"log_effect", effect.log_effect},
+                            {"throttled", effect.throttled}});
+    }
+    object["recording_column"] = part.recording_column;
+  }
+  return object;
 }
 
 // Reads fields and remembers the first that is missing or of another type.
@@ -204,6 +215,34 @@ void check_part(Reader& reader, const ModelPart& part) {
   }
 }
 
+void read_recordings(Reader& reader, const json& object, ModelPart* part) {
+  if (!object.contains("recordings")) {  // of devices that were recorded once
+    return;
+  }
+  for (const json& item : reader.child(object, "recordings", json::value_t::array)) {
+    RecordingEffect effect;
+    reader.get(item, "device", &effect.device);
+    reader.get(item, "recording", &effect.recording);
+    reader.get(item, "rows", &effect.rows);
+    reader.get(item, "log_effect", &effect.log_effect);
+    reader.get(item, "throttled", &effect.throttled);
+    part->recordings.push_back(std::move(effect));
+  }
+  reader.get(object, "recording_column", &part->recording_column);
+}
+
+void read_left_out(Reader& reader, const json& object, ModelPart* part) {
+  if (!object.contains("left_out")) {  // only of priors
+    return;
+  }
+  for (const json& item : reader.child(object, "left_out", json::value_t::array)) {
+    std::string device;
+    reader.get(item, "device", &device);
+    part->left_out.emplace_back(
+        device, read_stats(reader, reader.child(item, "errors", json::value_t::object)));
+  }
+}
+
 ModelPart read_part(Reader& reader, const json& object) {
   ModelPart part;
   read_enums(reader, object, &part);
@@ -232,6 +271,8 @@ ModelPart read_part(Reader& reader, const json& object) {
   part.held_out_baseline =
       read_stats(reader, reader.child(object, "held_out_baseline", json::value_t::object));
   reader.get(object, "importance", &part.importance);
+  read_recordings(reader, object, &part);
+  read_left_out(reader, object, &part);
   check_part(reader, part);
   return part;
 }
@@ -259,6 +300,9 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
   if (root.contains("overheads_us")) {  // models of earlier versions have none
     reader.get(root, "overheads_us", &manifest->overheads_us);
   }
+  if (root.contains("prior")) {
+    reader.get(root, "prior", &manifest->prior);
+  }
   if (root.contains("interval_scales")) {  // only of models that were fitted to networks
     reader.get(root, "interval_scales", &manifest->interval_scales);
     for (const auto& [device, scale] : manifest->interval_scales) {
@@ -278,39 +322,6 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
 }
 
 }  // namespace
-
-const PartDevice* ModelPart::find_device(std::string_view model) const {
-  const auto it = std::find_if(devices.begin(), devices.end(),
-                               [&](const PartDevice& device) { return device.model == model; });
-  return it == devices.end() ? nullptr : &*it;
-}
-
-bool ModelPart::trained_on(DType dtype) const {
-  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
-}
-
-double ModelPart::kind_effect(std::string_view wanted) const {
-  return value_of(kind_effects, wanted, 0);
-}
-
-double ModelManifest::repeat_noise() const {
-  constexpr double kNormal80 = 1.2816;  // 80 % of a normal variable lie within so many deviations
-  return std::log(repeat_high / repeat_low) / (2 * kNormal80);
-}
-
-const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
-  const auto it = std::find_if(devices.begin(), devices.end(),
-                               [&](const DeviceSpec& device) { return device.model == model; });
-  return it == devices.end() ? nullptr : &*it;
-}
-
-double ModelManifest::overhead_us(std::string_view model) const {
-  return value_of(overheads_us, model, 0);
-}
-
-double ModelManifest::interval_scale(std::string_view model) const {
-  return value_of(interval_scales, model, 1);
-}
 
 StatusOr<ModelManifest> read_manifest(const std::string& directory) {
   const std::string path = fmt::format("{}/{}", directory, kManifestFile);
@@ -349,6 +360,9 @@ StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view p
   }
   for (const json& item : reader.child(root, "parts", json::value_t::array)) {
     manifest.parts.push_back(read_part(reader, item));
+    if (manifest.prior) {
+      manifest.parts.back().hide_devices();
+    }
   }
   DFSIM_RETURN_IF_ERROR(reader.status());
   return manifest;
@@ -386,6 +400,9 @@ std::string format_manifest(const ModelManifest& manifest) {
                {"scaling_file", manifest.scaling_file},
                {"scaling_checksum", hex(manifest.scaling_checksum)},
                {"parts", parts}};
+  if (manifest.prior) {
+    root["prior"] = true;
+  }
   if (!manifest.interval_scales.empty()) {
     root["interval_scales"] = pairs_to_json(manifest.interval_scales);
   }

@@ -49,6 +49,16 @@ struct PartDevice {
   int64_t rows = 0;
 };
 
+// How the times of one recording (a file of measurements) on a device differ from what the part
+// predicts for that device (train/recording_effects.h).
+struct RecordingEffect {
+  std::string device;
+  std::string recording;
+  int64_t rows = 0;
+  double log_effect = 0;   // median of ln(time / prediction) against the reference recording
+  bool throttled = false;  // too slow for a healthy board: not what the part predicts
+};
+
 struct ModelPart {
   OpClass op_class = OpClass::kOpaque;
   std::string kind;
@@ -59,6 +69,8 @@ struct ModelPart {
   int64_t rows = 0;
   int rounds = 0;
   std::vector<std::string> features;
+  // Columns that a prior leaves 0: they tell devices apart, and the next one is another.
+  std::vector<size_t> hidden;
   std::vector<PartDevice> devices;
   std::vector<DType> dtypes;
   std::vector<std::pair<double, double>> ranges;  // of ln(1 + dims), by dims index
@@ -68,12 +80,21 @@ struct ModelPart {
   // Devices whose times grew with the order of measurement, and by how many us in the end
   // (drift.h).
   std::vector<std::pair<std::string, double>> drifts;
+  // Devices that were recorded more than once.
+  std::vector<RecordingEffect> recordings;
+  // The trees have a column that says which recording a row is of; predictions leave it 0, the
+  // healthy one.
+  bool recording_column = false;
+  // Of a prior: errors on each device by trees that were fitted to the others.
+  std::vector<std::pair<std::string, ErrorStats>> left_out;
   IntervalTable intervals;
   ErrorStats held_out;
   ErrorStats held_out_baseline;                            // bound times the median ratio
   std::vector<std::pair<std::string, double>> importance;  // the strongest features
 
   const PartDevice* find_device(std::string_view model) const;
+  // Fills `hidden`.
+  void hide_devices();
   bool trained_on(DType dtype) const;
   double kind_effect(std::string_view kind) const;
 };
@@ -96,6 +117,8 @@ struct ModelManifest {
   // What measuring added to each time, by device: all learned times contain it, and predictions
   // subtract it.
   std::vector<std::pair<std::string, double>> overheads_us;
+  // Learned over many devices to answer for others (prior_model.h): all rates are sustained ones.
+  bool prior = false;
   // CostModel::interval_scale(), by device.
   std::vector<std::pair<std::string, double>> interval_scales;
   // 80 % of single measurements lie between these factors of their shape's median.

@@ -19,11 +19,6 @@ bool alike(DType a, DType b) {
   return a == b || (half(a) && half(b));
 }
 
-bool dtype_known(const ModelPart& part, DType dtype) {
-  return std::any_of(part.dtypes.begin(), part.dtypes.end(),
-                     [&](DType trained) { return alike(trained, dtype); });
-}
-
 bool kind_known(const ModelPart& part, std::string_view kind) {
   if (part.kind != kAnyKind) {
     return part.kind == kind;
@@ -35,7 +30,7 @@ bool kind_known(const ModelPart& part, std::string_view kind) {
 }  // namespace
 
 size_t part_columns(const ModelPart& part) {
-  return part.features.size() + (part.kind == kAnyKind ? 1 : 0);
+  return part.features.size() + (part.kind == kAnyKind ? 1 : 0) + (part.recording_column ? 1 : 0);
 }
 
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
@@ -45,15 +40,25 @@ void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSp
   if (part.kind == kAnyKind) {
     row[count] = static_cast<float>(part.kind_effect(query.geometry->kind));
   }
+  for (const size_t column : part.hidden) {
+    row[column] = 0;
+  }
+  if (part.recording_column) {
+    row.back() = query.recording;
+  }
+}
+
+bool dtype_known(const ModelPart& part, DType dtype) {
+  return std::any_of(part.dtypes.begin(), part.dtypes.end(),
+                     [&](DType trained) { return alike(trained, dtype); });
 }
 
 double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
   if (const PartDevice* known = part.find_device(device.model); known != nullptr) {
     return known->floor_us;
   }
-  // Kernels cost what the hardware file says; launches are the host's and alike everywhere.
   const double own = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
-  if (part.timing != TimingKind::kLaunchInclusive || part.devices.empty()) {
+  if (part.devices.empty()) {
     return own;
   }
   std::vector<double> floors;
@@ -61,14 +66,15 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
     floors.push_back(known.floor_us);
   }
   std::sort(floors.begin(), floors.end());
-  return floors[floors.size() / 2];
+  // Launches are the host's and alike everywhere. The shortest kernels of a kind cost what they
+  // cost elsewhere, and no less than the hardware file says of any kernel.
+  const bool launch = part.timing == TimingKind::kLaunchInclusive;
+  return launch ? floors[floors.size() / 2] : std::max(own, floors[(floors.size() - 1) / 2]);
 }
 
-bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
-                            const DeviceSpec& device) {
-  if (part.find_device(device.model) == nullptr || !dtype_known(part, geometry.dtype)) {
-    return true;
-  }
+namespace {
+
+bool leaves_ranges(const ModelPart& part, const OpGeometry& geometry) {
   for (size_t i = 0; i < part.ranges.size(); ++i) {
     const double value = std::log1p(std::max(geometry.dims[i], 0.0));
     if (value < part.ranges[i].first - kRangeSlack || value > part.ranges[i].second + kRangeSlack) {
@@ -76,6 +82,14 @@ bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
+                            const DeviceSpec& device) {
+  return part.find_device(device.model) == nullptr || !dtype_known(part, geometry.dtype) ||
+         leaves_ranges(part, geometry);
 }
 
 std::pair<double, double> interval_at(const IntervalTable& table, double time_us) {
@@ -89,7 +103,8 @@ std::pair<double, double> interval_at(const IntervalTable& table, double time_us
 }
 
 std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
-                                     std::span<const PartQuery> queries, const DeviceSpec& device) {
+                                     std::span<const PartQuery> queries, const DeviceSpec& device,
+                                     bool across_devices) {
   const size_t columns = part_columns(part);
   const double floor_us = part_floor_us(part, device);
   std::vector<float> values(forest == nullptr ? 0 : queries.size() * columns);
@@ -109,12 +124,14 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   for (size_t i = 0; i < queries.size(); ++i) {
     PartAnswer& answer = answers[i];
     const OpGeometry& geometry = *queries[i].geometry;
-    answer.extrapolated = forest == nullptr || !kind_known(part, geometry.kind) ||
-                          leaves_training_ground(part, geometry, device);
+    answer.extrapolated =
+        forest == nullptr || !kind_known(part, geometry.kind) ||
+        (across_devices ? !dtype_known(part, geometry.dtype) || leaves_ranges(part, geometry)
+                        : leaves_training_ground(part, geometry, device));
     answer.base_us = rooflines[i].base_us();
     // Trees of another dtype or another kind of op say nothing of this one: the median has to do.
-    const bool foreign =
-        !dtype_known(part, geometry.dtype) || (part.kind != kAnyKind && part.kind != geometry.kind);
+    const bool foreign = (!across_devices && !dtype_known(part, geometry.dtype)) ||
+                         (part.kind != kAnyKind && part.kind != geometry.kind);
     const double ratio = std::exp(foreign ? part.median_log_ratio : ratios[i]);
     answer.time_us = answer.base_us * std::max(ratio, kLeastRatio);
     auto [low, high] = interval_at(part.intervals, answer.time_us);

@@ -17,6 +17,7 @@ namespace dfsim::inline opmodel {
 struct PartQuery {
   const OpDescriptor* op = nullptr;
   const OpGeometry* geometry = nullptr;
+  float recording = 0;  // ModelPart::recording_column; 0 = a healthy board
 };
 
 struct PartAnswer {
@@ -28,7 +29,7 @@ struct PartAnswer {
 };
 
 // Number of columns of the part's feature matrix: the family's features, then the kind's effect for
-// parts of any kind.
+// parts of any kind, then the recording where a part has that column.
 size_t part_columns(const ModelPart& part);
 // Fills one row of it.
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
@@ -38,11 +39,16 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device);
 // The op lies outside of the part's ranges, dtypes or devices.
 bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
                             const DeviceSpec& device);
+// The part was trained on this dtype, or on one of the same width.
+bool dtype_known(const ModelPart& part, DType dtype);
 // The factors of the 80 % interval at a predicted time.
 std::pair<double, double> interval_at(const IntervalTable& table, double time_us);
 
-// Predicts a batch of ops of the part's class and family. `forest` may be null (median only).
+// Predicts a batch of ops of the part's class and family. `forest` may be null (median only). With
+// `across_devices` an unknown device is what the part is for, and another dtype's trees answer for
+// one that is unknown: its bytes and rates are in the features.
 std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
-                                     std::span<const PartQuery> queries, const DeviceSpec& device);
+                                     std::span<const PartQuery> queries, const DeviceSpec& device,
+                                     bool across_devices = false);
 
 }  // namespace dfsim::inline opmodel

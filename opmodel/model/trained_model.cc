@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/io/file.h"
+#include "hardware/sustained_rates.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -25,6 +26,10 @@ constexpr double kErrorUnjudged = 0.25;
 constexpr double kUnjudgedRows = 20;
 // Shapes held out at random have near relatives among the others; another batch size has fewer.
 constexpr double kHarderThanHeldOut = 1.5;
+
+// Of a prior, for classes without any data: time over the sustained roofline, and the 80 % factor.
+constexpr double kUnknownOverSustained = 1.15;
+constexpr double kUnknownSpread = 2.0;
 
 // Least fraction of a time that is left after subtracting the overhead of measuring.
 constexpr double kLeastNetShare = 0.1;
@@ -245,6 +250,56 @@ bool TrainedModel::take_launch_off(int part, const OpGeometry& geometry, const D
   return true;
 }
 
+// Nothing is known of the class. A prior knows at least which rates devices sustain; its interval
+// is what efficiencies of the classes with data span.
+void TrainedModel::answer_by_bound(const OpDescriptor& op, const DeviceSpec& device,
+                                   const Query& query, ModelAnswer* out) const {
+  const Sol sol = speed_of_light(op, manifest_.prior ? with_sustained_rates(device) : device);
+  const double launch = is_device_time(query.timing) ? 0 : launch_overhead_us(nullptr, device);
+  out->time_us =
+      sol.seconds() * kUsPerSecond * (manifest_.prior ? kUnknownOverSustained : 1) + launch;
+  out->low_us = manifest_.prior ? out->time_us / kUnknownSpread : out->time_us;
+  out->high_us = out->time_us * (manifest_.prior ? kUnknownSpread : kWorstOverBound);
+  out->source = manifest_.prior ? CostSource::kPrior : CostSource::kBoundOnly;
+  if (!manifest_.prior) {
+    out->bound = sol.bound();
+  }
+}
+
+// What the answer rests on was measured for this dtype.
+bool TrainedModel::knows(const ModelAnswer& answer, const OpGeometry& geometry) const {
+  if (answer.source == CostSource::kBoundOnly) {
+    return false;
+  }
+  return answer.source != CostSource::kExtrapolated || answer.part < 0 ||
+         dtype_known(manifest_.parts[static_cast<size_t>(answer.part)], geometry.dtype);
+}
+
+Status TrainedModel::ask_prior(std::span<const OpDescriptor> ops,
+                               std::span<const OpGeometry> geometries, const DeviceSpec& device,
+                               std::span<ModelAnswer> answers) const {
+  std::vector<uint32_t> which;
+  std::vector<OpDescriptor> unknown;
+  std::vector<OpGeometry> unknown_geometries;
+  for (uint32_t i = 0; i < ops.size(); ++i) {
+    if (!costs_nothing(ops[i].op_class) && !knows(answers[i], geometries[i])) {
+      which.push_back(i);
+      unknown.push_back(ops[i]);
+      unknown_geometries.push_back(geometries[i]);
+    }
+  }
+  if (which.empty()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<ModelAnswer> priors,
+                         prior_->predict_as(unknown, unknown_geometries, device, Query{}));
+  for (size_t k = 0; k < which.size(); ++k) {
+    answers[which[k]] = priors[k];
+    answers[which[k]].part = -1;
+  }
+  return ok_status();
+}
+
 Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> which,
                                        std::span<const OpDescriptor> ops,
                                        std::span<const OpGeometry> geometries,
@@ -258,7 +313,8 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
     queries.push_back({&ops[i], &geometries[i]});
   }
   const std::vector<PartAnswer> answers =
-      predict_part(info, trees, queries, as_known(info, device));
+      manifest_.prior ? predict_part(info, trees, queries, with_sustained_rates(device), true)
+                      : predict_part(info, trees, queries, as_known(info, device));
   const bool from_launch = !is_device_time(info.timing);
   const bool to_launch = !is_device_time(query.timing);
   const double overhead_us = from_launch == to_launch ? 0 : launch_overhead_us(&info, device);
@@ -273,7 +329,9 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
     prediction.time_us = shifted(answer.time_us);
     prediction.low_us = shifted(answer.low_us);
     prediction.high_us = std::max(shifted(answer.high_us), prediction.time_us);
-    prediction.source = answer.extrapolated ? CostSource::kExtrapolated : CostSource::kPredicted;
+    prediction.source = manifest_.prior       ? CostSource::kPrior
+                        : answer.extrapolated ? CostSource::kExtrapolated
+                                              : CostSource::kPredicted;
     prediction.part = static_cast<int>(part);
   }
   return ok_status();
@@ -311,12 +369,7 @@ StatusOr<std::vector<ModelAnswer>> TrainedModel::predict_as(std::span<const OpDe
       prediction.bound = Bound::kNone;
       continue;
     }
-    const Sol sol = speed_of_light(ops[i], device);
-    const double launch = is_device_time(query.timing) ? 0 : launch_overhead_us(nullptr, device);
-    prediction.time_us = sol.seconds() * 1e6 + launch;
-    prediction.low_us = prediction.time_us;
-    prediction.high_us = prediction.time_us * kWorstOverBound;
-    prediction.bound = sol.bound();
+    answer_by_bound(ops[i], device, query, &prediction);
     blend_scaling(ops[i], device, &prediction);
   }
   for (const auto& [part, which] : by_part) {
@@ -337,13 +390,18 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
   for (const OpDescriptor& op : ops) {
     geometries.push_back(geometry_of(op));
   }
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<ModelAnswer> predictions,
+  DFSIM_ASSIGN_OR_RETURN(std::vector<ModelAnswer> predictions,
                          predict_as(ops, geometries, device, Query{}));
+  if (prior_ != nullptr && device.type == DeviceType::kGpu) {
+    DFSIM_RETURN_IF_ERROR(ask_prior(ops, geometries, device, predictions));
+  }
   const double overhead_us = manifest_.overhead_us(device.model);
   for (size_t i = 0; i < ops.size(); ++i) {
     const ModelAnswer& prediction = predictions[i];
-    // The bound alone was never measured.
-    const double added_us = prediction.source == CostSource::kBoundOnly ? 0 : overhead_us;
+    // Neither the bound nor another device was measured with this overhead.
+    const bool other =
+        prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
+    const double added_us = other ? 0 : overhead_us;
     const auto net_ns = [added_us](double time_us) {
       return ns_from_seconds(std::max(time_us - added_us, time_us * kLeastNetShare) * 1e-6);
     };
@@ -352,6 +410,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     out[i].high_ns = net_ns(prediction.high_us);
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
+    out[i].bound_ns = ns_from_seconds(speed_of_light(ops[i], device).seconds());
   }
   return ok_status();
 }

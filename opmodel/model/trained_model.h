@@ -2,8 +2,9 @@
 //
 // For each op, in this order: the measured time of this very shape (kMeasured); between two
 // measured batch sizes of the same op, or the trees of its class, inside the training range
-// (kPredicted); the trees or the class's median efficiency outside of it (kExtrapolated); the
-// speed-of-light bound, when nothing is known of the class (kBoundOnly). CostModel::predict gives
+// (kPredicted); the trees or the class's median efficiency outside of it (kExtrapolated); what
+// other devices teach (kPrior, set_prior()), or without a prior the speed-of-light bound
+// (kBoundOnly), when nothing is known of the class. CostModel::predict gives
 // device time (kernels only), without what measuring added (ModelManifest::overheads_us), which
 // predict_as() leaves in. Measurements that include the launch lose it: their floor less the
 // device's own least kernel time. Boards with the chip of a device that was measured (equal units,
@@ -59,6 +60,9 @@ class TrainedModel : public CostModel {
   StatusOr<std::vector<ModelAnswer>> predict_as(std::span<const OpDescriptor> ops,
                                                 std::span<const OpGeometry> geometries,
                                                 const DeviceSpec& device, const Query& query) const;
+  // Answers by `prior`, a model with ModelManifest::prior, where this one knows nothing of the
+  // class or of the dtype.
+  void set_prior(std::shared_ptr<const TrainedModel> prior) { prior_ = std::move(prior); }
   // This shape was measured on this device with this kind of timing.
   bool has_measured(const OpGeometry& geometry, const DeviceSpec& device, TimingKind timing) const;
   const ModelManifest& manifest() const { return manifest_; }
@@ -87,6 +91,13 @@ class TrainedModel : public CostModel {
   ModelManifest manifest_;
   LookupTable lookup_;
   ScalingTable scaling_;
+  bool knows(const ModelAnswer& answer, const OpGeometry& geometry) const;
+  void answer_by_bound(const OpDescriptor& op, const DeviceSpec& device, const Query& query,
+                       ModelAnswer* out) const;
+  Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
+                   const DeviceSpec& device, std::span<ModelAnswer> answers) const;
+
+  std::shared_ptr<const TrainedModel> prior_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Forest>> forests_;
 };

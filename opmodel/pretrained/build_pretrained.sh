@@ -9,7 +9,7 @@ out=${OUT:+$(realpath "$OUT")}
 out=${out:-opmodel/pretrained}  # relative, as the reports show it
 cd "$root"
 [ $# -gt 0 ] && shift
-models=${*:-a100 v100 t4 p100 h100 h200 epyc-milan epyc-genoa}
+models=${*:-a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior}
 data=${DFSIM_SHARED:-}/data
 for model in $models; do  # two were measured here, the others are trained on data that does not ship
   case $model in
@@ -18,6 +18,7 @@ for model in $models; do  # two were measured here, the others are trained on da
   esac
 done
 neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
+second=neusight:$data/neusight/neusight_ops_second_recording.csv.gz  # months later, other boards
 
 # aiconfigurator's tables of one system but those of collectives, which are not operators, and of
 # TensorRT-LLM's attention on A100, whose kernels take up to twice as long as vLLM's.
@@ -37,20 +38,53 @@ train() {
     > "$out/$name/training_report.txt"
   cat "$out/$name/training_report.txt"
 }
+products="--only-op Gemm --only-op MatMul"
+elementwise="--only-op Add --only-op Mul --only-op Div --only-op Pow --only-op Relu --only-op Gelu --only-op Tanh"
+norms="--only-op Softmax --only-op LayerNormalization"
+# Adds rows of other kinds of timing to a model: its other parts stay as they are.
+extend() {
+  name=$1
+  rounds=$2
+  shift 2
+  "$dfsim" train "$@" --rounds "$rounds" --name "$name" --seed 1 --compact --no-rows \
+    --extend "$out/$name" > "$out/$name/training_report.txt"  # has the parts of before, too
+  cat "$out/$name/training_report.txt"
+}
+# What the prior learns of tensor cores: GEMMs and attention of one runtime.
+prior_tables() {
+  tables "$1" | grep -E '/(gemm|attention)/vllm/'
+}
 for model in $models; do
   case $model in
-    a100) train a100 0 "$neusight" $(tables a100_sxm) --only-device "NVIDIA A100-PCIE-40GB" \
-            --only-device "NVIDIA A100 80GB PCIe" --only-device "NVIDIA A100-SXM4-80GB" ;;
+    a100)
+      a100="NVIDIA A100-PCIE-40GB"
+      train a100 0 "$neusight" --only-op Conv $elementwise --only-device "$a100" \
+        --only-device "NVIDIA A100 80GB PCIe"
+      extend a100 0 $(tables a100_sxm)
+      extend a100 100 "$neusight" "$second" $products $norms --only-device "$a100" \
+        --only-device "NVIDIA A100 80GB PCIe" ;;
     v100) train v100 500 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
-    t4) train t4 500 "$neusight" --only-device "Tesla T4" ;;
+    t4 | p4)
+      case $model in t4) device="Tesla T4" ;; *) device="Tesla P4" ;; esac
+      train "$model" 500 "$neusight" --only-op Conv $elementwise --no-lookup --only-device "$device"
+      extend "$model" 100 "$neusight" "$second" $products $norms --only-device "$device" ;;
+    l4)  # thirty shapes of a row-wise operator are few: those of the other boards help
+      train l4 200 "$second" $norms
+      extend l4 500 "$second" $products $elementwise --only-device "NVIDIA L4" ;;
     p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
-    h100) train h100 500 $(tables h100_sxm) ;;
+    h100)
+      train h100 500 $(tables h100_sxm)
+      extend h100 500 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
+    prior)
+      train prior 60 "$neusight" "$second" \
+        $(for system in a100_sxm h100_sxm h200_sxm l40s; do prior_tables "$system"; done) \
+        --prior --no-lookup ;;
     epyc-milan | epyc-genoa)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
       "$dfsim" validate --runs "$measured/unseen_runs.csv" --model "$out/$model" \
         --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
     h200) train h200 500 $(tables h200_sxm) ;;
-    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 h100 h200 epyc-milan epyc-genoa" >&2; exit 2 ;;
+    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
   esac
 done

@@ -4,6 +4,7 @@
 import argparse
 import datetime
 import json
+import math
 import pathlib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,6 +58,33 @@ def drift_lines(manifest):
                    "subtracted it before training and before computing the errors above.")
 
 
+def recording_lines(manifest):
+    for part in manifest["parts"]:
+        for effect in part.get("recordings", []):
+            if effect["throttled"]:
+                slower = math.exp(effect["log_effect"]) - 1
+                yield (f"- {part['class']} {part['kind']} on {effect['device']}: the board of "
+                       f"{effect['recording'].rsplit(', ', 1)[-1]} was {100 * slower:.0f} % slower "
+                       "than the other recording's (throttled). Predictions are for the healthy board.")
+
+
+def left_out_lines(manifest):
+    parts = [part for part in manifest["parts"] if part.get("left_out")]
+    if not parts:
+        return []
+    lines = ["", "## Errors on devices that were left out", "",
+             "Mean and median in percent on each device, with the trees fitted to the other devices and "
+             "the rates that the left-out device's data sheet suggests. The interval comes from these errors.", "",
+             "| class | kind | timing | device | shapes | MAPE | median | bias |", "|---|---|---|---|---|---|---|---|"]
+    for part in parts:
+        kind = "any other" if part["kind"] == "*" else part["kind"]
+        for entry in part["left_out"]:
+            e = entry["errors"]
+            lines.append(f"| {part['class']} | {kind} | {part['timing']} | {entry['device']} | {e['n']} | "
+                         f"{percent(e['mape'])} | {percent(e['median'])} | {percent(e['bias'])} |")
+    return lines
+
+
 def card(manifest, date):
     devices = ", ".join(d["model"] for d in manifest["devices"])
     files = manifest["data"]
@@ -75,21 +103,23 @@ def card(manifest, date):
               " model keeps trees and, in `lookup.bin`, hashed shapes with their times.", "",
               "| file | checksum | rows |", "|---|---|---|"]
     lines += [f"| {f['file']} | {f['checksum']} | {f['rows']} |" for f in files]
-    lines += ["", "## Errors on held-out shapes", "",
+    prior = bool(manifest.get("prior"))
+    lines += left_out_lines(manifest)
+    lines += [] if prior else ["", "## Errors on held-out shapes", "",
               "Errors in percent on 15 % of the shapes, grouped so that no shape (for matrix products: "
               "no weight shape) is on both sides. `bound` is the MAPE of bound x constant, `in 80 %` "
               "the share inside the 80 % interval. The shipped trees were then fitted to all rows.", "",
               "| class | kind | dtypes | timing | rows | test | MAPE | median | p90 | bias | "
               "in 80 % | bound |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
-    lines += ["| " + " | ".join(row) + " |" for row in error_rows(manifest)]
+    lines += [] if prior else ["| " + " | ".join(row) + " |" for row in error_rows(manifest)]
     lines += ["", "## Limits", "",
               "- Answers for other dtypes, other devices, larger or smaller sizes and other classes "
-              "are marked extrapolated or bound-only.",
+              "are marked extrapolated, prior or bound-only.",
               "- Launch-inclusive parts: for device time, dfsim subtracts the launch (the part's "
               "floor less the device's shortest kernel time); short ops are therefore uncertain by "
               "about a microsecond.",
               "- Each shape was measured on one machine with one version of the libraries."]
-    lines += list(drift_lines(manifest))
+    lines += list(drift_lines(manifest)) + list(recording_lines(manifest))
     return "\n".join(lines) + "\n"
 
 

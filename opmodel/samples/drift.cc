@@ -273,12 +273,13 @@ bool looks_drifting(std::span<const double> times_us, std::span<const double> ba
 StatusOr<std::vector<DriftReport>> remove_drift(const ModelPart& part,
                                                 const std::vector<uint32_t>& samples, uint64_t seed,
                                                 TrainingData* data) {
-  std::map<uint32_t, std::vector<uint32_t>> by_device;
+  // Each recording starts anew.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> recordings;
   for (const uint32_t i : samples) {
-    by_device[data->samples[i].device].push_back(i);
+    recordings[{data->samples[i].device, data->samples[i].recording}].push_back(i);
   }
   std::vector<DriftReport> reports;
-  for (const auto& [device, rows] : by_device) {
+  for (const auto& [recording, rows] : recordings) {
     DeviceDrift drift(part, *data, rows, seed);
     if (!drift.drifting()) {
       continue;

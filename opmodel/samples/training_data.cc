@@ -92,6 +92,15 @@ class Builder {
     return it->second;
   }
 
+  uint32_t recording_of(const ProfileRow& row) {
+    const auto [it, added] = recording_index_.try_emplace(
+        row.provenance.value(), static_cast<uint32_t>(data_.recordings.size()));
+    if (added) {
+      data_.recordings.push_back(profile_.text(row.provenance));
+    }
+    return it->second;
+  }
+
   uint64_t instance_of(const ProfileRow& row) {
     const std::string& name = profile_.text(row.name);
     const std::string& network = profile_.text(row.network);
@@ -116,6 +125,7 @@ class Builder {
     sample.batch = row.batch;
     sample.count = row.count;
     sample.instance = instance_of(row);
+    sample.recording = recording_of(row);
     data_.samples.push_back(sample);
   }
 
@@ -125,7 +135,8 @@ class Builder {
   std::vector<bool> bound_known_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, int, int>, uint32_t> op_index_;
   std::unordered_map<std::string, uint32_t> device_index_;
-  std::unordered_map<uint64_t, int64_t> occurrences_;  // by name in one run of a network
+  std::unordered_map<uint64_t, int64_t> occurrences_;       // by name in one run of a network
+  std::unordered_map<uint32_t, uint32_t> recording_index_;  // by the text's id
   std::unordered_map<std::string, uint32_t> network_index_ = {{"", 0}};
 };
 

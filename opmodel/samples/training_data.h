@@ -26,13 +26,17 @@ struct Sample {
   uint64_t instance = 0;  // identity in its network (instance_key.h); 0 = none
   int32_t batch = 0;
   int32_t count = 1;
+  uint32_t recording = 0;  // index into recordings
 };
 
 struct TrainingData {
   std::vector<OpDescriptor> ops;
   std::vector<OpGeometry> geometries;  // of each op
   std::vector<DeviceSpec> devices;     // `model` is the name in the profile
+  // Of each device, its data sheet alone; only for priors, whose `devices` have sustained rates.
+  std::vector<DeviceSpec> estimated;
   std::vector<std::string> networks = {""};
+  std::vector<std::string> recordings;  // where rows come from (ProfileRow::provenance)
   std::vector<Sample> samples;
   DropReport drops;  // kImpossible only; rows by their number in the file they came from
   // Devices without a hardware file, whose peaks were estimated from their rows.

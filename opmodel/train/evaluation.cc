@@ -207,7 +207,9 @@ StatusOr<Evaluation> evaluate_model(const TrainedModel& model, const Profile& pr
                                     const EvaluateOptions& options) {
   TrainingDataOptions data_options;
   data_options.device = options.device;
-  data_options.known_devices = model.manifest().devices;
+  if (!model.manifest().prior) {  // which knows sustained rates only
+    data_options.known_devices = model.manifest().devices;
+  }
   DFSIM_ASSIGN_OR_RETURN(const TrainingData data, make_training_data(profile, data_options));
   if (data.samples.empty()) {
     return invalid_input(

@@ -11,7 +11,9 @@
 #include "opmodel/model/intervals.h"
 #include "opmodel/model/part_model.h"
 #include "opmodel/train/error_stats.h"
+#include "opmodel/train/part_points.h"
 #include "opmodel/train/recipes.h"
+#include "opmodel/train/recording_effects.h"
 #include "opmodel/trees/forest.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -24,46 +26,9 @@ constexpr double kRefitGrowth = 1.1;
 constexpr size_t kImportantFeatures = 12;
 // With fewer validation rows, intervals are measured by cross-validation.
 constexpr size_t kRowsForIntervals = 400;
-constexpr size_t kTrainerFolds = 5;
+
+constexpr size_t kLeastShapesLeftOut = 20;
 constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
-
-enum class Side : uint8_t { kTrain, kValidation, kTest };
-
-double value_at_quantile(std::vector<double> values, double q) {
-  const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(at), values.end());
-  return values[at];
-}
-
-// For an even number of values, the geometric mean of the two in the middle.
-double middle(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : std::sqrt(values[half - 1] * values[half]);
-}
-
-// One distinct (op, device) with the median of its times.
-struct Point {
-  uint32_t op = 0;
-  uint32_t device = 0;
-  double time_us = 0;
-  double base_us = 0;
-  Side side = Side::kTrain;
-  size_t fold = 0;  // of kTrainerFolds; the same for all of a split group
-  double log_ratio() const { return std::log(time_us / base_us); }
-};
-
-// Rows that must not be on both sides of a split: the shape; for products of matrices the weight's.
-uint64_t split_group(const OpGeometry& geometry) {
-  if (geometry.family != Family::kGemm) {
-    return geometry.key;
-  }
-  return Hasher()
-      .add(static_cast<uint64_t>(geometry.dims[dim::kN]))
-      .add(static_cast<uint64_t>(geometry.dims[dim::kK]))
-      .add(static_cast<uint64_t>(geometry.dims[dim::kB]))
-      .digest();
-}
 
 class PartTrainer {
  public:
@@ -74,14 +39,22 @@ class PartTrainer {
         recipe_(recipe_of(part_.family, options.max_rounds)) {}
 
   StatusOr<FittedPart> fit(const std::vector<uint32_t>& samples) {
-    collect_points(samples);
-    find_floors();
-    describe_ground();
-    split_points();
+    points_ =
+        part_points(data_, samples, options_.seed, options_.prior, recipe_.floor_quantile, &part_);
+    FittedPart fitted;
+    if (part_.timing == TimingKind::kLaunchInclusive && part_.kind != kAnyKind &&
+        options_.continue_from.empty()) {
+      DFSIM_RETURN_IF_ERROR(separate_recordings(data_, options_.seed, &part_, &points_));
+    }
+    if (options_.prior) {
+      std::erase_if(points_, [](const PartPoint& point) { return point.throttled; });
+      part_.recording_column = false;
+    }
     find_kind_effects();
     part_.median_log_ratio = median_ratio(false);
-    FittedPart fitted;
-    if (points_.size() >= kMinRowsForTrees) {
+    if (options_.prior) {
+      DFSIM_RETURN_IF_ERROR(fit_prior(&fitted.trees));
+    } else if (points_.size() >= kMinRowsForTrees) {
       DFSIM_RETURN_IF_ERROR(fit_trees(&fitted.trees));
     } else {
       part_.intervals = {{}, {0.5}, {2.0}};
@@ -92,76 +65,10 @@ class PartTrainer {
   }
 
  private:
-  void collect_points(const std::vector<uint32_t>& samples) {
-    std::map<std::pair<uint64_t, uint32_t>, std::vector<uint32_t>> by_shape;
-    for (const uint32_t i : samples) {
-      const Sample& sample = data_.samples[i];
-      by_shape[{data_.geometries[sample.op].key, sample.device}].push_back(i);
-    }
-    for (const auto& [key, rows] : by_shape) {
-      std::vector<double> times;
-      for (const uint32_t i : rows) {
-        times.push_back(data_.samples[i].time_us);
-      }
-      Point point;
-      point.op = data_.samples[rows.front()].op;
-      point.device = key.second;
-      point.time_us = middle(std::move(times));
-      points_.push_back(point);
-    }
-    part_.rows += static_cast<int64_t>(samples.size());
-  }
-
-  void find_floors() {
-    std::map<uint32_t, std::vector<double>> times;
-    for (const Point& point : points_) {
-      times[point.device].push_back(point.time_us);
-    }
-    std::map<uint32_t, double> floors;
-    for (const auto& [device, list] : times) {
-      floors[device] = value_at_quantile(list, recipe_.floor_quantile);
-      part_.devices.push_back(
-          {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
-    }
-    for (Point& point : points_) {
-      point.base_us =
-          roofline_of(data_.geometries[point.op], data_.devices[point.device], floors[point.device])
-              .base_us();
-    }
-  }
-
-  void describe_ground() {
-    if (part_.ranges.empty()) {
-      part_.ranges.assign(kMaxGeometryDims, {1e300, -1e300});
-    }
-    for (const Point& point : points_) {
-      const OpGeometry& geometry = data_.geometries[point.op];
-      for (size_t i = 0; i < kMaxGeometryDims; ++i) {
-        const double value = std::log1p(std::max(geometry.dims[i], 0.0));
-        part_.ranges[i].first = std::min(part_.ranges[i].first, value);
-        part_.ranges[i].second = std::max(part_.ranges[i].second, value);
-      }
-      if (!part_.trained_on(geometry.dtype)) {
-        part_.dtypes.push_back(geometry.dtype);
-      }
-    }
-    std::sort(part_.dtypes.begin(), part_.dtypes.end());
-  }
-
-  void split_points() {
-    for (Point& point : points_) {
-      const double u = split_position(data_.geometries[point.op], options_.seed);
-      point.side = u < kTestShare                      ? Side::kTest
-                   : u < kTestShare + kValidationShare ? Side::kValidation
-                                                       : Side::kTrain;
-      point.fold = static_cast<size_t>(u * 1e6) % kTrainerFolds;
-    }
-  }
-
   // Median of ln(time / base) over training rows, or over all when there are none.
   double median_ratio(bool training_only) const {
     std::vector<double> ratios;
-    for (const Point& point : points_) {
+    for (const PartPoint& point : points_) {
       if (!training_only || point.side == Side::kTrain) {
         ratios.push_back(point.log_ratio());
       }
@@ -176,7 +83,7 @@ class PartTrainer {
     std::map<std::string, std::pair<double, double>> sums;  // sum of ratios, rows
     double total = 0;
     double count = 0;
-    for (const Point& point : points_) {
+    for (const PartPoint& point : points_) {
       if (point.side == Side::kTrain) {
         auto& [sum, rows] = sums[data_.geometries[point.op].kind];
         sum += point.log_ratio();
@@ -205,15 +112,27 @@ class PartTrainer {
     values->resize(which.size() * columns);
     labels->resize(which.size());
     for (size_t i = 0; i < which.size(); ++i) {
-      const Point& point = points_[which[i]];
+      const PartPoint& point = points_[which[i]];
       const OpGeometry& geometry = data_.geometries[point.op];
       const DeviceSpec& device = data_.devices[point.device];
-      const PartQuery query = {&data_.ops[point.op], &geometry};
+      const PartQuery query = {&data_.ops[point.op], &geometry, point.column};
       const Roofline roofline = roofline_of(geometry, device, part_floor_us(part_, device));
       fill_part_row(part_, query, device, roofline,
                     std::span(*values).subspan(i * columns, columns));
       (*labels)[i] = static_cast<float>(point.log_ratio());
     }
+  }
+
+  // Weights of rows; none where all weigh the same.
+  std::vector<float> weights(const std::vector<size_t>& which) const {
+    std::vector<float> list;
+    if (std::any_of(points_.begin(), points_.end(),
+                    [](const PartPoint& point) { return point.weight != 1; })) {
+      for (const size_t i : which) {
+        list.push_back(points_[i].weight);
+      }
+    }
+    return list;
   }
 
   std::vector<size_t> on_side(Side side) const {
@@ -272,17 +191,85 @@ class PartTrainer {
     return rank_features(booster);
   }
 
+  // Trees fitted to all devices, judged by those that were fitted to all but one.
+  Status fit_prior(std::string* trees) {
+    part_.hide_devices();
+    part_.intervals = {{}, {0.5}, {2.0}};
+    std::vector<size_t> all(points_.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    std::vector<Residual> residuals;
+    ErrorAccumulator errors;
+    for (const PartDevice& device : part_.devices) {
+      DFSIM_RETURN_IF_ERROR(leave_out(device.model, &residuals, &errors));
+    }
+    if (!residuals.empty()) {
+      part_.intervals = interval_table(std::move(residuals));
+      // All left-out devices may be on one side of their predictions.
+      for (size_t i = 0; i < part_.intervals.low.size(); ++i) {
+        part_.intervals.low[i] = std::min(part_.intervals.low[i], 1.0);
+        part_.intervals.high[i] = std::max(part_.intervals.high[i], 1.0);
+      }
+    }
+    part_.held_out = errors.stats();
+    DFSIM_ASSIGN_OR_RETURN(const Booster booster,
+                           fit_rounds(all, recipe_.rounds, part_.median_log_ratio));
+    DFSIM_ASSIGN_OR_RETURN(part_.rounds, booster.rounds());
+    DFSIM_ASSIGN_OR_RETURN(*trees, booster.save());
+    return rank_features(booster);
+  }
+
+  Status leave_out(const std::string& model, std::vector<Residual>* residuals,
+                   ErrorAccumulator* errors) {
+    std::vector<size_t> known;
+    std::vector<size_t> unknown;
+    for (size_t i = 0; i < points_.size(); ++i) {
+      (data_.devices[points_[i].device].model == model ? unknown : known).push_back(i);
+    }
+    if (known.size() < kMinRowsForTrees || unknown.size() < kLeastShapesLeftOut) {
+      return ok_status();
+    }
+    DFSIM_ASSIGN_OR_RETURN(const Booster booster,
+                           fit_rounds(known, recipe_.rounds, part_.median_log_ratio));
+    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
+    ErrorAccumulator own;
+    std::vector<float> row(part_columns(part_));
+    for (const size_t i : unknown) {
+      const PartPoint& point = points_[i];
+      const OpGeometry& geometry = data_.geometries[point.op];
+      const DeviceSpec& device = data_.estimated[point.device];
+      const Roofline roofline = roofline_of(geometry, device, floor_of_others_us(device));
+      fill_part_row(part_, {&data_.ops[point.op], &geometry}, device, roofline, row);
+      float ratio = 0;
+      forest.predict(row, std::span(&ratio, 1));
+      const double predicted = roofline.base_us() * std::exp(ratio);
+      own.add(predicted, point.time_us, true);
+      errors->add(predicted, point.time_us, true);
+      residuals->push_back({predicted, std::log(point.time_us / predicted)});
+    }
+    part_.left_out.emplace_back(model, own.stats());
+    return ok_status();
+  }
+
+  // The floor of a device that was never measured.
+  double floor_of_others_us(const DeviceSpec& device) const {
+    ModelPart others = part_;
+    std::erase_if(others.devices,
+                  [&](const PartDevice& known) { return known.model == device.model; });
+    return part_floor_us(others, device);
+  }
+
   // `rounds` more trees fitted to these points.
   StatusOr<Booster> fit_rounds(const std::vector<size_t>& which, int rounds,
                                double base_score) const {
     std::vector<float> values;
     std::vector<float> labels;
     fill(which, &values, &labels);
-    DFSIM_ASSIGN_OR_RETURN(
-        const TrainingMatrix matrix,
-        TrainingMatrix::create(
-            {.values = values, .columns = part_columns(part_), .labels = labels, .weights = {}},
-            1));
+    DFSIM_ASSIGN_OR_RETURN(const TrainingMatrix matrix,
+                           TrainingMatrix::create({.values = values,
+                                                   .columns = part_columns(part_),
+                                                   .labels = labels,
+                                                   .weights = weights(which)},
+                                                  1));
     DFSIM_ASSIGN_OR_RETURN(Booster booster, start(matrix, nullptr, base_score));
     DFSIM_ASSIGN_OR_RETURN(const int before, booster.rounds());
     for (int round = 0; round < rounds; ++round) {
@@ -306,16 +293,17 @@ class PartTrainer {
     fill(train_rows, &train_values, &train_labels);
     fill(validation_rows, &validation_values, &validation_labels);
     const size_t columns = part_columns(part_);
-    DFSIM_ASSIGN_OR_RETURN(
-        const TrainingMatrix train,
-        TrainingMatrix::create(
-            {.values = train_values, .columns = columns, .labels = train_labels, .weights = {}},
-            1));
+    DFSIM_ASSIGN_OR_RETURN(const TrainingMatrix train,
+                           TrainingMatrix::create({.values = train_values,
+                                                   .columns = columns,
+                                                   .labels = train_labels,
+                                                   .weights = weights(train_rows)},
+                                                  1));
     DFSIM_ASSIGN_OR_RETURN(const TrainingMatrix validation,
                            TrainingMatrix::create({.values = validation_values,
                                                    .columns = columns,
                                                    .labels = validation_labels,
-                                                   .weights = {}},
+                                                   .weights = weights(validation_rows)},
                                                   1));
     DFSIM_ASSIGN_OR_RETURN(Booster booster, start(train, &validation, median_ratio(true)));
     DFSIM_ASSIGN_OR_RETURN(const int before, booster.rounds());
@@ -339,6 +327,7 @@ class PartTrainer {
       DFSIM_RETURN_IF_ERROR(cross_validate(best_rounds, &residuals));
     }
     part_.intervals = interval_table(std::move(residuals));
+    widen_by_recordings(part_.recordings, &part_.intervals);
     // Evaluated as it ships: trained on all rows but the test's.
     std::vector<size_t> known = train_rows;
     known.insert(known.end(), validation_rows.begin(), validation_rows.end());
@@ -356,14 +345,17 @@ class PartTrainer {
     std::vector<float> ratios(which.size());
     forest.predict(values, ratios);
     for (size_t i = 0; i < which.size(); ++i) {
-      const Point& point = points_[which[i]];
+      const PartPoint& point = points_[which[i]];
+      if (point.column > 0) {  // of a throttled board, which is not what the part predicts
+        continue;
+      }
       residuals->push_back({point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]});
     }
   }
 
   // Residuals of all rows but the test's, each predicted by trees that saw none of its shape.
   Status cross_validate(int rounds, std::vector<Residual>* residuals) const {
-    for (size_t fold = 0; fold < kTrainerFolds; ++fold) {
+    for (size_t fold = 0; fold < kPartFolds; ++fold) {
       std::vector<size_t> train;
       std::vector<size_t> held;
       for (size_t i = 0; i < points_.size(); ++i) {
@@ -392,7 +384,10 @@ class PartTrainer {
     ErrorAccumulator baseline;
     const double constant = median_ratio(true);
     for (size_t i = 0; i < test_rows.size(); ++i) {
-      const Point& point = points_[test_rows[i]];
+      const PartPoint& point = points_[test_rows[i]];
+      if (point.column > 0) {
+        continue;
+      }
       const double predicted = point.base_us * std::exp(test_ratios[i]);
       const auto [low, high] = interval_at(part_.intervals, predicted);
       errors.add(predicted, point.time_us,
@@ -419,15 +414,10 @@ class PartTrainer {
   const TrainingData& data_;
   const FitOptions& options_;
   Recipe recipe_;
-  std::vector<Point> points_;
+  std::vector<PartPoint> points_;
 };
 
 }  // namespace
-
-double split_position(const OpGeometry& geometry, uint64_t seed) {
-  const uint64_t digest = Hasher().add(seed).add(split_group(geometry)).digest();
-  return static_cast<double>(digest >> 11) * 0x1.0p-53;
-}
 
 StatusOr<FittedPart> fit_part(ModelPart part, const TrainingData& data,
                               const std::vector<uint32_t>& samples, const FitOptions& options) {

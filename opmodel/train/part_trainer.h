@@ -22,6 +22,9 @@ namespace dfsim::inline opmodel {
 struct FitOptions {
   uint64_t seed = 1;
   int max_rounds = 0;  // 0 = as suits the family
+  // Learn for devices that were not measured: few rows of each, intervals and errors by leaving
+  // whole devices out, each at the rates its data sheet suggests (TrainingData::estimated).
+  bool prior = false;
   // Trees of the same part to go on from, UBJ; "" = from nothing.
   std::string continue_from;
 };

@@ -10,10 +10,12 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "base/io/file.h"
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/statistics.h"
+#include "hardware/sustained_rates.h"
 #include "opmodel/model/measured_times.h"
 #include "opmodel/model/trained_model.h"
 #include "opmodel/samples/drift.h"
@@ -54,7 +56,7 @@ class Training {
     TrainingDataOptions data_options;
     data_options.device = options_.device;
     data_options.known_devices = options_.known_devices;
-    if (old_ != nullptr) {
+    if (old_ != nullptr && !old_->manifest().prior) {  // a prior has sustained rates
       const auto& old = old_->manifest().devices;
       data_options.known_devices.insert(data_options.known_devices.end(), old.begin(), old.end());
     }
@@ -64,11 +66,18 @@ class Training {
           "no usable rows to train on; `dfsim profiles check` says why rows of a "
           "profile are left out");
     }
+    if (options_.prior) {
+      for (DeviceSpec& device : data_.devices) {
+        data_.estimated.push_back(with_estimated_rates(device));
+        device = with_sustained_rates(device);
+      }
+    }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
     chosen_ = choose_parts(data_, parts_with_trees());
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
     fit_all(progress);
+    rows_used_ = static_cast<int64_t>(data_.samples.size());
     DFSIM_RETURN_IF_ERROR(write());
     report_.estimated_devices = data_.estimated_devices;
     report_.drops = data_.drops;
@@ -201,6 +210,7 @@ class Training {
     const auto start = std::chrono::steady_clock::now();
     FitOptions fit;
     fit.seed = options_.seed;
+    fit.prior = options_.prior;
     fit.max_rounds = options_.max_rounds;
     fit.continue_from = chosen->continue_from;
     auto fitted = fit_part(chosen->part, data_, chosen->samples, fit);
@@ -286,7 +296,25 @@ class Training {
     return ok_status();
   }
 
+  // Measured times of throttled boards would answer for healthy ones.
+  void forget_throttled() {
+    std::set<std::tuple<std::string, std::string, OpClass, std::string>> throttled;
+    for (const ModelPart& part : report_.manifest.parts) {
+      for (const RecordingEffect& effect : part.recordings) {
+        if (effect.throttled) {
+          throttled.emplace(effect.device, effect.recording, part.op_class, part.kind);
+        }
+      }
+    }
+    std::erase_if(data_.samples, [&](const Sample& sample) {
+      return throttled.contains({data_.devices[sample.device].model,
+                                 data_.recordings[sample.recording], data_.ops[sample.op].op_class,
+                                 data_.geometries[sample.op].kind});
+    });
+  }
+
   Status write_tables() {
+    forget_throttled();
     std::map<uint64_t, std::vector<double>> repeats;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> scaled;
     for (const Sample& sample : data_.samples) {
@@ -370,7 +398,8 @@ class Training {
     manifest.dfsim_version = options_.dfsim_version;
     manifest.xgboost_version = xgboost_version();
     manifest.seed = options_.seed;
-    manifest.rows_used = static_cast<int64_t>(data_.samples.size());
+    manifest.prior = options_.prior;
+    manifest.rows_used = rows_used_;
     manifest.rows_dropped = data_.drops.total();
     manifest.devices = data_.devices;
     manifest.overheads_us = options_.overheads;
@@ -397,6 +426,7 @@ class Training {
   std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
   std::vector<DataSource> old_data_;
   TrainingData data_;
+  int64_t rows_used_ = 0;
   std::vector<ChosenPart> chosen_;
   TrainReport report_;
 };

@@ -28,6 +28,7 @@ struct TrainOptions {
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class
   bool keep_lookup = true;
+  bool prior = false;       // learn for devices that were not measured (PartTrainer's FitOptions)
   bool keep_drift = false;  // train on times as they are, drift or not (drift.h)
   bool keep_rows = true;
   bool compact = false;             // trees in the compact layout (tree_file.h)

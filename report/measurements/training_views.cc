@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 
 #include "base/json/json_tree.h"
 #include "base/text.h"
@@ -30,6 +31,16 @@ std::string top_features(const ModelPart& part, size_t count) {
                         part.importance[i].second * 100);
   }
   return text.empty() ? "-" : text;
+}
+
+std::string recording_line(const std::string& part, const RecordingEffect& effect) {
+  const std::string difference = effect.log_effect == 0
+                                     ? "the reference"
+                                     : fmt::format("{} % slower than the reference",
+                                                   percent_number(std::exp(effect.log_effect) - 1));
+  return fmt::format("{} on {}, {}: {} shapes, {}{}\n", part, effect.device, effect.recording,
+                     effect.rows, difference,
+                     effect.throttled ? ": a throttled board, which predictions leave out" : "");
 }
 
 Json stats_json(const ErrorStats& stats) {
@@ -94,6 +105,15 @@ std::string training_text(const TrainResult& result) {
           "{} on {}: times grew by {} in the order of measurement; dfsim subtracted the growth "
           "before training and evaluating\n",
           part_name(part), device, format_time(ns_from_seconds(end_us * 1e-6)));
+    }
+    for (const RecordingEffect& effect : part.recordings) {
+      text += recording_line(part_name(part), effect);
+    }
+    for (const auto& [device, errors] : part.left_out) {
+      text += fmt::format(
+          "{} on {}, trained on the other devices: {} % (median {}, bias {}), {} shapes\n",
+          part_name(part), device, percent_number(errors.mape), percent_number(errors.median),
+          percent_number(errors.bias), errors.n);
     }
   }
   TextTable features({{"part"}, {"strongest features, share of the gain"}});

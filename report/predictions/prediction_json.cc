@@ -40,6 +40,7 @@ Json op_json(const PredictedOp& op) {
                {"bytes", op.bytes},
                {"dtype", dtype_name(op.dtype)},
                {"bound", bound_name(op.bound)},
+               {"bound_us", in_us(op.bound_ns)},
                {"source", source_name(op)},
                {"output_shape", op.shape},
                {"critical", op.critical}};

@@ -47,6 +47,7 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
     out.bytes = row.work.bytes();
     out.dtype = row.work.dtype;
     out.bound = cost.bound;
+    out.bound_ns = cost.bound_ns;
     out.source = cost.source;
     out.known_work = !has_unknown_work(input.model.executed, tasks.op(task));
     out.wait_ns = record.wait_ns;

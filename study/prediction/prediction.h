@@ -39,6 +39,7 @@ struct PredictedOp {
   Bytes bytes = 0;
   DType dtype = DType::kUnknown;
   Bound bound = Bound::kNone;
+  TimeNs bound_ns = 0;  // OpCost::bound_ns
   CostSource source = CostSource::kBoundOnly;
   bool known_work = true;  // false: only a launch is counted, see Prediction::unknown
   bool critical = false;   // on the critical path of Prediction

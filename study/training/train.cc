@@ -60,6 +60,7 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
   options.keep_rows = request.keep_rows;
   options.compact = request.compact;
   options.keep_drift = request.keep_drift;
+  options.prior = request.prior;
   options.sources = result.loaded.sources;
   result.directory = request.directory.empty() ? request.extend : request.directory;
   if (result.directory.empty()) {

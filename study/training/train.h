@@ -25,6 +25,7 @@ struct TrainRequest {
   bool keep_lookup = true;
   bool keep_rows = true;
   bool keep_drift = false;
+  bool prior = false;  // learn for devices that were not measured
   bool compact = false;
   std::string dfsim_version;  // for the manifest
 };

@@ -1,0 +1,97 @@
+// The estimates are shares of the printed rates. Constants are fitted to the boards of
+// hardware/platforms that have measured rates; tests/hardware/sustained_rates_test.cc compares each
+// of them with its estimate.
+#include "hardware/sustained_rates.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsim::inline hardware {
+namespace {
+
+// share = kPowerFactor (W per TFLOP/s) ^ kPowerExponent, least squares of logarithms.
+constexpr double kPerTera = 1e-12;
+constexpr double kPowerFactor = 0.179;
+constexpr double kPowerExponent = 0.59;
+constexpr double kMostVectorShare = 0.95;
+constexpr double kLeastVectorShare = 0.2;
+
+struct Shares {
+  double memory;
+  double vector;  // where the power limit is not known
+  double matrix;
+  double narrow_matrix;  // of 8 bits and fewer
+};
+
+Shares shares_of(DeviceType type) {
+  switch (type) {
+    case DeviceType::kGpu:
+      return {0.82, 0.80, 0.78, 0.65};
+    case DeviceType::kCpu:
+      return {0.80, 0.75, 0.60, 0.60};
+    case DeviceType::kNpu:
+      return {0.80, 0.75, 0.70, 0.65};
+  }
+  return {1, 1, 1, 1};
+}
+
+double fp32_tflops(const DeviceSpec& device) {
+  return device.peak_flops_per_s(DType::kFloat32, false) * kPerTera;
+}
+
+// The matrix units' rates that a file gives for fp32 are those of vector units in disguise.
+double vector_share(const DeviceSpec& device, const Shares& shares) {
+  return device.type == DeviceType::kGpu && device.board_power_w > 0
+             ? power_limited_share(device.board_power_w, fp32_tflops(device))
+             : shares.vector;
+}
+
+const PeakRate* find_rate(const std::vector<PeakRate>& rates, DType dtype) {
+  const auto it = std::find_if(rates.begin(), rates.end(),
+                               [dtype](const PeakRate& rate) { return rate.dtype == dtype; });
+  return it == rates.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+double power_limited_share(double watts, double tflops) {
+  if (!(watts > 0) || !(tflops > 0)) {
+    return 1;
+  }
+  return std::clamp(kPowerFactor * std::pow(watts / tflops, kPowerExponent), kLeastVectorShare,
+                    kMostVectorShare);
+}
+
+DeviceSpec with_estimated_rates(const DeviceSpec& device) {
+  const Shares shares = shares_of(device.type);
+  const double vector = vector_share(device, shares);
+  DeviceSpec estimate = device;
+  for (PeakRate& peak : estimate.peaks) {
+    peak.flops_per_s *= vector;
+    peak.matrix_flops_per_s *= dtype_bits(peak.dtype) <= 8    ? shares.narrow_matrix
+                               : dtype_bits(peak.dtype) <= 16 ? shares.matrix
+                                                              : vector;
+  }
+  estimate.tf32_flops_per_s *= shares.matrix;
+  estimate.memory_bytes_per_s *= shares.memory;
+  return estimate;
+}
+
+DeviceSpec with_sustained_rates(const DeviceSpec& device) {
+  DeviceSpec sustained = with_estimated_rates(device);
+  for (PeakRate& peak : sustained.peaks) {
+    const PeakRate* measured = find_rate(device.sustained, peak.dtype);
+    if (measured != nullptr && measured->flops_per_s > 0) {
+      peak.flops_per_s = measured->flops_per_s;
+    }
+    if (measured != nullptr && measured->matrix_flops_per_s > 0) {
+      peak.matrix_flops_per_s = measured->matrix_flops_per_s;
+    }
+  }
+  if (device.sustained_memory_bytes_per_s > 0) {
+    sustained.memory_bytes_per_s = device.sustained_memory_bytes_per_s;
+  }
+  return sustained;
+}
+
+}  // namespace dfsim::inline hardware

@@ -1,0 +1,65 @@
+// What a manifest knows of its parts and devices.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "opmodel/model/model_manifest.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+double value_of(const std::vector<std::pair<std::string, double>>& pairs, std::string_view name,
+                double otherwise) {
+  const auto it = std::find_if(pairs.begin(), pairs.end(),
+                               [&](const auto& entry) { return entry.first == name; });
+  return it == pairs.end() ? otherwise : it->second;
+}
+
+}  // namespace
+
+const PartDevice* ModelPart::find_device(std::string_view model) const {
+  const auto it = std::find_if(devices.begin(), devices.end(),
+                               [&](const PartDevice& device) { return device.model == model; });
+  return it == devices.end() ? nullptr : &*it;
+}
+
+void ModelPart::hide_devices() {
+  constexpr std::string_view kDeviceFeatures[] = {"peak", "bandwidth", "l2", "units", "floor"};
+  hidden.clear();
+  for (size_t i = 0; i < features.size(); ++i) {
+    if (std::find(std::begin(kDeviceFeatures), std::end(kDeviceFeatures), features[i]) !=
+        std::end(kDeviceFeatures)) {
+      hidden.push_back(i);
+    }
+  }
+}
+
+bool ModelPart::trained_on(DType dtype) const {
+  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+double ModelPart::kind_effect(std::string_view wanted) const {
+  return value_of(kind_effects, wanted, 0);
+}
+
+double ModelManifest::repeat_noise() const {
+  constexpr double kNormal80 = 1.2816;  // 80 % of a normal variable lie within so many deviations
+  return std::log(repeat_high / repeat_low) / (2 * kNormal80);
+}
+
+const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
+  const auto it = std::find_if(devices.begin(), devices.end(),
+                               [&](const DeviceSpec& device) { return device.model == model; });
+  return it == devices.end() ? nullptr : &*it;
+}
+
+double ModelManifest::overhead_us(std::string_view model) const {
+  return value_of(overheads_us, model, 0);
+}
+
+double ModelManifest::interval_scale(std::string_view model) const {
+  return value_of(interval_scales, model, 1);
+}
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,44 @@
+// PartPoint: what a part is fitted to, one distinct (op, device, recording) with the median of its
+// times. Internal to opmodel/train.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/training_data.h"
+#include "opmodel/train/part_trainer.h"
+
+namespace dfsim::inline opmodel {
+
+enum class Side : uint8_t { kTrain, kValidation, kTest };
+
+struct PartPoint {
+  uint32_t op = 0;
+  uint32_t device = 0;
+  uint32_t recording = 0;
+  uint32_t row = 0;  // of the profile: the order of measurement within a recording
+  double time_us = 0;
+  double base_us = 0;
+  Side side = Side::kTrain;
+  size_t fold = 0;         // the same for all of a split group
+  float weight = 1;        // in training
+  float column = 0;        // ModelPart::recording_column
+  bool throttled = false;  // of a recording that was set apart as too slow
+  double log_ratio() const { return std::log(time_us / base_us); }
+};
+
+inline constexpr size_t kPartFolds = 5;
+
+// The points of a part from its samples. Fills the part's rows, devices, ranges and dtypes. A prior
+// takes a share of the shapes of each device. O(n log n).
+std::vector<PartPoint> part_points(const TrainingData& data, const std::vector<uint32_t>& samples,
+                                   uint64_t seed, bool prior, double floor_quantile,
+                                   ModelPart* part);
+
+// Nearest rank from below. `values` must not be empty. O(n).
+double value_at_quantile(std::vector<double> values, double q);
+
+}  // namespace dfsim::inline opmodel
