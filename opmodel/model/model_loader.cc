@@ -38,22 +38,26 @@ std::string find_pretrained(const std::string& name) {
   return "";
 }
 
+// The directory of the model that a device names, or "sol". `folder` is that of the hardware file:
+// the same folder may hold a model.
+std::string device_model(const std::string& cost_model, const fs::path& folder) {
+  const bool beside = !cost_model.empty() && is_model(folder / cost_model);
+  const std::string directory =
+      beside ? (folder / cost_model).string() : find_pretrained(cost_model);
+  return directory.empty() ? std::string(kBoundName) : directory;
+}
+
 // Asks the model that each device names.
 class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  // `folder` is that of the hardware file: the same folder may hold a model.
   Status add(const std::string& cost_model, const fs::path& folder) {
     if (models_.contains(cost_model)) {
       return ok_status();
     }
-    const bool beside = !cost_model.empty() && is_model(folder / cost_model);
-    const std::string directory =
-        beside ? (folder / cost_model).string() : find_pretrained(cost_model);
-    DFSIM_ASSIGN_OR_RETURN(
-        std::unique_ptr<CostModel> model,
-        load_cost_model(directory.empty() ? std::string(kBoundName) : directory));
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model,
+                           load_cost_model(device_model(cost_model, folder)));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -117,6 +121,19 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_
   }
   DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, load_trained_model(name_or_path));
   return std::unique_ptr<CostModel>(std::move(model));
+}
+
+std::vector<std::string> cost_models_of(const Platform& platform, const std::string& name_or_path) {
+  if (!name_or_path.empty()) {
+    return {name_or_path};
+  }
+  std::vector<std::string> models;
+  const fs::path folder = fs::path(platform.source_file).parent_path();
+  for (const DeviceSpec& device : platform.devices) {
+    // The name counts too: a shared model finds the answers for a device by it.
+    models.push_back(device.cost_model + "=" + device_model(device.cost_model, folder));
+  }
+  return models;
 }
 
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,

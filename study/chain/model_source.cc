@@ -151,13 +151,19 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
 
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
                                  const RuntimeSpec& runtime) {
+  DFSIM_RETURN_IF_ERROR(choice.options().status());
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
+  return load_imported(imported, options, choice, runtime);
+}
+
+StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
+                                    const TrainingChoice& choice, const RuntimeSpec& runtime) {
   DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
-  DFSIM_ASSIGN_OR_RETURN(ImportedModel imported, import_model(options));
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);
   model.imported_ops = imported.graph.op_count();
-  model.report = std::move(imported.report);
+  model.report = imported.report;
   if (options.strict && !model.report.unresolved.empty()) {
     return strict_error(model, options.path);
   }

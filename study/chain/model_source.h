@@ -56,6 +56,11 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
                                  const RuntimeSpec& runtime);
 
+// The same of an import, which may serve several runtimes and choices; `options` are those that it
+// was made with.
+StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
+                                    const TrainingChoice& training, const RuntimeSpec& runtime);
+
 // The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);
 // The same with other import options than those that `options` gives.
