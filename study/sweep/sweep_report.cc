@@ -159,7 +159,7 @@ StatusOr<SweepReport> make_sweep_report(const SweepResult& result, SweepConstrai
     const SweepPoint& point = result.points[row];
     const auto [model, is_new] = models.try_emplace({point.model, point.mode}, rows.size());
     if (is_new) {
-      report.models.push_back({.model = point.model, .mode = point.mode});
+      report.models.push_back({point.model, point.mode});
       rows.emplace_back();
     }
     rows[model->second].push_back(row);

@@ -31,10 +31,10 @@ inline constexpr std::array<std::string_view, 3> kSweepGoalNames = {
 struct SweepModelReport {
   std::string model;  // file
   std::string mode;
-  std::array<std::optional<size_t>, 3> best;  // by SweepGoal
+  std::array<std::optional<size_t>, 3> best = {};  // by SweepGoal
   // No other configuration is at least as good in latency and in throughput (or, with prices, in
   // cost per sample) and better in one. By latency. Of equal configurations the first.
-  std::vector<size_t> front;
+  std::vector<size_t> front = {};
   // Rows that do not count, and why.
   size_t failed = 0;
   size_t limits = 0;     // a lower limit of the latency is no estimate to rank
