@@ -155,9 +155,8 @@ JsonTree limit_json(double limit) { return limit > 0 ? JsonTree(limit) : JsonTre
 
 JsonTree model_json(const SweepModelReport& model) {
   JsonTree best = JsonTree::object();
-  constexpr std::array<std::string_view, 3> kKeys = {"latency", "throughput", "cost"};
-  for (size_t goal = 0; goal < kKeys.size(); ++goal) {
-    best[kKeys[goal]] =
+  for (size_t goal = 0; goal < kSweepGoalNames.size(); ++goal) {
+    best[kSweepGoalNames[goal]] =
         model.best[goal].has_value() ? JsonTree(*model.best[goal]) : JsonTree(nullptr);
   }
   return {{"model", model_name(model.model)},

@@ -44,7 +44,8 @@ class SweepText {
       machines.insert(point.hardware);
     }
     const size_t failed = result_.failed();
-    std::string out = fmt::format("{} points of {} model{} and {} machine{}", result_.points.size(),
+    std::string out = fmt::format("{} point{} of {} model{} and {} machine{}",
+                                  result_.points.size(), result_.points.size() == 1 ? "" : "s",
                                   models.size(), models.size() == 1 ? "" : "s", machines.size(),
                                   machines.size() == 1 ? "" : "s");
     out += failed > 0 ? fmt::format("; {} failed\n", failed) : "\n";
@@ -62,15 +63,16 @@ class SweepText {
     return limits.empty() ? out : out + fit_lines("constraints: " + join(limits, ", ") + "\n");
   }
 
-  TextTable configuration_table(std::string first, std::string second) const {
-    TextTable table({{std::move(first)},
-                     {std::move(second)},
-                     {"configuration"},
-                     {"latency", Align::kRight},
-                     {"per s", Align::kRight},
-                     {"memory", Align::kRight},
-                     {"per million", Align::kRight}});
-    return table;
+  static TextTable configuration_table(std::string first, std::string second) {
+    return TextTable({{std::move(first)},
+                      {std::move(second)},
+                      {"machine"},
+                      {"settings"},
+                      {"batch", Align::kRight},
+                      {"latency", Align::kRight},
+                      {"per s", Align::kRight},
+                      {"memory", Align::kRight},
+                      {"cost/M", Align::kRight}});
   }
 
   void add_configuration(std::string first, std::string second, size_t row,
@@ -78,14 +80,15 @@ class SweepText {
     const SweepPoint& point = result_.points[row];
     const SweepFigures& figures = result_.rows[row].figures;
     const auto cost = cost_per_million(point, figures, report_.constraints.prices);
-    table->add_row({std::move(first), std::move(second),
-                    names_.configuration(point, result_.rows[row]), format_time(figures.latency_ns),
-                    rate_text(figures.throughput_per_s), format_bytes(figures.peak_memory_bytes),
+    table->add_row({std::move(first), std::move(second), printable(point.hardware, 24),
+                    names_.settings(point, result_.rows[row]), std::to_string(figures.batch),
+                    format_time(figures.latency_ns), rate_text(figures.throughput_per_s),
+                    format_bytes(figures.peak_memory_bytes),
                     cost.has_value() ? fmt::format("{:.4g}", *cost) : "-"});
   }
 
   std::string best_configurations() const {
-    TextTable table = configuration_table("Best", "of");
+    TextTable table = configuration_table("Best of", "in");
     bool any = false;
     for (const SweepModelReport& model : report_.models) {
       std::string name = names_.model(model.model, model.mode);
@@ -98,7 +101,7 @@ class SweepText {
       }
     }
     table.drop_empty_columns();
-    return any ? "\n" + table.render(text_width()) : "\nno configuration meets the constraints\n";
+    return any ? "\n" + table.render(text_width()) : "\nno configuration can be ranked\n";
   }
 
   std::string fronts() const {
@@ -221,14 +224,14 @@ class SweepText {
     }
     std::vector<std::string> parts;
     if (limits > 0) {
-      parts.push_back(
-          fmt::format("{} lower limits (work or times of operators are not known)", limits));
+      parts.push_back(fmt::format(
+          "{} with lower limits only (work or times of operators are not known)", limits));
     }
     if (too_large > 0) {
-      parts.push_back(fmt::format("{} need more memory than the device has", too_large));
+      parts.push_back(fmt::format("{} with too much memory for the device", too_large));
     }
     if (excluded > 0) {
-      parts.push_back(fmt::format("{} miss the constraints", excluded));
+      parts.push_back(fmt::format("{} outside the constraints", excluded));
     }
     return parts.empty() ? "" : fit_lines("\nnot ranked: " + join(parts, "; ") + "\n");
   }
@@ -269,22 +272,23 @@ SweepNames::SweepNames(const SweepResult& result) {
   runtimes_ = runtimes.size() > 1;
 }
 
-std::string SweepNames::line(const SweepPoint& point, const SweepRow& row) const {
-  std::string text = printable(point.hardware, 24);
+std::string SweepNames::settings(const SweepPoint& point, const SweepRow& row) const {
+  std::vector<std::string> parts;
   if (runtimes_) {
-    text += ", " + row.runtime;
+    parts.push_back(row.runtime);
   }
   if (policies_) {
-    text += ", " + point.policy;
+    parts.push_back(point.policy);
   }
   for (const auto& [name, extent] : point.param) {
-    text += fmt::format(", {}={}", printable(name, 20), extent);
+    parts.push_back(fmt::format("{}={}", printable(name, 20), extent));
   }
-  return text;
+  return join(parts, ", ");
 }
 
-std::string SweepNames::configuration(const SweepPoint& point, const SweepRow& row) const {
-  return fmt::format("{}, batch {}", line(point, row), row.figures.batch);
+std::string SweepNames::line(const SweepPoint& point, const SweepRow& row) const {
+  const std::string rest = settings(point, row);
+  return printable(point.hardware, 24) + (rest.empty() ? "" : ", " + rest);
 }
 
 std::string SweepNames::model(const std::string& file, const std::string& mode) const {

@@ -25,9 +25,9 @@ std::string sweep_text(const SweepResult& result, const SweepReport& report, boo
 class SweepNames {
  public:
   explicit SweepNames(const SweepResult& result);
-  // The settings of the point that differ within the sweep: "a100, torch-eager, batch 8".
-  std::string configuration(const SweepPoint& point, const SweepRow& row) const;
-  // The same without the batch.
+  // The settings of the point that differ within the sweep, but machine and batch: "torch-eager".
+  std::string settings(const SweepPoint& point, const SweepRow& row) const;
+  // The machine and these settings.
   std::string line(const SweepPoint& point, const SweepRow& row) const;
   std::string model(const std::string& file, const std::string& mode) const;
 

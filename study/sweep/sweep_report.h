@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.h"
+#include "base/status.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_file.h"
 
@@ -24,8 +24,8 @@ struct SweepConstraints {
 };
 
 enum class SweepGoal : uint8_t { kLatency, kThroughput, kCost };
-inline constexpr std::array<std::string_view, 3> kSweepGoalNames = {
-    "lowest latency", "highest throughput", "lowest cost"};
+inline constexpr std::array<std::string_view, 3> kSweepGoalNames = {"latency", "throughput",
+                                                                    "cost"};
 
 // The configurations of one model and mode. Numbers are indices of rows.
 struct SweepModelReport {
