@@ -183,6 +183,14 @@ class PythonProgress {
     return progress;
   }
 
+  // Keeps an exception of the user's code, with the lock; the first one counts.
+  Status keep(nb::python_error& error) {
+    if (!error_.has_value()) {
+      error_.emplace(std::move(error));
+    }
+    return failed("cancelled");
+  }
+
   // With the lock: what a callback or a signal raised comes before the status that it caused.
   void finish() {
     if (error_.has_value()) {
@@ -205,8 +213,7 @@ class PythonProgress {
       }
       return ok_status();
     } catch (nb::python_error& error) {
-      error_.emplace(std::move(error));
-      return failed("cancelled");
+      return keep(error);
     }
   }
 
@@ -214,10 +221,79 @@ class PythonProgress {
   std::optional<nb::python_error> error_;
 };
 
+// A function of the user that gives the times of operators: predict_ops(ops, device) -> times in
+// microseconds. It is called with the lock, once for all distinct operators of a graph and device.
+class PythonCostModel final : public CostModel {
+ public:
+  PythonCostModel(nb::object function, PythonProgress& progress)
+      : function_(std::move(function)), progress_(progress) {}
+
+  std::string_view name() const override { return "python"; }
+
+  Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                 std::span<OpCost> out) const override {
+    const nb::gil_scoped_acquire lock;
+    try {
+      nb::list descriptors;
+      for (const OpDescriptor& op : ops) {
+        descriptors.append(descriptor(op));
+      }
+      nb::dict where;
+      where["name"] = device.name;
+      where["model"] = device.model;
+      where["type"] = std::string(device_type_name(device.type));
+      where["memory_bytes_per_s"] = device.memory_bytes_per_s;
+      return set_times(function_(descriptors, where), out);
+    } catch (nb::python_error& error) {
+      return progress_.keep(error);
+    }
+  }
+
+ private:
+  static nb::dict descriptor(const OpDescriptor& op) {
+    nb::dict entry;
+    entry["op_type"] = op.op_type;
+    entry["op_class"] = std::string(op_class_name(op.op_class));
+    entry["dtype"] = std::string(dtype_name(op.dtype));
+    entry["macs"] = op.work.macs;
+    entry["flops"] = op.work.flops;
+    entry["bytes_read"] = op.work.bytes_read;
+    entry["bytes_written"] = op.work.bytes_written;
+    entry["input_shapes"] = op.input_extents;
+    entry["output_shapes"] = op.output_extents;
+    entry["attributes"] = op.attributes;
+    return entry;
+  }
+
+  static Status set_times(const nb::object& times, std::span<OpCost> out) {
+    const size_t count = nb::len(times);
+    if (count != out.size()) {
+      return invalid_input("predict_ops: found " + std::to_string(count) + " times, expected " +
+                           std::to_string(out.size()) + ", one per operator");
+    }
+    size_t i = 0;
+    for (const nb::handle time : times) {
+      const double us = nb::cast<double>(nb::float_(time));
+      if (!(us >= 0 && us < kMostMicroseconds)) {
+        return invalid_input("predict_ops: the time of operator " + std::to_string(i) + " is " +
+                             std::to_string(us) + ", expected microseconds from 0 on");
+      }
+      OpCost& cost = out[i++];
+      cost.time_ns = cost.low_ns = cost.high_ns = ns_from_seconds(us * 1e-6);
+      cost.source = CostSource::kPredicted;
+    }
+    return ok_status();
+  }
+
+  static constexpr double kMostMicroseconds = 1e15;
+
+  nb::object function_;
+  PythonProgress& progress_;
+};
+
 // Runs `work`, which takes a Progress, without the interpreter's lock.
 template <typename Work>
-auto run(const nb::object& callback, const Work& work) {
-  PythonProgress progress(callback);
+auto run_unlocked(PythonProgress& progress, const Work& work) {
   std::optional<decltype(work(Progress()))> result;
   {
     const nb::gil_scoped_release unlocked;
@@ -225,6 +301,12 @@ auto run(const nb::object& callback, const Work& work) {
   }
   progress.finish();
   return value_or_throw(std::move(*result));
+}
+
+template <typename Work>
+auto run(const nb::object& callback, const Work& work) {
+  PythonProgress progress(callback);
+  return run_unlocked(progress, work);
 }
 
 PredictOptions predict_options(const nb::dict& options) {
@@ -310,6 +392,17 @@ void bind_prediction(nb::module_& module) {
         return run(progress, [&](const Progress& callbacks) { return predict(o, callbacks); });
       },
       nb::arg("options"), nb::arg("progress").none());
+  module.def(
+      "predict_with_costs",
+      [](const nb::dict& options, const nb::object& progress, const nb::object& predict_ops) {
+        const PredictOptions o = predict_options(options);
+        PythonProgress kept(progress);
+        const PythonCostModel costs(predict_ops, kept);
+        return run_unlocked(kept, [&](const Progress& callbacks) {
+          return predict_with_costs(o, costs, callbacks);
+        });
+      },
+      nb::arg("options"), nb::arg("progress").none(), nb::arg("predict_ops"));
 }
 
 // JSON of the use cases that have no class of their own.

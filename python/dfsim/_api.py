@@ -17,6 +17,8 @@ from ._native import _dfsim
 ProgressCallback = Callable[[str, str], None]
 Progress = Union[bool, ProgressCallback, None]
 Texts = Union[str, Sequence[str]]
+# Times in microseconds of distinct operators on a device; see predict().
+PredictOps = Callable[[List[Dict[str, Any]], Dict[str, Any]], Sequence[float]]
 
 
 def _texts(values: Optional[Union[Texts, Sequence[Any]]]) -> Optional[List[str]]:
@@ -161,9 +163,11 @@ def _frame(page: str) -> str:
 class Prediction:
     """A model's predicted run on a machine."""
 
-    def __init__(self, native: Any, options: Dict[str, Any]) -> None:
+    def __init__(self, native: Any, options: Dict[str, Any],
+                 again: Callable[..., Any]) -> None:
         self._native = native
         self._options = options
+        self._again = again
 
     @property
     def model(self) -> str:
@@ -251,7 +255,7 @@ class Prediction:
 
     def save_trace(self, path: Union[str, os.PathLike]) -> None:
         """Simulates again and writes the timeline, for Perfetto or chrome://tracing."""
-        _call(_dfsim.predict, {**self._options, "trace": os.fspath(path)}, None)
+        _call(self._again, {**self._options, "trace": os.fspath(path)}, None)
 
     def _repr_html_(self) -> str:
         return _frame(self.to_html())
@@ -337,21 +341,35 @@ def predict(model: ModelLike, hardware: Union[str, os.PathLike, Hardware], *,
             batch: Optional[int] = None, dims: Optional[Mapping[str, int]] = None,
             input_shapes: Optional[Mapping[str, Sequence[int]]] = None,
             trip_counts: Optional[Mapping[str, int]] = None, runtime: Optional[str] = None,
+            cost_model: Union[str, os.PathLike, "PredictOps", None] = None,
             progress: Progress = None, **options: Any) -> Prediction:
     """How long one run of the model takes.
 
     batch: size of the batch; dims: extents of dynamic dimensions by name; input_shapes: whole
-    shapes of inputs by name. Further options are those of `dfsim predict`, with _ for -: policy,
-    cost_model, mode ("infer" or "train"), optimizer, recompute, requests, in_flight, rate, arrivals,
-    repeat, seed, advice, branch, signature, strict, trace (a file for the timeline).
+    shapes of inputs by name; cost_model: a directory, a built-in name, or a function
+    predict_ops(ops, device) that gives the time of each operator in microseconds. It is called once
+    per device with all distinct operators of the graph, each a dict with op_type, op_class, dtype,
+    macs, flops, bytes_read, bytes_written, input_shapes, output_shapes and attributes; device is a
+    dict with name, model, type and memory_bytes_per_s.
+
+    Further options are those of `dfsim predict`, with _ for -: policy, mode ("infer" or "train"),
+    optimizer, recompute, requests, in_flight, rate, arrivals, repeat, seed, advice, branch,
+    signature, strict, trace (a file for the timeline).
 
     Errors: dfsim.Error and its subclasses, with the texts of the command line; TypeError for
     unknown options and values of a wrong type.
     """
     loaded, chosen = _model_options(model, dims, input_shapes, trip_counts)
     chosen.update(_machine_options(hardware, runtime), batch=batch, **options)
-    native = _call(_dfsim.predict, chosen, progress)
-    result = Prediction(native, chosen)
+    predict_native = _dfsim.predict
+    if callable(cost_model):
+        predict_ops = cost_model
+
+        def predict_native(given: Dict[str, Any], tell: Any) -> Any:
+            return _dfsim.predict_with_costs(given, tell, predict_ops)
+    elif cost_model is not None:
+        chosen["cost_model"] = _text(cost_model)
+    result = Prediction(_call(predict_native, chosen, progress), chosen, predict_native)
     result._loaded = loaded  # type: ignore[attr-defined]  # keeps a temporary file for save_trace()
     return result
 

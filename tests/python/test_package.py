@@ -233,3 +233,29 @@ def test_a_forked_process_predicts():
     assert os.waitpid(child, 0)[1] == 0
     assert float(os.read(read, 100)) == expected
     os.close(read)
+
+
+def test_a_cost_model_in_python():
+    calls = []
+
+    def predict_ops(ops, device):
+        calls.append((len(ops), device["type"]))
+        return [2.0 if op["op_class"] == "conv" else 1.0 for op in ops]
+
+    result = dfsim.predict(RESNET, "a100", runtime="none", cost_model=predict_ops)
+    assert len(calls) == 1 and calls[0][1] == "gpu"
+    ops = result.ops
+    assert set(ops["duration_ns"][ops["op_class"] == "conv"]) == {2000}
+    assert set(ops["source"]) == {"predicted"}
+    assert json.loads(result.to_json())["cost_model"] == "python"
+    result.save_trace(os.devnull)
+    assert len(calls) == 2
+
+
+def test_a_cost_model_in_python_that_is_wrong():
+    with pytest.raises(dfsim.InvalidInputError, match="expected .*, one per operator"):
+        dfsim.predict(RESNET, "a100", cost_model=lambda ops, device: [1.0])
+    with pytest.raises(dfsim.InvalidInputError, match="time of operator 0 is nan"):
+        dfsim.predict(RESNET, "a100", cost_model=lambda ops, device: [float("nan")] * len(ops))
+    with pytest.raises(ZeroDivisionError):
+        dfsim.predict(RESNET, "a100", cost_model=lambda ops, device: 1 / 0)
