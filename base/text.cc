@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <numeric>
 
 namespace dfsim::inline base {
@@ -50,6 +51,21 @@ size_t utf8_sequence_length(std::string_view text) {
   return length;
 }
 
+// Names of a family, for one who gave only the family: "rtx" -> rtx-3090, rtx-4090. None when there
+// are too many to choose from.
+std::vector<std::string> names_with(std::string_view part, const std::vector<std::string>& names) {
+  constexpr size_t kShortestPart = 3;
+  constexpr size_t kMostMeant = 5;
+  std::vector<std::string> found;
+  if (part.size() >= kShortestPart) {
+    const std::string wanted = to_lower(part);
+    std::ranges::copy_if(names, std::back_inserter(found), [&](const std::string& candidate) {
+      return to_lower(candidate).find(wanted) != std::string::npos;
+    });
+  }
+  return found.size() > kMostMeant ? std::vector<std::string>() : found;
+}
+
 }  // namespace
 
 std::string csv_field(const std::string& text) {
@@ -82,7 +98,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     if (candidate.size() > kLongestCompared) {
       continue;
     }
-    const size_t limit = std::max<size_t>(2, std::max(candidate.size(), name.size()) / 3);
+    // Two other letters turn a name of three letters into another name.
+    const size_t longer = std::max(candidate.size(), name.size());
+    const size_t limit = longer <= 3 ? 1 : std::max<size_t>(2, longer / 3);
     const size_t distance = edit_distance(wanted, to_lower(candidate));
     if (distance <= limit && distance < best_distance) {
       best_distance = distance;
@@ -94,10 +112,18 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 std::string unknown_name_message(std::string_view kind, std::string_view name,
                                  std::vector<std::string> names) {
-  const std::string nearest = nearest_name(name, names);
   std::sort(names.begin(), names.end());
+  std::vector<std::string> meant = names_with(name, names);
+  if (meant.empty()) {
+    if (const std::string nearest = nearest_name(name, names); !nearest.empty()) {
+      meant.push_back(nearest);
+    }
+  }
+  for (std::string& each : meant) {
+    each = fmt::format("'{}'", printable(each));
+  }
   std::string message = fmt::format("unknown {} '{}'", kind, printable(name));
-  message += nearest.empty() ? "; " : fmt::format("; did you mean '{}'? ", printable(nearest));
+  message += meant.empty() ? "; " : fmt::format("; did you mean {}? ", join(meant, " or "));
   const size_t hidden = names.size() > kMaxListedNames ? names.size() - kMaxListedNames : 0;
   names.resize(names.size() - hidden);
   std::transform(names.begin(), names.end(), names.begin(),

@@ -30,6 +30,16 @@ class HelpFormatter : public CLI::Formatter {
     return described(option->get_description());
   }
 
+  // CLI11 shows what a flag such as --no-cache sets its variable to: "--no-cache{false}".
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, positional);
+    constexpr std::string_view kSetsFalse = "{false}";
+    for (size_t at = name.find(kSetsFalse); at != std::string::npos; at = name.find(kSetsFalse)) {
+      name.erase(at, kSetsFalse.size());
+    }
+    return name;
+  }
+
   // CLI11 lists the options that one needs or excludes in the order of their addresses, which
   // differs from run to run; here they are in the order of their names.
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -134,10 +144,18 @@ CLI::Validator within(const NumberRange& range) {
     Number number{};
     const bool fine =
         CLI::detail::lexical_cast(text, number) && number >= least && number <= greatest;
-    return fine ? std::string()
-                : fmt::format("Value {} not in range {} to {}", text, least, greatest);
+    return fine ? std::string() : fmt::format("found {}, expected {} to {}", text, least, greatest);
   };
   return CLI::Validator(check, fmt::format("{} to {}", least, greatest));
+}
+
+CLI::Validator above_zero() {
+  const auto check = [](const std::string& text) {
+    double number = 0;
+    const bool fine = CLI::detail::lexical_cast(text, number) && number > 0;
+    return fine ? std::string() : fmt::format("found {}, expected a number above 0", text);
+  };
+  return CLI::Validator(check, "POSITIVE");
 }
 
 void add_limits(CLI::Option* option, const OptionSpec& spec) {
@@ -145,7 +163,7 @@ void add_limits(CLI::Option* option, const OptionSpec& spec) {
     option->check(CLI::IsMember(listed(spec.choices)));
   }
   if (spec.positive) {
-    option->check(CLI::PositiveNumber);
+    option->check(above_zero());
   }
   if (spec.range.limited()) {
     option->check(holds_reals(spec.target) ? within<double>(spec.range)
@@ -186,12 +204,30 @@ void add_options(CLI::App& app, const OptionTable& table) {
   }
 }
 
-// Adds what is below `spec`; `selected` gets the command that was on the command line.
-void fill_app(CLI::App& app, const CommandSpec& spec, const CommandSpec** selected) {
-  add_options(app, spec.options);
+// The command's own words, its examples, and what every command says (the root's footer).
+std::string footer_of(const CommandSpec& spec, const std::string& common) {
+  std::vector<std::string> parts;
   if (!spec.footer.empty()) {
-    app.footer(spec.footer);
+    parts.push_back(spec.footer);
   }
+  if (!spec.examples.empty()) {
+    std::string lines = spec.examples.size() == 1 ? "Example:" : "Examples:";
+    for (const CommandExample& example : spec.examples) {
+      lines += fmt::format("\n  {}\n      {}", example.line, example.shows);
+    }
+    parts.push_back(std::move(lines));
+  }
+  if (common != spec.footer && !common.empty()) {
+    parts.push_back(common);
+  }
+  return join(parts, "\n\n");
+}
+
+// Adds what is below `spec`; `selected` gets the command that was on the command line.
+void fill_app(CLI::App& app, const CommandSpec& spec, const std::string& common,
+              const CommandSpec** selected) {
+  add_options(app, spec.options);
+  app.footer(footer_of(spec, common));
   if (spec.commands.empty()) {
     app.callback([&spec, selected] { *selected = &spec; });
     return;
@@ -202,7 +238,7 @@ void fill_app(CLI::App& app, const CommandSpec& spec, const CommandSpec** select
     if (command.hidden) {
       added->group("");
     }
-    fill_app(*added, command, selected);
+    fill_app(*added, command, common, selected);
   }
 }
 
@@ -251,7 +287,29 @@ std::string command_line_of(const std::vector<const CLI::App*>& chain) {
   return join(words, " ");
 }
 
-std::string usage_error_message(const CLI::App& app, const CLI::ParseError& error) {
+// "; dfsim hardware lists the machines" for an option that is required, is missing and has a hint.
+std::string missing_hint(const CommandSpec& root, const std::vector<const CLI::App*>& chain,
+                         const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
+    return "";
+  }
+  const std::string message = error.what();
+  const std::string missing = message.substr(0, message.find(' '));
+  const CommandSpec* command = &root;
+  for (size_t i = 1; i < chain.size(); ++i) {
+    command = &*std::ranges::find(command->commands, chain[i]->get_name(), &CommandSpec::name);
+  }
+  for (const OptionSpec& option : command->options) {
+    const std::vector<std::string> names = listed(option.names);
+    if (option.hint != nullptr && std::ranges::find(names, missing) != names.end()) {
+      return std::string("; ") + option.hint;
+    }
+  }
+  return "";
+}
+
+std::string usage_error_message(const CommandSpec& root, const CLI::App& app,
+                                const CLI::ParseError& error) {
   const std::vector<const CLI::App*> chain = parsed_chain(app);
   const std::vector<std::string> commands = command_names(*chain.back());
   const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
@@ -271,7 +329,7 @@ std::string usage_error_message(const CLI::App& app, const CLI::ParseError& erro
                        join(commands, ", "));
   }
   constexpr size_t kMaxMessageChars = 400;
-  return printable(error.what(), kMaxMessageChars);
+  return printable(error.what(), kMaxMessageChars) + missing_hint(root, chain, error);
 }
 
 // The App of a program; `selected` as in fill_app().
@@ -280,7 +338,7 @@ std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** 
   // Before commands are added: they inherit these.
   app->formatter(std::make_shared<HelpFormatter>());
   app->fallthrough();
-  fill_app(*app, root, selected);
+  fill_app(*app, root, root.footer, selected);
   return app;
 }
 
@@ -297,7 +355,7 @@ ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const ch
   } catch (const CLI::ParseError& error) {
     parsed.command = nullptr;
     parsed.refused = true;
-    parsed.text = usage_error_message(*app, error);
+    parsed.text = usage_error_message(root, *app, error);
     parsed.hint =
         fmt::format("Run '{} --help' for its arguments", command_line_of(parsed_chain(*app)));
   }
@@ -331,7 +389,7 @@ StatusOr<std::string> help_text(const CommandSpec& root, const std::vector<std::
   } catch (const CLI::Success&) {
     return app->help();
   } catch (const CLI::ParseError& error) {
-    return not_found(usage_error_message(*app, error));
+    return not_found(usage_error_message(root, *app, error));
   }
   return failed("--help was not understood");
 }

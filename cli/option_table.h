@@ -22,6 +22,7 @@ namespace dfsim::cli {
 // Options that may precede or follow any command.
 struct GlobalOptions {
   bool quiet = false;
+  bool version = false;  // print the version instead of running a command
   std::string log_level = "warning";
 };
 
@@ -65,6 +66,7 @@ struct OptionSpec {
   const char* value = nullptr;
   const char* group = nullptr;  // its heading in --help; nullptr: "Options"
   bool required = false;
+  const char* hint = nullptr;  // where to find a value, when a required option is missing
   bool show_default = false;   // --help shows what the target holds
   bool sets = true;            // what a flag sets its target to
   bool one_at_a_time = false;  // a vector's option takes one value each time it is given

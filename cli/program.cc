@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "base/io/file.h"
 #include "cli/commands/commands.h"
@@ -56,6 +57,9 @@ CommandSpec dfsim_program(GlobalOptions& global) {
       .options = {{.names = "-q,--quiet",
                    .target = &global.quiet,
                    .help = "No progress and no notes on stderr, only errors"},
+                  {.names = "--version",
+                   .target = &global.version,
+                   .help = "Print the version and exit"},
                   {.names = "--log-level",
                    .target = &global.log_level,
                    .help = "Least severe messages to log to stderr",
@@ -71,7 +75,11 @@ CommandSpec dfsim_program(GlobalOptions& global) {
 int run_dfsim(int argc, const char* const* argv) {
   GlobalOptions global;
   const CommandSpec program = dfsim_program(global);
-  const ParsedCommandLine parsed = parse_command_line(program, argc, argv);
+  // The only option that needs no command.
+  static constexpr const char* kVersion[] = {"dfsim", "version"};
+  const bool version_alone = argc == 2 && std::string_view(argv[1]) == "--version";
+  const ParsedCommandLine parsed = version_alone ? parse_command_line(program, 2, kVersion)
+                                                 : parse_command_line(program, argc, argv);
   if (parsed.refused) {
     print_error(parsed.text);
     fmt::print(stderr, "{}\n", parsed.hint);
@@ -81,7 +89,8 @@ int run_dfsim(int argc, const char* const* argv) {
     return reported(write_file("-", parsed.text));
   }
   set_up_logging(global);
-  const Status status = parsed.command->run(global);
+  const Status status =
+      global.version ? version_command().run(global) : parsed.command->run(global);
   // A command may have printed through stdio; a full disk shows only when that is flushed.
   if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     return reported(failed(fmt::format("stdout: cannot be written: {}", std::strerror(errno))));

@@ -218,4 +218,22 @@ void remove_unfinished_output() noexcept {
   }
 }
 
+Status check_writable_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path nearest = std::filesystem::absolute(path, error);
+  while (!std::filesystem::exists(nearest, error) && !error && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  int reason = error.value();
+  if (reason == 0 && !std::filesystem::is_directory(nearest, error)) {
+    reason = ENOTDIR;
+  }
+  if (reason == 0 && ::access(nearest.c_str(), W_OK | X_OK) != 0) {
+    reason = errno;
+  }
+  return reason == 0
+             ? ok_status()
+             : failed(fmt::format("{}: cannot be created: {}", path, std::strerror(reason)));
+}
+
 }  // namespace dfsim::inline base

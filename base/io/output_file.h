@@ -35,6 +35,10 @@ class OutputFile {
   std::unique_ptr<State> state_;
 };
 
+// Whether files can be written to this directory, which may not exist yet: asked before work of
+// minutes whose result goes there. Creates nothing. Error: kFailed, with the system's reason.
+Status check_writable_directory(const std::string& path);
+
 // Removes the temporary files of all OutputFiles that are open. Safe to call from a signal handler:
 // a program that is about to die from a signal leaves no half-written file behind.
 void remove_unfinished_output() noexcept;

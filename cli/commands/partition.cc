@@ -71,6 +71,7 @@ OptionTable partition_machine(PartitionCommand& o) {
        .help = "A hardware file, or the name of a built-in one with several devices",
        .value = "FILE|NAME",
        .required = true,
+       .hint = "dfsim hardware lists the machines that dfsim knows",
        .suggest = hardware_names},
       runtime_option(&o.runtime),
       cost_model_option(&o.cost_model),

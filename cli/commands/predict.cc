@@ -105,6 +105,7 @@ OptionTable predict_options(PredictCommand& o) {
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
             .value = "FILE|NAME",
             .required = true,
+            .hint = "dfsim hardware lists the machines that dfsim knows",
             .suggest = hardware_names},
            runtime_option(&o.runtime),
            {.names = "--policy",

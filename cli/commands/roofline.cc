@@ -58,6 +58,7 @@ OptionTable roofline_options(RooflineCommand& o) {
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
             .value = "FILE|NAME",
             .required = true,
+            .hint = "dfsim hardware lists the machines that dfsim knows",
             .suggest = hardware_names},
            {.names = "--device",
             .target = &o.source.device,

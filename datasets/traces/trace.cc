@@ -42,8 +42,13 @@ void nest_spans(Trace* trace) {
       continue;
     }
     std::vector<SpanId>& stack = stacks[span.track.index()];
-    // The later of two spans without a duration at the same time is not a child.
-    while (!stack.empty() && (trace->span(stack.back()).end_us <= span.start_us)) {
+    // The later of two spans without a duration at the same time is not a child, nor is one that
+    // follows the other but for the rounding of their times.
+    const auto is_over = [&span](const Span& before) {
+      return before.end_us <= span.start_us ||
+             (before.end_us < span.end_us && before.end_us <= span.start_us + kSlackUs);
+    };
+    while (!stack.empty() && is_over(trace->span(stack.back()))) {
       stack.pop_back();
     }
     if (!stack.empty()) {

@@ -52,6 +52,7 @@ struct Track {
   std::string name;     // of the thread or queue
   TrackKind kind = TrackKind::kHost;
   int64_t device = -1;  // of a device's queue
+  int64_t thread = -1;  // the operating system's number of a host thread, where the format has it
 };
 
 struct Span {
@@ -106,6 +107,16 @@ struct FlowPoint {
   bool start = false;
 };
 
+// A time in which a host thread did not run, from the operating system's own trace.
+struct ThreadPause {
+  enum class Kind : uint8_t { kPreempted, kBlocked };
+  int64_t thread = -1;  // Track::thread
+  double start_us = 0;
+  double end_us = 0;
+  Kind kind = Kind::kPreempted;
+  NameId cause;  // the program that ran instead; the call that waits. None: not known
+};
+
 struct TraceWarning {
   std::string text;
   int64_t count = 0;
@@ -129,6 +140,7 @@ struct Trace {
   std::vector<MemoryRecord> memory;
   std::vector<CounterSample> counters;
   std::vector<FlowPoint> flows;
+  std::vector<ThreadPause> pauses;  // of each thread in order of time
   std::vector<TraceWarning> warnings;
 
   NameId intern(std::string_view text);

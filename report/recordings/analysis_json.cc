@@ -144,11 +144,21 @@ Json tables_json(const TraceAnalysis& analysis) {
   for (const WaitRow& row : analysis.waits) {
     waits.push_back({{"for", row.kind}, {"name", row.name}, {"time", spread_json(row.time)}});
   }
-  return {{"operators", ops_json(analysis.ops)},
-          {"nodes", ops_json(analysis.nodes)},
-          {"kernels", std::move(kernels)},
-          {"copies", std::move(copies)},
-          {"waits", std::move(waits)}};
+  Json states = Json::array();
+  for (const HostStateRow& row : analysis.host_states) {
+    states.push_back({{"name", row.name},
+                      {"kind", row.call ? "call" : "operator"},
+                      {"calls", row.calls},
+                      {"total_us", row.total_us},
+                      {"preempted_us", row.preempted_us},
+                      {"preempted_by", row.preempted_by},
+                      {"blocked_us", row.blocked_us},
+                      {"blocked_in", row.blocked_in},
+                      {"device_wait_us", row.device_us}});
+  }
+  return {{"operators", ops_json(analysis.ops)}, {"nodes", ops_json(analysis.nodes)},
+          {"kernels", std::move(kernels)},       {"copies", std::move(copies)},
+          {"waits", std::move(waits)},           {"host_states", std::move(states)}};
 }
 
 // Columns of equal length, sorted by start; times from the trace's start.

@@ -201,6 +201,34 @@ std::string waits_text(const TraceAnalysis& analysis, size_t top) {
   return fmt::format("\n{}", table.render(kTextColumns, 2));
 }
 
+// "3.00 ms backup": a time and what most of it was for.
+std::string paused_text(double us, const std::string& cause) {
+  return us <= 0 ? "-" : fmt::format("{} {}", analysis_time(us), printable(cause, 20));
+}
+
+std::string host_states_text(const TraceAnalysis& analysis, size_t top) {
+  if (analysis.host_states.empty() || top == 0) {
+    return "";
+  }
+  TextTable table({{"On the host"},
+                   {"calls", Align::kRight},
+                   {"total", Align::kRight},
+                   {"running", Align::kRight},
+                   {"preempted by", Align::kRight},
+                   {"blocked in", Align::kRight},
+                   {"device", Align::kRight}});
+  for (size_t i = 0; i < std::min(top, analysis.host_states.size()); ++i) {
+    const HostStateRow& row = analysis.host_states[i];
+    table.add_row({printable(row.name), std::to_string(row.calls), analysis_time(row.total_us),
+                   analysis_time(std::max(
+                       0.0, row.total_us - row.preempted_us - row.blocked_us - row.device_us)),
+                   paused_text(row.preempted_us, row.preempted_by),
+                   paused_text(row.blocked_us, row.blocked_in),
+                   row.device_us > 0 ? analysis_time(row.device_us) : "-"});
+  }
+  return fmt::format("\n{}", table.render(kTextColumns, 2));
+}
+
 std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t top) {
   const TracePath& path = analysis.critical_path;
   if (path.spans.empty()) {
@@ -271,6 +299,7 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
   text += kernels_text(analysis, top);
   text += copies_text(analysis);
   text += waits_text(analysis, top);
+  text += host_states_text(analysis, top);
   text += memory_text(analysis);
   text += path_text(analysis, trace, top);
   text += advice_text(analysis.advice, 16);

@@ -1,6 +1,7 @@
 // Steps of analyze_trace(), one file each. `work` is what the breakdown is of.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "study/analysis/trace_figures.h"
@@ -20,6 +21,10 @@ void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceA
 void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
 // Calls and operators that do nothing but wait.
 void add_waits(const Trace& trace, TraceAnalysis* analysis);
+// "device" for calls that wait for it, also "input", "rendezvous", "rpc", "memory"; "" for others.
+std::string_view wait_kind(const Span& span, std::string_view name);
+// States of host threads inside operators and calls.
+void add_host_states(const Trace& trace, TraceAnalysis* analysis);
 // The allocator's view, one per device that has one.
 void add_memory(const Trace& trace, TraceAnalysis* analysis);
 

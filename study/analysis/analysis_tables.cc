@@ -80,6 +80,8 @@ std::string_view size_class(Bytes bytes) {
   return "16 MiB and more";
 }
 
+}  // namespace
+
 std::string_view wait_kind(const Span& span, std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
   if (span.kind == SpanKind::kRuntime && has("Synchronize")) {
@@ -100,8 +102,6 @@ std::string_view wait_kind(const Span& span, std::string_view name) {
   }
   return "";
 }
-
-}  // namespace
 
 void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis) {
   const std::vector<double> own = own_times(trace);
@@ -226,7 +226,9 @@ void add_waits(const Trace& trace, TraceAnalysis* analysis) {
   std::map<std::pair<std::string_view, NameId>, std::vector<double>> groups;
   for (const Span& span : trace.spans) {
     const std::string_view kind = wait_kind(span, trace.text(span.name));
-    if (!kind.empty() && trace.track(span.track).kind == TrackKind::kHost) {
+    // A wait that two layers record, such as a range and the operator in it, is one wait.
+    const bool again = span.parent.valid() && trace.span(span.parent).name == span.name;
+    if (!kind.empty() && !again && trace.track(span.track).kind == TrackKind::kHost) {
       groups[{kind, span.name}].push_back(span.duration_us());
     }
   }

@@ -240,6 +240,7 @@ TraceAnalysis analyze_trace(const Trace& trace) {
   }
   add_op_rows(trace, work, &analysis);
   add_waits(trace, &analysis);
+  add_host_states(trace, &analysis);
   add_memory(trace, &analysis);
   add_steps(trace, &analysis);
   analysis.critical_path = find_trace_path(trace);

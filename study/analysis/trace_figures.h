@@ -118,6 +118,20 @@ struct WaitRow {
   Spread time;
 };
 
+// Where the time of an operator or call on the host went, where the kernel's trace says: running is
+// what the three others leave of the total.
+struct HostStateRow {
+  std::string name;
+  bool call = false;  // of the device's runtime, not an operator
+  int64_t calls = 0;
+  double total_us = 0;
+  double preempted_us = 0;
+  double blocked_us = 0;
+  double device_us = 0;      // in calls that wait for the device
+  std::string preempted_by;  // the program that took most of it
+  std::string blocked_in;    // the call that most of it passed in
+};
+
 // Parts of the forward pass that run again for the backward pass (activation checkpointing), and
 // the rest, each as a breakdown of its own. Memsets, which prepare either, are left out.
 struct RecomputeSplit {
@@ -148,7 +162,8 @@ struct TraceAnalysis {
   std::vector<CopyRow> copies;
   std::vector<AllocatorUse> memory;
   std::vector<WaitRow> waits;
-  Spread steps;  // training steps or inferences
+  std::vector<HostStateRow> host_states;  // most time not running first; none without pauses
+  Spread steps;                           // training steps or inferences
   TracePath critical_path;
   AdviceList advice;  // by advise() (study/replay/advice.h)
   std::vector<TraceWarning> warnings;

@@ -25,6 +25,8 @@ const std::vector<AdviceRule>& advice_rules() {
       {"serial-section", find_serial_section},
       {"batch", find_batch_that_fits},
       {"recomputation", find_recomputation},
+      {"preemption", find_preemption},
+      {"blocking-calls", find_blocking_calls},
       {"threads", find_thread_settings},
   };
   return kRules;

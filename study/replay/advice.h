@@ -54,6 +54,8 @@ Finding find_exposed_communication(const AdviceInput& input);
 Finding find_serial_section(const AdviceInput& input);
 Finding find_batch_that_fits(const AdviceInput& input);
 Finding find_recomputation(const AdviceInput& input);
+Finding find_preemption(const AdviceInput& input);
+Finding find_blocking_calls(const AdviceInput& input);
 Finding find_thread_settings(const AdviceInput& input);
 
 }  // namespace dfsim::inline study

@@ -39,6 +39,18 @@ std::vector<int> launches_of(const AdviceInput& input) {
   return launches;
 }
 
+// The time of the work that each call launches.
+std::vector<TimeNs> launched_time_of(const AdviceInput& input) {
+  std::vector<TimeNs> time_ns(input.trace.spans.size(), 0);
+  for (const Piece& piece : input.graph.pieces) {
+    if (is_device_piece(piece.kind) && piece.span.valid() &&
+        input.trace.span(piece.span).launch.valid()) {
+      time_ns[input.trace.span(piece.span).launch.index()] += piece.time_ns;
+    }
+  }
+  return time_ns;
+}
+
 bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -59,7 +71,20 @@ bool is_inside(const Trace& trace, SpanId id, std::initializer_list<std::string_
 
 }  // namespace
 
-// Between two waits for the device everything the host does becomes one launch.
+// A stream in capture refuses calls that wait, query, or take memory from the device.
+bool breaks_capture(std::string_view call) {
+  const std::string lower = to_lower(call);
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  const bool blocking_copy = has("memcpy") && !has("async");
+  return has("malloc") || has("free") || has("memalloc") || has("hostalloc") ||
+         has("synchronize") || has("query") || has("memgetinfo") || blocking_copy;
+}
+
+// Between two waits for the device everything the host does becomes one launch. A region counts
+// when it launches several pieces and the host takes longer than they do: a graph would not shorten
+// others.
 Finding find_launch_overhead(const AdviceInput& input) {
   Finding finding;
   const std::vector<bool> waits = waiting_pieces(input.graph);
@@ -77,6 +102,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
                    calls.end());
   const TimeNs launch_ns = calls[calls.size() / 2];
   finding.changed = input.graph;
+  const std::vector<TimeNs> launched_ns = launched_time_of(input);
   int64_t graphs = 0;
   int64_t captured = 0;
   for (size_t lane = 0; lane < input.graph.order.size(); ++lane) {
@@ -85,15 +111,22 @@ Finding find_launch_overhead(const AdviceInput& input) {
       // A region ends at a wait, and at any span outside a launch sequence.
       size_t end = begin;
       int64_t count = 0;
+      TimeNs host_ns = 0;
+      TimeNs device_ns = 0;
       const auto ends = [&](uint32_t p) {
         const Piece& piece = input.graph.pieces[p];
-        return waits[p] || is_device_piece(piece.kind) || piece.time_ns >= kLongPieceNs;
+        return waits[p] || is_device_piece(piece.kind) || piece.time_ns >= kLongPieceNs ||
+               (piece.kind == PieceKind::kCall &&
+                breaks_capture(input.trace.text(input.trace.span(piece.span).name)));
       };
       for (; end < order.size() && !ends(order[end]); ++end) {
         const Piece& piece = input.graph.pieces[order[end]];
-        count += piece.kind == PieceKind::kCall ? launches[piece.span.index()] : 0;
+        const bool is_call = piece.kind == PieceKind::kCall;
+        count += is_call ? launches[piece.span.index()] : 0;
+        host_ns += piece.time_ns;
+        device_ns += is_call ? launched_ns[piece.span.index()] : 0;
       }
-      if (count >= 2) {
+      if (count >= 2 && host_ns > device_ns) {
         for (size_t i = begin; i < end; ++i) {
           set_time(&finding.changed.pieces[order[i]], i + 1 == end ? launch_ns : 0);
         }

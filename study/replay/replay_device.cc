@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <queue>
 
 #include "base/text.h"
@@ -13,6 +14,8 @@ namespace {
 
 // A queue that waits for another one goes on within this time.
 constexpr TimeNs kMostQueueHandoverNs = 10 * kNsPerUs;
+// Work without a recorded launch that follows the host begins within this time.
+constexpr TimeNs kMostHostHandoverNs = 500 * kNsPerUs;
 constexpr uint32_t kNone = UINT32_MAX;
 
 PieceKind kind_of(const Trace& trace, const Span& span) {
@@ -63,6 +66,13 @@ class LaunchJoiner {
         tracks[graph->lanes[graph->pieces[p].lane].track].push_back(p);
       }
     }
+    std::vector<uint32_t> ops;
+    for (uint32_t p = 0; p < graph->pieces.size(); ++p) {
+      if (graph->pieces[p].kind == PieceKind::kOp) {
+        ops.push_back(p);
+      }
+    }
+    ops_.emplace(*graph, std::move(ops));
     for (auto& [track, pieces] : tracks) {
       ended_.emplace(track, LastEnded(*graph, pieces));
       for (const uint32_t piece : pieces) {
@@ -142,6 +152,16 @@ class LaunchJoiner {
     return latest;
   }
 
+  // The operator on the host that ended just before work whose launch is not recorded, later than
+  // `from_ns`: the work's input comes from it, or its thread launched the work.
+  uint32_t host_before(uint32_t p, TimeNs from_ns) const {
+    const uint32_t op = ops_->before(p);
+    return op != kNone && graph_->pieces[op].end_ns > from_ns &&
+                   graph_->pieces[p].start_ns - graph_->pieces[op].end_ns <= kMostHostHandoverNs
+               ? op
+               : kNone;
+  }
+
   void join_one(uint32_t p, TrackId track) {
     const TimeNs start_ns = graph_->pieces[p].start_ns;
     const Launch launch = launch_of(graph_->pieces[p]);
@@ -152,7 +172,10 @@ class LaunchJoiner {
     const TimeNs explained_ns = std::max(last_ns, launched ? launch.time_ns + delay_ns : 0);
     uint32_t gap = kNone;
     if (explained_ns < start_ns) {
-      const uint32_t other = other_queue(p, track, explained_ns);
+      uint32_t other = other_queue(p, track, explained_ns);
+      if (other == kNone && !launched) {
+        other = host_before(p, explained_ns);
+      }
       if (other != kNone) {
         gap = add_gap(p, other, graph_->pieces[other].end_ns);
       } else if (launched && last_ns <= launch.time_ns) {
@@ -195,6 +218,7 @@ class LaunchJoiner {
   const HostPlaces& places_;
   ReplayGraph* graph_;
   std::map<TrackId, LastEnded> ended_;
+  std::optional<LastEnded> ops_;  // of all host threads
   std::vector<std::pair<uint32_t, TrackId>> work_;
   TimeNs usual_delay_ns_ = 0;
 };

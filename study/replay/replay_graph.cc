@@ -92,6 +92,7 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace) {
   add_host_pieces(trace, &graph, &places);
   join_threads(trace, &graph);
   join_launches(trace, places, &graph);
+  join_copies(trace, &graph);
   join_syncs(trace, &graph);
   add_spreads(trace, &graph);
   graph.pieces.shrink_to_fit();  // large traces are copied for each change that is tried

@@ -92,6 +92,7 @@ struct HostPlaces {
 void add_host_pieces(const Trace& trace, ReplayGraph* graph, HostPlaces* places);
 void join_threads(const Trace& trace, ReplayGraph* graph);
 void join_launches(const Trace& trace, const HostPlaces& places, ReplayGraph* graph);
+void join_copies(const Trace& trace, ReplayGraph* graph);
 void join_syncs(const Trace& trace, ReplayGraph* graph);
 // Fills low_ns and high_ns from pieces of the same kind, name and detail.
 void add_spreads(const Trace& trace, ReplayGraph* graph);

@@ -157,4 +157,35 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
   }
 }
 
+// A thread with nothing to do that goes on right after a copy whose call is not recorded has waited
+// for that copy.
+void join_copies(const Trace& trace, ReplayGraph* graph) {
+  std::vector<std::pair<TimeNs, uint32_t>> copies;
+  for (uint32_t p = 0; p < graph->pieces.size(); ++p) {
+    const Piece& piece = graph->pieces[p];
+    if (piece.kind == PieceKind::kCopy && !trace.span(piece.span).launch.valid()) {
+      copies.emplace_back(piece.end_ns, p);
+    }
+  }
+  std::sort(copies.begin(), copies.end());
+  for (uint32_t g = 0; g < graph->pieces.size(); ++g) {
+    Piece& gap = graph->pieces[g];
+    // Shorter than measured: another thread handed over.
+    if (gap.kind != PieceKind::kGap || gap.time_ns < kLeastWaitNs ||
+        gap.time_ns < gap.end_ns - gap.start_ns) {
+      continue;
+    }
+    const auto after =
+        std::upper_bound(copies.begin(), copies.end(), std::pair(gap.end_ns, UINT32_MAX));
+    if (after == copies.begin()) {
+      continue;
+    }
+    const auto [end_ns, copy] = *std::prev(after);
+    if (end_ns > gap.start_ns && gap.end_ns - end_ns <= kMostHandoverNs) {
+      gap.time_ns = gap.end_ns - end_ns;
+      graph->edges.push_back({copy, g, 0, PieceEdgeKind::kSync});
+    }
+  }
+}
+
 }  // namespace dfsim::inline study

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/io/output_file.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/samples/overheads.h"
 
@@ -64,6 +65,7 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
   if (result.directory.empty()) {
     return invalid_input("no place for the model: give -o DIR, or --extend DIR to add to a model");
   }
+  DFSIM_RETURN_IF_ERROR(check_writable_directory(result.directory));
   DFSIM_RETURN_IF_ERROR(progress.stage("training"));
   DFSIM_ASSIGN_OR_RETURN(
       result.report,

@@ -148,6 +148,16 @@ TEST_CASE("OutputFile: a signal handler can remove unfinished files") {
   CHECK(folder.count() == 0);
 }
 
+TEST_CASE("check_writable_directory: a path below a file is refused, and nothing is created") {
+  const OutputFolder folder;
+  REQUIRE(write_file(folder.file("file"), "").ok());
+  CHECK(check_writable_directory(folder.file("new/deep")).ok());
+  CHECK(check_writable_directory(folder.file("")).ok());
+  const Status refused = check_writable_directory(folder.file("file/model"));
+  CHECK(refused.message() == folder.file("file/model") + ": cannot be created: Not a directory");
+  CHECK(folder.count() == 1);
+}
+
 TEST_CASE("TextWriter: compressed text is the same text when it is read again") {
   const OutputFolder folder;
   const std::string path = folder.file("lines.gz");

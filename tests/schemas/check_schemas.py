@@ -36,6 +36,7 @@ CASES = {
         ["analyze", KINETO],
         ["analyze", KINETO, "tests/fuzz/corpus/trace/ort.json", "--timeline"],
         ["analyze", "tests/golden/data/kineto_recompute.json"],
+        ["analyze", "tests/golden/data/ctf_states"],
     ],
     "compare": [
         ["compare", HEFT, "--policies", "heft,cpop"],

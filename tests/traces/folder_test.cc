@@ -136,6 +136,99 @@ TEST_CASE("CTF: tracepoints of a framework, a GPU's runtime and its queues becom
   CHECK(warnings_of(*trace, "never began") == 1);
 }
 
+TEST_CASE("CTF: work without correlation ids belongs to the operator that launched it") {
+  // Two operators launch a kernel each; the second kernel overtakes the first. The end of the copy
+  // carries another name than its begin, and sizes and addresses are texts.
+  const Folder folder("dfsim_ctf_faces_test");
+  const std::string classes =
+      std::string(kHeader) + event_class(0, "tensorflowTracer:operation_start", "string name;") +
+      event_class(1, "tensorflowTracer:operation_end", "string name;") +
+      event_class(2, "cudaTracer:runtime_api_entry", "string name;") +
+      event_class(3, "cudaTracer:runtime_api_exit", "string name;") +
+      event_class(4, "cudaTracer:kernel_begin", "string name;") +
+      event_class(5, "cudaTracer:kernel_end", "string name;") +
+      event_class(6, "cudaTracer:memcpy_begin", "string name; string details;") +
+      event_class(7, "cudaTracer:memcpy_end", "string name;") +
+      event_class(8, "tensorflowTracer:memory_allocate",
+                  fmt::format("string device; string ptr; {} bytes;", kInt));
+  Stream s;
+  s.event(0, 1000).text("first/Conv2D");
+  s.event(2, 1100).text("cudaLaunch");
+  s.event(3, 1200).text("cudaLaunch");
+  s.event(1, 1300).text("first/Conv2D");
+  s.event(0, 2000).text("second/Conv2D");
+  s.event(2, 2100).text("cudaLaunch");
+  s.event(3, 2200).text("cudaLaunch");
+  s.event(8, 2250).text("GPU_1_bfc").text("0x7f00").number(4096, 8);
+  s.event(1, 2300).text("second/Conv2D");
+  s.event(4, 3000, 99).text("second");
+  s.event(5, 4000, 99).text("second");
+  s.event(4, 5000, 99).text("unlike");
+  s.event(5, 6000, 99).text("unlike");
+  s.event(6, 7000, 99).text("MEMCPYDtoH").text("2048");
+  s.event(7, 8000, 99).text("done");
+  folder.write("metadata", classes);
+  folder.write("channel_0", s.bytes());
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  CHECK(list_spans(*trace) ==
+        "first/Conv2D 1-1.3, cudaLaunch 1.1-1.2, second/Conv2D 2-2.3, cudaLaunch 2.1-2.2, "
+        "second 3-4, unlike 5-6, Memcpy DtoH 7-8");
+  const auto op_of = [&trace](size_t span) {
+    return trace->text(trace->span(trace->spans[span].op).name);
+  };
+  CHECK(op_of(4) == "second/Conv2D");
+  CHECK(op_of(5) == "first/Conv2D");
+  CHECK(trace->spans[6].bytes == 2048);
+  CHECK(copy_direction(trace->text(trace->spans[6].name)) == CopyDirection::kDeviceToHost);
+  REQUIRE(trace->memory.size() == 1);
+  CHECK(trace->memory[0].device == 1);
+  CHECK(trace->memory[0].address == 0x7f00);
+  CHECK(trace->warnings.empty());
+}
+
+TEST_CASE("CTF: scheduling events say when a thread was preempted, and by whom, or blocked") {
+  const Folder folder("dfsim_ctf_states_test");
+  folder.write("metadata",
+               std::string(kHeader) +
+                   event_class(0, "syscall_entry_read", fmt::format("{} fd;", kInt)) +
+                   event_class(1, "syscall_exit_read", fmt::format("{} ret;", kInt)) +
+                   event_class(2, "sched_switch",
+                               fmt::format("{0} prev_tid; {0} prev_state; string next_comm; {0} "
+                                           "next_tid; string prev_comm;",
+                                           kInt)) +
+                   event_class(3, "sched_wakeup", fmt::format("{} tid;", kInt)));
+  const auto change = [](Stream& s, uint64_t ns, uint64_t from, uint64_t state,
+                         std::string_view to_name, uint64_t to, std::string_view from_name) {
+    s.event(2, ns, static_cast<uint32_t>(from)).number(from, 8).number(state, 8).text(to_name);
+    s.number(to, 8).text(from_name);
+  };
+  Stream s;
+  s.event(0, 1000).number(3, 8);
+  change(s, 2000, 9, 1, "swapper", 0, "python");  // sleeps in read()
+  s.event(3, 5000, 0).number(9, 8);               // is woken
+  change(s, 5500, 0, 0, "python", 9, "swapper");
+  s.event(1, 6000).number(64, 8);
+  change(s, 7000, 9, 0, "backup", 77, "python");  // could go on
+  change(s, 9000, 77, 0, "python", 9, "backup");
+  folder.write("channel_0", s.bytes());
+  const auto trace = folder.read();
+  INFO((trace.ok() ? "" : trace.status().message()));
+  REQUIRE(trace.ok());
+  REQUIRE(trace->pauses.size() == 2);
+  const ThreadPause& blocked = trace->pauses[0];
+  CHECK(blocked.kind == ThreadPause::Kind::kBlocked);
+  CHECK(trace->text(blocked.cause) == "read");
+  CHECK(blocked.start_us == 2);
+  CHECK(blocked.end_us == 5.5);
+  const ThreadPause& preempted = trace->pauses[1];
+  CHECK(preempted.kind == ThreadPause::Kind::kPreempted);
+  CHECK(trace->text(preempted.cause) == "backup");
+  CHECK(preempted.end_us - preempted.start_us == 2);
+  CHECK(preempted.thread == 9);
+}
+
 TEST_CASE("CTF: cut streams, broken metadata and empty traces are read partly or refused") {
   const Folder cut("dfsim_ctf_cut_test");
   cut.write("metadata", metadata());

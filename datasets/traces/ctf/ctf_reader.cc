@@ -1,6 +1,5 @@
 // Traces in the Common Trace Format: LTTng's of the kernel and of user space, and the tracepoints
-// of the GPU-dataflow tracing method (Zins and Dagenais, 2019): tensorflowTracer, cuptiTracer,
-// hsaTracer, grpcTracer.
+// of the GPU-dataflow tracing method (Zins and Dagenais, 2019), which ctf_points.h names.
 //
 // Tracepoints come in pairs (X_start and X_end, X_begin and X_end, X_entry and X_exit) on one
 // thread, or on one queue of a device; nested ones end in reverse order, others are matched by
@@ -16,6 +15,9 @@
 
 #include "base/text.h"
 #include "datasets/traces/ctf/ctf_events.h"
+#include "datasets/traces/ctf/ctf_launches.h"
+#include "datasets/traces/ctf/ctf_points.h"
+#include "datasets/traces/ctf/ctf_threads.h"
 #include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
@@ -26,35 +28,6 @@ namespace fs = std::filesystem;
 constexpr int kMaxDepth = 6;
 constexpr double kNsPerUsF = 1000;
 constexpr int64_t kMaxNs = int64_t{1} << 62;
-
-// "operation_start" is the begin of "operation".
-struct Point {
-  std::string_view base;
-  bool begin = false;
-  bool end = false;
-};
-
-Point point_of(std::string_view event) {
-  struct Suffix {
-    std::string_view text;
-    bool begin;
-  };
-  constexpr std::array kSuffixes = {Suffix{"_start", true}, Suffix{"_begin", true},
-                                    Suffix{"_entry", true}, Suffix{"_end", false},
-                                    Suffix{"_exit", false}};
-  for (const Suffix& suffix : kSuffixes) {
-    if (event.ends_with(suffix.text)) {
-      return {event.substr(0, event.size() - suffix.text.size()), suffix.begin, !suffix.begin};
-    }
-  }
-  for (const std::string_view prefix : {"syscall_entry_", "syscall_exit_"}) {
-    if (event.starts_with(prefix)) {
-      const bool begin = prefix == "syscall_entry_";
-      return {event.substr(prefix.size()), begin, !begin};
-    }
-  }
-  return {event, false, false};
-}
 
 class CtfReader {
  public:
@@ -120,7 +93,10 @@ class CtfReader {
     const std::string_view name =
         colon == std::string_view::npos ? event.name : event.name.substr(colon + 1);
     if (name == "sched_switch") {
+      threads_.switched(event, time_us, &trace_);
       switch_thread(event, time_us);
+    } else if (name == "sched_wakeup" || name == "sched_waking") {
+      threads_.woken(event, time_us);
     } else if (name.starts_with("memory_")) {
       add_memory(event, name, time_us);
     } else if (name.starts_with("bfc_")) {
@@ -128,7 +104,10 @@ class CtfReader {
     } else if (name == "rdv_send" || name == "rdv_recv") {
       meet(event, name == "rdv_send", time_us);
     } else {
-      const Point point = point_of(name);
+      const CtfPoint point = point_of(name);
+      if (name.starts_with("syscall_")) {
+        threads_.in_call(thread_of(event), point.begin ? point.base : "");
+      }
       if (point.begin) {
         begin(event, provider, point.base, time_us);
       } else if (point.end) {
@@ -149,22 +128,6 @@ class CtfReader {
     return running == running_.end() ? -1 : running->second.thread;
   }
 
-  static SpanKind kind_of(std::string_view provider, std::string_view base) {
-    if (provider == "tensorflowTracer") {
-      return base == "session"             ? SpanKind::kAnnotation
-             : base.ends_with("operation") ? SpanKind::kOp
-                                           : SpanKind::kOther;
-    }
-    if (provider == "cuptiTracer" || provider == "hsaTracer") {
-      return base == "kernel"                              ? SpanKind::kKernel
-             : base == "memcpy"                            ? SpanKind::kCopy
-             : base == "memset"                            ? SpanKind::kMemset
-             : base.ends_with("api") || base == "function" ? SpanKind::kRuntime
-                                                           : SpanKind::kOther;
-    }
-    return SpanKind::kOther;
-  }
-
   TrackId track_of(const CtfEvent& event, SpanKind kind, std::string_view base) {
     if (is_device_work(kind)) {
       const int64_t device = event.integer({"device_id", "deviceId", "agent_handle"}, 0);
@@ -178,79 +141,92 @@ class CtfReader {
     const int64_t thread = thread_of(event);
     // Asynchronous operations overlap on the thread that starts them.
     const std::string_view part = base.starts_with("async_") ? " async" : "";
-    return thread >= 0
-               ? trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part))
-               : trace_.track_of(prefix_ + "host", fmt::format("CPU {}{}", cpu_of(event), part));
-  }
-
-  static std::string_view name_of(const CtfEvent& event) {
-    return event.text({"name", "op_name", "operation_name", "node_name", "kernel_name",
-                       "function_name", "funcname", "function", "cb_name", "method", "tensor_name",
-                       "key"});
+    if (thread < 0) {
+      return trace_.track_of(prefix_ + "host", fmt::format("CPU {}{}", cpu_of(event), part));
+    }
+    const TrackId id = trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part));
+    trace_.tracks[id.index()].thread = thread;
+    return id;
   }
 
   struct Open {
     Span span;
     NameId base;
+    NameId given;  // the name in the event, which the end repeats as a rule
   };
 
   void begin(const CtfEvent& event, std::string_view provider, std::string_view base,
              double time_us) {
     Open open;
     Span& span = open.span;
-    span.kind = kind_of(provider, base);
+    span.kind = point_kind(provider, base);
     span.start_us = time_us;
     span.track = track_of(event, span.kind, base);
     open.base = trace_.intern(base);
-    const std::string_view name = name_of(event);
+    const std::string_view name = point_name(event);
     const std::string_view type = event.text({"type", "op_type", "type_string"});
     span.name = trace_.intern(printable(name.empty() ? base : name, 1000));
     if (span.kind == SpanKind::kOp && !type.empty()) {
       span.detail = span.name;
       span.name = trace_.intern(printable(type, 1000));
     } else if (span.kind == SpanKind::kCopy) {
-      span.name = copy_name(event);
+      span.name = trace_.intern(copy_title(event));
     }
+    open.given = trace_.intern(printable(name, 1000));
     span.correlation = event.integer({"correlation_id", "correlationId", "id"});
-    span.bytes = event.integer({"bytes", "size", "num_bytes"});
+    if (span.kind == SpanKind::kCopy || span.kind == SpanKind::kMemset) {
+      span.bytes = point_bytes(event);
+    }
+    if (span.correlation < 0 && span.kind == SpanKind::kRuntime) {
+      span.correlation = launches_.call(name, innermost_op(span.track), time_us);
+    } else if (span.correlation < 0 && is_device_work(span.kind)) {
+      span.correlation = launches_.work(span.kind, name, time_us);
+    }
     open_[span.track].push_back(open);
   }
 
-  // "Memcpy" and its direction, from a text or CUPTI's number.
-  NameId copy_name(const CtfEvent& event) {
-    constexpr std::array<std::string_view, 11> kKinds = {
-        "", "HtoD", "DtoH", "HtoD", "DtoH", "DtoD", "DtoD", "DtoD", "DtoD", "HtoH", "PtoP"};
-    const std::string_view text = event.text({"kind", "copy_kind", "direction"});
-    const int64_t number = event.integer({"kind", "copy_kind", "copyKind"}, 0);
-    const bool known = number > 0 && number < static_cast<int64_t>(kKinds.size());
-    return trace_.intern(fmt::format(
-        "Memcpy {}", !text.empty() ? printable(text) : std::string(kKinds[known ? number : 0])));
+  // The name of the operator that is open on a thread, "" if none is.
+  std::string_view innermost_op(TrackId track) const {
+    const auto stack = open_.find(track);
+    if (stack == open_.end()) {
+      return "";
+    }
+    const auto op = std::find_if(stack->second.rbegin(), stack->second.rend(),
+                                 [](const Open& open) { return open.span.kind == SpanKind::kOp; });
+    return op == stack->second.rend() ? "" : trace_.text(op->given);
   }
 
-  // The innermost open one of the same tracepoint, and of the same name where the end has one.
+  // The innermost open one of the same tracepoint, and of the same name where the end has one. Some
+  // tracers name the ends of copies unlike their begins: these end the oldest open one.
   void end(const CtfEvent& event, std::string_view provider, std::string_view base,
            double time_us) {
-    const TrackId track = track_of(event, kind_of(provider, base), base);
-    std::vector<Open>& stack = open_[track];
+    const SpanKind kind = point_kind(provider, base);
+    std::vector<Open>& stack = open_[track_of(event, kind, base)];
     const NameId wanted = trace_.intern(base);
-    const std::string_view name = name_of(event);
+    const std::string_view name = point_name(event);
     const int64_t correlation = event.integer({"correlation_id", "correlationId", "id"});
-    const auto fits = [&](const Open& open) {
-      if (open.base != wanted || (correlation >= 0 && open.span.correlation >= 0 &&
-                                  open.span.correlation != correlation)) {
-        return false;
-      }
-      const NameId shown = open.span.detail.valid() ? open.span.detail : open.span.name;
-      return name.empty() || correlation >= 0 || trace_.text(shown) == printable(name, 1000);
+    const auto may_end = [&](const Open& open) {
+      return open.base == wanted &&
+             (correlation < 0 || open.span.correlation < 0 || open.span.correlation == correlation);
     };
-    const auto found = std::find_if(stack.rbegin(), stack.rend(), fits);
-    if (found == stack.rend()) {
+    const auto fits = [&](const Open& open) {
+      return may_end(open) &&
+             (name.empty() || correlation >= 0 || trace_.text(open.given) == printable(name, 1000));
+    };
+    auto found = stack.end();
+    if (const auto inner = std::find_if(stack.rbegin(), stack.rend(), fits);
+        inner != stack.rend()) {
+      found = std::prev(inner.base());
+    } else if (is_device_work(kind)) {
+      found = std::find_if(stack.begin(), stack.end(), may_end);
+    }
+    if (found == stack.end()) {
       trace_.warn("ends of spans that never began, left out", trace_.events);
       return;
     }
     Span span = found->span;
     span.end_us = time_us;
-    stack.erase(std::next(found).base());
+    stack.erase(found);
     if (span.end_us < span.start_us) {
       trace_.warn("spans with a negative duration, left out", trace_.events);
       return;
@@ -284,7 +260,7 @@ class CtfReader {
     MemoryRecord record;
     record.time_us = time_us;
     record.track = track_of(event, SpanKind::kOther, name);
-    record.address = static_cast<uint64_t>(event.integer({"ptr", "address", "addr"}, 0));
+    record.address = address_of(event);
     const int64_t bytes = std::clamp<int64_t>(
         event.integer({"num_bytes", "bytes", "size", "allocated_bytes"}, 0), 0, int64_t{1} << 60);
     if (name.starts_with("memory_alloc")) {
@@ -296,9 +272,7 @@ class CtfReader {
       record.bytes = bytes > 0 ? -bytes : known == sizes_.end() ? 0 : -known->second;
       sizes_.erase(record.address);
     }
-    const std::string allocator = to_lower(event.text({"allocator_name", "allocator"}));
-    const bool device = allocator.find("gpu") != std::string::npos;
-    record.device = event.integer({"device_id"}, device ? 0 : -1);
+    record.device = allocator_device(event);
     const std::string_view tensor = event.text({"tensor_name", "op_name", "name"});
     if (!tensor.empty()) {
       record.tensor = trace_.intern(printable(tensor, 1000));
@@ -369,6 +343,8 @@ class CtfReader {
   std::string prefix_;  // of the processes of one of several traces
   double last_us_ = 0;
   std::map<TrackId, std::vector<Open>> open_;
+  CtfLaunchJoiner launches_;
+  ThreadStates threads_;
   std::map<int64_t, Running> running_;  // by CPU
   std::unordered_map<uint64_t, Bytes> sizes_;
   std::map<std::string, std::pair<double, TrackId>> waiting_;

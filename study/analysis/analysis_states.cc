@@ -1,0 +1,116 @@
+// The kernel's view of the host: how much of each operator's time its thread was running,
+// preempted, blocked in a system call, or waiting for the device.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "study/analysis/analysis_parts.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// Adds up causes and names the largest.
+class Causes {
+ public:
+  void add(NameId cause, double us) { us_[cause] += us; }
+  std::string largest(const Trace& trace) const {
+    const auto most = std::ranges::max_element(
+        us_, [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == us_.end() ? "" : trace.text(most->first);
+  }
+
+ private:
+  std::map<NameId, double> us_;
+};
+
+struct StateGroup {
+  HostStateRow row;
+  Causes preempted_by;
+  Causes blocked_in;
+};
+
+class StateCounter {
+ public:
+  StateCounter(const Trace& trace, TraceAnalysis* analysis) : trace_(trace), analysis_(analysis) {
+    for (const ThreadPause& pause : trace.pauses) {
+      pauses_[pause.thread].push_back(&pause);
+    }
+  }
+
+  void count() {
+    for (const Span& span : trace_.spans) {
+      const Track& track = trace_.track(span.track);
+      const bool op = span.kind == SpanKind::kOp && !span.op.valid();
+      if (track.kind == TrackKind::kHost && track.thread >= 0 &&
+          (op || span.kind == SpanKind::kRuntime)) {
+        count_span(span, track.thread);
+      }
+    }
+    for (auto& [key, group] : groups_) {
+      HostStateRow& row = group.row;
+      if (row.preempted_us + row.blocked_us <= 0) {
+        continue;
+      }
+      row.preempted_by = group.preempted_by.largest(trace_);
+      row.blocked_in = group.blocked_in.largest(trace_);
+      analysis_->host_states.push_back(std::move(row));
+    }
+    std::ranges::stable_sort(
+        analysis_->host_states, std::ranges::greater{},
+        [](const HostStateRow& row) { return row.preempted_us + row.blocked_us; });
+  }
+
+ private:
+  void count_span(const Span& span, int64_t thread) {
+    const bool call = span.kind == SpanKind::kRuntime;
+    StateGroup& group = groups_[{trace_.text(span.name), call}];
+    group.row.name = trace_.text(span.name);
+    group.row.call = call;
+    ++group.row.calls;
+    group.row.total_us += span.duration_us();
+    // A call that waits for the device counts as waiting, whether it spins or sleeps.
+    if (call && wait_kind(span, trace_.text(span.name)) == "device") {
+      group.row.device_us += span.duration_us();
+      if (span.op.valid()) {
+        outermost(span.op).row.device_us += span.duration_us();
+      }
+      return;
+    }
+    const auto of_thread = pauses_.find(thread);
+    if (of_thread == pauses_.end()) {
+      return;
+    }
+    const std::vector<const ThreadPause*>& pauses = of_thread->second;
+    // Pauses of a thread follow each other, so their ends are in order, too.
+    auto pause = std::ranges::upper_bound(pauses, span.start_us, {}, &ThreadPause::end_us);
+    for (; pause != pauses.end() && (*pause)->start_us < span.end_us; ++pause) {
+      const double us =
+          std::min((*pause)->end_us, span.end_us) - std::max((*pause)->start_us, span.start_us);
+      const bool preempted = (*pause)->kind == ThreadPause::Kind::kPreempted;
+      (preempted ? group.row.preempted_us : group.row.blocked_us) += us;
+      (preempted ? group.preempted_by : group.blocked_in).add((*pause)->cause, us);
+    }
+  }
+
+  StateGroup& outermost(SpanId op) {
+    while (trace_.span(op).op.valid()) {
+      op = trace_.span(op).op;
+    }
+    return groups_[{trace_.text(trace_.span(op).name), false}];
+  }
+
+  const Trace& trace_;
+  TraceAnalysis* analysis_;
+  std::unordered_map<int64_t, std::vector<const ThreadPause*>> pauses_;
+  std::map<std::pair<std::string, bool>, StateGroup> groups_;
+};
+
+}  // namespace
+
+void add_host_states(const Trace& trace, TraceAnalysis* analysis) {
+  if (!trace.pauses.empty()) {
+    StateCounter(trace, analysis).count();
+  }
+}
+
+}  // namespace dfsim::inline study
