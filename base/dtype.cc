@@ -35,6 +35,7 @@ constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
     {DType::kComplex64, "complex64", "", 64},
     {DType::kComplex128, "complex128", "", 128},
     {DType::kString, "string", "", 64},
+    {DType::kTFloat32, "tf32", "", 32},
 }};
 
 const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
@@ -54,7 +55,9 @@ DType dtype_from_name(std::string_view name) {
 
 int dtype_bits(DType dtype) { return info(dtype).bits; }
 
-bool is_floating(DType dtype) { return dtype >= DType::kFloat64 && dtype <= DType::kFloat4E2M1; }
+bool is_floating(DType dtype) {
+  return (dtype >= DType::kFloat64 && dtype <= DType::kFloat4E2M1) || dtype == DType::kTFloat32;
+}
 
 bool is_integer(DType dtype) { return dtype >= DType::kInt64 && dtype <= DType::kUInt4; }
 

@@ -32,9 +32,10 @@ enum class DType : uint8_t {
   kComplex64,
   kComplex128,
   kString,
+  kTFloat32,  // fp32 operands, 10 bits of mantissa in the products: a kind of arithmetic
 };
 
-inline constexpr int kDTypeCount = static_cast<int>(DType::kString) + 1;
+inline constexpr int kDTypeCount = static_cast<int>(DType::kTFloat32) + 1;
 
 // Lower-case name as users write it: "float32", "bfloat16", "int8"...
 std::string_view dtype_name(DType dtype);
@@ -46,7 +47,8 @@ bool is_floating(DType dtype);
 bool is_integer(DType dtype);  // signed and unsigned, without bool
 
 // The dtype whose arithmetic units are used where hardware has none for `dtype`: the next wider of
-// its kind (fp8 -> fp16 -> fp32 -> fp64, int4 -> int8 -> ... -> fp32). Itself when there is none.
+// its kind (fp8 -> fp16 -> fp32 -> fp64, tf32 -> fp32, int4 -> int8 -> ... -> fp32). Itself when
+// there is none.
 DType wider_stand_in(DType dtype);
 
 // Bytes that `elements` elements occupy, sub-byte types packed and rounded up.

@@ -17,7 +17,7 @@ namespace {
 StatusOr<TimeNs> chain_latency(const std::string& path, const Platform& platform) {
   ModelOptions options;
   options.path = path;
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, *make_sol_model()));
   DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
   return simulated.result.makespan_ns;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "datasets/importers/importer.h"
+#include "graphs/passes/precision/precision.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
 #include "schedulers/registry.h"
@@ -58,6 +59,16 @@ OptionSpec cost_model_option(std::string* cost_model) {
               "speed-of-light bound; default: what each device names",
           .value = "DIR|NAME",
           .suggest = cost_model_names};
+}
+
+OptionSpec precision_option(std::string* precision) {
+  return {.names = "--precision",
+          .target = precision,
+          .help = fmt::format("Rewrite the model to another precision: {}, or a file of rules per "
+                              "operator; default: as the file has it",
+                              precision_names()),
+          .value = "NAME|FILE",
+          .suggest = precision_option_names};
 }
 
 OptionTable model_options(ModelOptions& options) {
@@ -167,6 +178,14 @@ std::vector<std::string> runtime_names() { return builtin_runtimes(); }
 std::vector<std::string> cost_model_names() {
   std::vector<std::string> names = pretrained_models();
   names.emplace_back("sol");
+  return names;
+}
+
+std::vector<std::string> precision_option_names() {
+  std::vector<std::string> names;
+  for (const PrecisionInfo& info : all_precisions()) {
+    names.emplace_back(info.name);
+  }
   return names;
 }
 

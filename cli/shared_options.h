@@ -18,6 +18,7 @@ OptionSpec html_option(std::string* file);
 OptionSpec output_option(std::string* file);  // "-" is stdout
 OptionSpec runtime_option(std::string* runtime);
 OptionSpec cost_model_option(std::string* cost_model);
+OptionSpec precision_option(std::string* precision);
 
 // MODEL, --strict and the dimension options.
 OptionTable model_options(ModelOptions& options);
@@ -35,5 +36,6 @@ std::vector<std::string> hardware_names();
 std::vector<std::string> runtime_names();
 std::vector<std::string> cost_model_names();
 std::vector<std::string> policy_names();
+std::vector<std::string> precision_option_names();
 
 }  // namespace dfsim::cli

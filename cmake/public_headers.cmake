@@ -28,6 +28,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/analysis/advice_list.h
   study/analysis/critical_path.h
   study/analysis/trace_figures.h
+  study/chain/execution.h
   study/chain/latency_interval.h
   study/chain/model_run.h
   study/chain/model_source.h
@@ -117,6 +118,8 @@ set(DFSIM_PUBLIC_HEADERS
   graphs/ops/work.h
   graphs/ops/factors/factor_map.h
   graphs/passes/origins.h
+  graphs/passes/precision/precision.h
+  graphs/passes/precision/precisions.inc
   graphs/tensorflow/format.h
   graphs/training/training_graph.h
   graphs/training/training_names.h

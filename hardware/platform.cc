@@ -9,7 +9,7 @@ namespace {
 double listed_rate(const DeviceSpec& device, DType dtype, bool matrix) {
   const auto it = std::find_if(device.peaks.begin(), device.peaks.end(),
                                [dtype](const PeakRate& peak) { return peak.dtype == dtype; });
-  double rate = 0;
+  double rate = matrix && dtype == DType::kTFloat32 ? device.tf32_flops_per_s : 0;
   if (it != device.peaks.end()) {
     rate = matrix ? std::max(it->matrix_flops_per_s, it->flops_per_s) : it->flops_per_s;
   }
@@ -52,6 +52,22 @@ std::string_view device_type_name(DeviceType type) {
 
 std::string_view link_sharing_name(LinkSharing sharing) {
   return sharing == LinkSharing::kFifo ? "fifo" : "fair";
+}
+
+std::string_view framework_name(Framework framework) {
+  switch (framework) {
+    case Framework::kNone:
+      return "none";
+    case Framework::kPytorch:
+      return "pytorch";
+    case Framework::kOnnxRuntime:
+      return "onnxruntime";
+    case Framework::kTensorRt:
+      return "tensorrt";
+    case Framework::kTensorFlow:
+      return "tensorflow";
+  }
+  return "none";
 }
 
 std::string_view allocator_kind_name(AllocatorKind kind) {

@@ -84,11 +84,28 @@ enum class AllocatorKind : uint8_t { kExact, kCaching, kArena };
 
 std::string_view allocator_kind_name(AllocatorKind kind);
 
+// The framework whose rules of precision a runtime follows.
+enum class Framework : uint8_t { kNone, kPytorch, kOnnxRuntime, kTensorRt, kTensorFlow };
+
+std::string_view framework_name(Framework framework);
+
+// Host time of dispatching by kind of operator, and what modes of the framework add.
+struct DispatchCosts {
+  std::vector<std::pair<std::string, TimeNs>> by_class;  // op class; others: RuntimeSpec's
+  TimeNs autograd_ns = 0;     // a training step's forward pass: per operator
+  double backward_share = 1;  // of the forward dispatch: an operator of the backward pass
+  TimeNs autocast_ns = 0;     // mixed precision: per operator
+  TimeNs update_ns = -1;      // an update of weights; -1 = as other operators
+};
+
 // How a framework executes. Data, not a branch in the engine.
 struct RuntimeSpec {
   std::string name = "none";
   std::string description;
   std::string source_file;
+  Framework framework = Framework::kNone;
+  DispatchCosts dispatch;
+  TimeNs gap_ns = 0;            // the device idles so long between two kernels
   TimeNs dispatch_ns = 0;       // host time to dispatch one op that runs on the device
   TimeNs view_dispatch_ns = 0;  // host time for an op that only makes a view
   TimeNs run_overhead_ns = 0;   // host time once per run
@@ -110,7 +127,8 @@ int queues_in_use(const DeviceSpec& device, const RuntimeSpec& runtime);
 // The host's memory: a node of its own ("host"), or that of a CPU device of the platform.
 struct HostSpec {
   std::string node = "host";
-  Bytes memory_bytes = 0;  // 0 = as much as needed
+  Bytes memory_bytes = 0;     // 0 = as much as needed
+  double dispatch_speed = 1;  // of one thread, over the one that dispatch times are measured on
   std::string source;
 };
 

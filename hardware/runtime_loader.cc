@@ -69,6 +69,11 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
   runtime.view_dispatch_ns = runtime.dispatch_ns;
   read_time_us(fields, "view_dispatch_us", &runtime.view_dispatch_ns);
   read_time_us(fields, "run_overhead_us", &runtime.run_overhead_ns);
+  size_t framework = 0;
+  if (fields.choice("framework", {"none", "pytorch", "onnxruntime", "tensorrt", "tensorflow"},
+                    &framework)) {
+    runtime.framework = static_cast<Framework>(framework);
+  }
   fields.boolean("asynchronous", &runtime.asynchronous, Need::kRequired);
   fields.integer("queue_depth", {1, 1e6}, &runtime.queue_depth);
   fields.integer("dispatch_threads", {1, 1024}, &runtime.dispatch_threads);

@@ -217,6 +217,7 @@ OptionTable compare_inputs(CompareCommand& o) {
        },
        dimension_options(o.model),
        {runtime_option(&o.runtime),
+        precision_option(&o.model.precision),
         {.names = "--cost-model",
          .target = &o.cost_model,
          .help = "Operator times of models: a model's folder, the name of a built-in one, or sol "

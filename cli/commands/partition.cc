@@ -74,6 +74,7 @@ OptionTable partition_machine(PartitionCommand& o) {
        .hint = "dfsim hardware lists the machines that dfsim knows",
        .suggest = hardware_names},
       runtime_option(&o.runtime),
+      precision_option(&o.model.precision),
       cost_model_option(&o.cost_model),
       {.names = "--collectives",
        .target = &o.collectives,

@@ -108,6 +108,7 @@ OptionTable predict_options(PredictCommand& o) {
             .hint = "dfsim hardware lists the machines that dfsim knows",
             .suggest = hardware_names},
            runtime_option(&o.runtime),
+           precision_option(&o.model.precision),
            {.names = "--policy",
             .target = &o.policy,
             .help = "Scheduling policy that places the operators on the devices (see dfsim compare "
@@ -137,8 +138,8 @@ OptionTable predict_options(PredictCommand& o) {
        training_options(o.training),
        {{.names = "--advice",
          .target = &o.advice,
-         .help = "Also predict the gain of other settings: runtime, batch, threads, recomputation, "
-                 "policy"},
+         .help = "Also predict the gain of other settings: precision, runtime, batch, threads, "
+                 "recomputation, policy"},
         html_option(&o.html)},
        predict_modes(o),
        {

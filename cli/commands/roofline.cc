@@ -65,6 +65,7 @@ OptionTable roofline_options(RooflineCommand& o) {
             .help = "One of its devices; default: the first",
             .value = "NAME"},
            runtime_option(&o.source.runtime),
+           precision_option(&o.source.model.precision),
            cost_model_option(&o.source.cost_model),
            {.names = "--sweep",
             .target = &o.sweep,

@@ -42,6 +42,7 @@ OptionTable tune_options(TuneCommand& o) {
                     "host.yaml in --dir, as dfsim calibrate writes it",
             .value = "FILE|NAME",
             .suggest = hardware_names},
+           precision_option(&o.model.precision),
            {.names = "--dir",
             .target = &o.directory,
             .help = "Where measurements and the Python environment are kept; a stopped command "

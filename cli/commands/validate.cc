@@ -101,6 +101,7 @@ OptionTable validate_options(ValidateCommand& o) {
             .target = &o.validate.runtime,
             .help = "How the framework executes; default: what the hardware file names",
             .value = "FILE|NAME"},
+           precision_option(&o.validate.precision),
            {.names = "--fit-intervals",
             .target = &o.fit_intervals,
             .help =

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "graphs/ops/arithmetic.h"
 #include "graphs/ops/op_def.h"
 
 namespace dfsim::inline graphs {
@@ -138,7 +139,11 @@ StatusOr<OpWork> op_work(const Graph& graph, OpId id) {
   if (def != nullptr && def->work != nullptr) {
     def->work(context);
   }
-  return context.finish();
+  DFSIM_ASSIGN_OR_RETURN(OpWork work, context.finish());
+  if (work.matrix && work.dtype == DType::kFloat32 && op.attributes.has(kArithmeticAttribute)) {
+    work.dtype = DType::kTFloat32;
+  }
+  return work;
 }
 
 }  // namespace dfsim::inline graphs

@@ -163,6 +163,22 @@ TensorId EditableGraph::add_relaid(TensorId parameter, Shape shape) {
   return id;
 }
 
+TensorId EditableGraph::add_constant(std::string name, ConstValue value) {
+  const TensorId id = add_tensor(std::move(name), value.dtype, Shape::of(value.extents));
+  tensors_[id.index()].role = TensorRole::kConstant;
+  constants_[id.index()] = std::move(value);
+  return id;
+}
+
+void EditableGraph::set_dtype(TensorId id, DType dtype) {
+  edits_ += tensors_[id.index()].dtype == dtype ? 0 : 1;
+  tensors_[id.index()].dtype = dtype;
+  if (std::optional<ConstValue>& value = constants_[id.index()];
+      value && is_floating(value->dtype) == is_floating(dtype)) {
+    value->dtype = dtype;
+  }
+}
+
 OpId EditableGraph::add_op(Op op) {
   if (const OpDef* def = find_op_def(op.domain, op.op_type)) {
     op.op_class = def->op_class;

@@ -33,6 +33,7 @@ class EditableGraph {
   Attributes& attributes(OpId id) { return ops_[id.index()].attributes; }
   void set_class(OpId id, OpClass op_class);
 
+  size_t tensor_count() const { return tensors_.size(); }
   // An operand that is left out has no rank, no producer, no readers and no value.
   const Tensor& tensor(TensorId id) const;
   const Shape& shape(TensorId id) const { return tensor(id).shape; }
@@ -60,6 +61,11 @@ class EditableGraph {
   // The same elements as `parameter` in another layout. The parameter keeps its value when it is
   // one number.
   TensorId add_relaid(TensorId parameter, Shape shape);
+
+  // A tensor that is added with a value: a scale, a zero point.
+  TensorId add_constant(std::string name, ConstValue value);
+  // Another element type for the same elements; a known value keeps its numbers.
+  void set_dtype(TensorId id, DType dtype);
 
   // Adds the operator; class and version by its domain. The new outputs have no producer yet.
   OpId add_op(Op op);

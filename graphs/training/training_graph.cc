@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/ops/arithmetic.h"
 #include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/infer.h"
+#include "graphs/ops/onnx_dtype.h"
 #include "graphs/training/gradient_context.h"
 #include "graphs/training/saved_tensors.h"
 
@@ -60,6 +62,9 @@ class TrainingMaker final : public BackwardGraph {
     std::vector<TensorId> outputs = op.outputs;
     op.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass_));
     op.attributes.set(std::string(kForwardAttribute), forward_name_);
+    if (!arithmetic_.empty() && pass_ == TrainingPass::kBackward) {
+      op.attributes.set(std::string(kArithmeticAttribute), arithmetic_);
+    }
     keep_error(builder_.add_op(std::move(op)).status());
     return outputs;
   }
@@ -230,6 +235,7 @@ class TrainingMaker final : public BackwardGraph {
     const Op& op = forward_.op(id);
     pass_ = TrainingPass::kBackward;
     forward_name_ = op.name;
+    arithmetic_ = op.attributes.string_or(kArithmeticAttribute, "");
     std::vector<TensorId> gradients;
     bool any = false;
     for (const TensorId output : op.outputs) {
@@ -251,13 +257,48 @@ class TrainingMaker final : public BackwardGraph {
     rule = gradients[0].valid() || op.op_type == "Split" ? rule : gradient_by_backward;
     result_.without_rule += is_general(rule) ? 1 : 0;
     GradientContext context(forward_, id, std::move(gradients), wanted, *this);
+    rule_start_ = builder_.op_count();
     rule(context);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (wanted[i] && context.results()[i].valid()) {
-        parts_[op.inputs[i].index()].push_back(context.results()[i]);
+        const DType dtype = forward_.tensor(op.inputs[i]).dtype;
+        parts_[op.inputs[i].index()].push_back(in_dtype(context.results()[i], dtype));
       }
     }
     return error_;
+  }
+
+  // A gradient has the type of its tensor: autograd casts it where an operator promoted its
+  // operands. Normalisations and softmax write it in that type by themselves.
+  TensorId in_dtype(TensorId gradient, DType dtype) {
+    if (builder_.tensor(gradient).dtype == dtype) {
+      return gradient;
+    }
+    const OpId producer = last_producer(gradient);
+    if (producer.valid() && (builder_.op(producer).op_type == "SoftmaxGrad" ||
+                             builder_.op(producer).op_type == "NormGrad")) {
+      builder_.tensor(gradient).dtype = dtype;
+      return gradient;
+    }
+    Op cast;
+    cast.op_type = "Cast";
+    cast.version = 13;
+    cast.op_class = OpClass::kElementwise;
+    cast.name = builder_.tensor(gradient).name + "/cast";
+    cast.inputs = {gradient};
+    cast.attributes.set("to", int64_t{dtype_to_onnx(dtype)});
+    return add(std::move(cast), {builder_.tensor(gradient).shape}, {dtype})[0];
+  }
+
+  // The operator that makes a gradient, when the rule that ran just now added it.
+  OpId last_producer(TensorId gradient) const {
+    for (size_t i = builder_.op_count(); i-- > rule_start_;) {
+      const auto& outputs = builder_.op(OpId(i)).outputs;
+      if (std::find(outputs.begin(), outputs.end(), gradient) != outputs.end()) {
+        return OpId(i);
+      }
+    }
+    return OpId();
   }
 
   // Gradients of weights that several operators read, or that share their bytes with others.
@@ -337,12 +378,12 @@ class TrainingMaker final : public BackwardGraph {
         if (adam || parameter->states.empty()) {
           Tensor state;
           state.name = weight.name + name;
-          state.dtype = DType::kFloat32;
+          state.dtype = weight.dtype;  // zeros_like(): as PyTorch makes them
           state.role = TensorRole::kWeight;
           state.shape = weight.shape;
           parameter->states.push_back(builder_.add_tensor(std::move(state)));
           shapes.push_back(weight.shape);
-          dtypes.push_back(DType::kFloat32);
+          dtypes.push_back(weight.dtype);
         }
       }
     }
@@ -362,6 +403,8 @@ class TrainingMaker final : public BackwardGraph {
   std::vector<std::vector<TensorId>> parts_;  // by forward tensor: gradients not joined yet
   TrainingPass pass_ = TrainingPass::kForward;
   std::string forward_name_;
+  size_t rule_start_ = 0;   // operators behind it are those of the rule that runs
+  std::string arithmetic_;  // of the forward operator: its gradients use it, too
   TensorId rate_;
   TensorId step_;
   Status error_;

@@ -322,6 +322,7 @@
       ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / d.latency_ms) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
       ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', scaled(d.achieved_flops_per_s, 'FLOP/s'), d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
       ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
+      ['precision', (d.precisions || []).map(s => s.name + ' ' + percent(s.fraction)).join(', '), d.precision || 'as in the file'],
       ['cost sources', (d.sources || []).map(s => s.name + ' ' + percent(s.fraction)).join(', '), 'share of the time']];
     showCards(cards);
     const ops = d.ops || [], classes = (d.classes || []).map(c => c.name);

@@ -169,6 +169,8 @@ std::string prediction_json(const Prediction& prediction) {
   json["classes"] = shares_json(prediction.classes);
   json["bounds"] = shares_json(prediction.bounds);
   json["sources"] = shares_json(prediction.sources);
+  json["precision"] = prediction.precision.empty() ? Json(nullptr) : Json(prediction.precision);
+  json["precisions"] = shares_json(prediction.precisions);
   json["unresolved"] = Json::array();
   for (const UnresolvedOpInfo& op : prediction.unresolved) {
     json["unresolved"].push_back(

@@ -197,6 +197,17 @@ std::string fused_text(const Prediction& prediction) {
                                   : fmt::format(", {} added", -prediction.fused_ops);
 }
 
+// "mixed-fp16: float16 62.1 %, float32 37.9 % of the operators' time"
+std::string precision_text(const Prediction& prediction) {
+  std::vector<std::string> parts;
+  for (const Share& share : prediction.precisions) {
+    parts.push_back(fmt::format("{} {}", share.name, percent_text(share.fraction)));
+  }
+  const std::string asked =
+      prediction.precision.empty() ? "as in the file" : printable(prediction.precision, 60);
+  return fmt::format("{}: {} of the operators' time", asked, join(parts, ", "));
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
@@ -212,6 +223,9 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   text += prediction_field("critical path", critical_text(prediction));
   text += prediction_field(
       "runtime", fmt::format("{}; operator times: {}", prediction.runtime, prediction.cost_model));
+  if (!prediction.precisions.empty()) {
+    text += prediction_field("precision", precision_text(prediction));
+  }
   text += prediction_field("dimensions", dims_text(prediction));
   text += prediction_field("work",
                            fmt::format("{}, {}, {} parameters",

@@ -47,6 +47,7 @@ void add_settings(const SweepResult& result, std::vector<SweepColumn>* columns) 
   setting("file", [](const SweepPoint& point, const SweepRow&) { return point.model; });
   setting("hw", [](const SweepPoint& point, const SweepRow&) { return point.hardware; });
   setting("runtime", [](const SweepPoint&, const SweepRow& row) { return row.runtime; });
+  setting("precision", [](const SweepPoint& point, const SweepRow&) { return point.precision; });
   setting("mode", [](const SweepPoint& point, const SweepRow&) { return point.mode; });
   setting("policy", [](const SweepPoint& point, const SweepRow&) { return point.policy; });
   std::set<std::string> params;

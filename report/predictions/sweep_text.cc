@@ -263,6 +263,7 @@ SweepNames::SweepNames(const SweepResult& result) {
   for (size_t row = 0; row < result.points.size(); ++row) {
     const SweepPoint& point = result.points[row];
     runtimes.insert(point.runtime);
+    precisions_ = precisions_ || point.precision != result.points.front().precision;
     modes_ = modes_ || point.mode != result.points.front().mode;
     policies_ = policies_ || point.policy != result.points.front().policy;
     if (files.insert(point.model).second) {
@@ -276,6 +277,9 @@ std::string SweepNames::settings(const SweepPoint& point, const SweepRow& row) c
   std::vector<std::string> parts;
   if (runtimes_) {
     parts.push_back(row.runtime);
+  }
+  if (precisions_) {
+    parts.push_back(point.precision.empty() ? "own precision" : printable(point.precision, 20));
   }
   if (policies_) {
     parts.push_back(point.policy);

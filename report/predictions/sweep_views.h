@@ -33,6 +33,7 @@ class SweepNames {
 
  private:
   bool runtimes_ = false;
+  bool precisions_ = false;
   bool modes_ = false;
   bool policies_ = false;
   bool names_clash_ = false;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hardware/platform_loader.h"
+#include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
 
@@ -15,6 +16,13 @@ StatusOr<Platform> load_machine(const std::string& hardware, const std::string& 
   if (!runtime.empty()) {
     DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(runtime));
   }
+  return platform;
+}
+
+StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime,
+                                const std::string& precision) {
+  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(hardware, runtime));
+  apply_precision(precision, &platform);
   return platform;
 }
 

@@ -12,6 +12,9 @@ namespace dfsim::inline study {
 // Hardware by file or name, with another runtime unless `runtime` is empty. Errors: those of
 // load_platform() and load_runtime().
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime);
+// The same, with the modes of arithmetic that a precision of the commands asks for.
+StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime,
+                                const std::string& precision);
 
 // The hardware as it was measured at that many threads: `hardware` itself, or the file NAME-Nt
 // next to it (dfsim calibrate writes both). Peaks of one thread are never multiplied. `found` gets

@@ -11,10 +11,8 @@
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/passes/cleanup/expand.h"
-#include "graphs/passes/cleanup/prune.h"
-#include "graphs/passes/cleanup/tensorflow_form.h"
-#include "graphs/passes/pipeline.h"
 #include "graphs/tensorflow/importer.h"
+#include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -122,43 +120,18 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
   return import_onnx(options.path, import_options);
 }
 
-StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime) {
-  const PassStages stages = pass_stages(runtime.fusions);
-  const Status names = check_passes(stages);
-  if (!names.ok()) {
-    return names.with_place(runtime.source_file);
-  }
-  std::optional<Graph> expanded;
-  if (has_control_flow(graph)) {
-    DFSIM_ASSIGN_OR_RETURN(expanded, expand_control_flow(graph));
-  }
-  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(expanded ? *expanded : graph));
-  const size_t pruned_ops = pruned.graph.op_count();
-  if (comes_from_tensorflow(pruned.graph)) {
-    DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
-  }
-  DFSIM_ASSIGN_OR_RETURN(PipelineResult result, run_passes(pruned.graph, stages));
-  ExecutedGraph executed{std::move(result.graph), pruned_ops, {}};
-  for (const PassEffect& effect : result.effects) {
-    const bool listed = std::find(executed.passes.begin(), executed.passes.end(), effect.name) !=
-                        executed.passes.end();
-    if (effect.changed && !listed) {
-      executed.passes.push_back(effect.name);
-    }
-  }
-  return executed;
-}
-
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
-                                 const RuntimeSpec& runtime) {
+                                 const Platform& platform) {
   DFSIM_RETURN_IF_ERROR(choice.options().status());
+  DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
   DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
-  return load_imported(imported, options, choice, runtime);
+  return load_imported(imported, options, choice, platform);
 }
 
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
-                                    const TrainingChoice& choice, const RuntimeSpec& runtime) {
+                                    const TrainingChoice& choice, const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
+  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, resolve_precision(options.precision, platform));
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);
@@ -173,13 +146,21 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
     return with_path(totals.status());
   }
   model.totals = std::move(*totals);
-  auto executed = execute_as(imported.graph, runtime_for(choice, runtime));
+  const Status keeps =
+      keep_own_precision(imported.graph, choice.is_training(), &plan, &model.report);
+  if (!keeps.ok()) {
+    return with_path(keeps);
+  }
+  model.precision = plan.name;
+  auto executed = execute_as(imported.graph, runtime_for(choice, platform.runtime), plan,
+                             runs_on_cpu(platform));
   if (!executed.ok()) {
     return with_path(executed.status());
   }
   model.executed = std::move(executed->graph);
   model.pruned_ops = executed->pruned_ops;
   note_control_flow(&model);
+  note_idle_rules(model.executed, plan, &model.report);
   model.passes = std::move(executed->passes);
   if (training) {
     auto step = make_training_graph(model.executed, *training);

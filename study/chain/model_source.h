@@ -10,6 +10,7 @@
 #include "graphs/ops/totals.h"
 #include "hardware/platform.h"
 #include "opmodel/workload.h"
+#include "study/chain/execution.h"
 #include "study/chain/training_choice.h"
 
 namespace dfsim::inline study {
@@ -24,6 +25,7 @@ struct ModelOptions {
   std::string branch;                     // then, else or empty
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
+  std::string precision;                  // a name or a file of rules; "" = as the file has it
 
   StatusOr<ImportOptions> import_options() const;
 };
@@ -39,27 +41,20 @@ struct LoadedModel {
   std::vector<std::string> passes;  // of the runtime that changed something, each once
   Workload workload;
   bool is_training = false;  // `executed` and `workload` are those of a training step
+  std::string precision;     // that was asked for and applied; "" = as the file has it
 };
 
-// A graph as a runtime executes it.
-struct ExecutedGraph {
-  Graph graph;
-  size_t pruned_ops = 0;
-  std::vector<std::string> passes;
-};
-
-// Prunes and runs the runtime's passes. Error: as run_passes(), with the runtime's file.
-StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime);
-
-// Imports, adds up, rewrites as `runtime` does, makes the graph of a training step where one is
-// asked for, and lowers. Under `strict` an op that stays unresolved is an error.
+// Imports, adds up, rewrites as the precision and the platform's runtime do, makes the graph of a
+// training step where one is asked for, and lowers. Under `strict` an op that stays unresolved is
+// an error. Errors of precisions: those of resolve_precision(); a model whose weights are of
+// several types; a quantised training step.
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
-                                 const RuntimeSpec& runtime);
+                                 const Platform& platform);
 
-// The same of an import, which may serve several runtimes and choices; `options` are those that it
-// was made with.
+// The same of an import, which may serve several machines and choices; `options` are those that it
+// was made with. Platforms with the same runtime and kind of device give the same.
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
-                                    const TrainingChoice& training, const RuntimeSpec& runtime);
+                                    const TrainingChoice& training, const Platform& platform);
 
 // The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);

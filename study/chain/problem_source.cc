@@ -33,8 +33,9 @@ StatusOr<ProblemInstance> from_model(ModelOptions model, const std::string& path
                     path));
   }
   model.path = path;
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(machine.hardware, machine.runtime));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
+                         load_machine(machine.hardware, machine.runtime, model.precision));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, machine.cost_model));
   DFSIM_ASSIGN_OR_RETURN(ModelRun run, ModelRun::prepare(loaded, platform, *cost_model));
@@ -50,8 +51,15 @@ StatusOr<ProblemInstance> load_instance(const std::string& path, const ModelOpti
     return not_found(
         fmt::format("{}: no such file; expected a task graph or an ONNX model", printable(path)));
   }
-  return looks_like_task_graph(path) ? from_task_graph(path, machine)
-                                     : from_model(model, path, machine);
+  if (!looks_like_task_graph(path)) {
+    return from_model(model, path, machine);
+  }
+  if (!model.precision.empty()) {
+    return invalid_input(
+        fmt::format("{}: found a task graph, whose tasks have no precision; leave --precision out",
+                    printable(path)));
+  }
+  return from_task_graph(path, machine);
 }
 
 }  // namespace dfsim::inline study

@@ -34,15 +34,16 @@ StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& option
 // The model at every size of a micro-batch that plans ask for.
 class GraphSource {
  public:
-  GraphSource(const ModelOptions& options, RuntimeSpec runtime)
-      : options_(options), runtime_(std::move(runtime)) {}
+  // `platform` with the runtime that lowers.
+  GraphSource(const ModelOptions& options, Platform platform)
+      : options_(options), platform_(std::move(platform)) {}
 
   // The batch as given, or as the model has it.
   StatusOr<int64_t> batch() {
     if (options_.batch > 0) {
       return options_.batch;
     }
-    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options_, {}, runtime_));
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options_, {}, platform_));
     const int64_t batch = batch_of(model.executed);
     if (batch < 1) {
       return invalid_input(
@@ -58,7 +59,7 @@ class GraphSource {
     }
     ModelOptions options = options_;
     options.batch = batch;
-    auto model = load_model(options, {}, runtime_);
+    auto model = load_model(options, {}, platform_);
     if (!model.ok()) {
       graphs_.erase(it);
       return model.status();
@@ -76,9 +77,14 @@ class GraphSource {
 
  private:
   ModelOptions options_;
-  RuntimeSpec runtime_;
+  Platform platform_;
   std::map<int64_t, Graph> graphs_;
 };
+
+Platform platform_for(const TrainingChoice& training, Platform platform) {
+  platform.runtime = runtime_for(training, std::move(platform.runtime));
+  return platform;
+}
 
 }  // namespace
 
@@ -89,7 +95,7 @@ class Partitioner::Impl {
         platform_(std::move(platform)),
         trained_(std::move(trained)),
         model_(make_cached_model(*trained_)),
-        graphs_(options.model, runtime_for(options.training, platform_.runtime)),
+        graphs_(options.model, platform_for(options.training, platform_)),
         mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
 
   StatusOr<Partitioning> run(const Progress& progress) {
@@ -274,7 +280,8 @@ Partitioner::Partitioner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Partitioner::~Partitioner() = default;
 
 StatusOr<std::unique_ptr<Partitioner>> Partitioner::create(const PartitionOptions& options) {
-  DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(options.hardware, options.runtime));
+  DFSIM_ASSIGN_OR_RETURN(Platform platform,
+                         load_machine(options.hardware, options.runtime, options.model.precision));
   if (options.nodes > 0) {
     DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
   }

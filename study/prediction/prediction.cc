@@ -112,6 +112,11 @@ std::vector<Share> shares(const std::vector<PredictedOp>& ops, const KeyOf& key_
   return list;
 }
 
+// Signed and unsigned integers of eight bits share their units.
+std::string_view arithmetic_name(DType dtype) {
+  return dtype_name(dtype == DType::kUInt8 ? DType::kInt8 : dtype);
+}
+
 // The device that computes longest; the first of equals.
 size_t main_device(const PredictionInput& input) {
   const auto& uses = input.run.result.devices;
@@ -261,6 +266,9 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
       shares(prediction.ops, [](const PredictedOp& op) { return bound_name(op.bound); });
   prediction.sources =
       shares(prediction.ops, [](const PredictedOp& op) { return cost_source_name(op.source); });
+  prediction.precision = input.model.precision;
+  prediction.precisions =
+      shares(prediction.ops, [](const PredictedOp& op) { return arithmetic_name(op.dtype); });
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
   return prediction;

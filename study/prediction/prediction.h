@@ -124,6 +124,8 @@ struct Prediction {
   std::vector<Share> classes;  // by time, largest first
   std::vector<Share> bounds;
   std::vector<Share> sources;
+  std::string precision;                // asked for and applied; "" = as the file has it
+  std::vector<Share> precisions;        // element types of arithmetic, by time
   std::vector<PredictedOp> ops;         // in order of start
   std::vector<PredictedCopy> copies;    // in order of start
   std::vector<PredictedMemory> memory;  // of devices that held anything

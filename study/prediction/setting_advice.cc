@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hardware/builtin_files.h"
 #include "hardware/platform_loader.h"
+#include "study/chain/precision_choice.h"
 #include "study/prediction/setting_advice.h"
 
 namespace dfsim::inline study {
@@ -87,6 +88,33 @@ void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) 
     fused.options.runtime = "torch-compile";
     variants->push_back(std::move(fused));
   }
+}
+
+// Every other precision that the machine has units for and that this kind of run can use.
+Status add_precisions(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  const bool fp32 = p.main_dtype == DType::kFloat32 || p.main_dtype == DType::kTFloat32;
+  if (!fp32 && p.precision.empty()) {
+    return ok_status();  // the model is in another type by itself, which no option changes
+  }
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(context.options.hardware));
+  const std::string insight = fmt::format(
+      "most arithmetic is done in {}: {} of the device's time",
+      p.precisions.empty() ? dtype_name(p.main_dtype) : p.precisions.front().name,
+      p.precisions.empty() ? "all" : fmt::format("{:.0f} %", 100 * p.precisions.front().fraction));
+  for (const Precision precision : supported_precisions(platform)) {
+    if (precision_name(precision) == p.precision || precision == Precision::kFp32) {
+      continue;
+    }
+    Variant other = plain(context, "precision");
+    other.options.model.precision = precision_name(precision);
+    other.insight = insight;
+    other.action =
+        fmt::format("another precision: --precision {}; check the model's accuracy in it",
+                    precision_name(precision));
+    variants->push_back(std::move(other));
+  }
+  return ok_status();
 }
 
 // As many times the batch as the device's memory holds, were all but the weights to grow with it.
@@ -200,6 +228,7 @@ Status advise_settings(const PredictOptions& options, const RepeatResult& interv
   const AdviceContext context{options, *prediction};
   std::vector<Variant> variants;
   add_runtimes(context, &variants);
+  DFSIM_RETURN_IF_ERROR(add_precisions(context, &variants));
   add_batch(context, &variants);
   add_recomputation(context, &variants);
   DFSIM_RETURN_IF_ERROR(add_threads(context, &variants));

@@ -38,7 +38,7 @@ StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const Mode
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, source.cost_model));
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs, cost_operators(model, platform, *cost_model));
   return make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
                         platform, device, cost_model->name()});
@@ -63,7 +63,7 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
     DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, source.networks));
     options.batch = run.batch;
     options.dims = run.dims;
-    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform.runtime));
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
     RoofPoint sum;
     for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
       const OpDescriptor& op = model.workload.rows[model.workload.graph.cost_row(TaskId(t))];
@@ -181,7 +181,8 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
   std::string hardware = source.hardware;
   const auto threads = at.find("threads");
   if (threads == at.end()) {
-    DFSIM_ASSIGN_OR_RETURN(platform, load_machine(source.hardware, source.runtime));
+    DFSIM_ASSIGN_OR_RETURN(platform,
+                           load_machine(source.hardware, source.runtime, source.model.precision));
   } else {
     DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
                                                           threads->second, &hardware));

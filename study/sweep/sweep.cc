@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "schedulers/registry.h"
 #include "study/chain/model_run.h"
+#include "study/chain/precision_choice.h"
 #include "study/prediction/prediction.h"
 #include "study/sweep/sweep_costs.h"
 #include "study/sweep/sweep_journal.h"
@@ -48,8 +49,9 @@ class MadeOnce {
 struct SharedGraphs {
   MadeOnce<ImportedModel> imported;
   std::mutex mutex;  // of `rewritten`
-  // By mode and runtime.
-  std::map<std::pair<std::string, std::string>, MadeOnce<LoadedModel>> rewritten;
+  // By mode, precision, runtime and kind of device.
+  std::map<std::tuple<std::string, std::string, std::string, bool>, MadeOnce<LoadedModel>>
+      rewritten;
   SweepCosts costs;
 };
 
@@ -109,6 +111,7 @@ class Sweeper {
     DFSIM_ASSIGN_OR_RETURN(result_.points, plan_sweep(options_));
     DFSIM_RETURN_IF_ERROR(options_.training.options().status());
     DFSIM_RETURN_IF_ERROR(check_policies());
+    DFSIM_RETURN_IF_ERROR(check_precisions());
     DFSIM_RETURN_IF_ERROR(progress_.stage("loading machines"));
     DFSIM_RETURN_IF_ERROR(machines_.load(result_.points, options_.cost_model));
     result_.rows.resize(result_.points.size());
@@ -134,6 +137,20 @@ class Sweeper {
         DFSIM_RETURN_IF_ERROR(registry.find(point.policy).status());
         checked = point.policy;
       }
+    }
+    return ok_status();
+  }
+
+  // Names alone: a machine without units for a precision makes points fail.
+  Status check_precisions() const {
+    std::string checked;
+    for (const SweepPoint& point : result_.points) {
+      std::error_code error;
+      if (point.precision != checked && !precision_of(point.precision).ok() &&
+          !point.precision.empty() && !std::filesystem::exists(point.precision, error)) {
+        return precision_of(point.precision).status().with_place("--precision");
+      }
+      checked = point.precision;
     }
     return ok_status();
   }
@@ -232,6 +249,8 @@ class Sweeper {
     const ModelOptions model_options = model_options_of(point);
     TrainingChoice training = options_.training;
     training.mode = point.mode;
+    // Whether the machine has such a precision is its own matter; the rest is shared.
+    DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
     const auto& imported = graphs.imported.get([&] { return import_model(model_options); });
     if (!imported.ok()) {
       return imported.status();
@@ -240,11 +259,12 @@ class Sweeper {
     {
       const std::lock_guard lock(graphs.mutex);
       const RuntimeSpec& runtime = machine.platform.runtime;
-      rewritten = &graphs.rewritten[{point.mode, runtime.source_file + "|" + runtime.name}];
+      rewritten =
+          &graphs.rewritten[{point.mode, point.precision, runtime.source_file + "|" + runtime.name,
+                             runs_on_cpu(machine.platform)}];
     }
-    const auto& model = rewritten->get([&] {
-      return load_imported(*imported, model_options, training, machine.platform.runtime);
-    });
+    const auto& model = rewritten->get(
+        [&] { return load_imported(*imported, model_options, training, machine.platform); });
     if (!model.ok()) {
       return model.status();
     }
@@ -260,6 +280,7 @@ class Sweeper {
     ModelOptions options = options_.model;
     options.path = point.model;
     options.batch = point.batch;
+    options.precision = point.precision;
     for (const auto& [name, extent] : point.param) {
       options.dims.push_back(fmt::format("{}={}", name, extent));
     }
@@ -273,6 +294,7 @@ class Sweeper {
       version = file_version(point.model);
     }
     Hasher rest;
+    rest.add(file_version(point.precision));  // a file of rules
     rest.add(options_.program).add(version).add(machines_.of(point).version);
     rest.add(options_.training.optimizer).add(options_.training.recompute).add(options_.seed);
     for (const auto* list :
@@ -283,8 +305,8 @@ class Sweeper {
         .add(options_.model.signature)
         .add(options_.model.strict ? 1 : 0);
     std::string key =
-        fmt::format("{:016x}|{}|{}|{}|{}|{}|{}", rest.digest(), point.model, point.hardware,
-                    point.runtime, point.mode, point.policy, point.batch);
+        fmt::format("{:016x}|{}|{}|{}|{}|{}|{}|{}", rest.digest(), point.model, point.hardware,
+                    point.runtime, point.precision, point.mode, point.policy, point.batch);
     for (const auto& [name, extent] : point.param) {
       key += fmt::format("|{}={}", name, extent);
     }

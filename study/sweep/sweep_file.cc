@@ -51,9 +51,9 @@ class SweepFileReader {
   Status read_entry(const YamlKey& key, const YamlNode& value) {
     SweepAxes& axes = options_.axes;
     const std::vector<std::pair<std::string, std::vector<std::string>*>> lists = {
-        {"models", &axes.models}, {"hw", &axes.hardware},     {"runtime", &axes.runtimes},
-        {"mode", &axes.modes},    {"policy", &axes.policies}, {"batch", &axes.batches},
-        {"param", &axes.params},
+        {"models", &axes.models},        {"hw", &axes.hardware},     {"runtime", &axes.runtimes},
+        {"mode", &axes.modes},           {"policy", &axes.policies}, {"batch", &axes.batches},
+        {"precision", &axes.precisions}, {"param", &axes.params},
     };
     const std::vector<std::pair<std::string, Setting>> texts = {
         {"combine", {&options_.combine, defaults_.combine}},
@@ -152,6 +152,7 @@ class SweepFileReader {
       fields.text("model", &point.model, Need::kRequired);
       fields.text("hw", &point.hardware, Need::kRequired);
       fields.text("runtime", &point.runtime);
+      fields.text("precision", &point.precision);
       fields.text("mode", &point.mode);
       fields.text("policy", &point.policy);
       double batch = 0;

@@ -36,7 +36,7 @@ std::string file_version(const std::string& path) {
 
 Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::string& cost_model) {
   for (const SweepPoint& point : points) {
-    if (!machines_.contains({point.hardware, point.runtime})) {
+    if (!machines_.contains(Key(point.hardware, point.runtime, point.precision))) {
       DFSIM_RETURN_IF_ERROR(add(point, cost_model));
     }
   }
@@ -45,7 +45,8 @@ Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::str
 
 Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model) {
   auto machine = std::make_unique<SweepMachine>();
-  DFSIM_ASSIGN_OR_RETURN(machine->platform, load_machine(point.hardware, point.runtime));
+  DFSIM_ASSIGN_OR_RETURN(machine->platform,
+                         load_machine(point.hardware, point.runtime, point.precision));
   const std::vector<std::string> models = cost_models_of(machine->platform, cost_model);
   std::shared_ptr<const CostModel>& shared = cost_models_[models];
   if (shared == nullptr) {
@@ -60,7 +61,7 @@ Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model
     versions.push_back(model + "@" + cost_model_version(model));
   }
   machine->version = join(versions, ";");
-  machines_.emplace(std::pair(point.hardware, point.runtime), std::move(machine));
+  machines_.emplace(Key(point.hardware, point.runtime, point.precision), std::move(machine));
   return ok_status();
 }
 

@@ -1,11 +1,11 @@
-// The machines of a sweep: each pair of hardware and runtime is loaded once, and cost models are
-// shared by machines that use the same ones.
+// The machines of a sweep: each set of hardware, runtime and precision is loaded once, and cost
+// models are shared by machines that use the same ones.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "base/status.h"
@@ -23,18 +23,20 @@ struct SweepMachine {
 };
 
 class SweepMachines {
+  using Key = std::tuple<std::string, std::string, std::string>;
+
  public:
   // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
   Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
   // Of one of the points that were loaded.
   const SweepMachine& of(const SweepPoint& point) const {
-    return *machines_.at({point.hardware, point.runtime});
+    return *machines_.at(Key(point.hardware, point.runtime, point.precision));
   }
 
  private:
   Status add(const SweepPoint& point, const std::string& cost_model);
 
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<SweepMachine>> machines_;
+  std::map<Key, std::unique_ptr<SweepMachine>> machines_;
   std::map<std::vector<std::string>, std::shared_ptr<const CostModel>> cost_models_;
 };
 

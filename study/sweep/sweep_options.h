@@ -16,6 +16,7 @@ struct SweepPoint {
   std::string model;                                   // file
   std::string hardware;                                // file or name
   std::string runtime;                                 // file or name; "" = what the hardware names
+  std::string precision;                               // name or file of rules; "" = the model's
   std::string mode = "infer";                          // or train
   std::string policy = "first-device";                 // that places operators on devices
   std::vector<std::pair<std::string, int64_t>> param;  // extents of dynamic dimensions, by name
@@ -29,6 +30,7 @@ struct SweepAxes {
   std::vector<std::string> models;    // files, or patterns with * and ? that stand for files
   std::vector<std::string> hardware;  // files or names
   std::vector<std::string> runtimes;
+  std::vector<std::string> precisions;
   std::vector<std::string> modes;
   std::vector<std::string> policies;
   std::vector<std::string> params;   // "NAME=SERIES"
@@ -40,7 +42,7 @@ struct SweepOptions {
   std::string combine =
       "product";                   // every value with every other, or zip: the first with the first
   std::vector<SweepPoint> points;  // listed one by one; they come after those of the axes
-  ModelOptions model;              // of all points; path, batch and dims come from the point
+  ModelOptions model;              // of all points; path, batch, precision come from the point
   TrainingChoice training;         // of points that train; `mode` comes from the point
   std::string cost_model;          // folder or name; "" = what each device names
   uint64_t seed = 0;               // of the policies

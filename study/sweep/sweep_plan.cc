@@ -110,6 +110,7 @@ StatusOr<std::vector<SweepAxis>> axes_of(const SweepAxes& axes) {
   list.push_back(text_axis("--models", models, &SweepPoint::model));
   list.push_back(text_axis("--hw", axes.hardware, &SweepPoint::hardware));
   list.push_back(text_axis("--runtime", axes.runtimes, &SweepPoint::runtime));
+  list.push_back(text_axis("--precision", axes.precisions, &SweepPoint::precision));
   list.push_back(text_axis("--mode", axes.modes, &SweepPoint::mode));
   list.push_back(text_axis("--policy", axes.policies, &SweepPoint::policy));
   std::set<std::string> named;

@@ -17,6 +17,7 @@
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
+#include "study/chain/precision_choice.h"
 #include "study/measuring/child_process.h"
 #include "study/measuring/ort_environment.h"
 #include "study/roofline/roofline_source.h"
@@ -99,12 +100,27 @@ class Tuner {
             hardware_, printable(options_.directory)));
       }
     }
-    DFSIM_RETURN_IF_ERROR(load_machine(hardware_, "").status());
+    DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
+    DFSIM_RETURN_IF_ERROR(check_precision(platform));
     DFSIM_RETURN_IF_ERROR(read_state());
     DFSIM_ASSIGN_OR_RETURN(helper_, find_data_file("datasets/collect/ort_cpu/tune.py"));
     DFSIM_ASSIGN_OR_RETURN(
         python_,
         ort_environment({options_.directory, options_.python, options_.no_install}, progress_));
+    return ok_status();
+  }
+
+  // What datasets/collect/ort_cpu/precision.py converts a model to.
+  Status check_precision(const Platform& platform) const {
+    const std::string& precision = options_.model.precision;
+    DFSIM_RETURN_IF_ERROR(resolve_precision(precision, platform).status());
+    const std::vector<std::string> measurable = {
+        "", "fp32", "fp16", "int8", "int8-dynamic", "int8-weights", "int4-weights"};
+    if (std::find(measurable.begin(), measurable.end(), precision) == measurable.end()) {
+      return invalid_input(fmt::format(
+          "--precision {}: ONNX Runtime's CPU provider cannot be measured in it; expected {}",
+          printable(precision), join({measurable.begin() + 1, measurable.end()}, ", ")));
+    }
     return ok_status();
   }
 
@@ -126,15 +142,15 @@ class Tuner {
   }
 
   // The model at a batch size, as a runtime with these optimisations executes it.
-  StatusOr<const LoadedModel*> model_at(int64_t batch, int level, const RuntimeSpec& runtime) {
+  StatusOr<const LoadedModel*> model_at(int64_t batch, int level, const Platform& platform) {
     const std::pair key(batch, level);
     if (models_.count(key) == 0) {
       ModelOptions options = options_.model;
       options.batch = options_.batches.empty() ? options_.model.batch : batch;
-      RuntimeSpec lowered = runtime;
-      lowered.fold_constants = level > 0;
+      Platform lowered = platform;
+      lowered.runtime.fold_constants = level > 0;
       if (level < 2) {
-        lowered.fusions.clear();
+        lowered.runtime.fusions.clear();
       }
       DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, lowered));
       models_.emplace(key, std::make_unique<LoadedModel>(std::move(model)));
@@ -144,7 +160,7 @@ class Tuner {
 
   StatusOr<double> predicted_ns(const TuneSetting& setting, Platform platform) {
     DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model,
-                           model_at(setting.batch, setting.level, platform.runtime));
+                           model_at(setting.batch, setting.level, platform));
     DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> costs,
                            load_cost_model_for(platform, ""));
     platform.runtime.inter_op_workers = setting.inter;
@@ -188,11 +204,12 @@ class Tuner {
     Json request = {{"model", fs::absolute(options_.model.path).string()},
                     {"seconds", seconds},
                     {"rounds", rounds},
+                    {"precision", options_.model.precision},
                     {"settings", Json::array()}};
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
     for (const TuneSetting& setting : settings) {
       DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model,
-                             model_at(setting.batch, setting.level, platform.runtime));
+                             model_at(setting.batch, setting.level, platform));
       Json json = setting_json(setting);
       json["dims"] = Json::object();
       for (const BoundDim& dim : model->report.dims) {
@@ -244,6 +261,7 @@ class Tuner {
   Status read_state() {
     state_ = {{"schema", kStateSchema},
               {"model", fs::absolute(options_.model.path).string()},
+              {"precision", options_.model.precision},
               {"cores", cores_},
               {"points", Json::object()}};
     std::error_code error;
@@ -263,7 +281,9 @@ class Tuner {
                                          printable(key)));
       }
     }
-    if (before.value("model", "") == state_["model"] && before.value("cores", 0) == cores_) {
+    if (before.value("model", "") == state_["model"] &&
+        before.value("precision", "") == state_["precision"] &&
+        before.value("cores", 0) == cores_) {
       state_["points"] = before["points"];
     }
     return ok_status();

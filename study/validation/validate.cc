@@ -16,6 +16,7 @@
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
 #include "study/chain/model_source.h"
+#include "study/chain/precision_choice.h"
 #include "study/training/profile_inputs.h"
 
 namespace dfsim::inline study {
@@ -99,7 +100,8 @@ class Validator {
         names = builtin_platforms();
       }
       for (const std::string& name : names) {
-        DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(name, options_.runtime));
+        DFSIM_ASSIGN_OR_RETURN(Platform platform,
+                               load_machine(name, options_.runtime, options_.precision));
         // Applies to machines with one device: the others do not answer "how long on this device".
         if (platform.devices.size() == 1) {
           platforms_.emplace(platform.devices[0].model, std::move(platform));
@@ -130,10 +132,27 @@ class Validator {
     return model.get();
   }
 
-  // Networks are imported and lowered once for all devices of a runtime.
-  StatusOr<const LoadedModel*> find_model(const NetworkRun& run, const RuntimeSpec& runtime) {
+  // The option's, or that of a run in 16 bits or TF32 (a model in its type already stays as it is).
+  std::string precision_of_run(const NetworkRun& run) const {
+    if (!options_.precision.empty()) {
+      return options_.precision;
+    }
+    const bool reduced = run.dtype == DType::kFloat16 || run.dtype == DType::kBFloat16 ||
+                         run.dtype == DType::kTFloat32;
+    for (const PrecisionInfo& info : all_precisions()) {
+      if (reduced && info.dtype == run.dtype) {
+        return std::string(info.name);
+      }
+    }
+    return "";
+  }
+
+  // Networks are imported and lowered once for all devices of a runtime that rewrite them alike.
+  StatusOr<const LoadedModel*> find_model(const NetworkRun& run, const Platform& platform) {
+    const std::string precision = precision_of_run(run);
     const std::string key =
-        fmt::format("{}\n{}\n{}\n{}", run.network, run.batch, join(run.dims, ";"), runtime.name);
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}", run.network, run.batch, join(run.dims, ";"),
+                    platform.runtime.name, precision, runs_on_cpu(platform));
     const auto it = models_.find(key);
     if (it != models_.end()) {
       return it->second.get();
@@ -142,7 +161,8 @@ class Validator {
     DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, options_.networks));
     options.batch = run.batch;
     options.dims = run.dims;
-    DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, runtime));
+    options.precision = precision;
+    DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, platform));
     models_.clear();  // runs of one network stand together; all at once would be a lot of memory
     return models_.emplace(key, std::make_unique<LoadedModel>(std::move(model)))
         .first->second.get();
@@ -151,7 +171,7 @@ class Validator {
   StatusOr<ValidatedRun> validate(const NetworkRun& run) {
     DFSIM_ASSIGN_OR_RETURN(const Platform* platform, find_platform(run.device));
     DFSIM_ASSIGN_OR_RETURN(const CostModel* cost_model, find_cost_model(*platform));
-    DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model, find_model(run, platform->runtime));
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel* model, find_model(run, *platform));
     DFSIM_ASSIGN_OR_RETURN(const ModelRun prepared,
                            ModelRun::prepare(*model, *platform, *cost_model));
     DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, prepared.simulate());

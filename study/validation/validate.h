@@ -18,8 +18,9 @@ struct ValidateOptions {
   std::vector<std::string> networks;  // folders of ONNX files; empty = those that ship
   std::vector<std::string> only;      // networks; empty = all
   std::vector<std::string> leave_out;
-  std::string profile;  // of the operators that ran; "" = not known
-  std::string runtime;  // file or name; "" = what the hardware files name
+  std::string profile;    // of the operators that ran; "" = not known
+  std::string runtime;    // file or name; "" = what the hardware files name
+  std::string precision;  // name or file; "" = 16 bits or TF32 where a run was in it
 };
 
 struct Validation {

@@ -90,6 +90,15 @@ class PassCase {
   }
   void output(const std::string& name) { builder_.mark_output(builder_.tensor_by_name(name)); }
 
+  // The graph as written.
+  Graph built() {
+    REQUIRE(infer_shapes(builder_, {}).ok());
+    auto graph = builder_.build();
+    INFO(graph.status().message());
+    REQUIRE(graph.ok());
+    return std::move(*graph);
+  }
+
   // The graph after the passes; their shapes and work must be consistent.
   const Graph& after(const std::vector<std::string>& passes) {
     REQUIRE(infer_shapes(builder_, {}).ok());

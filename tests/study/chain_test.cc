@@ -106,7 +106,7 @@ TEST_CASE("One chain: the roofline has the same operator times as predict") {
 TEST_CASE("One chain: a prepared run gives the same result each time it is simulated") {
   const auto platform = load_machine("a100", "");
   REQUIRE(platform.ok());
-  const auto model = load_model(zoo_model("resnet18"), {}, platform->runtime);
+  const auto model = load_model(zoo_model("resnet18"), {}, *platform);
   REQUIRE(model.ok());
   const auto cost_model = load_cost_model_for(*platform, "");
   REQUIRE(cost_model.ok());
@@ -124,7 +124,7 @@ TEST_CASE("One chain: a prepared run gives the same result each time it is simul
 TEST_CASE("One chain: an unknown policy is an error of prepare") {
   const auto platform = load_machine("a100", "");
   REQUIRE(platform.ok());
-  const auto model = load_model(zoo_model("lstm"), {}, platform->runtime);
+  const auto model = load_model(zoo_model("lstm"), {}, *platform);
   REQUIRE(model.ok());
   const auto cost_model = load_cost_model_for(*platform, "sol");
   REQUIRE(cost_model.ok());

@@ -1,9 +1,9 @@
 """Times several settings of ONNX Runtime on one model, interleaved: what `dfsim tune` runs.
 
 usage: tune.py REQUEST.json RESULT.json
-The request has "model", "seconds" (per setting), "rounds", and "settings": a list of objects with
-intra, inter, pinned, level (0 none, 1 basic, 2 extended, 3 all) and dims (names of free dimensions
-to extents). The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
+The request has "model", "precision" (precision.py), "seconds" (per setting), "rounds", and
+"settings": a list of objects with intra, inter, pinned, level (0 none, 1 basic, 2 extended, 3 all)
+and dims (names of free dimensions to extents). The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
 runs. A model without weights, as dfsim inspect -o writes them, gets made-up ones. A setting that
 ONNX Runtime refuses ends the program with its message and code 3.
 """
@@ -19,6 +19,7 @@ import numpy as np
 import onnxruntime
 
 from measure import NUMPY_TYPES, PROVIDERS
+from precision import converted
 
 
 def with_weights(path, folder):
@@ -102,7 +103,9 @@ def main():
         request = json.load(file)
     try:
         with tempfile.TemporaryDirectory(prefix="dfsim_tune_") as folder:
-            times = measured(request, with_weights(request["model"], folder))
+            model = with_weights(request["model"], folder)
+            dims = request["settings"][0]["dims"]
+            times = measured(request, converted(model, request.get("precision", ""), dims, folder))
     except Exception as error:  # ONNX Runtime has many kinds, all with a message for people
         print(f"ONNX Runtime: {error}", file=sys.stderr)
         return 3

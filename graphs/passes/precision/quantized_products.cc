@@ -1,0 +1,245 @@
+// A product with a weight is found with its bias, whatever operator it is written as; then one of
+// three functions writes it again. Scales and zero points have unknown values: none is needed for
+// the cost.
+#include "graphs/passes/precision/quantized_products.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/rules.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr int64_t kBlock = 128;  // elements of a weight that share a scale
+constexpr int kQuantizeVersion = 19;
+
+struct WeightProduct {
+  std::vector<OpId> ops;  // the product, and the sum with its bias where that is one of its own
+  TensorId x;
+  TensorId weight;
+  TensorId bias;  // none without one
+  TensorId result;
+  int64_t contracted = 0;
+  int64_t columns = 0;
+};
+
+class ProductQuantizer {
+ public:
+  ProductQuantizer(EditableGraph& graph, const PrecisionPlan& plan) : graph_(graph), plan_(plan) {}
+
+  void run() {
+    for (const OpId id : graph_.ops()) {
+      if (!graph_.alive(id)) {
+        continue;
+      }
+      const Precision precision = precision_at(plan_, graph_.op(id));
+      if (precision != Precision::kInt8Dynamic && precision != Precision::kInt8Weights &&
+          precision != Precision::kInt4Weights && precision != Precision::kFp8) {
+        continue;
+      }
+      if (const auto product = product_at(id)) {
+        rewrite(*product, precision);
+      }
+    }
+    for (const auto& [x, quantise] : dynamic_) {
+      join_single_reader(quantise);
+    }
+  }
+
+ private:
+  std::optional<WeightProduct> product_at(OpId id) const {
+    const Op& op = graph_.op(id);
+    const bool gemm = op.op_type == "Gemm" && op.domain.empty();
+    const bool linear = op.op_type == "linear" && op.domain == kAten;
+    const bool matmul = op.op_type == "MatMul" && op.domain.empty();
+    if ((!gemm && !linear && !matmul) || !graph_.is_parameter(op.inputs[1]) ||
+        graph_.shape(op.inputs[1]).rank() != 2 || !graph_.shape(op.inputs[1]).is_static() ||
+        op.attributes.int_or("transA", 0) != 0) {
+      return std::nullopt;
+    }
+    WeightProduct product;
+    product.ops = {id};
+    product.x = op.inputs[0];
+    product.weight = op.inputs[1];
+    product.bias = op.inputs.size() > 2 ? op.inputs[2] : TensorId();
+    product.result = op.outputs[0];
+    const bool turned = op.attributes.int_or("transB", 0) != 0;
+    const Shape& weight = graph_.shape(product.weight);
+    product.contracted = weight[turned ? 1 : 0].extent();
+    product.columns = weight[turned ? 0 : 1].extent();
+    if (matmul) {
+      take_bias(&product);
+    }
+    return product;
+  }
+
+  // The sum with a vector that alone reads the product.
+  void take_bias(WeightProduct* product) const {
+    const OpId reader = graph_.sole_reader(product->result);
+    if (!reader.valid() || graph_.op(reader).op_type != "Add" ||
+        !graph_.op(reader).domain.empty()) {
+      return;
+    }
+    const auto& operands = graph_.op(reader).inputs;
+    const TensorId bias = operands[operands[0] == product->result ? 1 : 0];
+    if (graph_.is_parameter(bias) && graph_.shape(bias).rank() == 1 &&
+        graph_.shape(bias)[0] == Dim(product->columns)) {
+      product->ops.push_back(reader);
+      product->bias = bias;
+      product->result = graph_.op(reader).outputs[0];
+    }
+  }
+
+  void rewrite(const WeightProduct& product, Precision precision) {
+    if (precision == Precision::kInt8Dynamic) {
+      on_integers(product);
+    } else if (precision == Precision::kFp8) {
+      on_fp8(product);
+    } else {
+      packed(product, precision == Precision::kInt4Weights ? 4 : 8);
+    }
+  }
+
+  // A weight in another type; its bytes stay shared with those it was shared with.
+  TensorId weight_as(TensorId weight, DType dtype, const Shape& shape, std::string_view name) {
+    TensorId& made = weights_[{weight, name}];
+    if (!made.valid()) {
+      made = graph_.add_weight(graph_.tensor(weight).name + std::string(name), dtype, shape);
+    }
+    return made;
+  }
+
+  std::string name_of(const WeightProduct& product) const { return graph_.op(product.ops[0]).name; }
+
+  void on_integers(const WeightProduct& product) {
+    const DType result = graph_.tensor(product.result).dtype;
+    const OpId quantise = dynamic_quantiser(product.x);
+    Op fused;
+    fused.op_type = "MatMulIntegerToFloat";
+    fused.domain = kMicrosoft;
+    const Shape columns({Dim(product.columns)});
+    const std::vector<TensorId> quantised = graph_.op(quantise).outputs;
+    fused.inputs = {quantised[0],
+                    weight_as(product.weight, DType::kInt8,
+                              Shape({Dim(product.contracted), Dim(product.columns)}), "/int8"),
+                    quantised[1],
+                    weight_as(product.weight, DType::kFloat32, columns, "/scale"),
+                    quantised[2],
+                    weight_as(product.weight, DType::kInt8, columns, "/zero")};
+    if (product.bias.valid()) {
+      fused.inputs.push_back(product.bias);
+    }
+    fused.outputs = {product.result};
+    graph_.fuse(product.ops, std::move(fused));
+    graph_.set_dtype(product.result, result);
+  }
+
+  // One per activation: PyTorch and ONNX Runtime both reuse it.
+  OpId dynamic_quantiser(TensorId x) {
+    OpId& made = dynamic_[x];
+    if (made.valid()) {
+      return made;
+    }
+    const Tensor tensor = graph_.tensor(x);
+    Op quantise;
+    quantise.op_type = "DynamicQuantizeLinear";
+    quantise.version = kQuantizeVersion;
+    quantise.name = tensor.name + "/quantize";
+    quantise.inputs = {x};
+    quantise.outputs = {graph_.add_tensor(tensor.name + "/uint8", DType::kUInt8, tensor.shape),
+                        graph_.add_tensor(tensor.name + "/scale", DType::kFloat32, Shape::scalar()),
+                        graph_.add_tensor(tensor.name + "/zero", DType::kUInt8, Shape::scalar())};
+    made = graph_.add_op(std::move(quantise));
+    return made;
+  }
+
+  // ONNX Runtime's DynamicQuantizeMatMulFusion.
+  void join_single_reader(OpId quantise) {
+    const std::vector<TensorId> quantised = graph_.op(quantise).outputs;
+    const OpId product = graph_.sole_reader(quantised[0]);
+    if (!product.valid()) {
+      return;
+    }
+    const Op old = graph_.op(product);
+    Op joined;
+    joined.op_type = "DynamicQuantizeMatMul";
+    joined.domain = kMicrosoft;
+    joined.name = old.name;
+    // A, B, scale of B, zero point of B, bias
+    joined.inputs = {graph_.op(quantise).inputs[0], old.inputs[1], old.inputs[3], old.inputs[5]};
+    if (old.inputs.size() > 6) {
+      joined.inputs.push_back(old.inputs[6]);
+    }
+    joined.outputs = old.outputs;
+    set_origins(&joined, origins_of(old));
+    graph_.remove_op(product);
+    graph_.remove_op(quantise);
+    graph_.add_op(std::move(joined));
+  }
+
+  void packed(const WeightProduct& product, int64_t bits) {
+    const int64_t blocks = (product.contracted + kBlock - 1) / kBlock;
+    Op fused;
+    fused.op_type = "MatMulNBits";
+    fused.domain = kMicrosoft;
+    const Shape bytes({Dim(product.columns), Dim(blocks), Dim(kBlock * bits / 8)});
+    fused.inputs = {product.x, weight_as(product.weight, DType::kUInt8, bytes, "/packed"),
+                    weight_as(product.weight, graph_.tensor(product.x).dtype,
+                              Shape({Dim(product.columns * blocks)}), "/scales")};
+    if (product.bias.valid()) {
+      fused.inputs.resize(5);  // no zero points, no order of groups
+      fused.inputs.push_back(product.bias);
+    }
+    fused.outputs = {product.result};
+    fused.attributes.set("K", product.contracted);
+    fused.attributes.set("N", product.columns);
+    fused.attributes.set("bits", bits);
+    fused.attributes.set("block_size", kBlock);
+    graph_.fuse(product.ops, std::move(fused));
+  }
+
+  // The product itself stays what it is; the sum with its bias, too.
+  void on_fp8(const WeightProduct& product) {
+    const OpId id = product.ops[0];
+    const DType result = graph_.tensor(graph_.op(id).outputs[0]).dtype;
+    graph_.set_input(id, 0, fp8_of(product.x));
+    graph_.set_input(
+        id, 1, weight_as(product.weight, DType::kFloat8E4M3, graph_.shape(product.weight), "/fp8"));
+    graph_.set_dtype(graph_.op(id).outputs[0], result);
+  }
+
+  TensorId fp8_of(TensorId x) {
+    TensorId& made = fp8_[x];
+    if (made.valid()) {
+      return made;
+    }
+    const Tensor tensor = graph_.tensor(x);
+    Op quantise;
+    quantise.op_type = "QuantizeLinear";
+    quantise.version = kQuantizeVersion;
+    quantise.name = tensor.name + "/quantize";
+    quantise.inputs = {x,
+                       graph_.add_weight(tensor.name + "/scale", DType::kFloat32, Shape::scalar())};
+    made = graph_.add_tensor(tensor.name + "/fp8", DType::kFloat8E4M3, tensor.shape);
+    quantise.outputs = {made};
+    graph_.add_op(std::move(quantise));
+    return made;
+  }
+
+  EditableGraph& graph_;
+  const PrecisionPlan& plan_;
+  std::map<std::pair<TensorId, std::string_view>, TensorId> weights_;
+  std::map<TensorId, OpId> dynamic_;  // by activation
+  std::map<TensorId, TensorId> fp8_;
+};
+
+}  // namespace
+
+void quantize_products(EditableGraph& graph, const PrecisionPlan& plan) {
+  ProductQuantizer(graph, plan).run();
+}
+
+}  // namespace dfsim::inline graphs

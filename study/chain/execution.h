@@ -1,0 +1,27 @@
+// A pruned model as a runtime executes it: the steps of the precision between the runtime's passes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "graphs/ir/graph.h"
+#include "graphs/passes/precision/precision.h"
+#include "hardware/platform.h"
+
+namespace dfsim::inline study {
+
+// A graph as a runtime executes it.
+struct ExecutedGraph {
+  Graph graph;
+  size_t pruned_ops = 0;
+  std::vector<std::string> passes;
+};
+
+// Prunes, rewrites the precision as planned (see graphs/passes/precision/precision.h for the order)
+// and runs the runtime's passes. `cpu`: on what kind of device. Error: as run_passes(), with the
+// runtime's file.
+StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime,
+                                   const PrecisionPlan& precision = {}, bool cpu = false);
+
+}  // namespace dfsim::inline study

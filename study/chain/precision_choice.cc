@@ -1,0 +1,262 @@
+#include "study/chain/precision_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/io/text_file.h"
+#include "base/text.h"
+#include "graphs/ops/op_def.h"
+#include "hardware/yaml/yaml_fields.h"
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr int64_t kMaxRuleBytes = 1 << 20;
+constexpr const char* kPrecisionPage = "docs/reference/precision.md";
+
+bool is_mixed(Precision precision) {
+  return precision == Precision::kMixedFp16 || precision == Precision::kMixedBf16;
+}
+
+bool is_quantised(Precision precision) {
+  return precision == Precision::kInt8 || precision == Precision::kInt8Dynamic ||
+         precision == Precision::kInt8Weights || precision == Precision::kInt4Weights ||
+         precision == Precision::kFp8;
+}
+
+// Units on exactly that element type, or TF32 as a mode.
+bool has_units(const DeviceSpec& device, DType dtype) {
+  if (dtype == DType::kUnknown || dtype == DType::kFloat32) {
+    return true;
+  }
+  if (dtype == DType::kTFloat32) {
+    return device.tf32_flops_per_s > 0;
+  }
+  return std::any_of(device.peaks.begin(), device.peaks.end(), [&](const PeakRate& peak) {
+    return peak.dtype == dtype && (peak.flops_per_s > 0 || peak.matrix_flops_per_s > 0);
+  });
+}
+
+// Accelerators, or the CPUs of a machine without.
+std::vector<const DeviceSpec*> compute_devices_of(const Platform& platform) {
+  std::vector<const DeviceSpec*> devices;
+  for (const DeviceSpec& device : platform.devices) {
+    if (device.type != DeviceType::kCpu) {
+      devices.push_back(&device);
+    }
+  }
+  for (const DeviceSpec& device : platform.devices) {
+    if (devices.empty() || devices.front()->type == DeviceType::kCpu) {
+      devices.push_back(&device);
+    }
+  }
+  return devices;
+}
+
+bool supports(const Platform& platform, Precision precision) {
+  const auto devices = compute_devices_of(platform);
+  return std::all_of(devices.begin(), devices.end(), [&](const DeviceSpec* device) {
+    return has_units(*device, precision_dtype(precision));
+  });
+}
+
+Status check_supported(const PrecisionPlan& plan, const Platform& platform) {
+  for (const PrecisionInfo& info : all_precisions()) {
+    if (!plan.uses(info.value) || supports(platform, info.value)) {
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Precision precision : supported_precisions(platform)) {
+      names.emplace_back(precision_name(precision));
+    }
+    const std::string from =
+        plan.name == info.name ? "" : fmt::format(" (in {})", printable(plan.name));
+    return invalid_input(fmt::format(
+        "--precision {}{}: {} has no units for it; it supports {}; choose one of these", info.name,
+        from, printable(compute_devices_of(platform).front()->model), join(names, ", ")));
+  }
+  return ok_status();
+}
+
+class RulesReader {
+ public:
+  explicit RulesReader(const std::string& file) : file_(file) { plan_.name = file; }
+
+  StatusOr<PrecisionPlan> run(const YamlNode& root) {
+    YamlFields fields(root, file_, "a file of precisions", kPrecisionPage);
+    plan_.base = precision_field(&fields, "base");
+    const YamlNode* rules = fields.list("rules");
+    for (size_t i = 0; rules != nullptr && i < rules->items.size(); ++i) {
+      YamlFields rule(rules->items[i], file_, "a rule", kPrecisionPage);
+      read_rule(&rule);
+      fields.error(rule.finish());
+    }
+    if (!fields.failed() && plan_.empty()) {
+      fields.error("rules", "found neither 'base' nor 'rules', expected one of them at least");
+    }
+    DFSIM_RETURN_IF_ERROR(fields.finish());
+    return std::move(plan_);
+  }
+
+ private:
+  static Precision precision_field(YamlFields* fields, const char* key,
+                                   Need need = Need::kOptional) {
+    std::string name;
+    if (!fields->text(key, &name, need)) {
+      return Precision::kAsIs;
+    }
+    const StatusOr<Precision> precision = precision_of(name);
+    if (!precision.ok()) {
+      fields->error(key, precision.status().message());
+      return Precision::kAsIs;
+    }
+    return *precision;
+  }
+
+  void read_rule(YamlFields* fields) {
+    PrecisionRule rule;
+    rule.precision = precision_field(fields, "precision", Need::kRequired);
+    fields->text("class", &rule.op_class);
+    fields->text("op_type", &rule.op_type);
+    fields->text("name", &rule.name);
+    if (fields->failed()) {
+      return;
+    }
+    bool known = rule.op_class.empty();
+    if (!known) {
+      op_class_from_name(rule.op_class, &known);
+    }
+    if (!known) {
+      fields->error("class", unknown_name_message("operator class", rule.op_class, class_names()));
+    } else if (!rule.op_type.empty() && !is_op_type(rule.op_type)) {
+      fields->error("op_type", unknown_name_message("operator", rule.op_type, op_types()));
+    } else if (rule.op_class.empty() && rule.op_type.empty() && rule.name.empty()) {
+      fields->error("precision",
+                    "found a rule for no operator, expected 'class', 'op_type' or "
+                    "'name' next to it");
+    } else if (is_mixed(rule.precision)) {
+      fields->error("precision",
+                    fmt::format("found {}, which is about a whole model, expected another "
+                                "precision; give it as 'base'",
+                                precision_name(rule.precision)));
+    }
+    plan_.rules.push_back(std::move(rule));
+  }
+
+  static std::vector<std::string> class_names() {
+    std::vector<std::string> names;
+    for (int i = 0; i < kOpClassCount; ++i) {
+      names.emplace_back(op_class_name(static_cast<OpClass>(i)));
+    }
+    return names;
+  }
+  static std::vector<std::string> op_types() {
+    std::vector<std::string> names;
+    for (const OpDef* def : all_op_defs()) {
+      names.emplace_back(def->op_type);
+    }
+    return names;
+  }
+  static bool is_op_type(const std::string& name) {
+    return std::any_of(all_op_defs().begin(), all_op_defs().end(),
+                       [&](const OpDef* def) { return def->op_type == name; });
+  }
+
+  const std::string& file_;
+  PrecisionPlan plan_;
+};
+
+}  // namespace
+
+std::vector<Precision> supported_precisions(const Platform& platform) {
+  std::vector<Precision> supported;
+  for (const PrecisionInfo& info : all_precisions()) {
+    if (supports(platform, info.value)) {
+      supported.push_back(info.value);
+    }
+  }
+  return supported;
+}
+
+StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform) {
+  PrecisionPlan plan;
+  if (precision.empty()) {
+    return plan;
+  }
+  const StatusOr<Precision> named = precision_of(precision);
+  if (named.ok()) {
+    plan.name = precision;
+    plan.base = *named;
+  } else {
+    std::error_code error;
+    if (!std::filesystem::exists(precision, error)) {
+      return invalid_input("--precision: " + named.status().message() +
+                           ", or the path of a file of rules");
+    }
+    DFSIM_ASSIGN_OR_RETURN(const std::string text, read_text_file(precision, kMaxRuleBytes));
+    DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision));
+    DFSIM_ASSIGN_OR_RETURN(plan, RulesReader(precision).run(root));
+  }
+  DFSIM_RETURN_IF_ERROR(check_supported(plan, platform));
+  return plan;
+}
+
+void apply_precision(const std::string& precision, Platform* platform) {
+  for (DeviceSpec& device : platform->devices) {
+    device.allow_tf32 = device.allow_tf32 && precision != precision_name(Precision::kFp32);
+  }
+}
+
+Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan,
+                          ImportReport* report) {
+  if (plan->empty()) {
+    return ok_status();
+  }
+  const ModelPrecision own = find_model_precision(model);
+  if (!own.quantized && own.share < kUniformShare) {
+    return invalid_input(fmt::format(
+        "--precision {}: {:.0f} % of the model's weights are {} and the rest is not, expected a "
+        "model of one element type; leave the option out, or export the model in fp32",
+        printable(plan->name), 100 * own.share, dtype_name(own.dtype)));
+  }
+  if (own.quantized || own.dtype != DType::kFloat32) {
+    report->notes.push_back(
+        fmt::format("the model is {} already: --precision {} leaves it as it is",
+                    own.quantized ? "quantised" : dtype_name(own.dtype), printable(plan->name)));
+    *plan = PrecisionPlan();
+    return ok_status();
+  }
+  for (const PrecisionInfo& info : all_precisions()) {
+    if (training && is_quantised(info.value) && plan->uses(info.value)) {
+      return invalid_input(
+          fmt::format("--precision {}: {} is for inference; a training step takes fp32, tf32, "
+                      "fp16, bf16, mixed-fp16 or mixed-bf16",
+                      printable(plan->name), info.name));
+    }
+  }
+  return ok_status();
+}
+
+void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportReport* report) {
+  for (size_t i = 0; i < plan.rules.size(); ++i) {
+    PrecisionPlan alone;
+    alone.rules = {plan.rules[i]};
+    const bool met = plan.rules[i].precision == Precision::kAsIs ||
+                     std::any_of(executed.ops().begin(), executed.ops().end(), [&](const Op& op) {
+                       return precision_at(alone, op) != Precision::kAsIs;
+                     });
+    if (!met) {
+      report->notes.push_back(fmt::format("{}: rule {} meets no operator of the executed graph",
+                                          printable(plan.name), i + 1));
+    }
+  }
+}
+
+bool runs_on_cpu(const Platform& platform) {
+  const auto devices = compute_devices_of(platform);
+  return !devices.empty() && devices.front()->type == DeviceType::kCpu;
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,43 @@
+// --precision of the commands: a name or a file of rules becomes a plan that the machine can run,
+// and the plan becomes steps between the runtime's passes.
+//
+// A file of rules is YAML (docs/reference/precision.md):
+//   base: fp16                 # of all operators that no rule names; default: as the model has it
+//   rules:
+//     - {class: softmax, precision: fp32}
+//     - {op_type: Conv, precision: int8}
+//     - {name: "/head/*", precision: fp32}
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "graphs/ir/import.h"
+#include "graphs/passes/precision/precision.h"
+#include "hardware/platform.h"
+
+namespace dfsim::inline study {
+
+// The plan of a name or file; empty for "". Errors (kInvalidInput, kNotFound): neither a name nor a
+// file; a file that is not as above; a precision that no compute device of the platform has units
+// for, with those that it has.
+StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform);
+
+// Precisions that the compute devices of the platform have units for, as all_precisions() lists.
+std::vector<Precision> supported_precisions(const Platform& platform);
+
+// The platform with products of fp32 operands off TF32 units when the precision says fp32.
+void apply_precision(const std::string& precision, Platform* platform);
+
+// Empties the plan where the model has a precision of its own already, and notes it. Errors: a
+// model whose weights are of several types; a quantised precision in training.
+Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan,
+                          ImportReport* report);
+
+// Notes rules of the plan that meet no operator.
+void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportReport* report);
+
+// Whether the devices that compute are CPUs.
+bool runs_on_cpu(const Platform& platform);
+
+}  // namespace dfsim::inline study
