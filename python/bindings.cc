@@ -154,6 +154,7 @@ void add_model(ModelOptions* model, OptionNames* names) {
       .add("trip_counts", &model->trip_counts)
       .add("branch", &model->branch)
       .add("signature", &model->signature)
+      .add("precision", &model->precision)
       .add("strict", &model->strict);
 }
 
@@ -541,6 +542,7 @@ SweepTable run_sweep(const nb::dict& options, const nb::object& progress) {
       .add("models", &o.axes.models)
       .add("hardware", &o.axes.hardware)
       .add("runtimes", &o.axes.runtimes)
+      .add("precisions", &o.axes.precisions)
       .add("modes", &o.axes.modes)
       .add("policies", &o.axes.policies)
       .add("params", &o.axes.params)

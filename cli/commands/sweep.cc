@@ -48,7 +48,8 @@ StatusOr<SweepOptions> sweep_options_of(const SweepCommand& command) {
   SweepOptions options = command.sweep;
   SweepAxes& axes = options.axes;
   for (std::vector<std::string>* values :
-       {&axes.models, &axes.hardware, &axes.runtimes, &axes.modes, &axes.policies, &axes.batches}) {
+       {&axes.models, &axes.hardware, &axes.runtimes, &axes.precisions, &axes.modes, &axes.policies,
+        &axes.batches}) {
     split_values(values);
   }
   if (!command.file.empty()) {
@@ -140,6 +141,12 @@ OptionTable sweep_axes(SweepCommand& o) {
        .help = "Extents of a dynamic dimension: sequence=128:2048:x2; repeatable",
        .value = "NAME=SERIES,...",
        .one_at_a_time = true},
+      {.names = "--precision",
+       .target = &o.sweep.axes.precisions,
+       .help = "Precisions to rewrite the models to (docs/reference/precision.md); default: as the "
+               "model has it",
+       .value = "NAME|FILE,...",
+       .suggest = precision_option_names},
       {.names = "--mode",
        .target = &o.sweep.axes.modes,
        .help = "infer, train or both; default: infer",

@@ -352,7 +352,7 @@ def predict(model: ModelLike, hardware: Union[str, os.PathLike, Hardware], *,
     macs, flops, bytes_read, bytes_written, input_shapes, output_shapes and attributes; device is a
     dict with name, model, type and memory_bytes_per_s.
 
-    Further options are those of `dfsim predict`, with _ for -: policy, mode ("infer" or "train"),
+    Further options are those of `dfsim predict`, with _ for -: precision, policy, mode ("infer" or "train"),
     optimizer, recompute, requests, in_flight, rate, arrivals, repeat, seed, advice, branch,
     signature, strict, trace (a file for the timeline).
 
@@ -514,7 +514,7 @@ def sweep(models: Union[Texts, os.PathLike, Model, Iterable[ModelLike], None] = 
           hardware: Union[Texts, os.PathLike, Hardware, Sequence[Any], None] = None, *,
           file: Union[str, os.PathLike, None] = None, batch: Any = None,
           runtime: Optional[Texts] = None, mode: Optional[Texts] = None,
-          policy: Optional[Texts] = None, params: Optional[Mapping[str, Any]] = None,
+          precision: Optional[Texts] = None, policy: Optional[Texts] = None, params: Optional[Mapping[str, Any]] = None,
           prices: Optional[Mapping[str, float]] = None,
           journal: Union[str, os.PathLike, None] = None, progress: Progress = None,
           **options: Any) -> Sweep:
@@ -538,7 +538,7 @@ def sweep(models: Union[Texts, os.PathLike, Model, Iterable[ModelLike], None] = 
     native = _call(_dfsim.sweep, {
         "models": [_text(model) for model in loaded], "hardware": _texts(hardware),
         "batches": _texts(batch), "runtimes": _texts(runtime), "modes": _texts(mode),
-        "policies": _texts(policy), "params": _assignments(params),
+        "precisions": _texts(precision), "policies": _texts(policy), "params": _assignments(params),
         "file": None if file is None else os.fspath(file),
         "prices": None if prices is None else dict(prices),
         "journal": None if journal is None else os.fspath(journal),

@@ -217,6 +217,30 @@ TEST_CASE("sweep: a point that fails is a row with its error, an unknown machine
   CHECK_FALSE(sweep(options).ok());
 }
 
+TEST_CASE("sweep: precisions are an axis; a machine without one fails at its points alone") {
+  SweepOptions options = small_sweep();
+  options.axes.models.resize(1);
+  options.axes.hardware = {"v100-pcie", "a100"};
+  options.axes.batches.clear();
+  options.axes.precisions = {"fp16", "bf16"};
+  const SweepResult result = swept(options);
+  REQUIRE(result.points.size() == 4);
+  CHECK(result.rows[0].error.empty());
+  CHECK(result.rows[1].error.find("bf16") != std::string::npos);  // V100 has no bf16 units
+  CHECK(result.rows[2].error.empty());
+  CHECK(result.rows[3].error.empty());
+  PredictOptions single;
+  single.model = zoo_model("mobilenet_v2");
+  single.model.precision = "bf16";
+  single.hardware = "a100";
+  single.cost_model = "sol";
+  const auto prediction = predict(single);
+  REQUIRE(prediction.ok());
+  CHECK(result.rows[3].figures.latency_ns == prediction->latency_ns);
+  options.axes.precisions = {"fp61"};
+  CHECK(sweep(options).status().message().find("fp16") != std::string::npos);
+}
+
 TEST_CASE("sweep: one that was stopped goes on from its journal") {
   const TemporaryFolder folder("sweep_journal");
   SweepOptions options = small_sweep();
