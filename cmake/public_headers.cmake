@@ -41,6 +41,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/prediction/predict_options.h
   study/prediction/prediction.h
   study/sweep/sweep_options.h
+  study/sweep/sweep_row.h
   study/replay/replay.h
   study/replay/replay_graph.h
   study/replay/replay_hardware.h

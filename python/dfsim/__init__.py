@@ -11,11 +11,7 @@ with --json. Work runs without the interpreter's lock and stops at Ctrl-C.
 """
 
 from ._api import (
-    Hardware,
     Model,
-    Prediction,
-    Result,
-    Sweep,
     analyze,
     compare,
     evaluate,
@@ -30,6 +26,8 @@ from ._api import (
 )
 from ._errors import Error, FailedError, InvalidInputError, NotFoundError, UnsupportedError
 from ._native._dfsim import __version__
+from ._results import Prediction, Result, Sweep
+from ._support import Hardware
 
 __all__ = [
     "Error",

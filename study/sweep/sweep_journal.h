@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "base/status.h"
-#include "study/sweep/sweep.h"
+#include "study/sweep/sweep_row.h"
 
 namespace dfsim::inline study {
 
