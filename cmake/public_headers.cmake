@@ -10,6 +10,9 @@ set(DFSIM_PUBLIC_HEADERS
   study/comparison/comparison.h
   study/inspection/inspect.h
   study/profiles/profiles.h
+  study/sweep/sweep.h
+  study/sweep/sweep_file.h
+  study/sweep/sweep_report.h
   study/recorded/analyze.h
   study/recorded/replay.h
   study/roofline/study_roofline.h
@@ -38,6 +41,8 @@ set(DFSIM_PUBLIC_HEADERS
   study/prediction/memory_log.h
   study/prediction/predict_options.h
   study/prediction/prediction.h
+  study/sweep/sweep_options.h
+  study/sweep/sweep_row.h
   study/replay/replay.h
   study/replay/replay_graph.h
   study/replay/replay_hardware.h

@@ -10,19 +10,6 @@
 namespace dfsim::inline opmodel {
 namespace {
 
-// Everything that a cost model may look at.
-std::string kind_of(const DeviceSpec& device) {
-  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", device.model, device.cost_model,
-                                static_cast<int>(device.type), device.tf32_flops_per_s,
-                                device.allow_tf32, device.memory_bytes_per_s, device.memory_bytes,
-                                device.l2_bytes, device.compute_units, device.launch_overhead_ns);
-  for (const PeakRate& peak : device.peaks) {
-    key += fmt::format("|{}:{}:{}", static_cast<int>(peak.dtype), peak.flops_per_s,
-                       peak.matrix_flops_per_s);
-  }
-  return key;
-}
-
 // The replacement that the model predicts instead: the gradient of a filter as the forward
 // convolution, which has the same image, filter, result and multiply-adds. Trained models have
 // measured only that one.
@@ -52,7 +39,7 @@ class CachedModel final : public CostModel {
 
   Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                  std::span<OpCost> out) const override {
-    auto& known = known_[kind_of(device)];
+    auto& known = known_[device_kind(device)];
     std::vector<OpDescriptor> missing;
     std::vector<OpDescriptor> asked;
     for (const OpDescriptor& op : ops) {
@@ -87,6 +74,18 @@ class CachedModel final : public CostModel {
 };
 
 }  // namespace
+
+std::string device_kind(const DeviceSpec& device) {
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", device.model, device.cost_model,
+                                static_cast<int>(device.type), device.tf32_flops_per_s,
+                                device.allow_tf32, device.memory_bytes_per_s, device.memory_bytes,
+                                device.l2_bytes, device.compute_units, device.launch_overhead_ns);
+  for (const PeakRate& peak : device.peaks) {
+    key += fmt::format("|{}:{}:{}", static_cast<int>(peak.dtype), peak.flops_per_s,
+                       peak.matrix_flops_per_s);
+  }
+  return key;
+}
 
 std::unique_ptr<CostModel> make_cached_model(const CostModel& model) {
   return std::make_unique<CachedModel>(model);

@@ -20,7 +20,7 @@ import check_public_headers  # noqa: E402
 
 SHARED = "scripts/shared_headers.txt"
 # Folders of the program, whose headers are in no list.
-PROGRAM = {"report", "cli", "tests", "bench"}
+PROGRAM = {"report", "cli", "python", "tests", "bench"}
 # Folder -> what it may include besides itself: folders, or single headers. Folders of graphs/ count
 # one by one; "graphs" stands for all of them.
 LOWER = {
@@ -61,6 +61,8 @@ LOWER["report"] = [
     "serving/search/deployment_search.h",
 ]
 LOWER["cli"] = LOWER["study"] + ["study", "report"]
+# The Python module is as thin as the command line.
+LOWER["python"] = LOWER["cli"]
 # Programs around the libraries may include whatever they exercise.
 for _folder in ("tests", "bench"):
     LOWER[_folder] = LOWER["cli"] + ["cli", "tests", "bench"]
@@ -79,6 +81,7 @@ THIRD_PARTY = [
     (r"boost/", ["graphs/algorithms/*.cc", "schedulers/planning/ranks.cc"]),
     (r"coin/", ["schedulers/*.cc"]),
     (r"CLI/", ["cli/*"]),
+    (r"nanobind/", ["python/*"]),
     (
         r"nlohmann/",
         ["base/json/json_tree.cc", "report/html/*.cc", "study/*.cc", "opmodel/*.cc", "graphs/llm/*.cc",
@@ -93,7 +96,7 @@ THIRD_PARTY = [
 EVERYTHING_ALLOWED_IN = ["tests/*"]
 # The C and POSIX headers that are not a matter of layers.
 SYSTEM = re.compile(
-    r"^(cxxabi|dirent|dlfcn|errno|fcntl|malloc|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
+    r"^(cxxabi|dirent|dlfcn|errno|fcntl|glob|malloc|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
     r"string|time|unistd)\.h$|^sys/[a-z_]+\.h$|^sanitizer/[a-z_]+\.h$"
 )
 

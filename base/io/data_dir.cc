@@ -1,5 +1,6 @@
 #include "base/io/data_dir.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The shared library that holds this code, such as a module of Python; "" in a program. Symlinks are
+// resolved.
+std::string own_library() {
+  Dl_info info = {};
+  if (::dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 ||
+      info.dli_fname == nullptr) {
+    return "";
+  }
+  std::error_code error;
+  const fs::path path = fs::canonical(info.dli_fname, error);
+  return error || path.filename().string().find(".so") == std::string::npos ? "" : path.string();
+}
+
 // Symlinks resolved, so that a link to the program in another folder finds the program's own data.
 std::string running_executable() {
+  if (std::string library = own_library(); !library.empty()) {
+    return library;
+  }
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error);
   return error ? std::string() : path.string();

@@ -13,7 +13,7 @@ namespace dfsim::inline base {
 
 // The data folders that exist, in the order in which to look:
 //   1. $DFSIM_DATA_DIR, when it is set and not empty;
-//   2. ../share/dfsim relative to the running program's folder, as `cmake --install` lays it out;
+//   2. ../share/dfsim relative to the folder of the program, or of the library that dfsim is in;
 //   3. the source tree, only for programs that run from inside its build folder;
 //   4. only where none of these exists: /usr/local/share/dfsim and /usr/share/dfsim, for programs
 //      anywhere that use the libraries of an installed dfsim.

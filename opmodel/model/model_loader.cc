@@ -39,10 +39,22 @@ std::string find_pretrained(const std::string& name) {
   return "";
 }
 
-StatusOr<std::unique_ptr<CostModel>> make_sol_model_or_error() { return make_sol_model(); }
+// The directory of the model that a device names; for a GPU whose model does not ship the prior's;
+// else "sol". `folder` is that of the hardware file: the same folder may hold a model.
+std::string device_model(const std::string& cost_model, const fs::path& folder, bool gpu) {
+  const bool beside = !cost_model.empty() && is_model(folder / cost_model);
+  std::string directory = beside ? (folder / cost_model).string() : find_pretrained(cost_model);
+  if (directory.empty() && gpu) {
+    directory = find_pretrained(std::string(kPriorName));
+  }
+  return directory.empty() ? std::string(kBoundName) : directory;
+}
 
 // The model of a directory, which asks the prior that ships about what it does not know.
 StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& directory) {
+  if (directory == kBoundName) {
+    return make_sol_model();
+  }
   DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, TrainedModel::load(directory));
   const std::string prior = find_pretrained(std::string(kPriorName));
   if (!model->manifest().prior && !prior.empty()) {
@@ -57,19 +69,12 @@ class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  // `folder` is that of the hardware file: the same folder may hold a model.
   Status add(const std::string& cost_model, const fs::path& folder, bool gpu) {
     if (models_.contains(cost_model)) {
       return ok_status();
     }
-    const bool beside = !cost_model.empty() && is_model(folder / cost_model);
-    std::string directory = beside ? (folder / cost_model).string() : find_pretrained(cost_model);
-    if (directory.empty()) {
-      directory = gpu ? find_pretrained(std::string(kPriorName)) : "";
-    }
-    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, directory.empty()
-                                                                 ? make_sol_model_or_error()
-                                                                 : load_with_prior(directory));
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model,
+                           load_with_prior(device_model(cost_model, folder, gpu)));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -133,6 +138,20 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_
   }
   DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, load_trained_model(name_or_path));
   return std::unique_ptr<CostModel>(std::move(model));
+}
+
+std::vector<std::string> cost_models_of(const Platform& platform, const std::string& name_or_path) {
+  if (!name_or_path.empty()) {
+    return {name_or_path};
+  }
+  std::vector<std::string> models;
+  const fs::path folder = fs::path(platform.source_file).parent_path();
+  for (const DeviceSpec& device : platform.devices) {
+    // The name counts too: a shared model finds the answers for a device by it.
+    models.push_back(device.cost_model + "=" +
+                     device_model(device.cost_model, folder, device.type == DeviceType::kGpu));
+  }
+  return models;
 }
 
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,

@@ -122,14 +122,21 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
 
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
                                  const Platform& platform) {
+  DFSIM_RETURN_IF_ERROR(choice.options().status());
+  DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
+  return load_imported(imported, options, choice, platform);
+}
+
+StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
+                                    const TrainingChoice& choice, const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
   DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, resolve_precision(options.precision, platform));
-  DFSIM_ASSIGN_OR_RETURN(ImportedModel imported, import_model(options));
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);
   model.imported_ops = imported.graph.op_count();
-  model.report = std::move(imported.report);
+  model.report = imported.report;
   if (options.strict && !model.report.unresolved.empty()) {
     return strict_error(model, options.path);
   }

@@ -54,6 +54,11 @@ struct LoadedModel {
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
                                  const Platform& platform);
 
+// The same of an import, which may serve several machines and choices; `options` are those that it
+// was made with. Platforms with the same runtime and kind of device give the same.
+StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
+                                    const TrainingChoice& training, const Platform& platform);
+
 // The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);
 // The same with other import options than those that `options` gives.

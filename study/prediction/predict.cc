@@ -62,9 +62,9 @@ StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& pla
                           copies.copies(), memory.devices()});
 }
 
-}  // namespace
-
-StatusOr<Prediction> predict(const PredictOptions& options, const Progress& progress) {
+// `given`: a cost model instead of the one that the options name, or null.
+StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostModel* given,
+                                    const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
   DFSIM_ASSIGN_OR_RETURN(const Platform platform,
                          load_machine(options.hardware, options.runtime, options.model.precision));
@@ -72,9 +72,12 @@ StatusOr<Prediction> predict(const PredictOptions& options, const Progress& prog
                          load_model(options.model, options.training, platform));
   DFSIM_RETURN_IF_ERROR(progress.stage("costing " + std::to_string(model.workload.rows.size()) +
                                        " distinct operators"));
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
-                         load_cost_model_for(platform, options.cost_model));
-  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, *cost_model,
+  std::unique_ptr<CostModel> loaded;
+  if (given == nullptr) {
+    DFSIM_ASSIGN_OR_RETURN(loaded, load_cost_model_for(platform, options.cost_model));
+  }
+  const CostModel& cost_model = given == nullptr ? *loaded : *given;
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, cost_model,
                                                                {options.policy, options.seed}));
   std::unique_ptr<RunRecorder> recorder;
   if (options.record) {
@@ -83,7 +86,7 @@ StatusOr<Prediction> predict(const PredictOptions& options, const Progress& prog
   DFSIM_RETURN_IF_ERROR(
       progress.stage("simulating " + std::to_string(run.tasks().task_count()) + " tasks"));
   DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
-                         simulate_once(model, platform, cost_model->name(), run, recorder.get()));
+                         simulate_once(model, platform, cost_model.name(), run, recorder.get()));
   DFSIM_RETURN_IF_ERROR(add_modes(options, run, progress, &prediction));
   if (recorder != nullptr) {
     DFSIM_RETURN_IF_ERROR(recorder->close());
@@ -92,11 +95,24 @@ StatusOr<Prediction> predict(const PredictOptions& options, const Progress& prog
     prediction.notes.emplace_back("no advice: the work of a part of the model is not known");
   } else if (options.advice) {
     DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
-    const auto predict_quietly = [](const PredictOptions& changed) { return predict(changed); };
+    const auto predict_quietly = [given](const PredictOptions& changed) {
+      return predict_costed(changed, given, {});
+    };
     DFSIM_RETURN_IF_ERROR(
         advise_settings(options, interval, predict_quietly, progress, &prediction));
   }
   return prediction;
+}
+
+}  // namespace
+
+StatusOr<Prediction> predict(const PredictOptions& options, const Progress& progress) {
+  return predict_costed(options, nullptr, progress);
+}
+
+StatusOr<Prediction> predict_with_costs(const PredictOptions& options, const CostModel& cost_model,
+                                        const Progress& progress) {
+  return predict_costed(options, &cost_model, progress);
 }
 
 }  // namespace dfsim::inline study

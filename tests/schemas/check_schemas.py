@@ -99,6 +99,9 @@ CASES = {
         ["validate", "--runs", "tests/golden/data/runs_partly_unknown.csv", "--networks",
          "tests/golden/data"],
     ],
+    "sweep": [["sweep", "--models", "graphs/zoo/bert_base.onnx,missing.onnx", "--hw", "a100,t4",
+               "--param", "sequence=16,32", "--prices", "examples/sweeps/prices.yaml",
+               "--max-latency-ms", "100", "--max-memory-gb", "10", "--max-price", "100"]],
     "train": [["train", OPS, "--rounds", "3", "-o", "{tmp}/model"]],
 }
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in

@@ -1,0 +1,223 @@
+// One list of columns describes a row; CSV and JSON are written from the cells that it gives.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/json/json_tree.h"
+#include "base/text.h"
+#include "report/predictions/sweep_views.h"
+#include "report/text_parts.h"
+
+namespace dfsim::inline report {
+namespace {
+
+// monostate = no value.
+using SweepCell = std::variant<std::monostate, bool, int64_t, double, std::string>;
+
+struct SweepColumn {
+  std::string name;
+  std::function<SweepCell(const SweepPoint& point, const SweepRow& row)> cell;
+};
+
+int64_t count_cell(uint64_t count) { return static_cast<int64_t>(count); }
+
+SweepCell cell_of(const std::optional<double>& value) {
+  return value.has_value() ? SweepCell(*value) : SweepCell();
+}
+
+// A column of what a failed point does not have.
+template <typename Cell>
+SweepColumn figure(std::string name, const Cell& cell) {
+  return {std::move(name), [cell](const SweepPoint&, const SweepRow& row) {
+            return row.error.empty() ? SweepCell(cell(row.figures)) : SweepCell();
+          }};
+}
+
+void add_settings(const SweepResult& result, std::vector<SweepColumn>* columns) {
+  const auto setting = [&](std::string name, const auto& cell) {
+    columns->push_back({std::move(name), cell});
+  };
+  setting("model",
+          [](const SweepPoint& point, const SweepRow&) { return model_name(point.model); });
+  setting("file", [](const SweepPoint& point, const SweepRow&) { return point.model; });
+  setting("hw", [](const SweepPoint& point, const SweepRow&) { return point.hardware; });
+  setting("runtime", [](const SweepPoint&, const SweepRow& row) { return row.runtime; });
+  setting("precision", [](const SweepPoint& point, const SweepRow&) { return point.precision; });
+  setting("mode", [](const SweepPoint& point, const SweepRow&) { return point.mode; });
+  setting("policy", [](const SweepPoint& point, const SweepRow&) { return point.policy; });
+  std::set<std::string> params;
+  for (const SweepPoint& point : result.points) {
+    for (const auto& param : point.param) {
+      params.insert(param.first);
+    }
+  }
+  for (const std::string& name : params) {
+    setting("param:" + name, [name](const SweepPoint& point, const SweepRow&) {
+      for (const auto& [param, extent] : point.param) {
+        if (param == name) {
+          return SweepCell(extent);
+        }
+      }
+      return SweepCell();
+    });
+  }
+  // A failed point has the batch that it was asked for, others have the one that the import found.
+  setting("batch", [](const SweepPoint& point, const SweepRow& row) {
+    const int64_t batch = row.error.empty() ? row.figures.batch : point.batch;
+    return batch > 0 ? SweepCell(batch) : SweepCell();
+  });
+}
+
+void add_figures(std::vector<SweepColumn>* columns) {
+  using F = SweepFigures;
+  const auto add = [&](SweepColumn column) { columns->push_back(std::move(column)); };
+  add(figure("latency_ms", [](const F& f) { return in_ms(f.latency_ns); }));
+  add(figure("latency_low_ms", [](const F& f) { return in_ms(f.interval.low_ns); }));
+  add(figure("latency_high_ms", [](const F& f) { return in_ms(f.interval.high_ns); }));
+  add(figure("is_limit", [](const F& f) { return is_limit(f); }));
+  add(figure("throughput_per_s", [](const F& f) { return f.throughput_per_s; }));
+  add(figure("peak_memory_bytes", [](const F& f) { return f.peak_memory_bytes; }));
+  add(figure("device_memory_bytes", [](const F& f) { return f.memory_bytes; }));
+  add(figure("fits", [](const F& f) {
+    return f.memory_bytes == 0 || f.peak_memory_bytes <= f.memory_bytes;
+  }));
+  add(figure("weight_bytes", [](const F& f) { return f.weight_bytes; }));
+  add(figure("parameters", [](const F& f) { return f.parameters; }));
+  add(figure("macs", [](const F& f) { return f.macs; }));
+  add(figure("flops", [](const F& f) { return f.flops; }));
+  add(figure("achieved_flops_per_s", [](const F& f) { return f.achieved_flops_per_s; }));
+  add(figure("device_busy_ms", [](const F& f) { return in_ms(f.device_busy_ns); }));
+  add(figure("host_busy_ms", [](const F& f) { return in_ms(f.host_busy_ns); }));
+  add(figure("tasks", [](const F& f) { return count_cell(f.tasks); }));
+  add(figure("unresolved_ops", [](const F& f) { return count_cell(f.unresolved_ops); }));
+  add(figure("bound_only_fraction", [](const F& f) { return f.bound_only_fraction; }));
+}
+
+void add_costs(const HourlyPrices& prices, std::vector<SweepColumn>* columns) {
+  columns->push_back({"price_per_hour", [prices](const SweepPoint& point, const SweepRow&) {
+                        return cell_of(hourly_price(point, prices));
+                      }});
+  columns->push_back({"cost_per_million", [prices](const SweepPoint& point, const SweepRow& row) {
+                        return row.error.empty()
+                                   ? cell_of(cost_per_million(point, row.figures, prices))
+                                   : SweepCell();
+                      }});
+}
+
+std::vector<SweepColumn> sweep_columns(const SweepResult& result, const HourlyPrices& prices) {
+  std::vector<SweepColumn> columns;
+  add_settings(result, &columns);
+  add_figures(&columns);
+  if (!prices.empty()) {
+    add_costs(prices, &columns);
+  }
+  columns.push_back({"error", [](const SweepPoint&, const SweepRow& row) {
+                       return row.error.empty() ? SweepCell() : SweepCell(row.error);
+                     }});
+  return columns;
+}
+
+std::string csv_text(const SweepCell& cell) {
+  struct Writer {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(const std::string& value) const { return csv_field(value); }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const { return fmt::format("{}", value); }
+  };
+  return std::visit(Writer(), cell);
+}
+
+JsonTree json_value(const SweepCell& cell) {
+  struct Writer {
+    JsonTree operator()(std::monostate) const { return nullptr; }
+    JsonTree operator()(bool value) const { return value; }
+    JsonTree operator()(const std::string& value) const { return value; }
+    JsonTree operator()(int64_t value) const { return value; }
+    JsonTree operator()(double value) const { return value; }
+  };
+  return std::visit(Writer(), cell);
+}
+
+JsonTree row_json(const std::vector<SweepColumn>& columns, const SweepResult& result, size_t row) {
+  JsonTree json = JsonTree::object();
+  for (const SweepColumn& column : columns) {
+    json[column.name] = json_value(column.cell(result.points[row], result.rows[row]));
+  }
+  return json;
+}
+
+JsonTree limit_json(double limit) { return limit > 0 ? JsonTree(limit) : JsonTree(nullptr); }
+
+JsonTree model_json(const SweepModelReport& model) {
+  JsonTree best = JsonTree::object();
+  for (size_t goal = 0; goal < kSweepGoalNames.size(); ++goal) {
+    best[kSweepGoalNames[goal]] =
+        model.best[goal].has_value() ? JsonTree(*model.best[goal]) : JsonTree(nullptr);
+  }
+  return {{"model", model_name(model.model)},
+          {"file", model.model},
+          {"mode", model.mode},
+          {"best", std::move(best)},
+          {"pareto_front", model.front},
+          {"not_ranked",
+           {{"failed", model.failed},
+            {"limits", model.limits},
+            {"too_large", model.too_large},
+            {"excluded", model.excluded}}}};
+}
+
+}  // namespace
+
+std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices) {
+  const std::vector<SweepColumn> columns = sweep_columns(result, prices);
+  std::string csv;
+  for (const SweepColumn& column : columns) {
+    csv += (csv.empty() ? "" : ",") + csv_field(column.name);
+  }
+  csv += '\n';
+  for (size_t row = 0; row < result.rows.size(); ++row) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      csv += (c == 0 ? "" : ",") + csv_text(columns[c].cell(result.points[row], result.rows[row]));
+    }
+    csv += '\n';
+  }
+  return csv;
+}
+
+std::string sweep_json_lines(const SweepResult& result, const HourlyPrices& prices) {
+  const std::vector<SweepColumn> columns = sweep_columns(result, prices);
+  std::string lines;
+  for (size_t row = 0; row < result.rows.size(); ++row) {
+    lines += row_json(columns, result, row).compact_text() + "\n";
+  }
+  return lines;
+}
+
+std::string sweep_json(const SweepResult& result, const SweepReport& report) {
+  const SweepConstraints& constraints = report.constraints;
+  JsonTree json = {{"schema", kSweepSchema},
+                   {"points", result.points.size()},
+                   {"failed", result.failed()},
+                   {"constraints",
+                    {{"max_latency_ms", limit_json(constraints.max_latency_ms)},
+                     {"max_memory_gb", limit_json(constraints.max_memory_gb)},
+                     {"max_price_per_hour", limit_json(constraints.max_price_per_hour)}}}};
+  JsonTree& models = json["models"] = JsonTree::array();
+  for (const SweepModelReport& model : report.models) {
+    models.push_back(model_json(model));
+  }
+  const std::vector<SweepColumn> columns = sweep_columns(result, constraints.prices);
+  JsonTree& rows = json["rows"] = JsonTree::array();
+  for (size_t row = 0; row < result.rows.size(); ++row) {
+    rows.push_back(row_json(columns, result, row));
+  }
+  return json.text();
+}
+
+}  // namespace dfsim::inline report

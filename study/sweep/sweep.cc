@@ -1,0 +1,354 @@
+// sweep(): points that import the same graph form a group. A thread takes a whole group, so that
+// threads seldom wait for each other and only as many graphs are in memory as there are threads; a
+// thread that finds no new group helps with those that others began. All results are functions of
+// their point alone, which is why neither the threads nor the journal can change a row.
+#include "study/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "schedulers/registry.h"
+#include "study/chain/model_run.h"
+#include "study/chain/precision_choice.h"
+#include "study/prediction/prediction.h"
+#include "study/sweep/sweep_costs.h"
+#include "study/sweep/sweep_journal.h"
+#include "study/sweep/sweep_machines.h"
+#include "study/sweep/sweep_plan.h"
+
+namespace dfsim::inline study {
+namespace {
+
+// Something that the first thread that needs it makes.
+template <typename T>
+class MadeOnce {
+ public:
+  template <typename Make>
+  const StatusOr<T>& get(const Make& make) {
+    std::call_once(once_, [&] { value_.emplace(make()); });
+    return *value_;
+  }
+
+ private:
+  std::once_flag once_;
+  std::optional<StatusOr<T>> value_;
+};
+
+// What the points of one import share. Freed when the last of them is done.
+struct SharedGraphs {
+  MadeOnce<ImportedModel> imported;
+  std::mutex mutex;  // of `rewritten`
+  // By mode, precision, runtime and kind of device.
+  std::map<std::tuple<std::string, std::string, std::string, bool>, MadeOnce<LoadedModel>>
+      rewritten;
+  SweepCosts costs;
+};
+
+struct SweepGroup {
+  std::vector<size_t> points;
+  std::atomic<size_t> next = 0;
+  std::atomic<size_t> done = 0;
+  std::mutex mutex;  // of `graphs`
+  std::shared_ptr<SharedGraphs> graphs;
+
+  std::shared_ptr<SharedGraphs> shared() {
+    const std::lock_guard lock(mutex);
+    if (graphs == nullptr) {
+      graphs = std::make_shared<SharedGraphs>();
+    }
+    return graphs;
+  }
+  void finish_one() {
+    if (done.fetch_add(1) + 1 == points.size()) {
+      const std::lock_guard lock(mutex);
+      graphs.reset();
+    }
+  }
+};
+
+SweepFigures sweep_figures(const Prediction& prediction) {
+  SweepFigures figures;
+  figures.latency_ns = prediction.latency_ns;
+  figures.interval = prediction.interval;
+  figures.throughput_per_s = prediction.throughput_per_s;
+  figures.batch = prediction.batch;
+  figures.peak_memory_bytes = prediction.peak_memory_bytes;
+  figures.memory_bytes = prediction.memory_bytes;
+  figures.weight_bytes = prediction.weight_bytes;
+  figures.parameters = prediction.parameters;
+  figures.macs = prediction.macs;
+  figures.flops = prediction.flops;
+  figures.achieved_flops_per_s = prediction.achieved_flops_per_s;
+  figures.device_busy_ns = prediction.device_busy_ns;
+  figures.host_busy_ns = prediction.host_busy_ns;
+  figures.tasks = prediction.ops.size();
+  figures.unresolved_ops = prediction.unresolved.size();
+  for (const Share& source : prediction.sources) {
+    if (source.name == cost_source_name(CostSource::kBoundOnly)) {
+      figures.bound_only_fraction = source.fraction;
+    }
+  }
+  return figures;
+}
+
+class Sweeper {
+ public:
+  Sweeper(const SweepOptions& options, const Progress& progress)
+      : options_(options), progress_(progress) {}
+
+  StatusOr<SweepResult> run() {
+    DFSIM_ASSIGN_OR_RETURN(result_.points, plan_sweep(options_));
+    DFSIM_RETURN_IF_ERROR(options_.training.options().status());
+    DFSIM_RETURN_IF_ERROR(check_policies());
+    DFSIM_RETURN_IF_ERROR(check_precisions());
+    DFSIM_RETURN_IF_ERROR(progress_.stage("loading machines"));
+    DFSIM_RETURN_IF_ERROR(machines_.load(result_.points, options_.cost_model));
+    result_.rows.resize(result_.points.size());
+    if (!options_.journal.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal));
+    }
+    make_groups();
+    if (result_.kept > 0) {
+      progress_.note(fmt::format("{} of {} points are finished in {}", result_.kept,
+                                 result_.points.size(), options_.journal));
+    }
+    run_threads();
+    DFSIM_RETURN_IF_ERROR(error_);
+    return std::move(result_);
+  }
+
+ private:
+  Status check_policies() const {
+    const PolicyRegistry registry;
+    std::string checked;
+    for (const SweepPoint& point : result_.points) {
+      if (point.policy != checked) {
+        DFSIM_RETURN_IF_ERROR(registry.find(point.policy).status());
+        checked = point.policy;
+      }
+    }
+    return ok_status();
+  }
+
+  // Names alone: a machine without units for a precision makes points fail.
+  Status check_precisions() const {
+    std::string checked;
+    for (const SweepPoint& point : result_.points) {
+      std::error_code error;
+      if (point.precision != checked && !precision_of(point.precision).ok() &&
+          !point.precision.empty() && !std::filesystem::exists(point.precision, error)) {
+        return precision_of(point.precision).status().with_place("--precision");
+      }
+      checked = point.precision;
+    }
+    return ok_status();
+  }
+
+  // Points without a row yet, by what they import, in order of the plan.
+  void make_groups() {
+    using Import = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
+    std::map<Import, SweepGroup*> by_import;
+    for (size_t p = 0; p < result_.points.size(); ++p) {
+      const SweepPoint& point = result_.points[p];
+      if (journal_ != nullptr) {
+        keys_.push_back(key_of(point));
+        if (const SweepRow* row = journal_->find(keys_.back())) {
+          result_.rows[p] = *row;
+          ++result_.kept;
+          continue;
+        }
+      }
+      SweepGroup*& group = by_import[{point.model, point.batch, point.param}];
+      if (group == nullptr) {
+        group = groups_.emplace_back(std::make_unique<SweepGroup>()).get();
+      }
+      group->points.push_back(p);
+    }
+  }
+
+  void run_threads() {
+    size_t count = options_.threads > 0 ? options_.threads : std::thread::hardware_concurrency();
+    count = std::clamp<size_t>(count, 1, std::max<size_t>(1, result_.points.size()));
+    std::vector<std::jthread> threads;
+    for (size_t t = 1; t < count; ++t) {
+      threads.emplace_back([this] { work(); });
+    }
+    work();
+  }
+
+  void work() {
+    for (size_t g = next_group_.fetch_add(1); g < groups_.size(); g = next_group_.fetch_add(1)) {
+      work_on(*groups_[g]);
+    }
+    for (const std::unique_ptr<SweepGroup>& group : groups_) {
+      work_on(*group);
+    }
+  }
+
+  void work_on(SweepGroup& group) {
+    for (size_t i = group.next.fetch_add(1); i < group.points.size() && !stopped_;
+         i = group.next.fetch_add(1)) {
+      const size_t p = group.points[i];
+      if (begin(p)) {
+        run_point(p, *group.shared());
+      }
+      group.finish_one();
+    }
+  }
+
+  // Reports the point; false when the sweep is to end.
+  bool begin(size_t p) {
+    const std::lock_guard lock(progress_mutex_);
+    const SweepPoint& point = result_.points[p];
+    if (!stopped_) {
+      stop_at(progress_.stage(fmt::format("point {} of {}: {} on {}", result_.kept + ++begun_,
+                                          result_.points.size(), model_name(point.model),
+                                          printable(point.hardware))));
+    }
+    return !stopped_;
+  }
+
+  // With progress_mutex_ held.
+  void stop_at(Status status) {
+    if (!status.ok() && error_.ok()) {
+      error_ = std::move(status);
+      stopped_ = true;
+    }
+  }
+
+  void run_point(size_t p, SharedGraphs& graphs) {
+    const SweepPoint& point = result_.points[p];
+    SweepRow& row = result_.rows[p];
+    const auto prediction = predict_point(point, graphs);
+    row.runtime = machines_.of(point).platform.runtime.name;
+    if (!prediction.ok()) {
+      row.error = prediction.status().message();
+      return;
+    }
+    row.figures = sweep_figures(*prediction);
+    if (journal_ != nullptr) {
+      Status written = journal_->add(keys_[p], row);
+      const std::lock_guard lock(progress_mutex_);
+      stop_at(std::move(written));
+    }
+  }
+
+  StatusOr<Prediction> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
+    const SweepMachine& machine = machines_.of(point);
+    const ModelOptions model_options = model_options_of(point);
+    TrainingChoice training = options_.training;
+    training.mode = point.mode;
+    // Whether the machine has such a precision is its own matter; the rest is shared.
+    DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
+    const auto& imported = graphs.imported.get([&] { return import_model(model_options); });
+    if (!imported.ok()) {
+      return imported.status();
+    }
+    MadeOnce<LoadedModel>* rewritten = nullptr;
+    {
+      const std::lock_guard lock(graphs.mutex);
+      const RuntimeSpec& runtime = machine.platform.runtime;
+      rewritten =
+          &graphs.rewritten[{point.mode, point.precision, runtime.source_file + "|" + runtime.name,
+                             runs_on_cpu(machine.platform)}];
+    }
+    const auto& model = rewritten->get(
+        [&] { return load_imported(*imported, model_options, training, machine.platform); });
+    if (!model.ok()) {
+      return model.status();
+    }
+    const SharedCostModel costs(*machine.cost_model, graphs.costs);
+    DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(*model, machine.platform, costs,
+                                                                 {point.policy, options_.seed}));
+    DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
+    return make_prediction({*model, machine.platform, machine.cost_model->name(), run.costs(),
+                            run.tasks(), simulated});
+  }
+
+  ModelOptions model_options_of(const SweepPoint& point) const {
+    ModelOptions options = options_.model;
+    options.path = point.model;
+    options.batch = point.batch;
+    options.precision = point.precision;
+    for (const auto& [name, extent] : point.param) {
+      options.dims.push_back(fmt::format("{}={}", name, extent));
+    }
+    return options;
+  }
+
+  // The point, and a digest of everything else that its figures depend on.
+  std::string key_of(const SweepPoint& point) {
+    std::string& version = model_versions_[point.model];
+    if (version.empty()) {
+      version = file_version(point.model);
+    }
+    Hasher rest;
+    rest.add(file_version(point.precision));  // a file of rules
+    rest.add(options_.program).add(version).add(machines_.of(point).version);
+    rest.add(options_.training.optimizer).add(options_.training.recompute).add(options_.seed);
+    for (const auto* list :
+         {&options_.model.dims, &options_.model.input_shapes, &options_.model.trip_counts}) {
+      rest.add(join(*list, ";"));
+    }
+    rest.add(options_.model.branch)
+        .add(options_.model.signature)
+        .add(options_.model.strict ? 1 : 0);
+    std::string key =
+        fmt::format("{:016x}|{}|{}|{}|{}|{}|{}|{}", rest.digest(), point.model, point.hardware,
+                    point.runtime, point.precision, point.mode, point.policy, point.batch);
+    for (const auto& [name, extent] : point.param) {
+      key += fmt::format("|{}={}", name, extent);
+    }
+    return key;
+  }
+
+  const SweepOptions& options_;
+  const Progress& progress_;
+  SweepResult result_;
+  SweepMachines machines_;
+  std::unique_ptr<SweepJournal> journal_;
+  std::vector<std::unique_ptr<SweepGroup>> groups_;
+  std::atomic<size_t> next_group_ = 0;
+  std::map<std::string, std::string> model_versions_;
+  std::vector<std::string> keys_;  // by point, with a journal
+  std::mutex progress_mutex_;      // of what follows
+  size_t begun_ = 0;
+  Status error_;
+  std::atomic<bool> stopped_ = false;
+};
+
+}  // namespace
+
+size_t SweepResult::failed() const {
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(),
+                                           [](const SweepRow& row) { return !row.error.empty(); }));
+}
+
+bool is_limit(const SweepFigures& figures) {
+  return figures.unresolved_ops > 0 || figures.bound_only_fraction > 0.5;
+}
+
+StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress) {
+  return Sweeper(options, progress).run();
+}
+
+Status remove_journal(const SweepOptions& options) {
+  std::error_code error;
+  if (!options.journal.empty()) {
+    std::filesystem::remove(options.journal, error);
+  }
+  return error ? failed(options.journal + ": cannot be removed: " + error.message()) : ok_status();
+}
+
+}  // namespace dfsim::inline study

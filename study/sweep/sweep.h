@@ -1,0 +1,34 @@
+// Sweep: many predictions at once. Points that have something in common share it: a model file is
+// imported once for each batch and set of dimensions, rewritten once for each runtime, and each
+// distinct operator is costed once for each kind of device.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/status.h"
+#include "study/progress.h"
+#include "study/sweep/sweep_options.h"
+#include "study/sweep/sweep_row.h"
+
+namespace dfsim::inline study {
+
+struct SweepResult {
+  std::vector<SweepPoint> points;  // in order of the plan
+  std::vector<SweepRow> rows;      // of each point
+  size_t kept = 0;                 // taken from the journal
+
+  size_t failed() const;
+};
+
+// Predicts every point. A point that fails is a row with its error. Each row equals predict() of
+// its point, whatever the number of threads and whatever the journal held. Errors: those of
+// plan_sweep(); an unknown or malformed machine, runtime, policy or cost model; the journal's;
+// Progress's, which leaves finished points in the journal. Memory: the rows, and for each thread
+// the imported and rewritten graphs of one model.
+StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress = {});
+
+// Removes the journal of a sweep whose table has been written.
+Status remove_journal(const SweepOptions& options);
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,146 @@
+#include "study/sweep/sweep_journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json/json_tree.h"
+#include "base/json/json_value.h"
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr std::string_view kJournalHeader = R"({"schema":"dfsim.sweep-journal/1"})";
+
+// Calls visit(name, field) for each figure, to write and to read them alike.
+template <typename Figures, typename Visit>
+void each_figure(Figures& figures, const Visit& visit) {
+  visit("latency_ns", figures.latency_ns);
+  visit("low_ns", figures.interval.low_ns);
+  visit("high_ns", figures.interval.high_ns);
+  visit("throughput_per_s", figures.throughput_per_s);
+  visit("batch", figures.batch);
+  visit("peak_memory_bytes", figures.peak_memory_bytes);
+  visit("memory_bytes", figures.memory_bytes);
+  visit("weight_bytes", figures.weight_bytes);
+  visit("parameters", figures.parameters);
+  visit("macs", figures.macs);
+  visit("flops", figures.flops);
+  visit("achieved_flops_per_s", figures.achieved_flops_per_s);
+  visit("device_busy_ns", figures.device_busy_ns);
+  visit("host_busy_ns", figures.host_busy_ns);
+  visit("tasks", figures.tasks);
+  visit("unresolved_ops", figures.unresolved_ops);
+  visit("bound_only_fraction", figures.bound_only_fraction);
+}
+
+bool get_figure(const JsonValue& value, uint64_t* figure) {
+  int64_t number = 0;
+  const bool found = value.get(&number) && number >= 0;
+  *figure = static_cast<uint64_t>(number);
+  return found;
+}
+bool get_figure(const JsonValue& value, int64_t* figure) { return value.get(figure); }
+bool get_figure(const JsonValue& value, double* figure) { return value.get(figure); }
+
+std::string journal_line(const std::string& key, const SweepRow& row) {
+  JsonTree line = {{"key", key}, {"runtime", row.runtime}};
+  each_figure(row.figures, [&](const char* name, auto figure) { line[name] = figure; });
+  return line.compact_text() + "\n";
+}
+
+// False for a line that is cut off or from another program.
+bool parse_journal_line(JsonParser& parser, const std::string& text, std::string* key,
+                        SweepRow* row) {
+  const PaddedJson padded(text);
+  JsonValue value;
+  std::string_view name;
+  std::string_view runtime;
+  if (!parser.parse_object(padded.view(), &value) || !value["key"].get(&name) ||
+      !value["runtime"].get(&runtime)) {
+    return false;
+  }
+  *key = name;
+  row->runtime = runtime;
+  bool complete = true;
+  each_figure(row->figures, [&](const char* figure, auto& target) {
+    complete = get_figure(value[figure], &target) && complete;
+  });
+  return complete;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path) {
+  std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
+  journal->file_ = std::fopen(path.c_str(), "a+");
+  if (journal->file_ == nullptr) {
+    return failed(fmt::format("{}: cannot be written: {}; check the directory and its permissions",
+                              path, std::strerror(errno)));
+  }
+  if (::flock(::fileno(journal->file_), LOCK_EX | LOCK_NB) != 0) {
+    return failed(path + ": another sweep is writing it; wait for it, or give another -o");
+  }
+  DFSIM_RETURN_IF_ERROR(journal->read());
+  return journal;
+}
+
+SweepJournal::~SweepJournal() {
+  if (file_ != nullptr) {
+    std::fclose(file_);
+  }
+}
+
+Status SweepJournal::read() {
+  std::ifstream in(path_);
+  std::string line;
+  if (!std::getline(in, line)) {
+    std::fprintf(file_, "%s\n", std::string(kJournalHeader).c_str());
+    std::fflush(file_);
+    return ok_status();
+  }
+  if (line != kJournalHeader) {
+    return invalid_input(
+        path_ +
+        ": found another file, expected the finished points of a sweep; move it, or "
+        "give another -o");
+  }
+  JsonParser parser;
+  std::string key;
+  while (std::getline(in, line)) {
+    SweepRow row;
+    if (parse_journal_line(parser, line, &key, &row)) {
+      rows_.insert_or_assign(key, std::move(row));
+    }
+  }
+  // What follows a line that was cut off begins on a line of its own.
+  in.clear();
+  in.seekg(-1, std::ios::end);
+  if (in.get() != '\n') {
+    std::fputc('\n', file_);
+  }
+  return ok_status();
+}
+
+const SweepRow* SweepJournal::find(const std::string& key) const {
+  const auto found = rows_.find(key);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+Status SweepJournal::add(const std::string& key, const SweepRow& row) {
+  const std::string line = journal_line(key, row);
+  const std::lock_guard lock(mutex_);
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
+    return failed(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  }
+  return ok_status();
+}
+
+}  // namespace dfsim::inline study

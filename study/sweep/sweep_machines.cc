@@ -1,0 +1,68 @@
+#include "study/sweep/sweep_machines.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "opmodel/model/model_loader.h"
+#include "opmodel/model/model_manifest.h"
+#include "study/chain/machine_source.h"
+
+namespace dfsim::inline study {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the manifest in the directory that an entry of cost_models_of() names.
+std::string cost_model_version(const std::string& entry) {
+  const fs::path directory = entry.substr(entry.find('=') + 1);
+  return file_version((directory / kManifestFile).string());
+}
+
+}  // namespace
+
+std::string file_version(const std::string& path) {
+  std::error_code error;
+  const fs::path file =
+      fs::is_directory(path, error) ? fs::path(path) / "saved_model.pb" : fs::path(path);
+  const auto size = fs::file_size(file, error);
+  if (error) {
+    return "none";
+  }
+  const auto time = fs::last_write_time(file, error);
+  return fmt::format("{}@{}", size, time.time_since_epoch().count());
+}
+
+Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::string& cost_model) {
+  for (const SweepPoint& point : points) {
+    if (!machines_.contains(Key(point.hardware, point.runtime, point.precision))) {
+      DFSIM_RETURN_IF_ERROR(add(point, cost_model));
+    }
+  }
+  return ok_status();
+}
+
+Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model) {
+  auto machine = std::make_unique<SweepMachine>();
+  DFSIM_ASSIGN_OR_RETURN(machine->platform,
+                         load_machine(point.hardware, point.runtime, point.precision));
+  const std::vector<std::string> models = cost_models_of(machine->platform, cost_model);
+  std::shared_ptr<const CostModel>& shared = cost_models_[models];
+  if (shared == nullptr) {
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> loaded,
+                           load_cost_model_for(machine->platform, cost_model));
+    shared = std::move(loaded);
+  }
+  machine->cost_model = shared;
+  std::vector<std::string> versions = {file_version(machine->platform.source_file),
+                                       file_version(machine->platform.runtime.source_file)};
+  for (const std::string& model : models) {
+    versions.push_back(model + "@" + cost_model_version(model));
+  }
+  machine->version = join(versions, ";");
+  machines_.emplace(Key(point.hardware, point.runtime, point.precision), std::move(machine));
+  return ok_status();
+}
+
+}  // namespace dfsim::inline study

@@ -1,0 +1,46 @@
+// The machines of a sweep: each set of hardware, runtime and precision is loaded once, and cost
+// models are shared by machines that use the same ones.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/status.h"
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+#include "study/sweep/sweep_options.h"
+
+namespace dfsim::inline study {
+
+struct SweepMachine {
+  Platform platform;
+  std::shared_ptr<const CostModel> cost_model;
+  // Changes when a file that the machine was read from does.
+  std::string version;
+};
+
+class SweepMachines {
+  using Key = std::tuple<std::string, std::string, std::string>;
+
+ public:
+  // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
+  Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
+  // Of one of the points that were loaded.
+  const SweepMachine& of(const SweepPoint& point) const {
+    return *machines_.at(Key(point.hardware, point.runtime, point.precision));
+  }
+
+ private:
+  Status add(const SweepPoint& point, const std::string& cost_model);
+
+  std::map<Key, std::unique_ptr<SweepMachine>> machines_;
+  std::map<std::vector<std::string>, std::shared_ptr<const CostModel>> cost_models_;
+};
+
+// Size and time of the last change of a file, or of the graph inside a SavedModel's directory.
+std::string file_version(const std::string& path);
+
+}  // namespace dfsim::inline study

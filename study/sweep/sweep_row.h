@@ -1,0 +1,42 @@
+// A row of a sweep's table: the figures of one point, or why there are none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+#include "study/chain/latency_interval.h"
+
+namespace dfsim::inline study {
+
+// What `dfsim predict` says about one point, as far as a table of points has it (see Prediction).
+struct SweepFigures {
+  TimeNs latency_ns = 0;
+  LatencyInterval interval;  // 80 %
+  double throughput_per_s = 0;
+  int64_t batch = 1;
+  Bytes peak_memory_bytes = 0;
+  Bytes memory_bytes = 0;  // what the device has; 0 = not known
+  Bytes weight_bytes = 0;
+  int64_t parameters = 0;
+  int64_t macs = 0;
+  int64_t flops = 0;
+  double achieved_flops_per_s = 0;
+  TimeNs device_busy_ns = 0;
+  TimeNs host_busy_ns = 0;
+  uint64_t tasks = 0;
+  uint64_t unresolved_ops = 0;     // whose work is not known: the latency is a lower limit
+  double bound_only_fraction = 0;  // of the device time: operators that no model knows
+};
+
+struct SweepRow {
+  SweepFigures figures;
+  std::string error;    // why there are no figures; "" = there are
+  std::string runtime;  // that executed, by name
+};
+
+// True when the latency is a lower limit rather than an estimate: work of some operators is not
+// known, or most of the time is the speed-of-light bound.
+bool is_limit(const SweepFigures& figures);
+
+}  // namespace dfsim::inline study
