@@ -17,6 +17,6 @@ for folder in "$data"/*/gemm/*/*; do
   tables=$(find "$data/$system" -name '*.csv.gz' ! -path '*/encoder_attention/*' \
     \( -path "*/$framework/$version/*" -o -path '*/nccl/*' \) | LC_ALL=C sort)
   # shellcheck disable=SC2086  # paths without blanks, one word each
-  "$dfsim" llm train --system "$system" --framework "$framework" --version "$version" $tables -o "$out"
+  "$dfsim" llm train --system "$system" --framework "$framework" --framework-version "$version" $tables -o "$out"
 done
 "$dfsim" llm train --card -o "$out"

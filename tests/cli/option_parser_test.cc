@@ -157,9 +157,9 @@ TEST_CASE("Option tables: values outside their limits are refused by name") {
     CHECK(parsed.hint == "Run 'tool work --help' for its arguments");
     return parsed.text;
   };
-  CHECK(message("--number", "9") == "--number: Value 9 not in range 1 to 8");
-  CHECK(message("--number", "1.5") == "--number: Value 1.5 not in range 1 to 8");
-  CHECK(message("--ratio", "3") == "--ratio: Value 3 not in range 0.1 to 2.5");
+  CHECK(message("--number", "9") == "--number: found 9, expected 1 to 8");
+  CHECK(message("--number", "1.5") == "--number: found 1.5, expected 1 to 8");
+  CHECK(message("--ratio", "3") == "--ratio: found 3, expected 0.1 to 2.5");
   CHECK(message("--text", "few") == "--text: few not in {none,some,all}");
   CHECK(message("--size", "640") == "--size: found '640', expected WIDTHxHEIGHT");
   CHECK_THAT(message("--large", "0"), Catch::StartsWith("--large: "));

@@ -48,11 +48,26 @@ TEST_CASE("compare: lists the policies on a model, the best first") {
   INFO(compared.status().message());
   REQUIRE(compared.ok());
   REQUIRE(compared->comparison.policies.size() == 2);
-  // The node's CPU has bounds only, and heft is drawn to it: a limit comes after the estimate.
+  // All devices of the node have a trained model.
   CHECK_FALSE(compared->comparison.policies[0].is_limit());
-  CHECK(compared->comparison.is_limit_among_estimates(compared->comparison.policies[1]));
+  CHECK_FALSE(compared->comparison.policies[1].is_limit());
+  CHECK(compared->comparison.policies[0].makespan_ns <=
+        compared->comparison.policies[1].makespan_ns);
   CHECK(compared->problem.graph.task_count() == compared->comparison.tasks);
   CHECK(listener.stages.size() == 3);
+}
+
+TEST_CASE("Comparison: a lower limit is no rival of an estimate") {
+  Comparison comparison;
+  comparison.policies.resize(2);
+  PolicyOutcome& estimate = comparison.policies[0];
+  PolicyOutcome& limit = comparison.policies[1];
+  limit.bound_only_share = 0.5;
+  CHECK(limit.is_limit());
+  CHECK(comparison.is_limit_among_estimates(limit));
+  CHECK_FALSE(comparison.is_limit_among_estimates(estimate));
+  estimate.bound_only_share = 0.5;
+  CHECK_FALSE(comparison.is_limit_among_estimates(limit));
 }
 
 TEST_CASE("compare: can be cancelled before the second policy") {
