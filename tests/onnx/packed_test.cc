@@ -13,7 +13,7 @@ namespace {
 using Catch::Contains;
 namespace fs = std::filesystem;
 
-ModelMaker small_model() {
+ModelMaker packed_reshape_model() {
   ModelMaker model;
   model.input("x", {2, 6});
   model.ints("shape", {3, 4});
@@ -57,11 +57,11 @@ std::string message_for(const std::string& content) {
 }
 
 TEST_CASE("Packed models: gzip and zip give the same graph") {
-  ModelMaker model = small_model();
+  ModelMaker model = packed_reshape_model();
   const fs::path path = fs::temp_directory_path() / "dfsim_packed_model.onnx.gz";
   auto writer = TextWriter::open(path.string());
   REQUIRE(writer.ok());
-  REQUIRE(writer->write(model.bytes()).ok());
+  REQUIRE(writer->append(model.bytes()).ok());
   REQUIRE(writer->close().ok());
   const auto from_gzip = import_onnx(path.string(), {});
   fs::remove(path);
@@ -76,7 +76,7 @@ TEST_CASE("Packed models: gzip and zip give the same graph") {
 }
 
 TEST_CASE("Packed models: archives without one model are refused with what to do") {
-  const std::string bytes = small_model().bytes();
+  const std::string bytes = packed_reshape_model().bytes();
   CHECK_THAT(message_for(zip_of({{"a.onnx", bytes}, {"b.onnx", bytes}})),
              Contains("2 ONNX models"));
   CHECK_THAT(message_for(zip_of({{"notes.txt", ""}})),
@@ -98,7 +98,7 @@ TEST_CASE("Other formats: are named, with the way to convert them") {
 TEST_CASE("External data: values of small tensors are read, missing files are not needed") {
   const fs::path folder = fs::temp_directory_path() / "dfsim_external_shapes";
   fs::create_directories(folder);
-  ModelMaker model = small_model();
+  ModelMaker model = packed_reshape_model();
   onnx::TensorProto* shape = model.graph().mutable_initializer(0);
   shape->clear_int64_data();
   shape->set_data_location(onnx::TensorProto::EXTERNAL);

@@ -192,6 +192,7 @@ Status Translator::leave_frame(int32_t node) {
   }
   Loop loop;
   loop.name = prefix_ + frame.name;
+  loop.condition_first = true;
   for (const int32_t enter : frame.enters) {
     loop.initial.push_back(value(graph_.node(enter).inputs[0]));
   }

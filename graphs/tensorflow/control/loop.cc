@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/tensorflow/control/body_internal.h"
 
 namespace dfsim::inline graphs {
@@ -105,6 +106,9 @@ class LoopMaker {
     DFSIM_ASSIGN_OR_RETURN(auto body, maker.finish(&emission.inputs));
     emission.captures = static_cast<uint32_t>(emission.inputs.size() - operands);
     emission.attributes.emplace_back("body", std::move(body));
+    if (loop_.condition_first) {
+      emission.attributes.emplace_back(std::string(kConditionFirst), int64_t{1});
+    }
     const bool empty = emission.outputs == 0;
     const std::vector<TensorId> outputs =
         empty ? std::vector<TensorId>() : emitter_.emit(std::move(emission));

@@ -24,6 +24,7 @@ struct Loop {
   std::vector<bool> invariant;     // per variable: no trip changes it
   std::vector<ValueId> constants;  // other values that the body reads
   std::optional<int64_t> trips;
+  bool condition_first = false;  // `trip` gives the condition before it instead
   // Translates one trip and the condition after it.
   std::function<Status(Emitter&, const TripValues& before, TripValues* after)> trip;
 };

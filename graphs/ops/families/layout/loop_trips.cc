@@ -82,6 +82,7 @@ std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carr
   if (!tells_something) {
     return std::nullopt;
   }
+  const bool condition_first = context.attributes().int_or(kConditionFirst, 0) != 0;
   std::vector<InferredBody> bodies;
   while (goes_on.value_or(true) && (!limit || loop.trips < *limit)) {
     if ((!limit && !goes_on) || (loop.trips + 1) * ops > kMaxFollowedOps) {
@@ -97,8 +98,12 @@ std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carr
     if (!body.ok()) {
       return std::nullopt;
     }
+    const std::optional<bool> truth = truth_of(output_of_body(*body, 0).value);
+    if (condition_first && truth && !*truth) {
+      break;  // this trip never ran
+    }
     ++loop.trips;
-    goes_on = truth_of(output_of_body(*body, 0).value);
+    goes_on = truth;
     loop.collected.resize(body->graph->outputs().size() -
                           std::min(body->graph->outputs().size(), carried + 1));
     for (size_t i = 0; i < loop.collected.size(); ++i) {

@@ -22,6 +22,10 @@ using GraphPtr = std::shared_ptr<const Graph>;
 // Attribute with the number of runs of a loop's body.
 inline constexpr std::string_view kTripsAttribute = "dfsim.trips";
 
+// Attribute of a Loop whose body returns the condition of its own trip, not of the next one: what
+// loops of TensorFlow 1 become.
+inline constexpr std::string_view kConditionFirst = "dfsim.condition_first";
+
 // The source of a subgraph's input.
 struct Formal {
   DType dtype = DType::kUnknown;

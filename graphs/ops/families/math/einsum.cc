@@ -217,6 +217,24 @@ void work_einsum(WorkContext& context) {
   context.set_matrix();
 }
 
+// The positions in an operand for each index of the loop over all labels.
+std::vector<int64_t> operand_positions(const std::string& operand, const Extents& extents,
+                                       const Extents& loop,
+                                       const std::map<char, size_t>& first_axis, int hidden_axes) {
+  const Extents own = row_major_strides(extents);
+  Extents strides(loop.size(), 0);
+  const size_t hidden = extents.size() + 1 - operand.size();  // axes behind its ellipsis
+  size_t axis = 0;
+  for (const char label : operand) {
+    const size_t count = label == kEllipsis ? hidden : 1;
+    const size_t skipped = label == kEllipsis ? static_cast<size_t>(hidden_axes) - hidden : 0;
+    for (size_t k = 0; k < count; ++k, ++axis) {
+      strides[first_axis.at(label) + skipped + k] += extents[axis] != 1 ? own[axis] : 0;
+    }
+  }
+  return strided_positions(loop, strides, 0);
+}
+
 // Sums the products of all operands over every index of all labels.
 void fold_einsum(InferContext& context) {
   constexpr int64_t kMaxVolume = int64_t{1} << 18;
@@ -264,21 +282,8 @@ void fold_einsum(InferContext& context) {
   }
   std::vector<std::vector<int64_t>> positions;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const Extents extents = shapes[i].extents();
-    const Extents own = row_major_strides(extents);
-    Extents strides(loop.size(), 0);
-    const std::string& operand = equation->operands[i];
-    const size_t hidden = extents.size() + 1 - operand.size();  // axes behind its ellipsis
-    size_t axis = 0;
-    for (const char label : operand) {
-      const size_t count = label == kEllipsis ? hidden : 1;
-      const size_t skipped =
-          label == kEllipsis ? static_cast<size_t>(labels->ellipsis.rank()) - hidden : 0;
-      for (size_t k = 0; k < count; ++k, ++axis) {
-        strides[first_axis.at(label) + skipped + k] += extents[axis] != 1 ? own[axis] : 0;
-      }
-    }
-    positions.push_back(strided_positions(loop, strides, 0));
+    positions.push_back(operand_positions(equation->operands[i], shapes[i].extents(), loop,
+                                          first_axis, labels->ellipsis.rank()));
   }
   const auto outputs = static_cast<size_t>(small_product(*out_extents));
   const size_t run = positions[0].size() / std::max<size_t>(outputs, 1);
