@@ -9,9 +9,15 @@
 
 #include "opmodel/model/model_manifest.h"
 #include "opmodel/samples/training_data.h"
-#include "opmodel/train/part_trainer.h"
 
 namespace dfsim::inline opmodel {
+
+// The split: shapes at a position below kTestShare test, below kTestShare + kValidationShare
+// validate, the rest trains. Products of matrices are placed by their weight, others by their
+// shape.
+inline constexpr double kTestShare = 0.15;
+inline constexpr double kValidationShare = 0.12;
+double split_position(const OpGeometry& geometry, uint64_t seed);
 
 enum class Side : uint8_t { kTrain, kValidation, kTest };
 

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "opmodel/model/model_manifest.h"
 #include "opmodel/samples/training_data.h"
+#include "opmodel/train/part_points.h"
 
 namespace dfsim::inline opmodel {
 
@@ -33,13 +34,6 @@ struct FittedPart {
   ModelPart part;     // without file and checksum
   std::string trees;  // UBJ; "" when there were too few rows
 };
-
-// The split: shapes at a position below kTestShare test, below kTestShare + kValidationShare
-// validate, the rest trains. Products of matrices are placed by their weight, others by their
-// shape.
-inline constexpr double kTestShare = 0.15;
-inline constexpr double kValidationShare = 0.12;
-double split_position(const OpGeometry& geometry, uint64_t seed);
 
 // Fewer distinct rows than this give a median, no trees.
 inline constexpr size_t kMinRowsForTrees = 40;
