@@ -128,7 +128,8 @@ OptionTable training_options(TrainingChoice& choice) {
        .choices = "infer,train"},
       {.names = "--optimizer",
        .target = &choice.optimizer,
-       .help = "Optimizer of the training step: sgd, momentum or adam; default: adam",
+       .help = "Optimizer of the training step: sgd, momentum, adam or none (gradients only); "
+               "default: adam",
        .value = "NAME"},
       {.names = "--recompute",
        .target = &choice.recompute,
@@ -136,6 +137,30 @@ OptionTable training_options(TrainingChoice& choice) {
                "selective (all but results of products and convolutions) or full (one tensor "
                "per section stays); default: none",
        .value = "WHAT"},
+  };
+}
+
+OptionTable training_detail_options(TrainingChoice& choice) {
+  return {
+      {.names = "--training-mode",
+       .target = &choice.training_mode,
+       .help = "Dropout drops values, and is added where the architecture has it and the export "
+               "left it out"},
+      {.names = "--update-kernels",
+       .target = &choice.kernels,
+       .help = "Kernels of the optimizer: per-weight, foreach (PyTorch's default on GPUs) or "
+               "fused; default: per-weight",
+       .value = "KIND"},
+      {.names = "--loss",
+       .target = &choice.loss,
+       .help = "Loss of the training step: elementwise (its derivative alone), cross-entropy over "
+               "the last axis, or mse; default: elementwise",
+       .value = "NAME"},
+      {.names = "--accumulate",
+       .target = &choice.accumulate,
+       .help = "Forward and backward passes before an update; default: 1",
+       .value = "N",
+       .range = {1, 256}},
   };
 }
 

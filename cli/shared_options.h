@@ -27,6 +27,8 @@ OptionTable model_options(ModelOptions& options);
 OptionTable dimension_options(ModelOptions& options);
 // --mode, --optimizer and --recompute.
 OptionTable training_options(TrainingChoice& choice);
+// --training-mode, --update-kernels, --loss and --accumulate: of a training step on one machine.
+OptionTable training_detail_options(TrainingChoice& choice);
 // Profiles of measured operators and which of their rows to use. `positional`: PROFILES..., which
 // must be given; else --profiles, which need not.
 OptionTable profile_options(ProfileInputs& inputs, bool positional);

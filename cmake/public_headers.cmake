@@ -125,6 +125,7 @@ set(DFSIM_PUBLIC_HEADERS
   graphs/tensorflow/format.h
   graphs/training/training_graph.h
   graphs/training/training_names.h
+  graphs/training/training_parts.h
   graphs/algorithms/symbol_study.h
 
   # hardware: machines.

@@ -162,6 +162,7 @@ void read_host(YamlFields& fields, const SourceTable& sources, Platform* platfor
   if (host.number("memory_gib", kMemoryRange, &memory_gib)) {
     platform->host.memory_bytes = static_cast<Bytes>(std::llround(memory_gib * kGibi));
   }
+  host.number("dispatch_speed", {0.01, 100, ""}, &platform->host.dispatch_speed);
   platform->host.source = read_source(host, sources);
   fields.error(host.finish());
 }

@@ -13,9 +13,31 @@ namespace dfsim::inline hardware {
 namespace {
 
 const std::vector<std::string>& runtime_figures() {
-  static const std::vector<std::string> kFigures = {"dispatch_us", "view_dispatch_us",
-                                                    "run_overhead_us"};
+  static const std::vector<std::string> kFigures = {
+      "dispatch_us",          "view_dispatch_us", "run_overhead_us",
+      "dispatch_by_op_us", "autograd_us",      "backward_share",
+      "autocast_us",          "update_us",        "gap_us"};
   return kFigures;
+}
+
+// Host times by operator or class of operators; dfsim checks the names where it knows them.
+void read_dispatch(YamlFields& fields, RuntimeSpec* runtime) {
+  constexpr YamlRange kTimeUs = {0, 1e6, "us"};
+  const YamlNode* classes = fields.map("dispatch_by_op_us");
+  for (size_t i = 0; classes != nullptr && i < classes->items.size(); ++i) {
+    const StatusOr<double> time_us = yaml_number(classes->items[i], fields.file(), kTimeUs);
+    if (!time_us.ok()) {
+      fields.error(time_us.status());
+      return;
+    }
+    runtime->dispatch.by_class.emplace_back(classes->keys[i].text,
+                                            static_cast<TimeNs>(std::llround(*time_us * kNsPerUs)));
+  }
+  read_time_us(fields, "autograd_us", &runtime->dispatch.autograd_ns);
+  fields.number("backward_share", {0, 100, ""}, &runtime->dispatch.backward_share);
+  read_time_us(fields, "autocast_us", &runtime->dispatch.autocast_ns);
+  read_time_us(fields, "update_us", &runtime->dispatch.update_ns);
+  read_time_us(fields, "gap_us", &runtime->gap_ns);
 }
 
 // A list of names is one stage, a list of lists of names several.
@@ -69,6 +91,7 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
   runtime.view_dispatch_ns = runtime.dispatch_ns;
   read_time_us(fields, "view_dispatch_us", &runtime.view_dispatch_ns);
   read_time_us(fields, "run_overhead_us", &runtime.run_overhead_ns);
+  read_dispatch(fields, &runtime);
   size_t framework = 0;
   if (fields.choice("framework", {"none", "pytorch", "onnxruntime", "tensorrt", "tensorflow"},
                     &framework)) {

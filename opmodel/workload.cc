@@ -326,10 +326,27 @@ StatusOr<Workload> make_workload(const Graph& graph) { return WorkloadMaker(grap
 
 std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& runtime) {
   std::vector<TimeNs> times;
-  if (runtime.view_dispatch_ns > 0) {
-    for (const uint32_t views : workload.views) {
-      times.push_back(runtime.dispatch_ns + TimeNs{views} * runtime.view_dispatch_ns);
+  if (runtime.view_dispatch_ns == 0 && runtime.dispatch.by_class.empty()) {
+    return times;
+  }
+  // By row: the operator's own time, else that of its class.
+  const auto find_time = [&](std::string_view name, TimeNs fallback) {
+    for (const auto& [key, time_ns] : runtime.dispatch.by_class) {
+      if (key == name) {
+        return time_ns;
+      }
     }
+    return fallback;
+  };
+  std::vector<TimeNs> by_row;
+  for (const OpDescriptor& row : workload.rows) {
+    const std::string_view type = row.op_type;
+    by_row.push_back(find_time(type.substr(type.rfind('.') + 1),
+                               find_time(op_class_name(row.op_class), runtime.dispatch_ns)));
+  }
+  for (size_t t = 0; t < workload.views.size(); ++t) {
+    times.push_back(by_row[workload.graph.cost_row(TaskId(t))] +
+                    TimeNs{workload.views[t]} * runtime.view_dispatch_ns);
   }
   return times;
 }

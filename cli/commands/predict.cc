@@ -139,6 +139,7 @@ OptionTable predict_options(PredictCommand& o) {
             .value = "OUT.json"},
        },
        training_options(o.training),
+       training_detail_options(o.training),
        {{.names = "--advice",
          .target = &o.advice,
          .help = "Also predict the gain of other settings: precision, runtime, batch, threads, "

@@ -170,6 +170,12 @@ TensorId EditableGraph::add_constant(std::string name, ConstValue value) {
   return id;
 }
 
+void EditableGraph::set_shape(TensorId id, Shape shape) {
+  tensors_[id.index()].shape = std::move(shape);
+  constants_[id.index()].reset();
+  ++edits_;
+}
+
 void EditableGraph::set_dtype(TensorId id, DType dtype) {
   edits_ += tensors_[id.index()].dtype == dtype ? 0 : 1;
   tensors_[id.index()].dtype = dtype;

@@ -64,6 +64,8 @@ class EditableGraph {
 
   // A tensor that is added with a value: a scale, a zero point.
   TensorId add_constant(std::string name, ConstValue value);
+  // Other extents; the caller answers for the operators around it.
+  void set_shape(TensorId id, Shape shape);
   // Another element type for the same elements; a known value keeps its numbers.
   void set_dtype(TensorId id, DType dtype);
 

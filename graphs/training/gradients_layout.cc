@@ -90,6 +90,20 @@ void gradient_of_gather(GradientContext& context) {
   }
 }
 
+// The mask says which values were dropped.
+void gradient_of_dropout(GradientContext& context) {
+  const bool drops = context.op().op_class != OpClass::kView && context.op().outputs.size() > 1 &&
+                     context.op().outputs[1].valid();
+  if (!drops) {
+    gradient_of_reshape(context);
+    return;
+  }
+  const TensorId gradient = context.gradient();
+  context.set(0, context.emit(kTrainingDomain, "ElementwiseGrad", {gradient, context.result(1)},
+                              context.shape_of(gradient),
+                              {{"of", std::string("Dropout")}, {"flops", int64_t{2}}}));
+}
+
 void gradient_of_expand(GradientContext& context) {
   context.set(0, context.sum_to(context.gradient(), context.shape(0)));
 }
@@ -119,7 +133,7 @@ std::vector<GradientEntry> layout_gradients() {
   return {{"Transpose", gradient_of_transpose}, {"Reshape", gradient_of_reshape},
           {"Flatten", gradient_of_reshape},     {"Squeeze", gradient_of_reshape},
           {"Unsqueeze", gradient_of_reshape},   {"Identity", gradient_of_reshape},
-          {"Dropout", gradient_of_reshape},     {"Concat", gradient_of_concat},
+          {"Dropout", gradient_of_dropout},     {"Concat", gradient_of_concat},
           {"Split", gradient_of_split},         {"Slice", gradient_of_slice},
           {"Resize", gradient_of_resize},       {"Upsample", gradient_of_resize},
           {"Gather", gradient_of_gather},       {"Expand", gradient_of_expand},

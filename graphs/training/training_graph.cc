@@ -11,8 +11,12 @@
 #include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/infer.h"
 #include "graphs/ops/onnx_dtype.h"
+#include "graphs/training/accumulate.h"
+#include "graphs/training/forward_copy.h"
 #include "graphs/training/gradient_context.h"
 #include "graphs/training/saved_tensors.h"
+#include "graphs/training/training_losses.h"
+#include "graphs/training/weight_updates.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -33,17 +37,19 @@ class TrainingMaker final : public BackwardGraph {
   StatusOr<TrainingGraph> run() {
     find_dependents();
     keep_ = tensors_to_keep(forward_, depends_, options_.recompute);
-    DFSIM_RETURN_IF_ERROR(copy_forward());
+    DFSIM_RETURN_IF_ERROR(copy_forward(forward_, depends_, &builder_));
     DFSIM_RETURN_IF_ERROR(start_from_losses());
     for (size_t i = forward_.op_count(); i-- > 0;) {
       DFSIM_RETURN_IF_ERROR(go_back(OpId(i)));
     }
     DFSIM_RETURN_IF_ERROR(join_weights());
-    for (TrainingGraph::Parameter& parameter : result_.parameters) {
-      update(&parameter);
-    }
+    update_all();
     DFSIM_RETURN_IF_ERROR(error_);
     DFSIM_ASSIGN_OR_RETURN(result_.graph, builder_.build());
+    if (options_.accumulate > 1) {
+      DFSIM_ASSIGN_OR_RETURN(result_.graph, accumulate_gradients(result_.graph, result_.parameters,
+                                                                 options_.accumulate));
+    }
     result_.copies = std::move(copies_);
     return std::move(result_);
   }
@@ -123,38 +129,6 @@ class TrainingMaker final : public BackwardGraph {
     }
   }
 
-  // The same tensors and operators with the same ids; results for the caller are none any more.
-  Status copy_forward() {
-    builder_.info() = forward_.info();
-    for (size_t t = 0; t < forward_.tensor_count(); ++t) {
-      Tensor tensor = forward_.tensor(TensorId(t));
-      tensor.producer = OpId();
-      tensor.is_input = false;
-      tensor.is_output = false;
-      const TensorId id = builder_.add_tensor(std::move(tensor));
-      if (const ConstValue* value = forward_.constant(TensorId(t))) {
-        builder_.set_constant(id, *value);
-      }
-    }
-    for (const TensorId input : forward_.inputs()) {
-      builder_.mark_input(input);
-    }
-    for (size_t i = 0; i < forward_.op_count(); ++i) {
-      const Op& op = forward_.op(OpId(i));
-      for (const TensorId output : op.outputs) {
-        if (output.valid() && depends_[output.index()] &&
-            !forward_.tensor(output).shape.is_static()) {
-          return invalid_input(fmt::format(
-              "training: the shape of what {} '{}' returns is not known; give the model's dynamic "
-              "dimensions with --batch, --dim or --input-shape",
-              printable(op.op_type, 40), printable(op.name)));
-        }
-      }
-      DFSIM_RETURN_IF_ERROR(builder_.add_op(op).status());
-    }
-    return ok_status();
-  }
-
   Status start_from_losses() {
     pass_ = TrainingPass::kBackward;
     bool any = false;
@@ -165,14 +139,11 @@ class TrainingMaker final : public BackwardGraph {
       }
       any = true;
       forward_name_ = forward_.op(tensor.producer).name;
-      Op loss;
-      loss.domain = kTrainingDomain;
-      loss.op_type = "LossGrad";
-      loss.op_class = OpClass::kElementwise;
-      loss.version = 1;
-      loss.name = tensor.name + "/loss";
-      loss.inputs = {output};
-      parts_[output.index()].push_back(add(std::move(loss), {tensor.shape}, {})[0]);
+      pass_ = TrainingPass::kForward;
+      const TensorId read = add_loss(*this, output, options_.loss);
+      pass_ = TrainingPass::kBackward;
+      const TensorId gradient = add_loss_gradient(*this, output, read, options_.loss);
+      parts_[output.index()].push_back(in_dtype(gradient, tensor.dtype));
     }
     return any ? ok_status()
                : invalid_input(
@@ -269,7 +240,7 @@ class TrainingMaker final : public BackwardGraph {
   }
 
   // A gradient has the type of its tensor: autograd casts it where an operator promoted its
-  // operands. Normalisations and softmax write it in that type by themselves.
+  // operands. The kernels of normalisations and softmax write that type.
   TensorId in_dtype(TensorId gradient, DType dtype) {
     if (builder_.tensor(gradient).dtype == dtype) {
       return gradient;
@@ -352,6 +323,41 @@ class TrainingMaker final : public BackwardGraph {
     return builder_.add_tensor(std::move(tensor));
   }
 
+  void update_all() {
+    if (options_.optimizer == OptimizerKind::kNone) {
+      return;
+    }
+    pass_ = TrainingPass::kUpdate;
+    if (options_.kernels == UpdateKernels::kPerWeight) {
+      for (TrainingGraph::Parameter& parameter : result_.parameters) {
+        update(&parameter);
+      }
+      return;
+    }
+    for (TrainingGraph::Parameter& parameter : result_.parameters) {
+      add_states(&parameter);
+    }
+    forward_name_ = "";
+    add_list_updates(*this, result_.parameters, options_.optimizer, options_.kernels);
+  }
+
+  // As many as the optimiser keeps of the weight's shape and type.
+  void add_states(TrainingGraph::Parameter* parameter) {
+    const Tensor weight = builder_.tensor(parameter->weight);
+    const bool adam = options_.optimizer == OptimizerKind::kAdam;
+    for (const char* name : {".momentum", ".variance"}) {
+      if (options_.optimizer == OptimizerKind::kSgd || (!adam && !parameter->states.empty())) {
+        continue;
+      }
+      Tensor state;
+      state.name = weight.name + name;
+      state.dtype = weight.dtype;  // zeros_like(): as PyTorch makes them
+      state.role = TensorRole::kWeight;
+      state.shape = weight.shape;
+      parameter->states.push_back(builder_.add_tensor(std::move(state)));
+    }
+  }
+
   void update(TrainingGraph::Parameter* parameter) {
     pass_ = TrainingPass::kUpdate;
     const Tensor weight = builder_.tensor(parameter->weight);
@@ -374,18 +380,9 @@ class TrainingMaker final : public BackwardGraph {
         step_ = scalar("step", DType::kInt64);
       }
       op.inputs = {rate_, step_};
-      for (const char* name : {".momentum", ".variance"}) {
-        if (adam || parameter->states.empty()) {
-          Tensor state;
-          state.name = weight.name + name;
-          state.dtype = weight.dtype;  // zeros_like(): as PyTorch makes them
-          state.role = TensorRole::kWeight;
-          state.shape = weight.shape;
-          parameter->states.push_back(builder_.add_tensor(std::move(state)));
-          shapes.push_back(weight.shape);
-          dtypes.push_back(weight.dtype);
-        }
-      }
+      add_states(parameter);
+      shapes.resize(1 + parameter->states.size(), weight.shape);
+      dtypes.resize(1 + parameter->states.size(), weight.dtype);
     }
     op.inputs.push_back(parameter->weight);
     op.inputs.push_back(parameter->gradient);
@@ -414,13 +411,6 @@ class TrainingMaker final : public BackwardGraph {
 
 StatusOr<TrainingGraph> make_training_graph(const Graph& forward, const TrainingOptions& options) {
   return TrainingMaker(forward, options).run();
-}
-
-TrainingPass training_pass(const Op& op) {
-  const auto pass = op.attributes.get_int(kPassAttribute);
-  return pass && *pass >= 0 && *pass <= static_cast<int64_t>(TrainingPass::kUpdate)
-             ? static_cast<TrainingPass>(*pass)
-             : TrainingPass::kForward;
 }
 
 }  // namespace dfsim::inline graphs

@@ -8,7 +8,9 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "momentum", "adam"};
+constexpr std::array<std::string_view, 4> kOptimizers = {"sgd", "momentum", "adam", "none"};
+constexpr std::array<std::string_view, 3> kUpdateKernels = {"per-weight", "foreach", "fused"};
+constexpr std::array<std::string_view, 3> kLosses = {"elementwise", "cross-entropy", "mse"};
 constexpr std::array<std::string_view, 3> kRecomputes = {"none", "selective", "full"};
 constexpr std::array<std::string_view, 5> kPasses = {"forward", "recompute", "backward", "reduce",
                                                      "update"};
@@ -31,12 +33,20 @@ StatusOr<Enum> find_name(std::string_view kind, const std::array<std::string_vie
 
 std::vector<std::string> optimizer_names() { return names_of(kOptimizers); }
 std::vector<std::string> recompute_names() { return names_of(kRecomputes); }
+std::vector<std::string> update_kernel_names() { return names_of(kUpdateKernels); }
+std::vector<std::string> loss_names() { return names_of(kLosses); }
 
 StatusOr<OptimizerKind> optimizer_of(const std::string& name) {
   return find_name<OptimizerKind>("optimizer", kOptimizers, name);
 }
 StatusOr<Recompute> recompute_of(const std::string& name) {
   return find_name<Recompute>("recomputation", kRecomputes, name);
+}
+StatusOr<UpdateKernels> update_kernels_of(const std::string& name) {
+  return find_name<UpdateKernels>("kind of update kernels", kUpdateKernels, name);
+}
+StatusOr<LossKind> loss_of(const std::string& name) {
+  return find_name<LossKind>("loss", kLosses, name);
 }
 std::string_view optimizer_name(OptimizerKind optimizer) {
   return kOptimizers[static_cast<size_t>(optimizer)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graphs/passes/cleanup/dropouts.h"
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/cleanup/prune.h"
 #include "graphs/passes/cleanup/tensorflow_form.h"
@@ -15,15 +16,19 @@ namespace {
 class Rewriter {
  public:
   Rewriter(ExecutedGraph pruned, const PassStages& stages, const RuntimeSpec& runtime,
-           const PrecisionPlan& plan, bool cpu)
+           const ExecutionOptions& options)
       : result_(std::move(pruned)),
         stages_(stages),
         runtime_(runtime),
-        plan_(plan),
-        target_{.onnx_runtime = runtime.framework == Framework::kOnnxRuntime, .cpu = cpu} {}
+        plan_(options.precision),
+        training_mode_(options.training_mode),
+        target_{.onnx_runtime = runtime.framework == Framework::kOnnxRuntime, .cpu = options.cpu} {}
 
   StatusOr<ExecutedGraph> run() {
-    if (plan_.empty()) {
+    if (training_mode_) {
+      DFSIM_ASSIGN_OR_RETURN(result_.graph, revive_dropouts(result_.graph, &revived_));
+    }
+    if (plan_.empty() && !training_mode_) {
       DFSIM_RETURN_IF_ERROR(fuse(stages_));
       return std::move(result_);
     }
@@ -41,6 +46,9 @@ class Rewriter {
       DFSIM_RETURN_IF_ERROR(quantize(first, qdq != stages_.end()));
     } else {
       DFSIM_RETURN_IF_ERROR(fuse({stages_.begin(), stages_.begin() + first}));
+    }
+    if (training_mode_ && revived_ == 0) {
+      DFSIM_ASSIGN_OR_RETURN(result_.graph, add_dropouts(result_.graph));
     }
     if (refines()) {
       DFSIM_ASSIGN_OR_RETURN(result_.graph, refine_precision(result_.graph, plan_, target_));
@@ -117,13 +125,15 @@ class Rewriter {
   const PassStages& stages_;
   const RuntimeSpec& runtime_;
   const PrecisionPlan& plan_;
+  bool training_mode_;
+  size_t revived_ = 0;  // dropouts that the model has itself
   PrecisionTarget target_;
 };
 
 }  // namespace
 
 StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime,
-                                   const PrecisionPlan& precision, bool cpu) {
+                                   const ExecutionOptions& options) {
   const PassStages stages = pass_stages(runtime.fusions);
   const Status names = check_passes(stages);
   if (!names.ok()) {
@@ -138,7 +148,7 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   if (comes_from_tensorflow(pruned.graph)) {
     DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
   }
-  return Rewriter({std::move(pruned.graph), pruned_ops, {}}, stages, runtime, precision, cpu).run();
+  return Rewriter({std::move(pruned.graph), pruned_ops, {}}, stages, runtime, options).run();
 }
 
 }  // namespace dfsim::inline study

@@ -18,10 +18,16 @@ struct ExecutedGraph {
   std::vector<std::string> passes;
 };
 
+struct ExecutionOptions {
+  PrecisionPlan precision = {};
+  bool cpu = false;            // on what kind of device
+  bool training_mode = false;  // dropout drops (graphs/passes/cleanup/dropouts.h)
+};
+
 // Prunes, rewrites the precision as planned (see graphs/passes/precision/precision.h for the order)
-// and runs the runtime's passes. `cpu`: on what kind of device. Error: as run_passes(), with the
+// and runs the runtime's passes. Error: as run_passes(), with the
 // runtime's file.
 StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime,
-                                   const PrecisionPlan& precision = {}, bool cpu = false);
+                                   const ExecutionOptions& options = {});
 
 }  // namespace dfsim::inline study

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hardware/platform_loader.h"
+#include "study/chain/dispatch_modes.h"
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
@@ -16,6 +17,8 @@ StatusOr<Platform> load_machine(const std::string& hardware, const std::string& 
   if (!runtime.empty()) {
     DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(runtime));
   }
+  DFSIM_RETURN_IF_ERROR(check_dispatch_names(platform.runtime));
+  scale_dispatch(platform.host.dispatch_speed, &platform.runtime);
   return platform;
 }
 

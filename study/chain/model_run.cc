@@ -6,16 +6,20 @@
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
 #include "schedulers/comm_model.h"
+#include "study/chain/dispatch_modes.h"
 
 namespace dfsim::inline study {
 
 StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& platform,
                                    const CostModel& cost_model) {
-  if (!model.is_training) {
-    return make_cost_table(model.workload.rows, platform, cost_model);
-  }
   // The cached model knows as what gradients are priced.
-  return make_cost_table(model.workload.rows, platform, *make_cached_model(cost_model));
+  const std::unique_ptr<CostModel> cached =
+      model.is_training ? make_cached_model(cost_model) : nullptr;
+  DFSIM_ASSIGN_OR_RETURN(
+      CostTable costs,
+      make_cost_table(model.workload.rows, platform, cached != nullptr ? *cached : cost_model));
+  add_gaps(platform, &costs);
+  return costs;
 }
 
 StatusOr<std::optional<Bytes>> arena_bytes(const LoadedModel& model, const Platform& platform) {
@@ -40,6 +44,8 @@ StatusOr<ModelRun> ModelRun::prepare(const LoadedModel& model, const Platform& p
   DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(options.policy));
   run.policy_ = *policy;
   DFSIM_ASSIGN_OR_RETURN(run.comm_, make_comm_model(platform));
+  add_dispatch_modes({model.executed, model.workload.graph, model.is_training, model.autocast},
+                     platform.runtime, run.node_.task_of, &run.node_.dispatch_ns);
   run.options_.sim.dispatch_ns = std::move(run.node_.dispatch_ns);
   run.options_.sim.seed = options.seed;
   // Tasks that take less than it takes to send their data elsewhere stay where their data is.

@@ -152,8 +152,10 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
     return with_path(keeps);
   }
   model.precision = plan.name;
-  auto executed = execute_as(imported.graph, runtime_for(choice, platform.runtime), plan,
-                             runs_on_cpu(platform));
+  model.autocast = plan.base == Precision::kMixedFp16 || plan.base == Precision::kMixedBf16;
+  auto executed = execute_as(
+      imported.graph, runtime_for(choice, platform.runtime),
+      {.precision = plan, .cpu = runs_on_cpu(platform), .training_mode = choice.training_mode});
   if (!executed.ok()) {
     return with_path(executed.status());
   }
@@ -168,6 +170,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
       return with_path(step.status());
     }
     model.executed = std::move(step->graph);
+    model.report.batch *= training->accumulate;  // samples of a step
     model.is_training = true;
   }
   model.unknown = unknown_work(model.executed, model.report);

@@ -45,6 +45,7 @@ struct LoadedModel {
   Workload workload;
   bool is_training = false;  // `executed` and `workload` are those of a training step
   std::string precision;     // that was asked for and applied; "" = as the file has it
+  bool autocast = false;     // the precision is a mixed one
 };
 
 // Imports, adds up, rewrites as the precision and the platform's runtime do, makes the graph of a

@@ -17,6 +17,9 @@ StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
   TrainingOptions options;
   DFSIM_ASSIGN_OR_RETURN(options.optimizer, optimizer_of(optimizer));
   DFSIM_ASSIGN_OR_RETURN(options.recompute, recompute_of(recompute));
+  DFSIM_ASSIGN_OR_RETURN(options.kernels, update_kernels_of(kernels));
+  DFSIM_ASSIGN_OR_RETURN(options.loss, loss_of(loss));
+  options.accumulate = accumulate;
   return is_training() ? std::optional<TrainingOptions>(options) : std::nullopt;
 }
 

@@ -14,6 +14,10 @@ struct TrainingChoice {
   std::string mode = "infer";
   std::string optimizer = "adam";
   std::string recompute = "none";
+  std::string kernels = "per-weight";  // of the update
+  std::string loss = "elementwise";
+  int accumulate = 1;          // forward and backward passes before the update
+  bool training_mode = false;  // dropout drops, and is added where the architecture has it
 
   bool is_training() const { return mode == "train"; }
   // Nothing in inference. Errors: unknown names.

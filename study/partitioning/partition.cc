@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/passes/layout/split_weights.h"
 #include "opmodel/cached_model.h"
 #include "opmodel/model/model_loader.h"
 #include "partition/plans/cluster.h"
 #include "partition/plans/parallel_degrees.h"
+#include "partition/plans/strategies.h"
 #include "study/chain/machine_source.h"
 
 namespace dfsim::inline study {
@@ -26,6 +28,10 @@ StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& option
   if (!training) {
     return std::optional<TrainingPlan>();
   }
+  if (training->optimizer == OptimizerKind::kNone) {
+    return invalid_input(
+        "--optimizer none: plans exchange gradients for an update; choose sgd, momentum or adam");
+  }
   constexpr double kBytesPerMb = 1 << 20;
   return std::optional<TrainingPlan>(
       TrainingPlan{*training, static_cast<Bytes>(options.bucket_mb * kBytesPerMb)});
@@ -34,9 +40,9 @@ StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& option
 // The model at every size of a micro-batch that plans ask for.
 class GraphSource {
  public:
-  // `platform` with the runtime that lowers.
-  GraphSource(const ModelOptions& options, Platform platform)
-      : options_(options), platform_(std::move(platform)) {}
+  // `platform` with the runtime that lowers; `pad` = 0: vocabularies stay as they are.
+  GraphSource(const ModelOptions& options, Platform platform, int64_t pad)
+      : options_(options), platform_(std::move(platform)), pad_(pad) {}
 
   // The batch as given, or as the model has it.
   StatusOr<int64_t> batch() {
@@ -53,39 +59,56 @@ class GraphSource {
     return batch;
   }
 
-  StatusOr<const Graph*> graph(int64_t batch) {
-    const auto [it, is_new] = graphs_.try_emplace(batch);
-    if (!is_new) {
-      return &it->second;
+  // For plans that cut weights, fused projections are taken apart.
+  StatusOr<const Graph*> graph(int64_t batch, bool cuts_weights) {
+    const auto known = graphs_.find({batch, cuts_weights});
+    if (known != graphs_.end()) {
+      return &known->second;
     }
-    ModelOptions options = options_;
-    options.batch = batch;
-    auto model = load_model(options, {}, platform_);
-    if (!model.ok()) {
-      graphs_.erase(it);
-      return model.status();
+    DFSIM_ASSIGN_OR_RETURN(Graph made, make_graph(batch));
+    if (cuts_weights) {
+      DFSIM_ASSIGN_OR_RETURN(made, split_fused_weights(made));
     }
-    if (batch_of(model->executed) != batch) {
-      graphs_.erase(it);
-      return invalid_input(fmt::format(
-          "{}: its batch is fixed at {}, a plan needs micro-batches of {}; export the model with "
-          "a dynamic batch or choose other --micro-batches",
-          options.path, batch_of(model->executed), batch));
-    }
-    unknown_ = unknown_.complete() ? model->unknown : unknown_;
-    it->second = std::move(model->executed);
-    return &it->second;
+    return &graphs_.emplace(std::pair(batch, cuts_weights), std::move(made)).first->second;
   }
 
   // The unknown part of the graphs that were loaded so far.
   const UnknownWork& unknown() const { return unknown_; }
 
  private:
+  StatusOr<Graph> make_graph(int64_t batch) {
+    ModelOptions options = options_;
+    options.batch = batch;
+    auto model = load_model(options, {}, platform_);
+    if (!model.ok()) {
+      return model.status();
+    }
+    if (batch_of(model->executed) != batch) {
+      return invalid_input(fmt::format(
+          "{}: its batch is fixed at {}, a plan needs micro-batches of {}; export the model with "
+          "a dynamic batch or choose other --micro-batches",
+          options.path, batch_of(model->executed), batch));
+    }
+    unknown_ = unknown_.complete() ? model->unknown : unknown_;
+    if (pad_ == 0) {
+      return std::move(model->executed);
+    }
+    size_t padded = 0;
+    return pad_vocabulary(model->executed, kLeastVocabulary, pad_, &padded);
+  }
+
   ModelOptions options_;
   Platform platform_;
+  int64_t pad_;
   UnknownWork unknown_;
-  std::map<int64_t, Graph> graphs_;
+  std::map<std::pair<int64_t, bool>, Graph> graphs_;
 };
+
+// Whether a plan has an axis of tensor parallelism.
+bool cuts_weights(const std::vector<MeshAxis>& mesh) {
+  return std::any_of(mesh.begin(), mesh.end(),
+                     [](const MeshAxis& axis) { return axis.name == "tp" && axis.size > 1; });
+}
 
 Platform platform_for(const TrainingChoice& training, Platform platform) {
   platform.runtime = runtime_for(training, std::move(platform.runtime));
@@ -101,7 +124,7 @@ class Partitioner::Impl {
         platform_(std::move(platform)),
         trained_(std::move(trained)),
         model_(make_cached_model(*trained_)),
-        graphs_(options.model, platform_for(options.training, platform_)),
+        graphs_(options.model, platform_for(options.training, platform_), options.pad_vocabulary),
         mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
 
   StatusOr<Partitioning> run(const Progress& progress) {
@@ -119,9 +142,9 @@ class Partitioner::Impl {
     DFSIM_RETURN_IF_ERROR(run_single());
     if (file_ != nullptr) {
       DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
-      DFSIM_RETURN_IF_ERROR(add(file_->micro_batches, [&](const Graph& graph) {
-        return resolve_plan(*file_, graph, platform_);
-      }));
+      DFSIM_RETURN_IF_ERROR(
+          add(file_->micro_batches, cuts_weights(file_->mesh),
+              [&](const Graph& graph) { return resolve_plan(*file_, graph, platform_); }));
     } else {
       DFSIM_RETURN_IF_ERROR(run_strategies(progress));
     }
@@ -133,8 +156,9 @@ class Partitioner::Impl {
 
   StatusOr<RunOfPlan> run_again(const Partitioning& partitioning, const PlanOutcome& plan,
                                 const MakeRecorder& record) {
-    DFSIM_ASSIGN_OR_RETURN(const Graph* graph,
-                           graphs_.graph(partitioning.batch / plan.micro_batches));
+    DFSIM_ASSIGN_OR_RETURN(
+        const Graph* graph,
+        graphs_.graph(partitioning.batch / plan.micro_batches, cuts_weights(plan.plan.mesh)));
     DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, resolve_plan(plan.plan, *graph, platform_));
     complete(&spec, plan.plan.micro_batches);
     DFSIM_ASSIGN_OR_RETURN(PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_, record));
@@ -167,7 +191,7 @@ class Partitioner::Impl {
   }
 
   Status run_single() {
-    DFSIM_ASSIGN_OR_RETURN(const Graph* graph, graphs_.graph(result_.batch));
+    DFSIM_ASSIGN_OR_RETURN(const Graph* graph, graphs_.graph(result_.batch, false));
     DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, degrees_spec({}, *graph, platform_));
     complete(&spec, 1);
     DFSIM_ASSIGN_OR_RETURN(const PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_));
@@ -189,7 +213,8 @@ class Partitioner::Impl {
     DFSIM_ASSIGN_OR_RETURN(const Strategy* const strategy, find_strategy(options_.strategy));
     if (strategy->besides == Strategy::Besides::kUneven) {
       DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
-      return add(1, [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
+      return add(1, false,
+                 [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
     }
     if (devices < 2) {
       return invalid_input(fmt::format(
@@ -210,7 +235,7 @@ class Partitioner::Impl {
       }
       DFSIM_RETURN_IF_ERROR(progress.stage(degrees_name(degrees)));
       DFSIM_RETURN_IF_ERROR(add(
-          degrees.micro_batches,
+          degrees.micro_batches, degrees.tensor > 1,
           [&](const Graph& graph) { return degrees_spec(degrees, graph, platform_); },
           degrees_name(degrees)));
     }
@@ -220,7 +245,8 @@ class Partitioner::Impl {
     for (const std::vector<MeshAxis>& mesh : search_meshes(count, node)) {
       DFSIM_RETURN_IF_ERROR(progress.stage("search"));
       DFSIM_RETURN_IF_ERROR(add(
-          1, [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, *model_); },
+          1, false,
+          [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, *model_); },
           "search"));
     }
     return ok_status();
@@ -229,8 +255,9 @@ class Partitioner::Impl {
   // Runs one plan. An error becomes the plan's outcome, unless the caller asked for this plan
   // alone.
   template <typename MakeSpec>
-  Status add(uint32_t micro_batches, const MakeSpec& make_spec, const std::string& name = "") {
-    auto outcome = evaluate(micro_batches, make_spec);
+  Status add(uint32_t micro_batches, bool by_columns, const MakeSpec& make_spec,
+             const std::string& name = "") {
+    auto outcome = evaluate(micro_batches, by_columns, make_spec);
     if (outcome.ok()) {
       result_.plans.push_back(std::move(*outcome));
       return ok_status();
@@ -258,14 +285,16 @@ class Partitioner::Impl {
   }
 
   template <typename MakeSpec>
-  StatusOr<PlanOutcome> evaluate(uint32_t micro_batches, const MakeSpec& make_spec) {
+  StatusOr<PlanOutcome> evaluate(uint32_t micro_batches, bool by_columns,
+                                 const MakeSpec& make_spec) {
     if (result_.batch % micro_batches != 0) {
       return invalid_input(fmt::format(
           "the batch of {} does not divide into {} micro-batches; choose another --batch or "
           "--micro-batches",
           result_.batch, micro_batches));
     }
-    DFSIM_ASSIGN_OR_RETURN(const Graph* graph, graphs_.graph(result_.batch / micro_batches));
+    DFSIM_ASSIGN_OR_RETURN(const Graph* graph,
+                           graphs_.graph(result_.batch / micro_batches, by_columns));
     DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, make_spec(*graph));
     complete(&spec, micro_batches);
     DFSIM_ASSIGN_OR_RETURN(const PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_));

@@ -95,7 +95,7 @@ Status add_precisions(const AdviceContext& context, std::vector<Variant>* varian
   const Prediction& p = context.prediction;
   const bool fp32 = p.main_dtype == DType::kFloat32 || p.main_dtype == DType::kTFloat32;
   if (!fp32 && p.precision.empty()) {
-    return ok_status();  // the model is in another type by itself, which no option changes
+    return ok_status();  // the model's file has another type, which no option changes
   }
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(context.options.hardware));
   const std::string insight = fmt::format(

@@ -110,7 +110,7 @@ class Tuner {
     return ok_status();
   }
 
-  // What datasets/collect/ort_cpu/precision.py converts a model to.
+  // datasets/collect/ort_cpu/precision.py converts models to these.
   Status check_precision(const Platform& platform) const {
     const std::string& precision = options_.model.precision;
     DFSIM_RETURN_IF_ERROR(resolve_precision(precision, platform).status());

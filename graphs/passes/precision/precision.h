@@ -62,7 +62,7 @@ struct PrecisionRule {
   Precision precision = Precision::kAsIs;
 };
 
-// What to do to a model. Of several rules that match an operator the last counts.
+// The rewriting of a model. Where several rules match an operator, the last one counts.
 struct PrecisionPlan {
   std::string name;  // as the user asked: a precision's name or the path of a file
   Precision base = Precision::kAsIs;
@@ -72,7 +72,7 @@ struct PrecisionPlan {
   bool uses(Precision precision) const;
 };
 
-// Whose converters and lists decide, and on what kind of device.
+// The framework whose converters and lists decide, and the kind of device.
 struct PrecisionTarget {
   bool onnx_runtime = false;  // converter's block list; QDQ as its quantizer; else PyTorch's ways
   bool cpu = false;           // autocast has lists of its own for CPUs

@@ -8,7 +8,7 @@
 //   results     have a pair, too, unless the operator only moves values: then its result has the
 //               scale of its operand, and it is quantised only where the operand is
 //   Relu, Clip  are quantised away by the range of uint8: fuse_quantized() drops them
-// Values of scales are made up, distinct for each tensor with a scale of its own, so that the
+// Scales have synthetic values, distinct for each tensor with a scale of its own, so that the
 // fusion sees which operators keep the scale.
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@ namespace dfsim::inline graphs {
 // MatMul, Gemm and PyTorch's linear with a weight matrix:
 //   int8-dynamic  DynamicQuantizeLinear, once per activation, and MatMulIntegerToFloat; both in
 //   one,
-//                 DynamicQuantizeMatMul, where nobody else reads the quantised activation
+//                 DynamicQuantizeMatMul, where one product alone reads the activation
 //   int8-weights, int4-weights  MatMulNBits in blocks of 128
 //   fp8           QuantizeLinear, once per activation, and the product of fp8 operands
 // A bias goes into the product. O(ops * rules).

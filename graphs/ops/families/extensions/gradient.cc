@@ -203,6 +203,25 @@ void factors_attention_gradient(FactorContext& context) {
   }
 }
 
+// Weights change in place; the result stands for "done".
+Status infer_list_update(InferContext& context) {
+  context.set_output(0, context.dtype(0), Shape::scalar());
+  return ok_status();
+}
+
+void work_list_update(WorkContext& context) {
+  const Attributes& attributes = context.op().attributes;
+  const Count elements(std::max<int64_t>(0, attributes.int_or("elements", 0)));
+  const auto bytes = [&](std::string_view name) {
+    return dtype_bytes(context.first_output().dtype, elements) *
+           Count(std::max<int64_t>(0, attributes.int_or(name, 0)));
+  };
+  context.set_no_traffic();
+  context.set_input_bytes(0, bytes("reads"));
+  context.set_written_bytes(bytes("writes"));
+  context.add_flops(elements, static_cast<double>(attributes.int_or("flops", 0)));
+}
+
 // clang-format off
 constexpr OpDef kGradientOps[] = {
     {.op_type = "AttentionGrad", .op_class = OpClass::kAttention, .infer = infer_operand_gradients,
@@ -218,6 +237,8 @@ constexpr OpDef kGradientOps[] = {
     // difference to a target, scaled by the number of elements
     {.op_type = "LossGrad", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .domain = kTrainingDomain},
+    {.op_type = "ListUpdate", .op_class = OpClass::kOptimizer, .infer = infer_list_update,
+     .work = work_list_update, .domain = kTrainingDomain},
     // sums of the gradient and of its product with the input, then the input's gradient
     {.op_type = "NormGrad", .op_class = OpClass::kNorm, .infer = infer_operand_gradients,
      .work = work_per_gradient_element, .flops_per_element = 11, .required_inputs = 2,
@@ -237,6 +258,7 @@ constexpr WorkNote kGradientNotes[] = {
     {work_per_gradient_element, "{} per element of the gradient"},
     {work_attention_gradient,
      "MACs = scores x (3 x size of a head + 2 x size of a value); 11 per score for the softmax"},
+    {work_list_update, "one operation of an optimiser on a list of weights, in place"},
     {work_backward, "twice the forward operator's MACs and FLOPs"},
 };
 

@@ -10,6 +10,8 @@
 //   GatherGrad       gradient and indices: a tensor of `shape` into which rows are added at `axis`
 //   LossGrad         what a loss sends back for a result of the network
 //   Backward         all gradients of an operator without a rule of its own
+//   ListUpdate       gradients, weights and states of a list of weights: one operation of the
+//                    optimiser on all of them; `of`, `elements`, `reads`, `writes`, `flops`
 //   SgdUpdate        parameter and gradient: the new parameter
 #pragma once
 

@@ -1,0 +1,39 @@
+#include "graphs/training/forward_copy.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace dfsim::inline graphs {
+
+Status copy_forward(const Graph& forward, const std::vector<bool>& depends, GraphBuilder* builder) {
+  builder->info() = forward.info();
+  for (size_t t = 0; t < forward.tensor_count(); ++t) {
+    Tensor tensor = forward.tensor(TensorId(t));
+    tensor.producer = OpId();
+    tensor.is_input = false;
+    tensor.is_output = false;
+    const TensorId id = builder->add_tensor(std::move(tensor));
+    if (const ConstValue* value = forward.constant(TensorId(t))) {
+      builder->set_constant(id, *value);
+    }
+  }
+  for (const TensorId input : forward.inputs()) {
+    builder->mark_input(input);
+  }
+  for (size_t i = 0; i < forward.op_count(); ++i) {
+    const Op& op = forward.op(OpId(i));
+    for (const TensorId output : op.outputs) {
+      if (output.valid() && depends[output.index()] && !forward.tensor(output).shape.is_static()) {
+        return invalid_input(fmt::format(
+            "training: the shape of what {} '{}' returns is not known; give the model's dynamic "
+            "dimensions with --batch, --dim or --input-shape",
+            printable(op.op_type, 40), printable(op.name)));
+      }
+    }
+    DFSIM_RETURN_IF_ERROR(builder->add_op(op).status());
+  }
+  return ok_status();
+}
+
+}  // namespace dfsim::inline graphs

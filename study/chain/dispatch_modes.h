@@ -1,0 +1,37 @@
+// Host time of dispatching that depends on the mode of a run: autograd, backward pass, updates,
+// autocast, the speed of the host's thread; and the device's gaps between kernels.
+#pragma once
+
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "graphs/ir/exec_graph.h"
+#include "graphs/ir/graph.h"
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+
+namespace dfsim::inline study {
+
+// Error (kInvalidInput): a key of `dispatch_by_op_us` is neither an operator nor a class of operators.
+Status check_dispatch_names(const RuntimeSpec& runtime);
+
+// Divides the host times of the runtime by the speed of the host's thread.
+void scale_dispatch(double speed, RuntimeSpec* runtime);
+
+struct DispatchedModel {
+  const Graph& graph;      // as executed
+  const ExecGraph& tasks;  // of the model
+  bool is_training = false;
+  bool autocast = false;
+};
+
+// Adds the runtime's DispatchCosts to the host time of each task; `task_of` maps a task of the
+// model to its entry in `dispatch_ns`. O(tasks).
+void add_dispatch_modes(const DispatchedModel& model, const RuntimeSpec& runtime,
+                        const std::vector<TaskId>& task_of, std::vector<TimeNs>* dispatch_ns);
+
+// Adds the runtime's gap between kernels to the time of every operator on accelerators.
+void add_gaps(const Platform& platform, CostTable* costs);
+
+}  // namespace dfsim::inline study
