@@ -1,4 +1,4 @@
-// What all functions of the Python module share: errors, options by name, progress.
+// Shared by all functions of the Python module: errors, options by name, progress.
 //
 // Options are written through tables of names, as on the command line: an unknown name is a
 // TypeError with the nearest valid one. Work is done without the interpreter's lock. Progress is

@@ -169,11 +169,11 @@ OptionTable sweep_settings(SweepCommand& o) {
       cost_model_option(&o.sweep.cost_model),
       {.names = "--optimizer",
        .target = &o.sweep.training.optimizer,
-       .help = "Of points that train: sgd, momentum or adam; default: adam",
+       .help = "Optimizer of points that train: sgd, momentum or adam; default: adam",
        .value = "NAME"},
       {.names = "--recompute",
        .target = &o.sweep.training.recompute,
-       .help = "Of points that train: activations computed again, none, selective or full; "
+       .help = "Activations computed again by points that train: none, selective or full; "
                "default: none",
        .value = "WHAT"},
       {.names = "--threads",
@@ -222,7 +222,7 @@ OptionTable sweep_results(SweepCommand& o) {
       {.names = "-o,--output",
        .target = &o.output,
        .help = "Also write the table there: .csv or .jsonl, with .gz compressed. A sweep that was "
-               "stopped goes on where it was",
+               "stopped resumes",
        .value = "FILE"},
   };
 }

@@ -226,6 +226,10 @@ def sweep(models: Union[Texts, os.PathLike, Model, Iterable[ModelLike], None] = 
         sources: List[Any] = [] if models is None else [models]
     else:
         sources = list(models) if isinstance(models, Iterable) else [models]
+    machines_given = hardware if isinstance(hardware, (list, tuple)) else [hardware]
+    if any(isinstance(machine, Hardware) and machine.given_runtime for machine in machines_given):
+        raise TypeError("sweep: found Hardware with a runtime of its own, expected machines without "
+                        "one; give the runtimes with runtime=")
     loaded = [source if isinstance(source, (str, os.PathLike)) else load(source)
               for source in sources]
     native = call(_dfsim.sweep, {

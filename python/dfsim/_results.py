@@ -1,4 +1,4 @@
-"""What the studies give."""
+"""Results of the studies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._native import _dfsim
 from ._support import call
 
 class Result:
-    """What a study found: its JSON, and the same as Python values in `data`."""
+    """The result of a study: its JSON, and the same as Python values in `data`."""
 
     def __init__(self, text: str) -> None:
         self._json = text
@@ -81,7 +81,7 @@ class Prediction:
 
     @property
     def latency_ms(self) -> float:
-        """Of one run of the whole batch."""
+        """The latency of one run of the whole batch."""
         return float(self._native.latency_ns) / 1e6
 
     @property

@@ -20,7 +20,7 @@ def texts(values: Any) -> Optional[List[str]]:
     if values is None:
         return None
     if hasattr(values, "path") or isinstance(values, (str, bytes, os.PathLike, Hardware, int)):
-        values = [values]  # type: ignore[list-item]
+        values = [values]
     return [text(value) for value in values]
 
 
@@ -48,7 +48,7 @@ def assignments(values: Optional[Mapping[str, Any]]) -> Optional[List[str]]:
 def machine_options(hardware: Union[str, os.PathLike, "Hardware"], runtime: Optional[str]
                      ) -> Dict[str, Any]:
     if isinstance(hardware, Hardware):
-        return {"hardware": hardware.source, "runtime": runtime or hardware._given_runtime}
+        return {"hardware": hardware.source, "runtime": runtime or hardware.given_runtime}
     return {"hardware": text(hardware), "runtime": runtime}
 
 
@@ -101,7 +101,7 @@ class Hardware:
 
     def __init__(self, name_or_file: Union[str, os.PathLike], runtime: Optional[str] = None) -> None:
         self.source: str = text(name_or_file)
-        self._given_runtime = runtime
+        self.given_runtime = runtime
         found = _dfsim.machine(self.source, runtime or "")
         self.name: str = found["name"]
         self.description: str = found["description"]

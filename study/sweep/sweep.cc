@@ -45,7 +45,7 @@ class MadeOnce {
   std::optional<StatusOr<T>> value_;
 };
 
-// What the points of one import share. Freed when the last of them is done.
+// Graphs and costs that the points of one import share. Freed when the last of them is done.
 struct SharedGraphs {
   MadeOnce<ImportedModel> imported;
   std::mutex mutex;  // of `rewritten`

@@ -120,7 +120,7 @@ Status SweepJournal::read() {
       rows_.insert_or_assign(key, std::move(row));
     }
   }
-  // What follows a line that was cut off begins on a line of its own.
+  // After a line that was cut off, the next one begins on a line of its own.
   in.clear();
   in.seekg(-1, std::ios::end);
   if (in.get() != '\n') {

@@ -18,7 +18,7 @@ namespace dfsim::inline study {
 
 class SweepJournal {
  public:
-  // Reads what is there and appends to it. Errors: a file that is no journal, one that another
+  // Reads what is there and appends to it. Errors: a file that is not a journal, one that another
   // sweep has open, and one that cannot be written.
   static StatusOr<std::unique_ptr<SweepJournal>> open(const std::string& path);
   ~SweepJournal();

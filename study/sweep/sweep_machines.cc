@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the manifest in the directory that an entry of cost_models_of() names.
+// The version of the manifest in the directory that an entry of cost_models_of() names.
 std::string cost_model_version(const std::string& entry) {
   const fs::path directory = entry.substr(entry.find('=') + 1);
   return file_version((directory / kManifestFile).string());

@@ -28,7 +28,7 @@ class SweepMachines {
  public:
   // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
   Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
-  // Of one of the points that were loaded.
+  // `point` is one of those that were loaded.
   const SweepMachine& of(const SweepPoint& point) const {
     return *machines_.at(Key(point.hardware, point.runtime, point.precision));
   }

@@ -1,4 +1,4 @@
-// What a sweep is asked to predict: values of each setting, and how they are combined into points.
+// The options of a sweep: values of each setting, and how they are combined into points.
 #pragma once
 
 #include <cstdint>

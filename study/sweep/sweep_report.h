@@ -1,4 +1,4 @@
-// What a sweep tells: the best configurations of each model under constraints, and the Pareto
+// The report of a sweep: the best configurations of each model under constraints, and the Pareto
 // front.
 #pragma once
 
@@ -33,11 +33,11 @@ struct SweepModelReport {
   std::string mode;
   std::array<std::optional<size_t>, 3> best = {};  // by SweepGoal
   // No other configuration is at least as good in latency and in throughput (or, with prices, in
-  // cost per sample) and better in one. By latency. Of equal configurations the first.
+  // cost per sample) and better in one. By latency; the first of equal ones.
   std::vector<size_t> front = {};
   // Rows that do not count, and why.
   size_t failed = 0;
-  size_t limits = 0;     // a lower limit of the latency is no estimate to rank
+  size_t limits = 0;     // a lower limit of the latency is not an estimate
   size_t too_large = 0;  // more memory than the device has
   size_t excluded = 0;   // by the constraints
 };
@@ -56,7 +56,7 @@ struct SweepReport {
 
 // The price of the machine of a point, per hour.
 std::optional<double> hourly_price(const SweepPoint& point, const HourlyPrices& prices);
-// Of a million samples at the row's throughput.
+// The cost of a million samples at the row's throughput.
 std::optional<double> cost_per_million(const SweepPoint& point, const SweepFigures& figures,
                                        const HourlyPrices& prices);
 // Error: prices, but none of a machine that a point uses.

@@ -9,7 +9,8 @@
 
 namespace dfsim::inline study {
 
-// What `dfsim predict` says about one point, as far as a table of points has it (see Prediction).
+// The figures of `dfsim predict` for one point, as far as a table of points has it (see
+// Prediction).
 struct SweepFigures {
   TimeNs latency_ns = 0;
   LatencyInterval interval;  // 80 %

@@ -196,6 +196,11 @@ def test_sweep_costs_parameters_and_failures():
     assert isinstance(table.to_arrow(), pyarrow.Table)
 
 
+def test_a_machine_with_a_runtime_is_no_axis():
+    with pytest.raises(TypeError, match="runtime="):
+        dfsim.sweep(RESNET, [dfsim.Hardware("a100", runtime="cuda-graph")])
+
+
 def test_threads_predict_at_once_and_agree():
     expected = dfsim.predict(RESNET, "a100").to_json()
     results = []
