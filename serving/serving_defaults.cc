@@ -12,19 +12,20 @@ constexpr int64_t kLargestGraphBatch = 512;
 FrameworkProfile vllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kVllm;
-  profile.memory_share = 0.865;
+  profile.memory_share = 0.8675;
   profile.runtime.step_us = 400;
   profile.runtime.per_token_us = 4;
   profile.runtime.kernel_gap_us = 0.4;
-  profile.runtime.gemm_scale = 1.07;
-  profile.runtime.gemm_prefill_scale = 1.14;
-  profile.runtime.gemm_8bit_scale = 0.9;
-  profile.runtime.prefill_attention_scale = 1.025;
+  profile.runtime.gemm_scale = 1.08;
+  profile.runtime.gemm_prefill_scale = 1.13;
+  profile.runtime.gemm_8bit_scale = 0.82;
+  profile.runtime.prefill_attention_scale = 0.9875;
   profile.runtime.decode_attention_scale = 0.9125;
-  profile.runtime.moe_scale = 0.73;
-  profile.runtime.moe_prefill_scale = 2.9;
-  profile.runtime.comm_scale = 1.075;
-  profile.errors = {0.142, 0.082};
+  profile.runtime.moe_scale = 0.745;
+  profile.runtime.moe_prefill_scale = 2.8;
+  profile.runtime.comm_scale = 1.0375;
+  profile.runtime.quantize_scale = 1.5;
+  profile.errors = {0.144, 0.085};
   return profile;
 }
 
@@ -34,15 +35,16 @@ FrameworkProfile trtllm_profile() {
   profile.memory_share = 0.87;
   profile.runtime.step_us = 400;
   profile.runtime.per_sequence_us = 18.75;
-  profile.runtime.per_token_us = 0.4125;
+  profile.runtime.per_token_us = 0.2625;
   profile.runtime.gemm_scale = 0.93;
   profile.runtime.gemm_prefill_scale = 1.13;
   profile.runtime.gemm_8bit_scale = 0.9;
-  profile.runtime.prefill_attention_scale = 1.05;
+  profile.runtime.prefill_attention_scale = 1.0125;
   profile.runtime.decode_attention_scale = 0.98125;
-  profile.runtime.moe_scale = 0.94;
+  profile.runtime.moe_scale = 0.925;
   profile.runtime.quantize_scale = 0.125;
-  profile.errors = {0.309, 0.125};
+  profile.runtime.moe_prefill_scale = 1.05;
+  profile.errors = {0.306, 0.145};
   return profile;
 }
 
@@ -51,18 +53,18 @@ FrameworkProfile sglang_profile() {
   profile.framework = LlmFramework::kSglang;
   profile.memory_share = 0.835;
   profile.runtime.step_us = 1000;
-  profile.runtime.per_sequence_us = 15;
+  profile.runtime.per_sequence_us = 16.875;
   profile.runtime.per_token_us = 0.15;
-  profile.runtime.gemm_scale = 0.92;
-  profile.runtime.gemm_prefill_scale = 1.08;
-  profile.runtime.gemm_8bit_scale = 0.74;
-  profile.runtime.prefill_attention_scale = 1.2625;
+  profile.runtime.gemm_scale = 0.91;
+  profile.runtime.gemm_prefill_scale = 1.11;
+  profile.runtime.gemm_8bit_scale = 0.76;
+  profile.runtime.prefill_attention_scale = 1.1125;
   profile.runtime.decode_attention_scale = 0.925;
   profile.frontend.latency_us = 73500;
-  profile.frontend.request_us = 375;
+  profile.frontend.request_us = 562.5;
   profile.frontend.prompt_token_us = 0.2;
   profile.frontend.output_token_us = 55;
-  profile.errors = {0.178, 0.052};
+  profile.errors = {0.19, 0.061};
   return profile;
 }
 
