@@ -6,7 +6,7 @@
 namespace dfsim {
 namespace {
 
-int64_t macs_of(const Graph& graph) {
+int64_t split_macs_of(const Graph& graph) {
   const auto totals = graph_totals(graph);
   REQUIRE(totals.ok());
   return totals->macs;
@@ -39,7 +39,7 @@ TEST_CASE("split_fused_weights: queries, keys and values become products of thei
   CHECK(shapes_of(*after, "MatMul") == Types(3, "2x8x16"));
   CHECK(shapes_of(*after, "Add") == Types(3, "2x8x16"));
   CHECK(shapes_of(*after, "Split").empty());
-  CHECK(macs_of(*after) == macs_of(before));
+  CHECK(split_macs_of(*after) == split_macs_of(before));
   CHECK(graph_totals(*after)->parameters == graph_totals(before)->parameters);
 }
 
