@@ -52,7 +52,10 @@ CASES = {
     "diff": [["diff", KINETO, KINETO, "--nodes"]],
     "hardware": [["hardware", "l4"], ["hardware", "dgx-a100"], ["hardware", "epyc-milan"]],
     "hardware-list": [["hardware"]],
-    "inspect": [["inspect", LSTM[0], "--batch", "2", "--dim", "sequence=7"]],
+    "inspect": [
+        ["inspect", LSTM[0], "--batch", "2", "--dim", "sequence=7"],
+        ["inspect", "tests/golden/data/hits.onnx"],
+    ],
     "llm-inspect": [["llm", "inspect", LLM]],
     "llm-predict": [["llm", "predict", LLM, "--system", "l40s"]],
     "llm-search": [["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",

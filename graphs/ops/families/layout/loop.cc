@@ -127,6 +127,16 @@ std::vector<Growth> measure_growth(const std::vector<Formal>& formals, const Inf
   return growth;
 }
 
+// Whether an operator of the body has extents that are only bounds, though those of its operands
+// are exact: the number of the trip may tell them.
+bool has_own_bounds(const Graph& body) {
+  const auto is_bound = [&](TensorId id) { return id.valid() && body.tensor(id).data_dependent; };
+  return std::any_of(body.ops().begin(), body.ops().end(), [&](const Op& op) {
+    return std::any_of(op.outputs.begin(), op.outputs.end(), is_bound) &&
+           std::none_of(op.inputs.begin(), op.inputs.end(), is_bound);
+  });
+}
+
 StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_t trips) {
   LoopBody loop;
   for (size_t i = 0; i < carried; ++i) {
@@ -137,7 +147,8 @@ StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_
   DFSIM_ASSIGN_OR_RETURN(loop.body, try_body(context, "body", formals));
   loop.growth = measure_growth(formals, loop.body);
   const bool retry = context.options().retried_levels > 0 && trips > 0;
-  const bool needs_number = retry && !loop.body.unresolved.empty();
+  const bool needs_number =
+      retry && (!loop.body.unresolved.empty() || has_own_bounds(*loop.body.graph));
   if (needs_number) {
     loop.growth.clear();
     formals = loop_formals(loop, 0, &number);
