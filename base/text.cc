@@ -98,9 +98,10 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     if (candidate.size() > kLongestCompared) {
       continue;
     }
-    // Two other letters turn a name of three letters into another name.
+    // Two other letters turn a name of three letters into another name, unless they changed places.
     const size_t longer = std::max(candidate.size(), name.size());
-    const size_t limit = longer <= 3 ? 1 : std::max<size_t>(2, longer / 3);
+    const bool same_letters = std::ranges::is_permutation(wanted, to_lower(candidate));
+    const size_t limit = longer <= 3 && !same_letters ? 1 : std::max<size_t>(2, longer / 3);
     const size_t distance = edit_distance(wanted, to_lower(candidate));
     if (distance <= limit && distance < best_distance) {
       best_distance = distance;
