@@ -96,8 +96,8 @@ TEST_CASE("Dropout: those of the model drop again, with a mask; a ratio of 0 sta
     CHECK(revived == (ratio > 0 ? 1 : 0));
     const auto work = op_work(*result, OpId(0));
     REQUIRE(work.ok());
-    // Reads 32 numbers, writes as many and a mask of one byte each.
-    CHECK(work->bytes() == (ratio > 0 ? 32 * 4 * 2 + 32 : 0));
+    // Reads 32 numbers and the ratio, writes as many and a mask of one byte each.
+    CHECK(work->bytes() == (ratio > 0 ? 32 * 4 * 2 + 4 + 32 : 0));
   }
 }
 

@@ -211,15 +211,16 @@ Status infer_list_update(InferContext& context) {
 
 void work_list_update(WorkContext& context) {
   const Attributes& attributes = context.op().attributes;
-  const Count elements(std::max<int64_t>(0, attributes.int_or("elements", 0)));
+  const Count given(std::max<int64_t>(0, attributes.int_or("elements", 0)));
+  const Count elements = given.value() > 0 ? given : context.input(0).shape.elements();
   const auto bytes = [&](std::string_view name) {
     return dtype_bytes(context.first_output().dtype, elements) *
-           Count(std::max<int64_t>(0, attributes.int_or(name, 0)));
+           Count(std::max<int64_t>(0, attributes.int_or(name, 1)));
   };
   context.set_no_traffic();
   context.set_input_bytes(0, bytes("reads"));
   context.set_written_bytes(bytes("writes"));
-  context.add_flops(elements, static_cast<double>(attributes.int_or("flops", 0)));
+  context.add_flops(elements, static_cast<double>(attributes.int_or("flops", 1)));
 }
 
 // clang-format off
