@@ -379,7 +379,7 @@ TEST_CASE("Sweep files: mistakes are named with their place") {
     CHECK_FALSE(status.ok());
     return status.message();
   };
-  CHECK(message("modles: [a]\n").find("s.yaml:1:1: unknown key 'modles'; did you mean 'models'?") !=
+  CHECK(message("modelz: [a]\n").find("s.yaml:1:1: unknown key 'modelz'; did you mean 'models'?") !=
         std::string::npos);
   CHECK(message("- a\n").find("expected a map") != std::string::npos);
   CHECK(message("hw: {a: 1}\n").find("s.yaml:1:5") != std::string::npos);
