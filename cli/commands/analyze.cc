@@ -75,6 +75,12 @@ OptionTable analyze_options(AnalyzeCommand& o) {
       {.names = "--no-advice",
        .target = &o.no_advice,
        .help = "Give no advice; this skips its simulations and saves time on large traces"},
+      {.names = "--critical-path",
+       .target = &o.critical_path,
+       .help = "Definition of the critical path: through all that the run waited for, so that its "
+               "parts add up to the run; or HolisticTraceAnalysis's",
+       .show_default = true,
+       .choices = "replay,hta"},
       html_option(&o.html),
       {.names = "--top",
        .target = &o.top,

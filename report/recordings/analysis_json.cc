@@ -103,7 +103,8 @@ Json memory_json(const TraceAnalysis& analysis) {
   return list;
 }
 
-Json path_json(const TracePath& path, const Trace& trace) {
+Json path_json(const TraceAnalysis& analysis, const Trace& trace) {
+  const TracePath& path = analysis.critical_path;
   Json classes = Json::object();
   for (int c = 0; c < kPathClassCount; ++c) {
     classes[std::string(path_class_name(static_cast<PathClass>(c)))] =
@@ -118,7 +119,8 @@ Json path_json(const TracePath& path, const Trace& trace) {
                      {"duration_us", span.duration_us()},
                      {"weight_us", path.weight_us[i]}});
   }
-  return {{"length_us", path.length_us},
+  return {{"method", analysis.path_method},
+          {"length_us", path.length_us},
           {"edges", path.edges},
           {"class_us", std::move(classes)},
           {"spans", std::move(spans)}};
@@ -247,7 +249,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
                  {"shorter_than_call", analysis.launches.shorter_than_call}}}};
   json.update(tables_json(analysis));
   json["memory"] = memory_json(analysis);
-  json["critical_path"] = path_json(analysis.critical_path, trace);
+  json["critical_path"] = path_json(analysis, trace);
   json["advice"] = advice_json(analysis.advice);
   if (timeline) {
     json["timeline"] = timeline_json(analysis, trace);

@@ -245,7 +245,8 @@ std::string path_text(const TraceAnalysis& analysis, const Trace& trace, size_t 
   std::string text(1, '\n');
   text += analysis_field("critical path",
                          fmt::format("{} over {}", analysis_time(path.length_us),
-                                     counted(static_cast<int64_t>(path.spans.size()), "span")));
+                                     counted(static_cast<int64_t>(path.spans.size()), "span")) +
+                             (analysis.path_method == "hta" ? ", as HolisticTraceAnalysis" : ""));
   if (!parts.empty()) {
     text += analysis_field("", join(parts, ", "));
   }

@@ -406,7 +406,7 @@ class PathFinder {
 
 std::string_view path_class_name(PathClass path_class) {
   constexpr std::array<std::string_view, kPathClassCount> kNames = {
-      "host", "compute", "communication", "data", "launch", "kernel-gap"};
+      "host", "compute", "communication", "data", "launch", "kernel-gap", "calls", "host-gap"};
   return kNames[static_cast<size_t>(path_class)];
 }
 

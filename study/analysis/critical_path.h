@@ -27,8 +27,11 @@ enum class PathClass : uint8_t {
   kData,  // copies and memsets
   kLaunch,
   kKernelGap,
+  // Only find_replay_path() has these; find_trace_path() counts calls as host and no gaps of the host.
+  kCall,     // of the device's runtime: launches, allocations, rests of waits
+  kHostGap,  // a host thread between its operators
 };
-inline constexpr int kPathClassCount = static_cast<int>(PathClass::kKernelGap) + 1;
+inline constexpr int kPathClassCount = static_cast<int>(PathClass::kHostGap) + 1;
 std::string_view path_class_name(PathClass path_class);
 
 struct TracePath {

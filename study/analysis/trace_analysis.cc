@@ -212,7 +212,7 @@ std::string_view idle_cause_name(IdleCause cause) {
   return kNames[static_cast<size_t>(cause)];
 }
 
-TraceAnalysis analyze_trace(const Trace& trace) {
+TraceAnalysis analyze_trace(const Trace& trace, bool path) {
   TraceAnalysis analysis;
   analysis.path = trace.path;
   analysis.format = trace.format;
@@ -243,7 +243,9 @@ TraceAnalysis analyze_trace(const Trace& trace) {
   add_host_states(trace, &analysis);
   add_memory(trace, &analysis);
   add_steps(trace, &analysis);
-  analysis.critical_path = find_trace_path(trace);
+  if (path) {
+    analysis.critical_path = find_trace_path(trace);
+  }
   return analysis;
 }
 

@@ -19,7 +19,8 @@
 namespace dfsim::inline study {
 
 // O(n log n) over spans and memory records.
-TraceAnalysis analyze_trace(const Trace& trace);
+// Without `path`, critical_path stays empty for the caller to fill.
+TraceAnalysis analyze_trace(const Trace& trace, bool path = true);
 
 // Several traces of one run: who is late.
 struct RankRow {

@@ -165,6 +165,7 @@ struct TraceAnalysis {
   std::vector<HostStateRow> host_states;  // most time not running first; none without pauses
   Spread steps;                           // training steps or inferences
   TracePath critical_path;
+  std::string path_method = "hta";  // whose definition it has: "hta" or "replay"
   AdviceList advice;  // by advise() (study/replay/advice.h)
   std::vector<TraceWarning> warnings;
 };

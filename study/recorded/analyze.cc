@@ -4,8 +4,36 @@
 
 #include "datasets/traces/trace_reader.h"
 #include "study/replay/advice.h"
+#include "study/replay/replay_path.h"
 
 namespace dfsim::inline study {
+
+namespace {
+
+// The parts of an analysis that the replay graph gives. A trace with nothing to replay has neither.
+Status add_replayed(const AnalyzeOptions& options, const Progress& progress, const Trace& trace,
+                    TraceAnalysis* analysis) {
+  const bool by_replay = options.critical_path == "replay";
+  analysis->advice.asked = options.advice;
+  analysis->path_method = by_replay ? "replay" : "hta";
+  if (!by_replay && !options.advice) {
+    return ok_status();
+  }
+  const auto graph = make_replay_graph(trace, /*spreads=*/options.advice);
+  if (!graph.ok()) {
+    return ok_status();
+  }
+  if (by_replay) {
+    analysis->critical_path = find_replay_path(*graph);
+  }
+  if (!options.advice) {
+    return ok_status();
+  }
+  DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
+  return advise(trace, *graph, analysis);
+}
+
+}  // namespace
 
 StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& progress) {
   AnalyzedTraces analyzed;
@@ -14,11 +42,8 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
     DFSIM_RETURN_IF_ERROR(
         progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans"));
-    analyzed.analyses.push_back(analyze_trace(trace));
-    if (options.advice) {
-      DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
-      DFSIM_RETURN_IF_ERROR(advise(trace, &analyzed.analyses.back()));
-    }
+    analyzed.analyses.push_back(analyze_trace(trace, /*path=*/options.critical_path != "replay"));
+    DFSIM_RETURN_IF_ERROR(add_replayed(options, progress, trace, &analyzed.analyses.back()));
     analyzed.traces.push_back(std::move(trace));
   }
   analyzed.ranks = compare_ranks(analyzed.analyses);

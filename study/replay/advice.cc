@@ -38,11 +38,16 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
   if (!graph.ok()) {
     return ok_status();  // nothing to replay, nothing to advise
   }
-  DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(*graph));
-  DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(*graph, kSeed));
+  return advise(trace, *graph, analysis);
+}
+
+Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis) {
+  analysis->advice.asked = true;
+  DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(graph));
+  DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(graph, kSeed));
   analysis->advice.width_us =
       std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base_ns));
-  const AdviceInput input{trace, *analysis, *graph};
+  const AdviceInput input{trace, *analysis, graph};
   std::vector<Advice> found;
   for (const AdviceRule& rule : advice_rules()) {
     const Finding finding = rule.find(input);

@@ -18,6 +18,8 @@ namespace dfsim::inline study {
 // Fills analysis->advice. A trace with nothing to replay gets none.
 // Errors: those of the simulation. O(rules x pieces log pieces).
 Status advise(const Trace& trace, TraceAnalysis* analysis);
+// The same with the result of make_replay_graph(trace).
+Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis);
 
 // The data that the rules examine.
 struct AdviceInput {

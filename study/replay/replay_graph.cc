@@ -67,7 +67,7 @@ void add_spreads(const Trace& trace, ReplayGraph* graph) {
   }
 }
 
-StatusOr<ReplayGraph> make_replay_graph(const Trace& trace) {
+StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads) {
   ReplayGraph graph;
   double end_us = 0;
   bool any = false;
@@ -94,7 +94,13 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace) {
   join_launches(trace, places, &graph);
   join_copies(trace, &graph);
   join_syncs(trace, &graph);
-  add_spreads(trace, &graph);
+  if (spreads) {
+    add_spreads(trace, &graph);
+  } else {
+    for (Piece& piece : graph.pieces) {
+      piece.low_ns = piece.high_ns = piece.time_ns;
+    }
+  }
   graph.pieces.shrink_to_fit();  // large traces are copied for each change that is tried
   graph.edges.shrink_to_fit();
   for (const Piece& piece : graph.pieces) {

@@ -1,10 +1,15 @@
 // Advice on recorded runs in which a problem was planted, with DFSIM_SHARED: the first advice is
 // about the planted problem, and its simulated gain is what removing the problem saves.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "datasets/traces/trace_reader.h"
 #include "study/replay/advice.h"
+#include "study/replay/replay_path.h"
 #include "tests/replay/kineto_events.h"
 
 namespace dfsim {
@@ -88,6 +93,70 @@ TEST_CASE("Analysis: an operator's time on the host divides into running, preemp
              advice.before_us - advice.after_us == Approx(20 * 3000).epsilon(0.02));
   }
   CHECK(found);
+}
+
+// Every available recorded run: files below `folder` that a reader takes.
+std::vector<std::string> trace_files(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.file_size() < (20U << 20U)) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+TEST_CASE("Critical path: its classes add up to the span of every recorded run") {
+  const char* shared = std::getenv("DFSIM_SHARED");
+  if (shared == nullptr) {
+    WARN("skipped: DFSIM_SHARED is not set");
+    return;
+  }
+  int checked = 0;
+  for (const std::string& file : trace_files(std::string(shared) + "/traces")) {
+    const auto trace = read_trace(file);
+    if (!trace.ok()) {
+      continue;
+    }
+    const auto graph = make_replay_graph(*trace);
+    if (!graph.ok()) {
+      continue;
+    }
+    INFO(file);
+    const TracePath path = find_replay_path(*graph);
+    double sum_us = 0;
+    for (const double us : path.class_us) {
+      sum_us += us;
+    }
+    CHECK(std::llround(sum_us * kNsPerUs) == graph->span_ns);
+    CHECK(std::llround(path.length_us * kNsPerUs) == graph->span_ns);
+    ++checked;
+  }
+  CHECK(checked >= 50);
+}
+
+TEST_CASE("Critical path: goes through the launch, the device and the wait for it") {
+  // The host launches at 2 to 8 us; the kernel runs from 10 to 110; the call that waits for it ends
+  // at 112, and an operator follows until 132.
+  const Trace trace = KinetoEvents()
+                          .op("aten::mm", 0, 9, 1)
+                          .kernel("gemm", 2, 10, 100, 1)
+                          .call("cudaDeviceSynchronize", 12, 100)
+                          .op("aten::add", 112, 20, 2)
+                          .trace();
+  const auto graph = make_replay_graph(trace);
+  REQUIRE(graph.ok());
+  const TracePath path = find_replay_path(*graph);
+  CHECK(path.length_us == 132);
+  const auto time_of = [&path](PathClass path_class) {
+    return path.class_us[static_cast<size_t>(path_class)];
+  };
+  CHECK(time_of(PathClass::kCompute) == 100);
+  CHECK(time_of(PathClass::kLaunch) == 8);
+  CHECK(time_of(PathClass::kCall) == 2);
+  CHECK(time_of(PathClass::kHost) == 2 + 20);
+  CHECK(time_of(PathClass::kHostGap) == 0);
 }
 
 TEST_CASE("Advice: launches around calls that no capture allows suggest no graph") {
