@@ -66,7 +66,7 @@ def test_ops_are_arrays():
 
 def test_hardware_has_devices():
     machine = dfsim.Hardware("dgx-a100", runtime="cuda-graph")
-    assert len(machine.devices) == 8
+    assert [device["type"] for device in machine.devices].count("gpu") == 8
     assert machine.runtime == "cuda-graph"
     assert dfsim.predict(RESNET, machine).runtime == "cuda-graph"
     assert "a100" in " ".join(dfsim.machines())
@@ -79,7 +79,7 @@ def test_load_takes_bytes_and_protos():
     from_bytes = dfsim.load(content).predict("a100")
     assert from_bytes.latency_ms == from_file.latency_ms
     onnx = pytest.importorskip("onnx")
-    assert dfsim.load(onnx.load(RESNET)).predict("a100").latency_ms == from_file.latency_ms
+    assert dfsim.load(onnx.load(RESNET, load_external_data=False)).predict("a100").latency_ms == from_file.latency_ms
 
 
 def test_a_temporary_model_is_removed():

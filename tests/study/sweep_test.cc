@@ -220,19 +220,19 @@ TEST_CASE("sweep: a point that fails is a row with its error, an unknown machine
 TEST_CASE("sweep: precisions are an axis; a machine without one fails at its points alone") {
   SweepOptions options = small_sweep();
   options.axes.models.resize(1);
-  options.axes.hardware = {"v100-pcie", "a100"};
+  options.axes.hardware = {"a100", "h100-sxm"};
   options.axes.batches.clear();
-  options.axes.precisions = {"fp16", "bf16"};
+  options.axes.precisions = {"fp16", "fp8"};
   const SweepResult result = swept(options);
   REQUIRE(result.points.size() == 4);
   CHECK(result.rows[0].error.empty());
-  CHECK(result.rows[1].error.find("bf16") != std::string::npos);  // V100 has no bf16 units
+  CHECK(result.rows[1].error.find("fp8") != std::string::npos);  // an A100 lacks fp8 units
   CHECK(result.rows[2].error.empty());
   CHECK(result.rows[3].error.empty());
   PredictOptions single;
   single.model = zoo_model("mobilenet_v2");
-  single.model.precision = "bf16";
-  single.hardware = "a100";
+  single.model.precision = "fp8";
+  single.hardware = "h100-sxm";
   single.cost_model = "sol";
   const auto prediction = predict(single);
   REQUIRE(prediction.ok());
@@ -379,7 +379,7 @@ TEST_CASE("Sweep files: mistakes are named with their place") {
     CHECK_FALSE(status.ok());
     return status.message();
   };
-  CHECK(message("modles: [a]\n").find("s.yaml:1:1: unknown key 'modles'; did you mean 'models'?") !=
+  CHECK(message("modelz: [a]\n").find("s.yaml:1:1: unknown key 'modelz'; did you mean 'models'?") !=
         std::string::npos);
   CHECK(message("- a\n").find("expected a map") != std::string::npos);
   CHECK(message("hw: {a: 1}\n").find("s.yaml:1:5") != std::string::npos);
