@@ -67,7 +67,7 @@ function(dfsim_unity target)
 endfunction()
 
 # dfsim_optimize(TARGET LEVEL): the compiler spends most of its time on optimising, so code whose speed
-# nobody notices (options, rendering, tests) gets -O1, which takes a third less, and only the libraries
+# users do not notice (options, rendering, tests) gets -O1, which takes a third less, and only the libraries
 # that benchmarks measure get -O3. Build types without optimisation keep theirs.
 function(dfsim_optimize target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O${level}>)

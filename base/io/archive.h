@@ -13,7 +13,8 @@ namespace dfsim::inline base {
 bool is_gzip(std::string_view content);
 bool is_zip(std::string_view content);
 
-// What a gzip stream holds. Errors (kInvalidInput): it is damaged, or holds more than `max_bytes`.
+// The content of a gzip stream. Errors (kInvalidInput): it is damaged, or holds more than
+// `max_bytes`.
 StatusOr<std::string> gunzip(std::string_view content, int64_t max_bytes);
 
 // One file of a zip archive, as its directory describes it.

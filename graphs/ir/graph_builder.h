@@ -50,7 +50,8 @@ class GraphBuilder {
   void set_inputs(std::vector<TensorId> inputs) { graph_.inputs_ = std::move(inputs); }
   void set_constant(TensorId id, ConstValue value);
   const ConstValue* constant(TensorId id) const;
-  // What is known of a list's elements, in their order; nullptr when it is not. build() forgets it.
+  // The known elements of a list, in their order; nullptr when they are not known. build() forgets
+  // them.
   void set_elements(TensorId id, ListElements elements);
   std::shared_ptr<const ListElements> elements(TensorId id) const;
   // Index of the named symbol, created when new.

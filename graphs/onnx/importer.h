@@ -3,9 +3,9 @@
 // Steps: map the file, drop weight payloads (slim.h), parse, sort, tell weights from inputs by use,
 // bind symbolic dimensions, infer shapes with our own rules and folding, libonnx for the rest,
 // declared shapes last. Ops that stay unresolved are listed, never silently zero.
-// Memory and time depend on the graph, not on its weights; external data files may be missing: of
-// them only small tensors (shapes, axes, scales) are read. The model may be packed by gzip, or be
-// the only ONNX file of a zip archive.
+// Memory and time depend on the graph, not on its weights; external data files may be missing: the
+// importer reads only small tensors (shapes, axes, scales) from them. The model may be packed by
+// gzip, or be the only ONNX file of a zip archive.
 #pragma once
 
 #include <string>

@@ -85,7 +85,7 @@ struct ModelPart {
   // The trees have a column that says which recording a row is of; predictions leave it 0, the
   // healthy one.
   bool recording_column = false;
-  // Of a prior: errors on each device by trees that were fitted to the others.
+  // Only a prior has these: errors on each device by trees that were fitted to the others.
   std::vector<std::pair<std::string, ErrorStats>> left_out;
   IntervalTable intervals;
   ErrorStats held_out;

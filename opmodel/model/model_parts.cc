@@ -1,4 +1,4 @@
-// What a manifest knows of its parts and devices.
+// Questions to a manifest about its parts and devices.
 #include <algorithm>
 #include <cmath>
 #include <iterator>

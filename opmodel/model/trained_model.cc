@@ -27,7 +27,8 @@ constexpr double kUnjudgedRows = 20;
 // Shapes held out at random have near relatives among the others; another batch size has fewer.
 constexpr double kHarderThanHeldOut = 1.5;
 
-// Of a prior, for classes without any data: time over the sustained roofline, and the 80 % factor.
+// A prior answers for classes without any data by these: time over the sustained roofline, and the
+// 80 % factor.
 constexpr double kUnknownOverSustained = 1.15;
 constexpr double kUnknownSpread = 2.0;
 
@@ -266,7 +267,7 @@ void TrainedModel::answer_by_bound(const OpDescriptor& op, const DeviceSpec& dev
   }
 }
 
-// What the answer rests on was measured for this dtype.
+// The data behind the answer was measured for this dtype.
 bool TrainedModel::knows(const ModelAnswer& answer, const OpGeometry& geometry) const {
   if (answer.source == CostSource::kBoundOnly) {
     return false;

@@ -50,7 +50,7 @@ extend() {
     --extend "$out/$name" > "$out/$name/training_report.txt"  # has the parts of before, too
   cat "$out/$name/training_report.txt"
 }
-# What the prior learns of tensor cores: GEMMs and attention of one runtime.
+# The prior learns tensor cores from these: GEMMs and attention of one runtime.
 prior_tables() {
   tables "$1" | grep -E '/(gemm|attention)/vllm/'
 }

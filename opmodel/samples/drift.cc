@@ -273,7 +273,7 @@ bool looks_drifting(std::span<const double> times_us, std::span<const double> ba
 StatusOr<std::vector<DriftReport>> remove_drift(const ModelPart& part,
                                                 const std::vector<uint32_t>& samples, uint64_t seed,
                                                 TrainingData* data) {
-  // Each recording starts anew.
+  // Each recording starts again.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> recordings;
   for (const uint32_t i : samples) {
     recordings[{data->samples[i].device, data->samples[i].recording}].push_back(i);

@@ -13,7 +13,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-// A prior learns from about so many shapes of a recording: every n-th, the same ones of each.
+// A prior learns from about this number of shapes of a recording: every n-th, the same ones of
+// each.
 constexpr size_t kMostShapesOfPrior = 700;
 
 // For an even number of values, the geometric mean of the two in the middle.
@@ -61,8 +62,7 @@ class PointMaker {
       ++shapes[{std::get<1>(key), std::get<2>(key)}];
     }
     for (const auto& [key, rows] : by_shape) {
-      const size_t every =
-          shapes[{std::get<1>(key), std::get<2>(key)}] / kMostShapesOfPrior + 1;
+      const size_t every = shapes[{std::get<1>(key), std::get<2>(key)}] / kMostShapesOfPrior + 1;
       if (prior_ && Hasher().add(std::get<0>(key)).digest() % every != 0) {
         continue;
       }

@@ -191,7 +191,7 @@ class PartTrainer {
     return rank_features(booster);
   }
 
-  // Trees fitted to all devices, judged by those that were fitted to all but one.
+  // Trees fitted to all devices, evaluated by those that were fitted to all but one.
   Status fit_prior(std::string* trees) {
     part_.hide_devices();
     part_.intervals = {{}, {0.5}, {2.0}};

@@ -30,7 +30,7 @@ Bytes ProgramMaker::new_weights(TaskId like, DeviceId device) {
     }
     const Tensor& tensor = graph.tensor(id);
     Bytes& bytes = held[tensor.storage_key != 0 ? tensor.storage_key : ~id.value()];
-    // Of two shards of the same bytes the larger one is kept.
+    // The larger one of two shards of the same bytes is kept.
     added += std::max<Bytes>(0, tensor.bytes().value() - bytes);
     bytes = std::max(bytes, tensor.bytes().value());
   }

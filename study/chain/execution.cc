@@ -61,7 +61,7 @@ class Rewriter {
   }
 
  private:
-  // Of the whole model; kUnknown = stays.
+  // The type of the whole model; kUnknown = stays.
   DType cast_dtype() const {
     switch (plan_.base) {
       case Precision::kFp16:

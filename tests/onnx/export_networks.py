@@ -78,7 +78,7 @@ TRANSFORMERS = {
 
 
 class WithoutTorchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Stands in for torchvision, of whose transforms timm only needs the names."""
+    """Replaces torchvision, of whose transforms timm only needs the names."""
 
     class Module(types.ModuleType):
         __path__ = []

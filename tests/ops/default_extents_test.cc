@@ -24,7 +24,7 @@ TEST_CASE("Default extents: a telling name decides") {
   CHECK(assumed("t", "x", DType::kFloat32, matrix, 1) == 128);
 }
 
-TEST_CASE("Default extents: a made-up name leaves it to rank, element type and input") {
+TEST_CASE("Default extents: a generated name leaves it to rank, element type and input") {
   CHECK(is_made_up_name("s28"));
   CHECK(is_made_up_name("x[1]"));
   CHECK(is_made_up_name("unk__12"));

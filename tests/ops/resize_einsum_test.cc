@@ -50,7 +50,7 @@ TEST_CASE("Einsum: three operands are contracted in pairs") {
                                  {{"equation", std::string("ij,jk,kl->il")}}});
   CHECK(chain.shape() == "2x5");
   CHECK(chain.work().macs == 2 * 3 * 4 + 2 * 4 * 5);
-  // What only one operand has is summed before the product.
+  // An axis that only one operand has is summed before the product.
   const OpOutcome summed = infer(
       {"Einsum", {operand({2, 7}), operand({2, 3})}, {{"equation", std::string("ij,ik->k")}}});
   CHECK(summed.work().macs == 2 * 3);

@@ -67,7 +67,8 @@ TEST_CASE("Plan memory: the stages of every model hold at least the model's weig
         const auto again = (*partitioner)->run_again(*partitioning, plan);
         INFO(model << ", " << plan.name << ", " << plan.micro_batches << " micro-batches");
         REQUIRE(again.ok());
-        // Of the same micro-batch: weights that are computed ahead may grow with the batch.
+        // The graph has the same micro-batch: weights that are computed ahead may grow with the
+        // batch.
         const auto whole = make_workload(again->graph);
         REQUIRE(whole.ok());
         CHECK(weights_of(again->run) >= whole->weight_bytes);

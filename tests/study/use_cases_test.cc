@@ -57,7 +57,7 @@ TEST_CASE("compare: lists the policies on a model, the best first") {
   CHECK(listener.stages.size() == 3);
 }
 
-TEST_CASE("Comparison: a lower limit is no rival of an estimate") {
+TEST_CASE("Comparison: a lower limit does not compete with an estimate") {
   Comparison comparison;
   comparison.policies.resize(2);
   PolicyOutcome& estimate = comparison.policies[0];

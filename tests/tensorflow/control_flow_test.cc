@@ -119,9 +119,9 @@ TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors
   CHECK(output_shape(model->graph, 2) == "3x2x8");
 }
 
-// What freezing a loop of TensorFlow 2 adds: constants of the body wait for an anchor, which nobody
+// Freezing a loop of TensorFlow 2 adds constants of the body that wait for an anchor, which no node
 // reads.
-TEST_CASE("While of TensorFlow 1: an anchor of control edges is no result") {
+TEST_CASE("While of TensorFlow 1: an anchor of control edges is not a result") {
   const std::string anchored = loop_v1() + node("loop_body_control", "Identity", {"v_i/switch:1"}) +
                                node("late", "Const", {"^loop_body_control"},
                                     attr("value",

@@ -45,7 +45,7 @@ constexpr std::array kNameParts = {
 // Parts of an input's name that tell of a waveform.
 constexpr std::array<std::string_view, 7> kWaveformInputs = {
     "wav", "audio", "input_values", "signal", "speech", "samples", "pcm"};
-// Of a state kept from step to step.
+// Parts of the names of a state that a model keeps from step to step.
 constexpr std::array<std::string_view, 4> kCacheInputs = {"past", "cache", "present", "mem"};
 
 bool contains_any(const std::string& text, std::span<const std::string_view> parts) {

@@ -1,4 +1,4 @@
-// Extents that are assumed for dynamic dimensions nobody gave a number: what such an input usually
+// Extents that are assumed for dynamic dimensions without a number: what such an input usually
 // has, by the dimension's name, else by the input's rank, element type and name.
 #pragma once
 

@@ -171,7 +171,7 @@ void fold_split(InferContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) {
     const auto extents = small_extents(context, i);
     if (!extents) {
-      return;  // an output that nobody asks for may hide its size
+      return;  // an output that no node reads may hide its size
     }
     fold_by_index(
         context, i, *extents,

@@ -1,6 +1,6 @@
-// The kind of architecture is told by what a network has: token embeddings (a Gather of a weight),
-// its normalisation, its activation, depthwise convolutions. Then each place of that kind gets a
-// Dropout with a mask, as torch.native_dropout writes one.
+// The parts of a network show the kind of its architecture: token embeddings (a Gather of a
+// weight), its normalisation, its activation, depthwise convolutions. Then each place of that kind
+// gets a Dropout with a mask, as torch.native_dropout writes one.
 #include "graphs/passes/cleanup/dropouts.h"
 
 #include <algorithm>

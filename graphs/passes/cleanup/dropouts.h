@@ -12,7 +12,7 @@ namespace dfsim::inline graphs {
 StatusOr<Graph> revive_dropouts(const Graph& graph, size_t* revived);
 
 // Adds Dropout where an architecture that exporters write without it has it in training:
-//   transformers with layer normalisation and token embeddings (BERT, GPT-2 and their like):
+//   transformers with layer normalisation and token embeddings (BERT, GPT-2 and similar ones):
 //       behind the sum or normalisation of the embeddings, the softmax of attention, and the
 //       projections before each residual sum
 //   the same without biases in normalisation, but with ReLU or GELU between the layers (T5): the

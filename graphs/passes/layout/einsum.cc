@@ -1,7 +1,7 @@
-// Einsum as runtimes compute it: pair by pair from the left. What only one operand of a pair has
-// and nobody needs later is summed; then both are transposed to [batch, rows, contracted] and
-// [batch, contracted, columns], and a MatMul makes the product. At last the axes get the result's
-// order.
+// Einsum as runtimes compute it: pair by pair from the left. An axis that only one
+// operand of a pair has and no later pair needs is summed; then both are transposed to [batch,
+// rows, contracted] and [batch, contracted, columns], and a MatMul makes the product. At last the
+// axes get the result's order.
 #include <algorithm>
 #include <map>
 #include <optional>

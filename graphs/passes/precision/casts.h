@@ -13,7 +13,8 @@ bool is_castable(DType dtype);
 struct ChosenDtypes {
   // Floating operands of another type are cast to it; kUnknown = operands stay as they are.
   DType operands = DType::kUnknown;
-  // Of the floating results; kUnknown = the widest of the operands, as PyTorch promotes types.
+  // The type of the floating results; kUnknown = the widest of the operands, as PyTorch promotes
+  // types.
   DType results = DType::kUnknown;
 };
 

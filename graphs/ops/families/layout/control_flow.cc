@@ -25,7 +25,7 @@ Shape larger_shape(const Shape& a, const Shape& b, bool* exact) {
   return Shape(std::move(dims));
 }
 
-// The branch that is taken, where that can be told: by the condition, by the user, or because the
+// The branch that is taken, if the condition or the user says so, or because the
 // other one contradicts the shapes that it would get and so cannot be.
 Status infer_if(InferContext& context) {
   const ConstValue* condition = context.value(0);

@@ -8,7 +8,7 @@
 
 namespace dfsim::inline graphs {
 
-// What is known of one tensor or list that goes from trip to trip.
+// The known part of one tensor or list that goes from trip to trip.
 struct LoopValue {
   Tensor tensor;
   std::optional<ConstValue> value;

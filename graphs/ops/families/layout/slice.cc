@@ -94,8 +94,8 @@ std::optional<std::vector<int64_t>> axes_of_unknown_slice(const InferContext& co
   return axes;
 }
 
-// What is known of a slice whose starts or ends the run computes: axes that it leaves alone, and
-// that it never makes one longer.
+// A slice whose starts or ends the run computes still keeps the axes that it does not name, and
+// makes none longer.
 Status infer_unknown_slice(InferContext& context) {
   const Shape& x = context.shape(0);
   const auto axes = axes_of_unknown_slice(context);

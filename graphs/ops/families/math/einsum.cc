@@ -1,7 +1,7 @@
 // Einsum: any number of operands whose axes have letters.
 //
 // Runtimes contract pair by pair from the left: letters that only one operand of the pair has and
-// nobody needs later are summed first, then the pair is one batched matrix product.
+// no later pair needs are summed first, then the pair is one batched matrix product.
 #include <fmt/format.h>
 
 #include <algorithm>
