@@ -128,7 +128,7 @@ def test_wrong_arguments_are_type_errors():
     (lambda: dfsim.load(RESNET).roofline("a100", sweep="batch=1,8"),
      ["roofline", RESNET, "--hw", "a100", "--sweep", "batch=1,8"]),
     (lambda: dfsim.analyze(TRACE), ["analyze", TRACE]),
-    (lambda: dfsim.evaluate("epyc-milan", PROFILE), ["evaluate", "epyc-milan", PROFILE]),
+    (lambda: dfsim.evaluate("epyc-milan", PROFILE), ["evaluate", "--model", "epyc-milan", "--profiles", PROFILE]),
 ])
 def test_studies_equal_the_command_line(study, arguments):
     result = study()
