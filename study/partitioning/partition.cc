@@ -104,10 +104,23 @@ class GraphSource {
   std::map<std::pair<int64_t, bool>, Graph> graphs_;
 };
 
-// Whether a plan has an axis of tensor parallelism.
-bool cuts_weights(const std::vector<MeshAxis>& mesh) {
-  return std::any_of(mesh.begin(), mesh.end(),
-                     [](const MeshAxis& axis) { return axis.name == "tp" && axis.size > 1; });
+// Whether the rules of a plan are about parts that split_fused_weights() makes.
+bool names_parts(const PlanFile& plan) {
+  const auto is_part = [](const std::string& name) {
+    return name.find(kWeightPart) != std::string::npos;
+  };
+  const auto has_part = [&](const auto& names) { return std::ranges::any_of(names, is_part); };
+  return std::ranges::any_of(plan.tensors, has_part, &TensorRule::names) ||
+         std::ranges::any_of(plan.ops, has_part, &OpRule::names) ||
+         std::ranges::any_of(plan.until, has_part);
+}
+
+// Whether dfsim took fused projections apart before it made this plan: degrees_spec() calls the
+// axis of tensor parallelism so.
+bool cuts_weights(const PlanFile& plan) {
+  return names_parts(plan) || std::ranges::any_of(plan.mesh, [](const MeshAxis& axis) {
+           return axis.name == "tensor" && axis.size > 1;
+         });
 }
 
 Platform platform_for(const TrainingChoice& training, Platform platform) {
@@ -142,9 +155,9 @@ class Partitioner::Impl {
     DFSIM_RETURN_IF_ERROR(run_single());
     if (file_ != nullptr) {
       DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
-      DFSIM_RETURN_IF_ERROR(
-          add(file_->micro_batches, cuts_weights(file_->mesh),
-              [&](const Graph& graph) { return resolve_plan(*file_, graph, platform_); }));
+      DFSIM_RETURN_IF_ERROR(add(file_->micro_batches, names_parts(*file_), [&](const Graph& graph) {
+        return resolve_plan(*file_, graph, platform_);
+      }));
     } else {
       DFSIM_RETURN_IF_ERROR(run_strategies(progress));
     }
@@ -158,7 +171,7 @@ class Partitioner::Impl {
                                 const MakeRecorder& record) {
     DFSIM_ASSIGN_OR_RETURN(
         const Graph* graph,
-        graphs_.graph(partitioning.batch / plan.micro_batches, cuts_weights(plan.plan.mesh)));
+        graphs_.graph(partitioning.batch / plan.micro_batches, cuts_weights(plan.plan)));
     DFSIM_ASSIGN_OR_RETURN(PlanSpec spec, resolve_plan(plan.plan, *graph, platform_));
     complete(&spec, plan.plan.micro_batches);
     DFSIM_ASSIGN_OR_RETURN(PlanRun run, run_plan(spec, *graph, platform_, *model_, mode_, record));

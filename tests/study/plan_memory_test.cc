@@ -65,6 +65,7 @@ TEST_CASE("Plan memory: the stages of every model hold at least the model's weig
           continue;
         }
         const auto again = (*partitioner)->run_again(*partitioning, plan);
+        INFO(again.status().message());
         INFO(model << ", " << plan.name << ", " << plan.micro_batches << " micro-batches");
         REQUIRE(again.ok());
         // The graph has the same micro-batch: weights that are computed ahead may grow with the

@@ -118,7 +118,7 @@ class ProjectionSplitter {
       }
     }
     for (size_t i = 0; i < parts.size(); ++i) {
-      const std::string suffix = fmt::format("/part{}", i + 1);
+      const std::string suffix = fmt::format("{}{}", kWeightPart, i + 1);
       const bool last = !found.bias.valid() && !found.reshape.valid();
       Op own = product;
       own.name += suffix;

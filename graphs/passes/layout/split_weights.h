@@ -7,10 +7,15 @@
 // The graph computes the same; its products are smaller and more.
 #pragma once
 
+#include <string_view>
+
 #include "base/status.h"
 #include "graphs/ir/graph.h"
 
 namespace dfsim::inline graphs {
+
+// The parts of a weight "w" and of its product are "w/part1", "w/part2", …
+inline constexpr std::string_view kWeightPart = "/part";
 
 // Each product with a weight whose result, biased or reshaped perhaps, is read by a Split of equal
 // parts along its last axis alone becomes one product per part. O(ops).

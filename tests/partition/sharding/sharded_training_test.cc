@@ -201,6 +201,7 @@ TEST_CASE("Training step: one device represents all that do the same") {
   // A pool of threads dispatches for all devices: with equal times for all operators it does so for
   // two devices as for sixteen.
   two->runtime.view_dispatch_ns = 0;
+  two->runtime.dispatch = {};
   const Graph graph = transformer_layer(4, 64, 256, 8);
   for (const bool training : {true, false}) {
     for (const ParallelDegrees& degrees :
