@@ -14,6 +14,8 @@ namespace dfsim::inline report {
 namespace {
 
 constexpr size_t kMostErrors = 10;
+constexpr size_t kColumnGap = 2;
+constexpr size_t kLongestTime = 7;     // "1.23 ms"
 constexpr size_t kMachinesAcross = 5;  // columns of a grid that fit the width
 constexpr size_t kMostInFront = 12;
 
@@ -191,12 +193,18 @@ class SweepText {
         const SweepFigures& figures = result_.rows[row].figures;
         cells[figures.batch][line] = format_time(figures.latency_ns);
       }
-      for (size_t begin = 0; begin < lines.size(); begin += kMachinesAcross) {
-        const size_t end = std::min(lines.size(), begin + kMachinesAcross);
-        std::vector<TextTable::Column> columns = {
-            {names_.model(model.model, model.mode) + ", batch", Align::kRight}};
-        for (size_t l = begin; l < end; ++l) {
-          columns.push_back({printable(lines[l], 24), Align::kRight});
+      for (size_t begin = 0, end = 0; begin < lines.size(); begin = end) {
+        const std::string title = names_.model(model.model, model.mode) + ", batch";
+        std::vector<TextTable::Column> columns = {{title, Align::kRight}};
+        // As many lines as fit the width, at least one.
+        size_t width = title.size();
+        for (; end < lines.size(); ++end) {
+          const std::string name = printable(lines[end], 24);
+          width += kColumnGap + std::max(name.size(), kLongestTime);
+          if (end > begin && width > text_width()) {
+            break;
+          }
+          columns.push_back({name, Align::kRight});
         }
         TextTable table(std::move(columns));
         for (const auto& [batch, values] : cells) {
