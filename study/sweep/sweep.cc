@@ -93,12 +93,8 @@ SweepFigures sweep_figures(const Prediction& prediction) {
   figures.device_busy_ns = prediction.device_busy_ns;
   figures.host_busy_ns = prediction.host_busy_ns;
   figures.tasks = prediction.ops.size();
-  figures.unresolved_ops = prediction.unresolved.size();
-  for (const Share& source : prediction.sources) {
-    if (source.name == cost_source_name(CostSource::kBoundOnly)) {
-      figures.bound_only_fraction = source.fraction;
-    }
-  }
+  figures.unresolved_ops = prediction.unknown.ops;
+  figures.bound_only_fraction = prediction.bound_only_share;
   return figures;
 }
 
@@ -336,7 +332,7 @@ size_t SweepResult::failed() const {
 }
 
 bool is_limit(const SweepFigures& figures) {
-  return figures.unresolved_ops > 0 || figures.bound_only_fraction > 0.5;
+  return figures.unresolved_ops > 0 || figures.bound_only_fraction > kMuchBoundOnly;
 }
 
 StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress) {
