@@ -193,7 +193,10 @@ class CtfReader {
     }
     const auto op = std::find_if(stack->second.rbegin(), stack->second.rend(),
                                  [](const Open& open) { return open.span.kind == SpanKind::kOp; });
-    return op == stack->second.rend() ? "" : trace_.text(op->given);
+    if (op == stack->second.rend()) {
+      return "";
+    }
+    return trace_.text(op->given);
   }
 
   // The innermost open one of the same tracepoint, and of the same name where the end has one. Some

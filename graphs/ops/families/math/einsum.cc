@@ -210,7 +210,8 @@ void work_einsum(WorkContext& context) {
     if (drop_labels(&right, only_in(whole_left))) {
       context.add_flops(right_before);
     }
-    left = distinct_labels(left + right);
+    left += right;
+    left = distinct_labels(left);
     context.add_macs(label_volume(*labels, left));
     drop_labels(&left, [&](char label) { return !is_needed_after(*equation, i, label); });
   }
