@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <span>
 #include <numeric>
 #include <ranges>
 #include <tuple>
@@ -289,8 +290,7 @@ std::vector<MachineRank> rank_machines(const std::vector<Comparison>& comparison
       ranks.resize(begin);
       continue;
     }
-    const auto of_graph =
-        std::ranges::subrange(ranks.begin() + static_cast<std::ptrdiff_t>(begin), ranks.end());
+    const std::span<MachineRank> of_graph = std::span(ranks).subspan(begin);
     std::ranges::stable_sort(of_graph, {}, [](const MachineRank& rank) {
       return std::tuple(rank.policy.empty(), rank.is_limit(), rank.makespan_ns);
     });
