@@ -154,7 +154,7 @@ std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOu
       comparison.names_best() && !is_beside && outcome.makespan_ns == first.makespan_ns;
   const Bytes moved = outcome.result.bytes_moved;
   const bool complete = comparison.unknown.complete();
-  const auto comparable = [&](std::string text) {
+  const auto comparable = [&](const std::string& text) {
     return is_beside || !complete ? std::string("-") : text;
   };
   return {outcome.name + (best ? " *" : ""),
