@@ -81,6 +81,11 @@ ConstValue empty_value(DType dtype, Extents extents) {
   return ConstValue{dtype, std::move(extents), {}, {}};
 }
 
+int64_t to_whole(double value) {
+  constexpr double kMost = 9.2e18;
+  return std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -kMost, kMost));
+}
+
 bool append_double(ConstValue* out, double value) {
   if (is_floating(out->dtype)) {
     out->floats.push_back(round_to(out->dtype, value));

@@ -22,6 +22,9 @@ double round_to(DType dtype, double value);
 // The element of `dtype` with the low bits of `value` (two's complement); a bool becomes 0 or 1.
 int64_t wrap_to(DType dtype, int64_t value);
 
+// The number without its fraction: the nearest whole number that fits for one beyond, 0 for NaN.
+int64_t to_whole(double value);
+
 // An empty constant of that type and shape; append_* fill it in row-major order.
 ConstValue empty_value(DType dtype, Extents extents);
 // Appends `value`, rounded to the constant's type; integer types truncate it. False: it is out of

@@ -133,7 +133,7 @@ void fold_dynamic_quantize(InferContext& context) {
   }
   context.set_value(0, std::move(out));
   context.set_value(1, ConstValue{DType::kFloat32, {}, {}, {scale}});
-  context.set_value(2, ConstValue{DType::kUInt8, {}, {static_cast<int64_t>(zero)}, {}});
+  context.set_value(2, ConstValue{DType::kUInt8, {}, {to_whole(zero)}, {}});
 }
 
 }  // namespace dfsim::inline graphs

@@ -252,8 +252,7 @@ void fold_activation(InferContext& context) {
       fold_unary(
           context,
           [&](int64_t x) {
-            return static_cast<int64_t>(
-                shrink(static_cast<double>(x), parameters[0], parameters[1]));
+            return to_whole(shrink(static_cast<double>(x), parameters[0], parameters[1]));
           },
           same);
     }

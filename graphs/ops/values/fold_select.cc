@@ -286,7 +286,7 @@ void fold_non_max_suppression(InferContext& context) {
     const ConstValue* value = context.value(input);
     return value != nullptr && value->size() == 1 ? value->as_double(0) : fallback;
   };
-  const auto limit = static_cast<int64_t>(number(2, 0));
+  const int64_t limit = to_whole(number(2, 0));
   const double max_overlap = number(3, 0);
   const double least_score = number(4, -HUGE_VAL);
   const bool centered = context.attributes().int_or("center_point_box", 0) != 0;
