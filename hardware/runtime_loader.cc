@@ -14,9 +14,9 @@ namespace {
 
 const std::vector<std::string>& runtime_figures() {
   static const std::vector<std::string> kFigures = {
-      "dispatch_us",          "view_dispatch_us", "run_overhead_us",
+      "dispatch_us",       "view_dispatch_us", "run_overhead_us",
       "dispatch_by_op_us", "autograd_us",      "backward_share",
-      "autocast_us",          "update_us",        "gap_us"};
+      "autocast_us",       "update_us",        "gap_us"};
   return kFigures;
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shared library that holds this code, such as a module of Python; "" in a program. Symlinks are
-// resolved.
+// The shared library that holds this code, such as a module of Python; "" in a program. Symlinks
+// are resolved.
 std::string own_library() {
   Dl_info info = {};
   if (::dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 ||

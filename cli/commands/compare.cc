@@ -225,9 +225,9 @@ OptionTable compare_inputs(CompareCommand& o) {
             .value = "X"},
        },
        dimension_options(o.model),
-        {allow_incomplete_option(&o.model.allow_incomplete),
-         runtime_option(&o.runtime),
-         precision_option(&o.model.precision),
+       {allow_incomplete_option(&o.model.allow_incomplete),
+        runtime_option(&o.runtime),
+        precision_option(&o.model.precision),
         {.names = "--cost-model",
          .target = &o.cost_model,
          .help = "Operator times of models: a model's folder, the name of a built-in one, or sol "

@@ -221,8 +221,7 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
                         roof_time(network.time_s), intensity(network), rate(network)));
   std::string times = roofline.measured ? "measured" : "cost model " + roofline.cost_model;
   if (roofline.bound_only_share > kMuchBoundOnly) {
-    times += fmt::format("; {} of the time is bound-only",
-                         percent_text(roofline.bound_only_share));
+    times += fmt::format("; {} of the time is bound-only", percent_text(roofline.bound_only_share));
   }
   text += roofline_field("times", times);
   if (roofline.without_work > 0) {

@@ -27,7 +27,8 @@ enum class PathClass : uint8_t {
   kData,  // copies and memsets
   kLaunch,
   kKernelGap,
-  // Only find_replay_path() has these; find_trace_path() counts calls as host and no gaps of the host.
+  // Only find_replay_path() has these; find_trace_path() counts calls as host and no gaps of the
+  // host.
   kCall,     // of the device's runtime: launches, allocations, rests of waits
   kHostGap,  // a host thread between its operators
 };

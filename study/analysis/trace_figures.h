@@ -166,7 +166,7 @@ struct TraceAnalysis {
   Spread steps;                           // training steps or inferences
   TracePath critical_path;
   std::string path_method = "hta";  // whose definition it has: "hta" or "replay"
-  AdviceList advice;  // by advise() (study/replay/advice.h)
+  AdviceList advice;                // by advise() (study/replay/advice.h)
   std::vector<TraceWarning> warnings;
 };
 

@@ -13,7 +13,8 @@
 
 namespace dfsim::inline study {
 
-// Error (kInvalidInput): a key of `dispatch_by_op_us` is neither an operator nor a class of operators.
+// Error (kInvalidInput): a key of `dispatch_by_op_us` is neither an operator nor a class of
+// operators.
 Status check_dispatch_names(const RuntimeSpec& runtime);
 
 // Divides the host times of the runtime by the speed of the host's thread.

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <span>
 #include <numeric>
 #include <ranges>
+#include <span>
 #include <tuple>
 
 #include "base/text.h"

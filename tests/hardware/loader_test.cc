@@ -224,7 +224,8 @@ TEST_CASE("parse_runtime: refuses unknown keys and wrong values") {
 }
 
 TEST_CASE("load_platform: an unknown name gives the nearest one") {
-  CHECK(load_platform("l400s").status().message().find("did you mean 'l40s'?") != std::string::npos);
+  CHECK(load_platform("l400s").status().message().find("did you mean 'l40s'?") !=
+        std::string::npos);
   CHECK(load_platform("h20").status().message().find("did you mean 'h200'?") != std::string::npos);
   CHECK(load_runtime("torch_eager").status().message().find("did you mean 'torch-eager'?") !=
         std::string::npos);
