@@ -27,6 +27,12 @@ logged() {
   }
 }
 
+# package_of FILE: the Debian package that holds FILE; nothing when no package does. Some packages list
+# their libraries below /lib, which Debian 12 links to /usr/lib, so both spellings are looked up.
+package_of() {
+  { dpkg-query -S "$1" || dpkg-query -S "${1#/usr}" || true; } 2>/dev/null | cut -d: -f1 | head -n 1
+}
+
 # bundle_libraries PREFIX: copies the shared libraries that PREFIX/bin/dfsim needs to PREFIX/lib/dfsim,
 # and their licences to PREFIX/share/doc/dfsim/licences.
 bundle_libraries() {
@@ -38,7 +44,7 @@ bundle_libraries() {
       libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*) continue ;;
     esac
     install -m 644 -- "$(readlink -f -- "$library")" "$prefix/lib/dfsim/${library##*/}"
-    package=$(dpkg-query -S "$(readlink -f -- "$library")" 2>/dev/null | cut -d: -f1 | head -n 1)
+    package=$(package_of "$(readlink -f -- "$library")")
     if [[ -n $package && -f /usr/share/doc/$package/copyright ]]; then
       install -m 644 -- "/usr/share/doc/$package/copyright" \
         "$prefix/share/doc/dfsim/licences/$package"
