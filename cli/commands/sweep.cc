@@ -132,8 +132,10 @@ std::string missing_points(const MergedSweep& merged, size_t parts) {
   if (merged.incomplete.size() > kMostNamed) {
     names.push_back(fmt::format("{} others", merged.incomplete.size() - kMostNamed));
   }
-  return fmt::format("{} points are missing, of {} {} of {}", merged.missing,
-                     merged.incomplete.size() == 1 ? "part" : "parts", join(names, ", "), parts);
+  return fmt::format(
+      "{} missing, of {} {} of {}",
+      merged.missing == 1 ? "1 point is" : fmt::format("{} points are", merged.missing),
+      merged.incomplete.size() == 1 ? "part" : "parts", join(names, ", "), parts);
 }
 
 // Writes the table when no point is missing, which is an error if it `must` be so. One process at a
@@ -147,10 +149,14 @@ Status merge_parts(const SweepCommand& command, SweepOptions options, size_t par
     return ok_status();  // another process has merged them
   }
   DFSIM_ASSIGN_OR_RETURN(const MergedSweep merged, merge_sweep(options, files));
+  if (merged.missing > 0 && !must) {
+    return ok_status();
+  }
   if (merged.missing > 0) {
-    return must ? failed(fmt::format("{}: {}; run these parts, with the same options and --part",
-                                     command.output, missing_points(merged, parts)))
-                : ok_status();
+    lock.remove();
+    return failed(fmt::format("{}: {}; run {} again, with the same options and --part",
+                              command.output, missing_points(merged, parts),
+                              merged.incomplete.size() == 1 ? "this part" : "these parts"));
   }
   DFSIM_RETURN_IF_ERROR(write_results(command, merged.result));
   for (const std::string& file : files) {
@@ -171,8 +177,14 @@ Status run_part(const SweepCommand& command, SweepOptions options, bool quiet) {
 }
 
 Status check_processes(const SweepCommand& command) {
-  const bool any = !command.part.empty() || command.mpi || command.merge > 0 || command.slurm > 0;
-  if (any && (command.output.empty() || command.output == "-")) {
+  const int given = (command.part.empty() ? 0 : 1) + (command.mpi ? 1 : 0) +
+                    (command.merge > 0 ? 1 : 0) + (command.slurm > 0 ? 1 : 0);
+  if (given > 1) {
+    return invalid_input(
+        "--part, --mpi, --merge and --slurm: found several of them, expected one; leave out the "
+        "others");
+  }
+  if (given > 0 && (command.output.empty() || command.output == "-")) {
     return invalid_input(
         "--part, --mpi, --merge and --slurm: found no -o, expected the name of the table, in a "
         "directory that all processes share; give -o FILE.csv");
@@ -335,18 +347,15 @@ OptionTable sweep_processes(SweepCommand& o) {
        .target = &o.part,
        .help = "Predict part I of N, with -o in a directory that the processes of all parts share; "
                "the process that ends last writes the table",
-       .value = "I/N",
-       .excludes = "--mpi,--merge,--slurm"},
+       .value = "I/N"},
       {.names = "--mpi",
        .target = &o.mpi,
-       .help = "The same under mpirun or srun, which tell each process its part",
-       .excludes = "--merge,--slurm"},
+       .help = "The same under mpirun or srun, which tell each process its part"},
       {.names = "--merge",
        .target = &o.merge,
        .help = "Write the table of N finished parts, or say which points are missing",
        .value = "N",
-       .range = {1, kMostSweepParts},
-       .excludes = "--slurm"},
+       .range = {1, kMostSweepParts}},
       {.names = "--slurm",
        .target = &o.slurm,
        .help = "Print a script for sbatch instead, which runs the sweep in N parts",
