@@ -45,7 +45,7 @@ struct OptionWords {
   void add(const std::string& value) {
     words.push_back(name.empty() ? shell_word(value) : name + " " + shell_word(value));
   }
-  // What `given` says that `usual` does not.
+  // Adds the value of `given` if `usual` has another one.
   void add_difference(const bool* given, const bool* usual) {
     if (*given != *usual) {
       words.push_back(name);

@@ -19,13 +19,13 @@ namespace dfsim::inline study {
 
 using FinishedPoints = std::unordered_map<std::string, SweepRow>;  // by key
 
-// What a journal of the same program holds, failed points with their error. Errors: no such file;
+// Reads the points of a journal of the same program, failed points with their error. Errors: no such file;
 // a file that is not a journal; one that another version of the program wrote.
 StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std::string& program);
 
 class SweepJournal {
  public:
-  // Reads what is there and appends to it; starts anew when another version of the program wrote
+  // Reads what is there and appends to it; starts again when another version of the program wrote
   // it. Errors: a file that is not a journal, one that another sweep has open, and one that cannot
   // be written.
   static StatusOr<std::unique_ptr<SweepJournal>> open(const std::string& path,

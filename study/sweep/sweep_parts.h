@@ -36,7 +36,7 @@ class SweepLock {
   SweepLock& operator=(SweepLock&&) = delete;
   ~SweepLock();
 
-  // Removes the file, which nobody needs any more.
+  // Removes the file, which no process needs any more.
   void remove();
 
  private:
