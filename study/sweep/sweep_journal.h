@@ -19,8 +19,8 @@ namespace dfsim::inline study {
 
 using FinishedPoints = std::unordered_map<std::string, SweepRow>;  // by key
 
-// Reads the points of a journal of the same program, failed points with their error. Errors: no such file;
-// a file that is not a journal; one that another version of the program wrote.
+// Reads the points of a journal of the same program, failed points with their error. Errors: no
+// such file; a file that is not a journal; one that another version of the program wrote.
 StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std::string& program);
 
 class SweepJournal {
