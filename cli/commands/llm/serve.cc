@@ -146,17 +146,6 @@ StatusOr<StepTimeline> typical_step(const ServeResult& result, StepCostModel* co
   return step_timeline(costs, batch);
 }
 
-StatusOr<std::unique_ptr<ServingTrace>> open_trace(const LlmServeOptions& o) {
-  std::vector<std::string> names;
-  for (int32_t i = 0; i < o.replicas; ++i) {
-    names.push_back(fmt::format("{} {}", o.decode_replicas > 0 ? "prefill replica" : "replica", i));
-  }
-  for (int32_t i = 0; i < o.decode_replicas; ++i) {
-    names.push_back(fmt::format("decode replica {}", i));
-  }
-  return ServingTrace::open(o.trace_file, names);
-}
-
 void set_engine(const LlmServeOptions& o, const FrameworkProfile& profile, ServeSetup* setup) {
   setup->engine.policy = o.policy.empty() ? framework_name(profile.framework) : o.policy;
   setup->engine.limits.max_sequences = o.max_sequences;
@@ -173,7 +162,8 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
                           bool quiet) {
   std::unique_ptr<ServingTrace> trace;
   if (!o.trace_file.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(trace, open_trace(o));
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<std::string> engines, engine_names(setup));
+    DFSIM_ASSIGN_OR_RETURN(trace, ServingTrace::open(o.trace_file, engines));
   }
   {
     ProgressLine line(quiet);
@@ -207,6 +197,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   const int64_t tokens = synthetic ? lengths.prompt.high + lengths.output.high : 0;
   setup.replicas = o.replicas;
   setup.gpus_per_replica = deployment.parallelism.gpus();
+  setup.stages = deployment.parallelism.pp;
   setup.max_request_tokens = deployment.model.max_positions;
   setup.warmup_requests = o.warmup;
   DFSIM_ASSIGN_OR_RETURN(setup.level, parse_service_level(o.load.sla));
@@ -225,6 +216,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
     setup.decode_costs = second.costs.get();
     setup.decode_cache_tokens = second.room.cache_tokens;
     setup.gpus_per_decode_replica = decode.parallelism.gpus();
+    setup.decode_stages = decode.parallelism.pp;
     setup.link = {o.link_gb_per_s * 1e9, kLinkLatencyUs,
                   first.room.cache_bytes_per_token *
                       static_cast<double>(deployment.parallelism.tp * deployment.parallelism.pp)};
