@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
@@ -17,6 +18,7 @@ namespace dfsim::cli {
 namespace {
 
 struct PredictCommand : PredictOptions {
+  bool allow_oversubscription = false;
   bool ops = false;
   bool json = false;
   bool csv = false;
@@ -51,7 +53,15 @@ Status run_predict(const PredictCommand& command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   DFSIM_RETURN_IF_ERROR(write_file(command.output, render(command, prediction)));
-  return check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete);
+  DFSIM_RETURN_IF_ERROR(
+      check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete));
+  return prediction.fits() || command.allow_oversubscription
+             ? ok_status()
+             : failed(fmt::format("{}: needs {}, the device has {}; take one of the settings that "
+                                  "fit, or accept it with --allow-oversubscription",
+                                  printable(command.model.path),
+                                  format_bytes(prediction.peak_memory_bytes),
+                                  format_bytes(prediction.memory_bytes)));
 }
 
 OptionTable predict_modes(PredictCommand& o) {
@@ -103,6 +113,9 @@ OptionTable predict_options(PredictCommand& o) {
       {model_options(o.model),
        {
            allow_incomplete_option(&o.model.allow_incomplete),
+           {.names = "--allow-oversubscription",
+            .target = &o.allow_oversubscription,
+            .help = "Exit code 0 although the model needs more memory than the device has"},
            {.names = "--hw",
             .target = &o.hardware,
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",

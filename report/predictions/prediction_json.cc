@@ -181,6 +181,17 @@ std::string prediction_json(const Prediction& prediction) {
   json["peak_activation_bytes"] = prediction.peak_activation_bytes;
   json["peak_memory_bytes"] = prediction.peak_memory_bytes;
   json["device_memory_bytes"] = prediction.memory_bytes;
+  json["fits"] = prediction.fits();
+  json["remedies"] = Json::array();
+  for (const Prediction::Remedy& remedy : prediction.remedies) {
+    const bool complete = prediction.unknown.complete();
+    json["remedies"].push_back({{"kind", remedy.kind},
+                                {"action", remedy.action},
+                                {"latency_ms", complete ? Json(in_ms(remedy.latency_ns)) : Json()},
+                                {"bound_only_fraction", remedy.bound_only_share},
+                                {"peak_memory_bytes", remedy.peak_memory_bytes},
+                                {"device_memory_bytes", remedy.memory_bytes}});
+  }
   json["achieved_flops_per_s"] =
       prediction.unknown.complete() ? Json(prediction.achieved_flops_per_s) : Json(nullptr);
   json["peak_flops_per_s"] = prediction.peak_flops_per_s;

@@ -230,10 +230,37 @@ std::string headline(const Prediction& prediction) {
                  : fmt::format("{} or more", low));
 }
 
+// What does not fit, as the first line, and at the end what would.
+std::string oversubscribed_line(const Prediction& prediction) {
+  return prediction.fits() ? ""
+                           : fmt::format("DOES NOT FIT: {} are needed, the device has {}\n",
+                                         format_bytes(prediction.peak_memory_bytes),
+                                         format_bytes(prediction.memory_bytes));
+}
+
+std::string remedies_text(const Prediction& prediction) {
+  if (prediction.fits()) {
+    return "";
+  }
+  if (prediction.remedies.empty()) {
+    return "\n  no smaller batch, recomputation or built-in device makes it fit; split the model "
+           "with dfsim partition\n";
+  }
+  TextTable table({{"would fit"}, {"latency", Align::kRight}, {"memory", Align::kRight}});
+  for (const Prediction::Remedy& remedy : prediction.remedies) {
+    table.add_row({remedy.action,
+                   std::string(least_prefix(prediction.unknown, remedy.bound_only_share)) +
+                       format_time(remedy.latency_ns),
+                   fmt::format("{} of {}", format_bytes(remedy.peak_memory_bytes),
+                               format_bytes(remedy.memory_bytes))});
+  }
+  return '\n' + table.render(kTextColumns, 2);
+}
+
 }  // namespace
 
 std::string summary_text(const Prediction& prediction, size_t top_ops, size_t width) {
-  std::string text = incomplete_line(prediction.unknown);
+  std::string text = incomplete_line(prediction.unknown) + oversubscribed_line(prediction);
   text += fmt::format("{} on {} ({})\n\n", prediction.model, prediction.hardware,
                       prediction.device_model);
   text += headline(prediction);
@@ -286,6 +313,7 @@ std::string summary_text(const Prediction& prediction, size_t top_ops, size_t wi
   if (top_ops > 0) {
     text += '\n' + top_ops_text(prediction, top_ops, width);
   }
+  text += remedies_text(prediction);
   text += advice_text(prediction.advice, 17);
   for (const std::string& note : prediction.notes) {
     text += fmt::format("\n  note: {}\n", note);

@@ -9,6 +9,7 @@
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
 #include "study/prediction/copy_log.h"
+#include "study/prediction/fit_advice.h"
 #include "study/prediction/memory_log.h"
 #include "study/prediction/setting_advice.h"
 
@@ -91,13 +92,16 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
   if (recorder != nullptr) {
     DFSIM_RETURN_IF_ERROR(recorder->close());
   }
+  const auto predict_quietly = [given](const PredictOptions& changed) {
+    return predict_costed(changed, given, {});
+  };
+  if (options.fit_advice && !prediction.fits()) {
+    DFSIM_RETURN_IF_ERROR(advise_fit(options, predict_quietly, progress, &prediction));
+  }
   if (options.advice && !model.unknown.complete()) {
     prediction.notes.emplace_back("no advice: the work of a part of the model is not known");
   } else if (options.advice) {
     DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
-    const auto predict_quietly = [given](const PredictOptions& changed) {
-      return predict_costed(changed, given, {});
-    };
     DFSIM_RETURN_IF_ERROR(
         advise_settings(options, interval, predict_quietly, progress, &prediction));
   }

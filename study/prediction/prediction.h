@@ -145,6 +145,18 @@ struct Prediction {
   std::vector<std::string> notes;
   AdviceList advice;  // on settings, when it was asked for
 
+  // A setting that would make a model fit that does not, with its own prediction.
+  struct Remedy {
+    std::string kind;  // "batch", "precision", "recomputation", "partitioning" or "device"
+    std::string action;
+    TimeNs latency_ns = 0;
+    double bound_only_share = 0;
+    Bytes peak_memory_bytes = 0;
+    Bytes memory_bytes = 0;
+  };
+  std::vector<Remedy> remedies;  // of a model that does not fit
+
+  bool fits() const { return memory_bytes <= 0 || peak_memory_bytes <= memory_bytes; }
   // The latency is a lower limit rather than an estimate.
   bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
 };
