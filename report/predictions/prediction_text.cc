@@ -243,8 +243,8 @@ std::string remedies_text(const Prediction& prediction) {
     return "";
   }
   if (prediction.remedies.empty()) {
-    return "\n  no smaller batch, recomputation or built-in device makes it fit; split the model "
-           "with dfsim partition\n";
+    return "\n  no smaller batch, other precision, recomputation, split over a built-in node or "
+           "bigger built-in device makes it fit\n";
   }
   TextTable table({{"would fit"}, {"latency", Align::kRight}, {"memory", Align::kRight}});
   for (const Prediction::Remedy& remedy : prediction.remedies) {

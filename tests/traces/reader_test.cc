@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/io/file.h"
+#include "datasets/traces/span_ops.h"
 #include "datasets/traces/trace_reader.h"
 #include "datasets/traces/trace_readers.h"
 
@@ -164,7 +165,8 @@ TEST_CASE("Kineto: shapes of a pretty-printed file read like those of Kineto's o
                              R"("External id":5,"Input Dims":)" +
                              dims + R"(,"Input type":)" + types + "}}]}");
     REQUIRE(trace.spans.size() == 1);
-    return std::pair(trace.text(trace.spans[0].detail), describe_span_op(trace, trace.spans[0]));
+    return std::pair(std::string(trace.text(trace.spans[0].detail)),
+                     describe_span_op(trace, trace.spans[0]));
   };
   const auto [detail, op] = op_with("[[2, 3], [3, 4]]", R"(["float", "a \"b , c\""])");
   const auto [pretty_detail, pretty_op] =
