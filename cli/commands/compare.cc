@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/comparison_views.h"

@@ -6,13 +6,13 @@
 #include <memory>
 #include <system_error>
 
-#include "base/io/file.h"
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/collectives_text.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal_text.h"
 #include "graphs/passes/pipeline.h"
 #include "hardware/collective_timing.h"
 #include "hardware/platform_loader.h"
@@ -418,7 +418,7 @@ Status run_hardware(const HardwareOptions& options) {
     json.update(platform_json(platform));
     text = options.json ? json.text() : fit_lines(platform_text(platform));
   }
-  return write_file(options.output, text);
+  return write_result(options.output, text);
 }
 
 OptionTable hardware_options(HardwareOptions& o) {

@@ -6,11 +6,11 @@
 #include <memory>
 #include <set>
 
-#include "base/io/file.h"
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal_text.h"
 #include "graphs/ir/op_class.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/ops/standard_versions.h"
@@ -119,7 +119,7 @@ Json ops_json(const std::vector<const OpDef*>& ops) {
 
 Status run_ops(const OpsOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<const OpDef*> ops, wanted_ops(options.names));
-  return write_file(options.output, options.json ? ops_json(ops).text() : ops_text(ops));
+  return write_result(options.output, options.json ? ops_json(ops).text() : ops_text(ops));
 }
 
 OptionTable ops_options(OpsOptions& o) {

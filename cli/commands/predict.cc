@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/prediction_views.h"
@@ -22,6 +23,7 @@ struct PredictCommand : PredictOptions {
   bool ops = false;
   bool json = false;
   bool csv = false;
+  std::string format = "text";
   size_t top = 10;
   std::string trace;
   std::string html;
@@ -34,6 +36,9 @@ std::string render(const PredictCommand& command, const Prediction& prediction) 
   }
   if (command.csv) {
     return ops_csv(prediction);
+  }
+  if (command.format == "markdown") {
+    return prediction_markdown(prediction, command.top);
   }
   return command.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, command.top));
 }
@@ -52,7 +57,7 @@ Status run_predict(const PredictCommand& command, bool quiet) {
                            html_page(command.html, prediction_json(prediction)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  DFSIM_RETURN_IF_ERROR(write_file(command.output, render(command, prediction)));
+  DFSIM_RETURN_IF_ERROR(write_result(command.output, render(command, prediction)));
   DFSIM_RETURN_IF_ERROR(
       check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete));
   return prediction.fits() || command.allow_oversubscription
@@ -141,6 +146,13 @@ OptionTable predict_options(PredictCommand& o) {
             .target = &o.csv,
             .help = "One row per operator as CSV",
             .excludes = "--json"},
+           {.names = "--format",
+            .target = &o.format,
+            .help = "Form of the summary; markdown suits issues and pull requests",
+            .value = "FORM",
+            .show_default = true,
+            .choices = "text,markdown",
+            .excludes = "--json,--csv,--ops"},
            {.names = "--top",
             .target = &o.top,
             .help = "Slowest operators to list in the summary",

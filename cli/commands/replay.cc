@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/recordings/replay_views.h"
 #include "report/trace/kineto_json.h"
@@ -39,7 +40,7 @@ Status run_replay_command(const ReplayCommand& command, bool quiet) {
         html_page(command.html, replay_json(result.report, &result.measured, &result.replayed)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  DFSIM_RETURN_IF_ERROR(write_file(
+  DFSIM_RETURN_IF_ERROR(write_result(
       command.output, command.json ? replay_json(result.report, nullptr, nullptr)
                                    : fit_lines(replay_text(result.report, command.top))));
   if (!result.report.hardware.empty() && result.report.moved == 0) {

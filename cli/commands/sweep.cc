@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/predictions/sweep_views.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_file.h"
@@ -101,10 +101,10 @@ Status run_sweep(SweepCommand command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_table(command, result));
     DFSIM_RETURN_IF_ERROR(remove_journal(options));
   }
-  DFSIM_RETURN_IF_ERROR(write_file("-", command.csv ? sweep_csv(result, command.constraints.prices)
-                                        : command.json
-                                            ? sweep_json(result, report)
-                                            : sweep_text(result, report, command.lines)));
+  DFSIM_RETURN_IF_ERROR(
+      write_result("-", command.csv    ? sweep_csv(result, command.constraints.prices)
+                        : command.json ? sweep_json(result, report)
+                                       : sweep_text(result, report, command.lines)));
   if (result.failed() == result.rows.size()) {
     return failed("all points failed; the first: " + result.rows.front().error);
   }

@@ -66,6 +66,7 @@ class FitAdvisor {
     plain.repeat = 0;
     plain.advice = false;
     plain.fit_advice = false;
+    plain.verdict_change = false;
     plain.record = nullptr;
     return plain;
   }

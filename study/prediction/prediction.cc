@@ -283,6 +283,8 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   }
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
+  prediction.is_training = input.model.is_training;
+  prediction.verdict = make_verdict(prediction);
   return prediction;
 }
 

@@ -22,6 +22,7 @@
 #include "study/chain/model_run.h"
 #include "study/prediction/copy_log.h"
 #include "study/prediction/memory_log.h"
+#include "study/prediction/verdict.h"
 
 namespace dfsim::inline study {
 
@@ -143,7 +144,9 @@ struct Prediction {
   std::optional<RepeatResult> repetition;
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
-  AdviceList advice;  // on settings, when it was asked for
+  AdviceList advice;         // on settings, when it was asked for
+  Verdict verdict;           // what limits the run
+  bool is_training = false;  // the latency is that of a training step
 
   // A setting that would make a model fit that does not, with its own prediction.
   struct Remedy {

@@ -54,6 +54,7 @@ Variant plain(const AdviceContext& context, std::string kind) {
   variant.options.repeat = 0;
   variant.options.advice = false;
   variant.options.fit_advice = false;
+  variant.options.verdict_change = false;
   variant.options.record = nullptr;
   variant.must_fit = context.prediction.peak_memory_bytes <= context.prediction.memory_bytes;
   return variant;

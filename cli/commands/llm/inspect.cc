@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cli/commands/llm/llm_commands.h"
+#include "cli/terminal_text.h"
 #include "serving/llm_predict.h"
 
 namespace dfsim::cli {
@@ -103,9 +103,9 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
 Status run_llm_inspect(const LlmInspectOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const LlmDeployment deployment, llm_deployment(options.model, {}));
   const LlmInspection result = inspect_llm(deployment.model, deployment.precisions);
-  return write_file(options.output, options.json
-                                        ? llm_inspection_json(result).text()
-                                        : fit_lines(llm_inspection_text(deployment.model, result)));
+  return write_result(options.output,
+                      options.json ? llm_inspection_json(result).text()
+                                   : fit_lines(llm_inspection_text(deployment.model, result)));
 }
 
 }  // namespace
