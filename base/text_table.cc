@@ -13,14 +13,14 @@
 namespace dfsim::inline base {
 namespace {
 
-constexpr size_t kGap = 2;            // blanks between columns
-constexpr size_t kNarrowGap = 1;      // where they would not fit
-constexpr size_t kGoodColumn = 20;    // columns move closer before they are shortened below this
-constexpr size_t kLeastColumn = 8;    // columns are not shortened below this
-constexpr size_t kLeastWidth = 40;    // narrower terminals get long lines
-constexpr size_t kUsualWidth = 80;    // when the width is unknown
-constexpr size_t kLeastWrapped = 24;  // columns that wrap are not narrowed below this
-constexpr size_t kMostHanging = 24;   // labels are no longer than this
+constexpr size_t kGap = 2;           // blanks between columns
+constexpr size_t kNarrowGap = 1;     // where they would not fit
+constexpr size_t kGoodColumn = 20;   // columns move closer before they are shortened below this
+constexpr size_t kLeastColumn = 8;   // columns are not shortened below this
+constexpr size_t kLeastWidth = 40;   // narrower terminals get long lines
+constexpr size_t kUsualWidth = 80;   // when the width is unknown
+constexpr size_t kGoodWrapped = 28;  // the same of columns that wrap
+constexpr size_t kMostHanging = 24;  // labels are no longer than this
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -132,10 +132,11 @@ bool fit_columns(const std::vector<TextTable::Column>& columns, size_t room, siz
   const auto is_left = [](const TextTable::Column& column) {
     return column.align == Align::kLeft && !column.wrap;
   };
+  const size_t least_wrapped = least == kGoodColumn ? kGoodWrapped : least;
   for (; total > room; --total) {
-    if (!narrow_widest(columns, kLeastWrapped, wraps, widths) &&
+    if (!narrow_widest(columns, kGoodWrapped, wraps, widths) &&
         !narrow_widest(columns, least, is_left, widths) &&
-        !narrow_widest(columns, least, wraps, widths)) {
+        !narrow_widest(columns, least_wrapped, wraps, widths)) {
       return false;
     }
   }

@@ -20,8 +20,8 @@ namespace dfsim::cli {
 namespace {
 
 void print_error(std::string_view message) {
-  fmt::print(stderr, colors_errors() ? "dfsim: \x1b[1;31merror:\x1b[0m {}\n" : "dfsim: error: {}\n",
-             message);
+  fmt::print(stderr, "dfsim: {} {}\n",
+             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:", message);
 }
 
 // The exit code for a status, whose message goes to stderr.

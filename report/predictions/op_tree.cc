@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -35,10 +37,11 @@ std::vector<std::string_view> components(std::string_view name) {
   return parts;
 }
 
-// The label of a row: with the type of the operator where its name does not tell it.
+// The label of a row: with the type of the operator where neither its name nor what it was fused
+// from tells it.
 std::string op_label(const PredictedOp& op, const std::string& path) {
   const std::string label = fused_label(op, path);
-  return to_lower(label).find(to_lower(op.op_type)) != std::string::npos
+  return op.origins.size() > 1 || to_lower(label).find(to_lower(op.op_type)) != std::string::npos
              ? label
              : fmt::format("{} ({})", label, printable(op.op_type, 40));
 }
@@ -117,7 +120,20 @@ class OpTree {
     size_t module = 0;  // 0 for an operator
     const PredictedOp* op = nullptr;
     TimeNs time_ns = 0;
+    TimeNs start_ns = 0;
   };
+
+  // When the first of the chosen operators at and below the node starts.
+  TimeNs start_of(size_t node) const {
+    TimeNs start = std::numeric_limits<TimeNs>::max();
+    for (const PredictedOp* op : nodes_[node].ops) {
+      start = std::min(start, op->start_ns);
+    }
+    for (const auto& [part, child] : nodes_[node].children) {
+      start = std::min(start, start_of(child));
+    }
+    return start;
+  }
 
   // The entries of the level below `node`. A child without a fork is joined with its own child.
   std::vector<Entry> entries(size_t node) const {
@@ -133,17 +149,20 @@ class OpTree {
       }
       if (nodes_[at].children.empty()) {
         for (const PredictedOp* op : nodes_[at].ops) {
-          found.push_back({path, 0, op, op->duration_ns});
+          found.push_back({path, 0, op, op->duration_ns, op->start_ns});
         }
       } else {
-        found.push_back({path, at, nullptr, nodes_[at].time_ns});
+        found.push_back({path, at, nullptr, nodes_[at].time_ns, start_of(at)});
       }
     }
     for (const PredictedOp* op : nodes_[node].ops) {
-      found.push_back({op->name, 0, op, op->duration_ns});
+      const std::vector<std::string_view> parts = parts_of(op->name);
+      found.push_back({parts.empty() ? std::string() : std::string(parts.back()), 0, op,
+                       op->duration_ns, op->start_ns});
     }
     std::ranges::stable_sort(found, [](const Entry& a, const Entry& b) {
-      return a.time_ns != b.time_ns ? a.time_ns > b.time_ns : a.path < b.path;
+      return std::tuple(-a.time_ns, a.start_ns, std::string_view(a.path)) <
+             std::tuple(-b.time_ns, b.start_ns, std::string_view(b.path));
     });
     return found;
   }

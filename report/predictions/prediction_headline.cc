@@ -69,9 +69,9 @@ std::string busy_percent(double share) {
   return share > 0 && share < 0.005 ? "<1 %" : fmt::format("{:.0f} %", share * 100);
 }
 
-// Why the device takes its time: "conv takes 82 % of its time, compute bounds 71 %".
+// Why the device takes its time: "conv takes 82 %, compute bounds 71 %".
 std::string device_cause(const Verdict& verdict) {
-  return fmt::format("{} takes {} of its time, {} bounds {}", verdict.main_class,
+  return fmt::format("{} takes {}, {} bounds {}", verdict.main_class,
                      busy_percent(verdict.class_share), verdict.main_bound,
                      busy_percent(verdict.bound_share));
 }

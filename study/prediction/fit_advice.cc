@@ -21,6 +21,7 @@ namespace dfsim::inline study {
 namespace {
 
 constexpr size_t kMostBiggerDevices = 2;
+constexpr size_t kMostNodes = 4;
 
 size_t accelerators(const Platform& platform, DeviceType type) {
   return static_cast<size_t>(std::ranges::count(platform.devices, type, &DeviceSpec::type));
@@ -135,60 +136,67 @@ class FitAdvisor {
     return ok_status();
   }
 
-  // The node to split the model over: the machine itself, one of the same devices, or one with
-  // the most memory in devices of the same type; null without any.
-  const Machine* node() const {
-    const DeviceType type = prediction_->device_type;
-    if (type == DeviceType::kCpu) {
-      return nullptr;
+  Bytes memory_of(const Machine& machine) const {
+    Bytes sum = 0;
+    for (const DeviceSpec& device : machine.platform.devices) {
+      sum += device.type == prediction_->device_type ? device.memory_bytes : 0;
     }
-    if (accelerators(self_.platform, type) > 1) {
-      return &self_;
-    }
-    const auto memory_of = [&](const Machine& machine) {
-      Bytes sum = 0;
-      for (const DeviceSpec& device : machine.platform.devices) {
-        sum += device.type == type ? device.memory_bytes : 0;
-      }
-      return sum;
-    };
-    const Machine* best = nullptr;
-    bool best_same = false;
-    for (const Machine& machine : builtin_) {
-      if (accelerators(machine.platform, type) < 2) {
-        continue;
-      }
-      const bool same = std::ranges::any_of(machine.platform.devices, [&](const DeviceSpec& d) {
-        return d.model == prediction_->device_model;
-      });
-      // Of equal kind, the least memory that could hold the model: a small change before a large.
-      const bool holds = memory_of(machine) >= prediction_->peak_memory_bytes;
-      if (holds && (best == nullptr || (same && !best_same) ||
-                    (same == best_same && memory_of(machine) < memory_of(*best)))) {
-        best = &machine;
-        best_same = same;
-      }
-    }
-    return best;
+    return sum;
   }
 
-  Status partitioning() {
-    const Machine* const machine = node();
-    if (machine == nullptr) {
-      return ok_status();
+  // Nodes to split the model over: the machine itself when it has several devices; else those of
+  // the same devices, then those of the same type, the least memory that could hold it first.
+  std::vector<const Machine*> nodes() const {
+    const DeviceType type = prediction_->device_type;
+    if (type == DeviceType::kCpu) {
+      return {};
     }
+    if (accelerators(self_.platform, type) > 1) {
+      return {&self_};
+    }
+    const auto differs = [&](const Machine* machine) {
+      return std::ranges::none_of(machine->platform.devices, [&](const DeviceSpec& device) {
+        return device.model == prediction_->device_model;
+      });
+    };
+    std::vector<const Machine*> found;
+    for (const Machine& machine : builtin_) {
+      if (accelerators(machine.platform, type) > 1 &&
+          memory_of(machine) >= prediction_->peak_memory_bytes) {
+        found.push_back(&machine);
+      }
+    }
+    std::ranges::stable_sort(found, {}, [&](const Machine* machine) {
+      return std::pair(differs(machine), memory_of(*machine));
+    });
+    found.resize(std::min(found.size(), kMostNodes));
+    return found;
+  }
+
+  // The fastest plan that fits on the first node where one does.
+  Status partitioning() {
+    for (const Machine* const machine : nodes()) {
+      DFSIM_ASSIGN_OR_RETURN(const bool fits, split_over(*machine));
+      if (fits) {
+        break;
+      }
+    }
+    return ok_status();
+  }
+
+  StatusOr<bool> split_over(const Machine& machine) {
     std::optional<PlanOutcome> best;
     std::string best_strategy;
-    for (const char* const strategy : {"tp", "pp"}) {
+    for (const char* const strategy : {"tp", "pp", "dp"}) {
       PartitionOptions split;
       split.model = options_.model;
-      split.hardware = machine->name;
+      split.hardware = machine.name;
       split.runtime = options_.runtime;
       split.cost_model = options_.cost_model;
       split.training = options_.training;
       split.strategy = strategy;
       DFSIM_RETURN_IF_ERROR(
-          progress_.stage(fmt::format("partitioning over {} by {}", machine->name, strategy)));
+          progress_.stage(fmt::format("partitioning over {} by {}", machine.name, strategy)));
       const StatusOr<Partitioning> found = partition_model(split);
       if (!found.ok()) {
         continue;  // a fixed batch, an optimizer that plans do not know, a part that is not known
@@ -201,14 +209,15 @@ class FitAdvisor {
         }
       }
     }
-    if (best.has_value()) {
-      prediction_->remedies.push_back(
-          {"partitioning",
-           fmt::format("dfsim partition --hw {} --strategy {} (plan '{}', {} devices)",
-                       machine->name, best_strategy, best->name, best->devices),
-           best->makespan_ns, best->bound_only_share, best->memory_bytes, best->capacity_bytes});
+    if (!best.has_value()) {
+      return false;
     }
-    return ok_status();
+    prediction_->remedies.push_back(
+        {"partitioning",
+         fmt::format("dfsim partition --hw {} --strategy {} (plan '{}', {} devices)", machine.name,
+                     best_strategy, best->name, best->devices),
+         best->makespan_ns, best->bound_only_share, best->memory_bytes, best->capacity_bytes});
+    return true;
   }
 
   // Machines of one device of the same type, the smallest memory first.

@@ -169,9 +169,8 @@ TEST_CASE("Kineto: shapes of a pretty-printed file read like those of Kineto's o
                      describe_span_op(trace, trace.spans[0]));
   };
   const auto [detail, op] = op_with("[[2, 3], [3, 4]]", R"(["float", "a \"b , c\""])");
-  const auto [pretty_detail, pretty_op] =
-      op_with("[\n [\n  2,\n\t3\n ],\r\n [\n  3,\n  4\n ]\n]",
-              "[\n  \"float\",\n  \"a \\\"b , c\\\"\"\n]");
+  const auto [pretty_detail, pretty_op] = op_with("[\n [\n  2,\n\t3\n ],\r\n [\n  3,\n  4\n ]\n]",
+                                                  "[\n  \"float\",\n  \"a \\\"b , c\\\"\"\n]");
   CHECK(detail == R"([[2, 3], [3, 4]] ["float", "a \"b , c\""])");
   CHECK(pretty_detail == detail);
   REQUIRE(op.has_value());
