@@ -5,9 +5,9 @@
 
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
-#include "cli/commands/llm/serving_views.h"
 #include "cli/progress.h"
 #include "cli/terminal_text.h"
+#include "report/serving/serving_views.h"
 
 namespace dfsim::cli {
 namespace {
