@@ -178,4 +178,7 @@ struct PredictionInput {
 // Error: times that do not fit in 63 bits.
 StatusOr<Prediction> make_prediction(const PredictionInput& input);
 
+// All of the verdict but `change`, from the rest of the prediction. O(copies).
+Verdict make_verdict(const Prediction& prediction);
+
 }  // namespace dfsim::inline study

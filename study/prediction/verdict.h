@@ -11,8 +11,6 @@
 
 namespace dfsim::inline study {
 
-struct Prediction;
-
 // What a run waits for most: its devices' work, the host that hands them operators, or copies
 // between memories; kNothing for a model without operators.
 enum class Limit : uint8_t { kNothing, kDevice, kHost, kTransfers };
@@ -38,8 +36,5 @@ struct Verdict {
   };
   std::optional<Change> change;
 };
-
-// All but `change`, from the rest of the prediction. O(classes + copies).
-Verdict make_verdict(const Prediction& prediction);
 
 }  // namespace dfsim::inline study
