@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, std::string>> prediction_fields(const Predict
 
 // Time and count per name.
 TextTable shares_table(const std::string& title, const std::vector<Share>& shares);
-// What takes the time: the `count` slowest operators in order of time, below their modules or, not
-// as a `tree`, by their whole names.
+// The `count` slowest operators in order of time, below their modules or, not as a `tree`, by their
+// whole names.
 TextTable time_table(const Prediction& prediction, size_t count, bool tree = true);
 // Settings with which a model that does not fit would; no rows without any.
 TextTable remedies_table(const Prediction& prediction);

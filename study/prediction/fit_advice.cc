@@ -1,6 +1,6 @@
 // Advice for a model that does not fit: settings in the order of how little they change.
 //
-// FitAdvisor predicts each setting by itself and keeps those that fit. Halving the batch ends at
+// FitAdvisor predicts each setting alone and keeps those that fit. Halving the batch ends at
 // the first batch that fits, recomputation at the least that does, because both only get slower
 // from there.
 #include "study/prediction/fit_advice.h"

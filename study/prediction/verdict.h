@@ -11,8 +11,8 @@
 
 namespace dfsim::inline study {
 
-// What a run waits for most: its devices' work, the host that hands them operators, or copies
-// between memories; kNothing for a model without operators.
+// The part that a run waits for most: its devices' work, the host that hands them operators, or
+// copies between memories; kNothing for a model without operators.
 enum class Limit : uint8_t { kNothing, kDevice, kHost, kTransfers };
 
 std::string_view limit_name(Limit limit);  // "device"
