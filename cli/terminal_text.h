@@ -8,8 +8,8 @@
 
 namespace dfsim::cli {
 
-// Whether results on stdout and errors on stderr are coloured. "always" and "never" decide by
-// themselves. "auto": on a terminal, unless NO_COLOR (https://no-color.org) is set to anything or
+// Whether results on stdout and errors on stderr are coloured. "always" and "never" mean what they
+// say. "auto": on a terminal, unless NO_COLOR (https://no-color.org) is set to anything or
 // TERM is "dumb". Called once, before anything is written; without a call nothing is coloured.
 void choose_color(const std::string& when);
 bool colors_errors();

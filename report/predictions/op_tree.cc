@@ -1,5 +1,5 @@
 // The tree has a node for each component of the chosen operators' names. A second pass over all
-// operators adds their time to the nodes that they lie below.
+// operators adds their time to the nodes above them.
 #include "report/predictions/op_tree.h"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ class OpTree {
     }
   }
 
-  // What one row, or one row with rows below it, is about.
+  // The subject of one row, or of one row with rows below it.
   struct Entry {
     std::string path;
     size_t module = 0;  // 0 for an operator
