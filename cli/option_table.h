@@ -24,6 +24,7 @@ struct GlobalOptions {
   bool quiet = false;
   bool version = false;  // print the version instead of running a command
   std::string log_level = "warning";
+  std::string color = "auto";
 };
 
 // A value that none of the usual types can hold, and the function that reads it. The function's

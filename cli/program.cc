@@ -14,11 +14,15 @@
 #include "base/io/file.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
+#include "cli/terminal_text.h"
 
 namespace dfsim::cli {
 namespace {
 
-void print_error(std::string_view message) { fmt::print(stderr, "dfsim: error: {}\n", message); }
+void print_error(std::string_view message) {
+  fmt::print(stderr, "dfsim: {} {}\n",
+             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:", message);
+}
 
 // The exit code for a status, whose message goes to stderr.
 int reported(const Status& status) {
@@ -29,6 +33,7 @@ int reported(const Status& status) {
 }
 
 void set_up_logging(const GlobalOptions& global) {
+  choose_color(global.color);
   spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
   spdlog::set_pattern("dfsim: %l: %v");
   spdlog::set_level(spdlog::level::from_str(global.quiet ? "error" : global.log_level));
@@ -60,6 +65,13 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                   {.names = "--version",
                    .target = &global.version,
                    .help = "Print the version and exit"},
+                  {.names = "--color",
+                   .target = &global.color,
+                   .help = "Colour in text for people: auto is on a terminal, unless NO_COLOR is "
+                           "set",
+                   .value = "WHEN",
+                   .show_default = true,
+                   .choices = "auto,always,never"},
                   {.names = "--log-level",
                    .target = &global.log_level,
                    .help = "Least severe messages to log to stderr",

@@ -43,6 +43,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/prediction/memory_log.h
   study/prediction/predict_options.h
   study/prediction/prediction.h
+  study/prediction/verdict.h
   study/sweep/sweep_options.h
   study/sweep/sweep_row.h
   study/replay/replay.h

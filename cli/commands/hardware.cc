@@ -2,9 +2,9 @@
 #include <memory>
 #include <string>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal_text.h"
 #include "report/machines/machine_views.h"
 #include "study/machines/machines.h"
 
@@ -26,7 +26,7 @@ Status run_hardware(const HardwareOptions& options) {
     DFSIM_ASSIGN_OR_RETURN(const Machine machine, find_machine(options.name));
     text = options.json ? machine_json(machine).text() : fit_lines(machine_text(machine));
   }
-  return write_file(options.output, text);
+  return write_result(options.output, text);
 }
 
 OptionTable hardware_options(HardwareOptions& o) {

@@ -328,10 +328,13 @@
 
   function showPrediction(d) {
     head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
+    if (d.fits === false) warn('Does not fit: needs ' + bytes(d.peak_memory_bytes) + ', the device has ' + bytes(d.device_memory_bytes) + '.');
     showLimits(d);
+    if (d.verdict) main.append(element('p', { class: 'verdict' }, element('strong', { text: d.verdict.answer }), element('br'), d.verdict.reason));
     const range = d.latency_interval_ms, interval = range ? '80 %: ' + time(range.low * 1e3) + (range.high === null ? ' or more' : ' to ' + time(range.high * 1e3)) : '';
     const latency = either(d.latency_ms, d.latency_at_least_ms), rate = either(d.throughput_per_s, d.throughput_at_most_per_s);
     const cards = [['latency', least(d) + time(latency * 1e3), interval], ['throughput', (d.complete === false ? 'at most ' : d.is_limit ? '\u2264 ' : '') + digits(rate) + ' /s', 'samples'],
+      ['limited by', d.limited_by || '-', d.verdict && d.verdict.change ? d.verdict.change.option + ': ' + time(d.verdict.change.latency_ms * 1e3) : ''],
       ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / latency) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
       ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', typeof d.achieved_flops_per_s === 'number' ? scaled(d.achieved_flops_per_s, 'FLOP/s') : '-', d.achieved_flops_per_s && d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
       ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
@@ -352,10 +355,11 @@
     main.append(two);
     showBars(two, 'Time by class', (d.classes || []).map(c => [c.name, c.time_us]), time);
     showBars(two, 'Time by what limits it', (d.bounds || []).map(c => [c.name, c.time_us]), time);
+    showTable('What would make it fit', [['setting', null], ['latency', time], ['memory', bytes], ['of', bytes]], (d.remedies || []).map(r => [r.action, typeof r.latency_ms === 'number' ? r.latency_ms * 1e3 : '-', r.peak_memory_bytes, r.device_memory_bytes]));
     showAdvice(d.advice, 'predicted');
     showMemory(d.memory || []);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['time', time], ['start', time], ['FLOPs', v => scaled(v, '')], ['bytes', bytes], ['bound', null], ['source', null], ['shape', null], ['critical', null]],
-      ops.map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
+      ops.slice().sort((a, b) => b.duration_us - a.duration_us).map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
   }
 
   function showAnalysis(d) {

@@ -226,10 +226,43 @@ std::vector<PredictedMemory> predicted_memory(const PredictionInput& input) {
   return list;
 }
 
+// Copies limit a run when they take longer than the devices and the host.
+Limit limit_of(const Verdict& verdict) {
+  if (verdict.copy_share > std::max(verdict.device_share, verdict.host_share)) {
+    return Limit::kTransfers;
+  }
+  return verdict.device_share >= verdict.host_share ? Limit::kDevice : Limit::kHost;
+}
+
 }  // namespace
 
 std::string_view source_name(const PredictedOp& op) {
   return op.known_work ? cost_source_name(op.source) : "unknown";
+}
+
+Verdict make_verdict(const Prediction& prediction) {
+  Verdict verdict;
+  if (prediction.latency_ns <= 0) {
+    return verdict;
+  }
+  const auto latency = static_cast<double>(prediction.latency_ns);
+  TimeNs copies_ns = 0;
+  for (const PredictedCopy& copy : prediction.copies) {
+    copies_ns += copy.duration_ns;
+  }
+  verdict.device_share = static_cast<double>(prediction.device_busy_ns) / latency;
+  verdict.host_share = static_cast<double>(prediction.host_busy_ns) / latency;
+  verdict.copy_share = static_cast<double>(copies_ns) / latency;
+  verdict.limit = limit_of(verdict);
+  if (!prediction.classes.empty()) {
+    verdict.main_class = prediction.classes.front().name;
+    verdict.class_share = prediction.classes.front().fraction;
+  }
+  if (!prediction.bounds.empty()) {
+    verdict.main_bound = prediction.bounds.front().name;
+    verdict.bound_share = prediction.bounds.front().fraction;
+  }
+  return verdict;
 }
 
 StatusOr<Prediction> make_prediction(const PredictionInput& input) {
@@ -283,6 +316,8 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   }
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
+  prediction.is_training = input.model.is_training;
+  prediction.verdict = make_verdict(prediction);
   return prediction;
 }
 

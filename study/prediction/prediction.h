@@ -22,6 +22,7 @@
 #include "study/chain/model_run.h"
 #include "study/prediction/copy_log.h"
 #include "study/prediction/memory_log.h"
+#include "study/prediction/verdict.h"
 
 namespace dfsim::inline study {
 
@@ -143,8 +144,22 @@ struct Prediction {
   std::optional<RepeatResult> repetition;
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
-  AdviceList advice;  // on settings, when it was asked for
+  AdviceList advice;         // on settings, when it was asked for
+  Verdict verdict;           // what limits the run
+  bool is_training = false;  // the latency is that of a training step
 
+  // A setting that would make a model fit that does not, with its own prediction.
+  struct Remedy {
+    std::string kind;  // "batch", "precision", "recomputation", "partitioning" or "device"
+    std::string action;
+    TimeNs latency_ns = 0;
+    double bound_only_share = 0;
+    Bytes peak_memory_bytes = 0;
+    Bytes memory_bytes = 0;
+  };
+  std::vector<Remedy> remedies;  // of a model that does not fit
+
+  bool fits() const { return memory_bytes <= 0 || peak_memory_bytes <= memory_bytes; }
   // The latency is a lower limit rather than an estimate.
   bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
 };
@@ -162,5 +177,8 @@ struct PredictionInput {
 
 // Error: times that do not fit in 63 bits.
 StatusOr<Prediction> make_prediction(const PredictionInput& input);
+
+// All of the verdict but `change`, from the rest of the prediction. O(copies).
+Verdict make_verdict(const Prediction& prediction);
 
 }  // namespace dfsim::inline study

@@ -13,6 +13,7 @@
 #include "cli/commands/llm/load_options.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/serving/serving_views.h"
 #include "report/trace/serving_trace.h"
@@ -181,9 +182,9 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(o.html, serve_json(*view)));
     DFSIM_RETURN_IF_ERROR(write_file(o.html, page));
   }
-  return write_file(o.output, o.json  ? serve_json(*view)
-                              : o.csv ? serve_series_csv(view->result)
-                                      : fit_lines(serve_text(*view)));
+  return write_result(o.output, o.json  ? serve_json(*view)
+                                : o.csv ? serve_series_csv(view->result)
+                                        : fit_lines(serve_text(*view)));
 }
 
 Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
