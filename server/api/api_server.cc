@@ -222,9 +222,12 @@ class ApiExchange final : public HttpExchange {
   }
   StatusOr<std::string> one_machine() const {
     std::string name;
-    DFSIM_RETURN_IF_ERROR(
+    const Status named =
         read_fields(QueryParameters{{"name", parameter_}},
-                    {{"name", &name, "The name of a machine", 0, 0, FieldKind::kName}}));
+                    {{"name", &name, "The name of a machine", 0, 0, FieldKind::kName}});
+    if (!named.ok()) {
+      return not_found(named.message());
+    }
     DFSIM_ASSIGN_OR_RETURN(const Machine machine, find_machine(name));
     return machine_json(machine).text();
   }
@@ -371,9 +374,9 @@ Status serve_api(const ApiOptions& options, const std::function<void(const std::
   }
   std::signal(SIGPIPE, SIG_IGN);
   const bool is_v6 = options.address.find(':') != std::string::npos;
-  ready(fmt::format("http://{}{}{}:{}/", is_v6 ? "[" : "", options.address, is_v6 ? "]" : "",
-                    server->port()));
-  server->run({SIGINT, SIGTERM});
+  const std::string address = fmt::format("http://{}{}{}:{}/", is_v6 ? "[" : "", options.address,
+                                          is_v6 ? "]" : "", server->port());
+  server->run({SIGINT, SIGTERM}, [&] { ready(address); });
   return ok_status();
 }
 

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <limits>
 #include <new>
 
 #include "server/http/worker_pool.h"
@@ -33,11 +34,11 @@ constexpr uint32_t kMostHeaderBytes = 16'384;
 constexpr size_t kPieceBytes = 65'536;
 
 struct Shared {
-  asio::io_context context{1};
   HttpLimits limits;
   HttpHandler* handler = nullptr;
   std::unique_ptr<WorkerPool> workers;
   size_t connections = 0;
+  asio::io_context context{1};  // the last: its end ends connections, which use the rest
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -59,9 +60,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_request() {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
-    parser_->body_limit(boost::none);
+    parser_->body_limit(std::numeric_limits<uint64_t>::max());  // the exchange has its own
     exchange_.reset();
-    refused_.reset();
     answered_ = false;
     stream_.expires_after(shared_.limits.idle_time);
     http::async_read_header(
@@ -172,18 +172,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
     body_bytes_ = 0;
     cancelled_ = std::make_shared<Cancelled>(false);
     if (exchange_->is_quick()) {
-      return write(made_answer(*exchange_, *cancelled_));
+      return write(made_answer(shared_, *exchange_, *cancelled_));
     }
+    // The worker knows no connection, which may be gone before the work is done.
     const bool started = shared_.workers->start(
-        [weak = weak_from_this(), exchange = exchange_, cancelled = cancelled_, this] {
-          // The answer is dropped when the connection is gone; the exchange lives until here.
+        [&shared = shared_, weak = weak_from_this(), exchange = exchange_, cancelled = cancelled_] {
           if (cancelled->load()) {
             return;
           }
-          auto answer = std::make_shared<HttpAnswer>(made_answer(*exchange, *cancelled));
-          asio::post(shared_.context, [weak, answer] {
+          auto answer = std::make_shared<HttpAnswer>(made_answer(shared, *exchange, *cancelled));
+          asio::post(shared.context, [weak, cancelled, answer] {
             if (const auto self = weak.lock()) {
-              self->on_answer(std::move(*answer));
+              self->on_answer(cancelled, std::move(*answer));
             }
           });
         });
@@ -197,14 +197,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     wait_for_hang_up();
   }
 
-  HttpAnswer made_answer(HttpExchange& exchange, const Cancelled& cancelled) const {
+  static HttpAnswer made_answer(const Shared& shared, HttpExchange& exchange,
+                                const Cancelled& cancelled) {
     try {
       return exchange.answer(cancelled);
     } catch (const std::bad_alloc&) {
-      return refusal(503,
-                     "the request needs more memory than the server has; take a smaller model");
+      return shared.handler->error(
+          503, "the request needs more memory than the server has; take a smaller model");
     } catch (const std::exception& error) {
-      return refusal(500, error.what());
+      return shared.handler->error(500, error.what());
     }
   }
 
@@ -237,8 +238,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
         });
   }
 
-  void on_answer(HttpAnswer answer) {
-    if (!answered_) {
+  // `cancelled` tells the request that is waiting from one whose deadline has passed.
+  void on_answer(const std::shared_ptr<Cancelled>& cancelled, HttpAnswer answer) {
+    if (cancelled == cancelled_ && !cancelled->load() && !answered_) {
       deadline_.cancel();
       write(std::move(answer));
     }
@@ -329,7 +331,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::request_parser<http::buffer_body>> parser_;
   std::array<char, kPieceBytes> piece_ = {};
   std::shared_ptr<HttpExchange> exchange_;
-  std::optional<HttpAnswer> refused_;
   std::shared_ptr<Cancelled> cancelled_;
   std::chrono::steady_clock::time_point upload_ends_;
   std::chrono::steady_clock::time_point drain_ends_;
@@ -376,7 +377,7 @@ class BeastServer final : public HttpServer {
     return acceptor_.local_endpoint(error).port();
   }
 
-  void run(const std::vector<int>& stop_at) override {
+  void run(const std::vector<int>& stop_at, const std::function<void()>& ready) override {
     shared_.workers = std::make_unique<WorkerPool>(shared_.limits.workers, shared_.limits.waiting);
     asio::signal_set signals(shared_.context);
     for (const int signal : stop_at) {
@@ -390,6 +391,7 @@ class BeastServer final : public HttpServer {
       });
     }
     accept();
+    ready();
     shared_.context.run();
     shared_.workers.reset();
   }

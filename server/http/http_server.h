@@ -95,8 +95,9 @@ class HttpServer {
 
   virtual uint16_t port() const = 0;
   // Serves until stop(), which any thread or another object's callback may call, and until requests
-  // in work have ended. `stop_at` are signals that stop it, too.
-  virtual void run(const std::vector<int>& stop_at) = 0;
+  // in work have ended. `stop_at` are signals that stop it, too; from the call of `ready` on, they
+  // do.
+  virtual void run(const std::vector<int>& stop_at, const std::function<void()>& ready) = 0;
   virtual void stop() = 0;
 
   HttpServer(const HttpServer&) = delete;

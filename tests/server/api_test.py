@@ -200,7 +200,7 @@ def check_bad_requests(server):
     refused(404, "GET", "/nothing", words="no such route")
     refused(404, "GET", "/../../etc/passwd")
     refused(404, "GET", "/v1/hardware/no-such", words="no-such")
-    refused(400, "GET", "/v1/hardware/..%2f..%2fetc%2fpasswd")
+    refused(404, "GET", "/v1/hardware/..%2f..%2fetc%2fpasswd", words="ships with dfsim")
     refused(405, "PUT", "/v1/predict", "{}", JSON, "POST")
     refused(405, "GET", "/v1/predict", words="POST")
     refused(400, "POST", "/v1/predict", "{", JSON, "is not JSON")
