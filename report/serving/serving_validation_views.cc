@@ -58,8 +58,10 @@ std::string serving_validation_text(const ServingValidation& v) {
                      tpot.render(text_width(), 0) + "\n" + ttft.render(text_width(), 0) + "\n" +
                      e2e.render(text_width(), 0) + "\n";
   for (const Contradiction& c : v.contradictions) {
-    text += fmt::format("contradiction: lines {} and {}: {}\n", v.rows[c.first].run.line,
-                        v.rows[c.second].run.line, c.what);
+    text += c.first == c.second
+                ? fmt::format("contradiction: line {}: {}\n", v.rows[c.first].run.line, c.what)
+                : fmt::format("contradiction: lines {} and {}: {}\n", v.rows[c.first].run.line,
+                              v.rows[c.second].run.line, c.what);
   }
   for (const RunPrediction& row : v.rows) {
     if (!row.failure.empty()) {
