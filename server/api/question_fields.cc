@@ -97,7 +97,7 @@ class FieldSetter {
         field_.target);
   }
 
-  // Of a query, where everything is a text.
+  // Sets it from a query, where every value is a text.
   Status set_written(const std::string& text) const {
     const bool is_text = std::holds_alternative<std::string*>(field_.target) ||
                          std::holds_alternative<std::vector<std::string>*>(field_.target);

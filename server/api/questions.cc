@@ -19,7 +19,7 @@
 namespace dfsim::server {
 namespace {
 
-// What one request may ask for.
+// The most that one request may ask for.
 constexpr double kMostSimulated = 100'000;  // requests, runs
 constexpr double kMostIterations = 1e7;
 constexpr double kMostOfDevices = 65'536;

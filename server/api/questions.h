@@ -14,7 +14,7 @@
 
 namespace dfsim::server {
 
-// One question with its options. Made anew for each request.
+// One question with its options. Each request makes its own.
 class Question {
  public:
   Question() = default;

@@ -88,7 +88,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     if (error) {
       return error.category() == beast::http::make_error_code(http::error::bad_method).category()
-                 ? answer_alone(refusal(400, "this is no HTTP request: " + error.message()))
+                 ? answer_alone(
+                       refusal(400, "found another protocol, expected HTTP: " + error.message()))
                  : close();
     }
     const auto& message = parser_->get();

@@ -5,7 +5,8 @@
 // Invariants: memory is bounded by limits: a body goes to the exchange in pieces of 64 kB, and
 //   connections, waiting requests and headers are limited. Each request has a deadline. A client
 //   that goes away, and a deadline, cancel the request.
-// Errors that the server answers by itself: 400 (no HTTP), 408 (a client that is too slow),
+// Errors that the server answers without the handler's exchange: 400 (no HTTP), 408 (a client that
+// is too slow),
 //   413, 431 (headers over 16 kB), 503 (too many requests), 504 (the deadline).
 #pragma once
 
@@ -40,7 +41,7 @@ struct HttpHead {
   std::optional<uint64_t> content_length;
 };
 
-// Set when nobody waits for the answer any more.
+// Set when the client no longer waits for the answer.
 using Cancelled = std::atomic<bool>;
 
 // One request and its answer. The functions are called one after another.
@@ -51,7 +52,7 @@ class HttpExchange {
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
 
-  // What is known before the body: an answer here ends the request.
+  // Looks at the head alone: an answer here ends the request.
   virtual std::optional<HttpAnswer> refuse() { return std::nullopt; }
   // Bytes of the body that are accepted.
   virtual uint64_t body_limit() const { return 0; }

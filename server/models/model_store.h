@@ -42,12 +42,12 @@ struct StoredModel {
 
 class ModelStore;
 
-// A model that arrives. What is not finished leaves nothing behind.
+// A model that arrives. An unfinished one leaves nothing behind.
 class Upload {
  public:
   // Errors: kUnsupported, larger than a limit; kFailed, the disk is full and the like.
   Status take(std::string_view piece);
-  // The model; nobody else knows it yet.
+  // The model, which the store does not know yet.
   StatusOr<std::shared_ptr<StoredModel>> finish();
 
   ~Upload();

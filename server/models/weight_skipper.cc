@@ -95,7 +95,7 @@ void WeightSkipper::on_length() {
 
 void WeightSkipper::end_messages() {
   while (messages_.size() > 1 && position_ >= messages_.back().end) {
-    // A value that does not end with its message is no protobuf.
+    // A value that does not end with its message is not protobuf.
     if (position_ > messages_.back().end) {
       state_ = State::kWhole;
       return;

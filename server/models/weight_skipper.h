@@ -3,8 +3,8 @@
 // Purpose: a model of gigabytes is uploaded, but its weights need not be kept. The skipper walks
 //   protobuf's wire format as bytes come in and says which of them are payloads of large tensors
 //   (initializers and constants), as graphs/onnx/slim.h does for files.
-// Invariants: memory is constant. What is no ONNX model, such as an archive or a GraphDef, is kept
-//   whole; whether it is a model is the importer's matter.
+// Invariants: memory is constant. Other files, such as archives and GraphDefs, are kept whole;
+//   the importer says whether they are models.
 #pragma once
 
 #include <cstdint>

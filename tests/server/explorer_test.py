@@ -124,6 +124,9 @@ def take_pictures(server, browser, folder):
             page.frame("l4")
             page.tab.wait_for_timeout(500)
             page.tab.screenshot(path=str(folder / f"explorer_{width}_{scheme}.png"), full_page=True)
+            page.tab.locator("iframe").first.scroll_into_view_if_needed()
+            page.tab.wait_for_timeout(500)
+            page.tab.screenshot(path=str(folder / f"explorer_{width}_{scheme}_report.png"))
             page.tab.close()
 
 

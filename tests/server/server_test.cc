@@ -102,7 +102,7 @@ TEST_CASE("WeightSkipper: leaves out large payloads, and the importer sees the s
   }
 }
 
-TEST_CASE("WeightSkipper: keeps what is no model, byte for byte") {
+TEST_CASE("WeightSkipper: keeps other files, byte for byte") {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::string bytes = round % 2 == 0 ? std::string() : model_with_weights().substr(0, 500);
