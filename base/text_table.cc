@@ -64,7 +64,7 @@ std::vector<std::string> wrapped(std::string_view cell, size_t width) {
   while (start.size() + display_width(cell) > width) {
     const size_t edge = byte_offset(cell, width - start.size());
     size_t end = cell.substr(0, edge).find_last_of("/._- ");
-    end = end == cell.npos || end < edge / 2 ? edge : end + 1;
+    end = end == cell.npos || end < edge / 3 ? edge : end + 1;
     lines.push_back(start + std::string(cell.substr(0, end)));
     cell.remove_prefix(end);
     start = deeper;

@@ -25,6 +25,7 @@ struct GlobalOptions {
   bool version = false;  // print the version instead of running a command
   std::string log_level = "warning";
   std::string color = "auto";
+  std::string progress = "auto";
 };
 
 // A value that none of the usual types can hold, and the function that reads it. The function's

@@ -14,6 +14,7 @@
 #include "base/io/file.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
+#include "cli/progress.h"
 #include "cli/terminal_text.h"
 
 namespace dfsim::cli {
@@ -34,6 +35,7 @@ int reported(const Status& status) {
 
 void set_up_logging(const GlobalOptions& global) {
   choose_color(global.color);
+  choose_progress(global.progress);
   spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
   spdlog::set_pattern("dfsim: %l: %v");
   spdlog::set_level(spdlog::level::from_str(global.quiet ? "error" : global.log_level));
@@ -72,6 +74,13 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                    .value = "WHEN",
                    .show_default = true,
                    .choices = "auto,always,never"},
+                  {.names = "--progress",
+                   .target = &global.progress,
+                   .help = "Progress of what takes over a second: auto is a line on a terminal, "
+                           "json an object per line on stderr",
+                   .value = "HOW",
+                   .show_default = true,
+                   .choices = "auto,json,none"},
                   {.names = "--log-level",
                    .target = &global.log_level,
                    .help = "Least severe messages to log to stderr",

@@ -19,12 +19,17 @@ struct TrainCommand : TrainRequest {
   bool json = false;
 };
 
+StatusOr<TrainResult> train_with_progress(const TrainRequest& request, bool quiet) {
+  ProgressLine line(quiet);
+  return train(request, line.callbacks());
+}
+
 Status run_train(const TrainCommand& command, bool quiet) {
   TrainRequest request = command;
   request.keep_lookup = !command.no_lookup;
   request.keep_rows = !command.no_rows;
   request.dfsim_version = DFSIM_VERSION;
-  DFSIM_ASSIGN_OR_RETURN(const TrainResult result, train(request, printed_notes(quiet)));
+  DFSIM_ASSIGN_OR_RETURN(const TrainResult result, train_with_progress(request, quiet));
   return write_result("-", command.json ? training_json(result) : fit_lines(training_text(result)));
 }
 

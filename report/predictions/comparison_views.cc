@@ -148,20 +148,21 @@ std::string bound_only_line(const Comparison& comparison) {
                            percent_text(best->bound_only_share));
 }
 
-// Policies with the same makespan.
+// Policies whose makespans read the same.
 struct Tie {
   std::vector<const PolicyOutcome*> policies;  // the one that plans fastest first
   TimeNs makespan_ns() const { return policies.front()->makespan_ns; }
 };
 
 // Those that gave a schedule, in the order of the comparison.
-std::vector<Tie> ties_of(const Comparison& comparison) {
+std::vector<Tie> ties_of(const Comparison& comparison, const TimeFormat& format) {
   std::vector<Tie> ties;
   for (const PolicyOutcome& outcome : comparison.policies) {
     if (!outcome.status.ok()) {
       continue;
     }
-    const bool joins = !ties.empty() && ties.back().makespan_ns() == outcome.makespan_ns &&
+    const bool joins = !ties.empty() &&
+                       format.text(ties.back().makespan_ns()) == format.text(outcome.makespan_ns) &&
                        ties.back().policies.front()->is_limit() == outcome.is_limit();
     if (!joins) {
       ties.emplace_back();
@@ -187,11 +188,12 @@ std::string planning_text(const PolicyOutcome& outcome) {
 // several.
 std::string ties_text(const Comparison& comparison, const TimeFormat& format) {
   std::string text;
-  for (const Tie& tie : ties_of(comparison)) {
+  for (const Tie& tie : ties_of(comparison, format)) {
     if (tie.policies.size() < 2) {
       continue;
     }
-    const PolicyOutcome& first = *tie.policies.front();
+    const PolicyOutcome& cheapest = **std::ranges::min_element(
+        tie.policies, {}, [](const PolicyOutcome* outcome) { return outcome->schedule_time_ms; });
     std::vector<std::string> names;
     for (const PolicyOutcome* outcome : tie.policies) {
       names.push_back(outcome->name);
@@ -199,9 +201,9 @@ std::string ties_text(const Comparison& comparison, const TimeFormat& format) {
     std::ranges::sort(names);
     text += fmt::format("{} policies tie at {}{}: {}", names.size(), format.text(tie.makespan_ns()),
                         format.unit.empty() ? "" : " " + format.unit, join(names, ", "));
-    text += first.schedule_time_ms < 0
-                ? "\n"
-                : fmt::format("; cheapest to plan: {}, {}\n", first.name, planning_text(first));
+    text += cheapest.schedule_time_ms < 0 ? "\n"
+                                          : fmt::format("; cheapest to plan: {}, {}\n",
+                                                        cheapest.name, planning_text(cheapest));
   }
   return text.empty() ? "" : '\n' + text;
 }
@@ -249,7 +251,7 @@ std::vector<std::string> policy_row(const Comparison& comparison, const Tie& tie
     return is_beside || !complete ? std::string("-") : text;
   };
   const std::string others =
-      tie.policies.size() > 1 ? fmt::format(", {} more", tie.policies.size() - 1) : "";
+      tie.policies.size() > 1 ? fmt::format(" +{}", tie.policies.size() - 1) : "";
   return {outcome.name + others + (best ? " *" : ""),
           std::string(least_prefix(comparison.unknown, outcome.bound_only_share)) +
               format.text(outcome.makespan_ns),
@@ -327,7 +329,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
       overflows += fmt::format("{}: {}\n", outcome.name, over);
     }
   }
-  for (const Tie& tie : ties_of(comparison)) {
+  for (const Tie& tie : ties_of(comparison, format)) {
     table.add_row(policy_row(comparison, tie, format));
   }
   table.drop_empty_columns();

@@ -173,9 +173,10 @@ auto rank_key(const PolicyOutcome& outcome) {
 // Least is best, see Comparison::best().
 auto best_key(const PolicyOutcome& outcome, bool unitless) {
   const bool counts = !unitless && outcome.schedule_time_ms > 0;
-  const auto planning = static_cast<TimeNs>(counts ? outcome.schedule_time_ms * kNsPerMs : 0);
-  return std::tuple(!outcome.status.ok(), outcome.is_limit(), outcome.makespan_ns + planning,
-                    planning, std::string_view(outcome.name));
+  const auto planning = static_cast<TimeNs>(std::max(0.0, outcome.schedule_time_ms) * kNsPerMs);
+  return std::tuple(!outcome.status.ok(), outcome.is_limit(),
+                    outcome.makespan_ns + (counts ? planning : 0), planning,
+                    std::string_view(outcome.name));
 }
 
 // Millions of tasks times thirty policies are too much to keep.

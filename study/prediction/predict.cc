@@ -11,6 +11,7 @@
 #include "study/chain/model_run.h"
 #include "study/chain/precision_choice.h"
 #include "study/prediction/copy_log.h"
+#include "study/prediction/explain.h"
 #include "study/prediction/fit_advice.h"
 #include "study/prediction/memory_log.h"
 #include "study/prediction/setting_advice.h"
@@ -59,12 +60,15 @@ Status add_modes(const PredictOptions& options, const ModelRun& run, const Progr
 // One run with everything that the report says about it.
 StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& platform,
                                    std::string_view cost_model, const ModelRun& run,
-                                   RunRecorder* recorder) {
+                                   RunRecorder* recorder, const Progress& progress) {
   MemoryLog memory(platform, recorder == nullptr ? nullptr : recorder->listener());
   CopyLog copies(platform, &memory);
   DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&copies));
-  return make_prediction({model, platform, cost_model, run.costs(), run.tasks(), simulated,
-                          copies.copies(), memory.devices()});
+  const PredictionInput input = {model,       platform,  cost_model,      run.costs(),
+                                 run.tasks(), simulated, copies.copies(), memory.devices()};
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, make_prediction(input));
+  explain(input, prediction, progress);
+  return prediction;
 }
 
 // A host that launches operators one by one is worth one more simulation: the same import as one
@@ -123,8 +127,8 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
   }
   DFSIM_RETURN_IF_ERROR(
       progress.stage("simulating " + std::to_string(run.tasks().task_count()) + " tasks"));
-  DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
-                         simulate_once(model, platform, cost_model.name(), run, recorder.get()));
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, simulate_once(model, platform, cost_model.name(),
+                                                              run, recorder.get(), progress));
   DFSIM_RETURN_IF_ERROR(add_change(options, imported, cost_model, &prediction));
   DFSIM_RETURN_IF_ERROR(add_modes(options, run, progress, &prediction));
   if (recorder != nullptr) {
