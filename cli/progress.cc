@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/text.h"
+
 namespace dfsim::cli {
 namespace {
 
@@ -44,7 +46,7 @@ void ProgressLine::note(const std::string& line) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  fmt::print(stderr, "{}{}\n", shown_ ? "\r\x1b[K" : "", line);
+  fmt::print(stderr, "{}{}\n", shown_ ? "\r\x1b[K" : "", printable(line, line.size()));
   shown_ = false;
 }
 
@@ -77,7 +79,9 @@ void ProgressLine::watch() {
 Progress printed_notes(bool quiet) {
   Progress progress;
   if (!quiet) {
-    progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    progress.on_note = [](const std::string& line) {
+      fmt::print(stderr, "{}\n", printable(line, line.size()));
+    };
   }
   return progress;
 }
