@@ -53,11 +53,14 @@ READERS = {
     "validate": ["validate", "--runs", "{}"],
 }
 
-# One short run of every command that works. Each prints to stdout; the second list says how to send
-# that to a file.
+# Exit codes of readers that are not 2: a sweep goes on where a point fails, and fails with all.
+CODES = {"sweep --models": 1}
+
+# One short run of every command that works and prints to stdout.
 WORKING = {
     "analyze": ["analyze", "{inputs}/trace.json"],
-    "compare": ["compare", "{inputs}/tasks.json", "--procs", "2", "--policies", "heft,cpop"],
+    "compare": ["compare", "{inputs}/tasks.json", "--procs", "2", "--policies", "heft,cpop",
+                "--no-planning-time"],
     "diff": ["diff", "{inputs}/trace.json", "{inputs}/trace.json"],
     "evaluate": ["evaluate", "--model", "epyc-milan", "--profiles", f"{DATA}/profile_matmul.csv"],
     "generate": ["generate", "--shape", "layered", "--tasks", "50"],
@@ -68,7 +71,7 @@ WORKING = {
     "llm predict": ["llm", "predict", CONFIG],
     "llm serve": ["llm", "serve", CONFIG, "--users", "2", "--requests", "8"],
     "ops": ["ops"],
-    "partition": ["partition", MODEL, "--hw", "dgx-a100", "--strategy", "dp"],
+    "partition": ["partition", MODEL, "--hw", "dgx-a100", "--strategy", "dp", "--batch", "8"],
     "predict": ["predict", MODEL, "--hw", "a100"],
     "profiles check": ["profiles", "check", f"{DATA}/profile_matmul.csv"],
     "profiles import": ["profiles", "import", "--format", "dfsim", f"{DATA}/profile_matmul.csv"],
