@@ -9,7 +9,6 @@ may be overwritten or left behind. Refused input must cost under a second of CPU
 usage: robustness_test.py DFSIM [--no-limits] [unittest's arguments]
 """
 
-import concurrent.futures
 import multiprocessing
 import os
 import pathlib
@@ -25,55 +24,13 @@ import unittest
 
 from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, WORKING, filled,
                       make_inputs)
-from makers import (calls_of_calls, long_name_model, nested_spans, profile_with)
+from makers import calls_of_calls, long_name_model, nested_spans, profile_with
+from runner import ENDS_S, PROGRAM, ROOT, run, run_all
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-ENDS_S = 60  # only catches commands that never end
 CPU_S = 1.0
 MEMORY_MB = 200
 NOBODY = 65534
-PARALLEL = max(2, os.cpu_count() or 2)
-DFSIM = None  # set by main
 LIMITS = True
-
-
-class Result:
-    def __init__(self, code, stdout, stderr, cpu_s, memory_mb):
-        self.code = code
-        self.stdout = stdout
-        self.stderr = stderr
-        self.cpu_s = cpu_s
-        self.memory_mb = memory_mb
-
-
-def run(arguments, signal_after_s=None, **options):
-    """Runs dfsim; with `signal_after_s` it gets SIGINT then."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            [DFSIM, *map(str, arguments)], cwd=ROOT, stdin=subprocess.DEVNULL,
-            **{"stdout": out, "stderr": errors, **options})
-        timers = [threading.Timer(ENDS_S, process.kill)]
-        if signal_after_s is not None:
-            timers.append(threading.Timer(signal_after_s, process.send_signal, [signal.SIGINT]))
-        for timer in timers:
-            timer.start()
-        _, state, usage = os.wait4(process.pid, 0)
-        for timer in timers:
-            timer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(state)
-        texts = []
-        for file in (out, errors):
-            file.seek(0)
-            texts.append(file.read().decode("utf-8", "replace"))
-        return Result(process.returncode, *texts, usage.ru_utime + usage.ru_stime,
-                      usage.ru_maxrss / 1024)
-
-
-def run_all(lines, **options):
-    """Runs the command lines of a dict side by side; gives their results by the same keys."""
-    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        futures = {name: pool.submit(run, line, **options) for name, line in lines.items()}
-        return {name: future.result() for name, future in futures.items()}
 
 
 def names_in(folder):
@@ -85,7 +42,7 @@ class Robustness(unittest.TestCase):
     def setUpClass(cls):
         cls.made = tempfile.TemporaryDirectory()
         cls.inputs = pathlib.Path(cls.made.name)
-        make_inputs(DFSIM, ROOT, cls.inputs)
+        make_inputs(PROGRAM[0], ROOT, cls.inputs)
         cls.input_bytes = cls.read_inputs()
 
     @classmethod
@@ -421,7 +378,7 @@ class Robustness(unittest.TestCase):
         python.write_text(f"#!/bin/sh\necho $$ > {self.tmp}/pid\nexec sleep 60\n")
         python.chmod(0o755)
         process = subprocess.Popen(
-            [DFSIM, "calibrate", "-o", self.tmp / "out", "--python", python, "--no-install"],
+            [*PROGRAM, "calibrate", "-o", self.tmp / "out", "--python", python, "--no-install"],
             cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
         child = self.wait_for_number(self.tmp / "pid")
@@ -456,7 +413,7 @@ class Robustness(unittest.TestCase):
         """Every command next to others, and twenty of one kind: the same output each time."""
         commands = self.working()
         alone = {name: result.stdout for name, result in run_all(commands).items()}
-        started = [(name, subprocess.Popen([DFSIM, *line], cwd=ROOT, stdin=subprocess.DEVNULL,
+        started = [(name, subprocess.Popen([*PROGRAM, *line], cwd=ROOT, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
                    for name, line in [*commands.items(), *[("predict", commands["predict"])] * 20]]
         for name, process in started:
@@ -477,7 +434,7 @@ class Robustness(unittest.TestCase):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    DFSIM = os.path.abspath(sys.argv.pop(1))
+    PROGRAM.append(os.path.abspath(sys.argv.pop(1)))
     if "--no-limits" in sys.argv:
         sys.argv.remove("--no-limits")
         LIMITS = False
