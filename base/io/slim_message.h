@@ -36,7 +36,7 @@ struct SlimFormat {
   // Names, each at most `max_name_bytes` long: who reads the message copies them freely. nullptr:
   // none.
   bool (*is_name)(int message, uint64_t field) = nullptr;
-  size_t max_name_bytes = size_t{1} << 16;
+  size_t max_name_bytes = size_t{1} << 22;
   int max_nesting = 64;
   int messages_per_level = 1;
 };

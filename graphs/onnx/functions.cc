@@ -55,7 +55,7 @@ Status at_call(const Status& status, const onnx::FunctionProto& function,
                                        printable(node.name())));
 }
 
-// What calls become: nodes, and levels of calls.
+// The nodes and the levels of calls that calls become.
 struct CallSize {
   size_t nodes = 0;
   int levels = 0;

@@ -167,13 +167,16 @@ class Robustness(unittest.TestCase):
         self.check_readers(self.tmp / "secret", **options)
 
     def test_tasks_without_a_task(self):
-        files = {"empty.dot": "digraph g {}\n", "empty.stg": "0\n",
+        files = {"empty.dot": "digraph g {}\n",
                  "empty.dax": '<?xml version="1.0"?><adag></adag>\n',
-                 "empty.json": '{"workflow": {"specification": {"tasks": []}}}'}
+                 "empty.json": '{"schemaVersion": "1.5", "workflow": {'
+                               '"specification": {"tasks": []}, "execution": {"tasks": []}}}'}
         for name, content in files.items():
             with self.subTest(file=name):
                 (self.tmp / name).write_text(content)
-                self.check_refused(run(["compare", self.tmp / name, "--procs", "2"]))
+                result = run(["compare", self.tmp / name, "--procs", "2"])
+                self.check_refused(result)
+                self.assertIn("holds no task", result.stderr)
 
     def test_profile_cells_that_mean_nothing(self):
         cells = {"spread NaN": {"spread_ns": "nan"}, "spread -1": {"spread_ns": "-1"},
