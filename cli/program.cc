@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/io/file.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
 #include "cli/progress.h"
@@ -20,9 +21,11 @@
 namespace dfsim::cli {
 namespace {
 
+// An error is one line, whatever the names of files and options in it hold.
 void print_error(std::string_view message) {
   fmt::print(stderr, "dfsim: {} {}\n",
-             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:", message);
+             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
+             printable(message, message.size()));
 }
 
 // The exit code for a status, whose message goes to stderr.
@@ -102,8 +105,7 @@ int run_dfsim(int argc, const char* const* argv) {
   const ParsedCommandLine parsed = version_alone ? parse_command_line(program, 2, kVersion)
                                                  : parse_command_line(program, argc, argv);
   if (parsed.refused) {
-    print_error(parsed.text);
-    fmt::print(stderr, "{}\n", parsed.hint);
+    print_error(parsed.text + "; " + parsed.hint);
     return kExitBadInput;
   }
   if (parsed.command == nullptr) {

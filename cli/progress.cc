@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/text.h"
+
 namespace dfsim::cli {
 namespace {
 
@@ -155,7 +157,7 @@ void ProgressLine::note(const std::string& line) {
     print_json("note", {{"text", line}});
     return;
   }
-  fmt::print(stderr, "{}{}\n", shown_ ? "\r\x1b[K" : "", line);
+  fmt::print(stderr, "{}{}\n", shown_ ? "\r\x1b[K" : "", printable(line, line.size()));
   shown_ = false;
 }
 
@@ -194,7 +196,9 @@ Progress printed_notes(bool quiet) {
   Progress progress;
   add_log(&progress);
   if (!quiet) {
-    progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    progress.on_note = [](const std::string& line) {
+      fmt::print(stderr, "{}\n", printable(line, line.size()));
+    };
   }
   return progress;
 }

@@ -105,7 +105,7 @@ OptionTable predict_modes(PredictCommand& o) {
        .help = "Also simulate this number of runs with times drawn from the operators' intervals: "
                "the distribution of latencies",
        .value = "N",
-       .positive = true},
+       .range = {1, 1e6}},
       {.names = "--seed",
        .target = &o.seed,
        .help = "Seed of arrivals, noise and policies; default: 0",
