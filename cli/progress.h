@@ -24,7 +24,7 @@ class Advance {
   using Clock = std::chrono::steady_clock;
 
   void set(double done, double total, const std::string& what, Clock::time_point now);
-  // A stage begins: nothing to show until it reports. Its rate is kept when it counts the same.
+  // A stage begins: nothing to show until it reports. The rate goes on when it counts the same.
   void begin_stage() { is_current_ = false; }
   // ", 12 of 30 policies, 1.2/s, 15 s left"; "" before the first report.
   std::string text() const;

@@ -65,7 +65,7 @@ struct Comparison {
   // than it gains; of equals the one that plans fastest, then by name. An estimate where there is
   // one. Planning does not count where it was not asked for or the file's times have no unit.
   const PolicyOutcome* best() const;
-  // One device alone is as good as the best: within 1 % of its makespan, and its memory suffices.
+  // One device alone comes within 1 % of the best makespan, and its memory suffices.
   bool one_device_is_enough() const;
   // The best may be called so: a part of a model has no best policy unless the caller accepts that.
   bool names_best() const { return best() != nullptr && (unknown.complete() || allow_incomplete); }

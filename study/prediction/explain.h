@@ -8,7 +8,7 @@ namespace dfsim::inline study {
 
 // Reports through `progress` the import, the passes that changed the graph, the cost model of each
 // device, and by device and class of operators how many times come from which source. Nothing when
-// nobody listens. O(operators).
+// `progress` has no listener. O(operators).
 void explain(const PredictionInput& input, const Prediction& prediction, const Progress& progress);
 
 }  // namespace dfsim::inline study

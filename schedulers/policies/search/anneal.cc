@@ -10,7 +10,7 @@
 // front of it stay, and the devices' states are saved every few positions. Starts from the
 // portfolio's plan, returns the best state seen.
 //
-// The budget that nobody sets is one of work, tasks and edges that are timed, in proportion to what
+// The default budget is one of work, tasks and edges that are timed, in proportion to what
 // list schedulers take: a move of a large graph times many thousand tasks again, and a fixed number
 // of moves took 60 times as long as all other policies together on 20,000 tasks.
 #include <algorithm>
