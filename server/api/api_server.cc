@@ -1,6 +1,6 @@
 // An exchange is one request: it checks the head, collects a small body or streams a large one into
-// the model store, and makes the answer with the use case of its route. What it learns of the
-// server is in ApiShared.
+// the model store, and makes the answer with the use case of its route. All of
+// them use one ApiShared.
 #include "server/api/api_server.h"
 
 #include <fmt/format.h>

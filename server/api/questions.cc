@@ -285,7 +285,7 @@ const std::vector<QuestionKind>& question_kinds() {
        make_question<InspectQuestion>},
       {"compare", "Scheduling policies next to each other on a model or task graph", true,
        make_question<CompareQuestion>},
-      {"roofline", "What rate each operator reaches and what limits it", true,
+      {"roofline", "The rate that each operator reaches, and its limit", true,
        make_question<RooflineQuestion>},
       {"partition", "A model over the devices of a machine, by each plan of a strategy", true,
        make_question<PartitionQuestion>},

@@ -1,9 +1,8 @@
 // ModelStore: uploaded models, each in a directory of its own below a private temporary one.
 //
-// Invariants: what is stored is bounded in bytes and in number; the model that nobody has used for
-// the
-//   longest time goes first. Nothing of a name that a client chose becomes part of a path except
-//   its letters, digits, '.', '_' and '-'. Any thread.
+// Invariants: what is stored is bounded in bytes and in number; the model
+//   whose last use is the longest ago goes first. A path has only letters, digits, '.', '_' and '-'
+//   of a name that a client chose. Any thread.
 #pragma once
 
 #include <cstdint>
