@@ -57,9 +57,10 @@ StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& pla
                                    RunRecorder* recorder) {
   MemoryLog memory(platform, recorder == nullptr ? nullptr : recorder->listener());
   CopyLog copies(platform, &memory);
-  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&copies));
+  DispatchLog dispatches(&copies);
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&dispatches));
   return make_prediction({model, platform, cost_model, run.costs(), run.tasks(), simulated,
-                          copies.copies(), memory.devices()});
+                          copies.copies(), memory.devices(), dispatches.dispatches()});
 }
 
 // `given`: a cost model instead of the one that the options name, or null.

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -78,6 +79,100 @@ def check(condition, text):
         raise AssertionError(text)
 
 
+# Words and what they stand on, as (ratio, words): WCAG's contrast of every text outside of drawings.
+CONTRAST = r"""() => {
+  const channels = text => text.match(/[\d.]+/g).map(Number);
+  const light = rgb => rgb.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4))
+    .reduce((a, v, i) => a + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const back = channels(getComputedStyle(node).backgroundColor);
+      if (back.length === 3 || back[3] === 1) return back;
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const node = text.parentElement;
+    if (!text.data.trim() || !node.getClientRects().length || node.closest('script, svg')) continue;
+    const a = light(channels(getComputedStyle(node).color)), b = light(behind(node));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push([ratio.toFixed(2), text.data.trim().slice(0, 40)]);
+  }
+  return low;
+}"""
+WIDTHS = (400, 1280, 2560, 3840)
+
+
+def corner(tab, selector):
+    """The colour of a pixel near the corner of what `selector` finds, as the screen shows it."""
+    box = tab.locator(selector).first
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    image = tab.screenshot(clip={"x": place["x"] + 4, "y": place["y"] + 4, "width": 1, "height": 1})
+    data, at = b"", 8
+    while at < len(image):
+        length = int.from_bytes(image[at:at + 4], "big")
+        if image[at + 4:at + 8] == b"IDAT":
+            data += image[at + 8:at + 8 + length]
+        at += 12 + length
+    return tuple(zlib.decompress(data)[1:4])
+
+
+def check_page(reports, tab, name):
+    """What holds for every page: it fits every screen, its words can be read in both themes, and
+    everything that is drawn has a text and can be reached with the keyboard."""
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.wait_for_timeout(60)
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        check(wide <= width, f"{name}: {wide} px wide on a screen of {width}")
+        if reports.shots:
+            tab.screenshot(path=str(reports.shots / f"{name}_{width}.png"), full_page=True)
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    for theme in ("dark", "light"):
+        tab.select_option("#theme", theme)
+        low = tab.evaluate(CONTRAST)
+        check(low == [], f"{name}, {theme}: words of less contrast than 4.5:1: {low[:4]}")
+        if reports.shots:
+            tab.screenshot(path=str(reports.shots / f"{name}_{theme}.png"), full_page=True)
+    silent = tab.evaluate("""[...document.querySelectorAll('.chart, img, svg.graph')]
+        .filter(n => !(n.getAttribute('aria-label') || n.getAttribute('alt'))).length""")
+    check(silent == 0, f"{name}: {silent} drawings without a text")
+    unreachable = tab.evaluate("""[...document.querySelectorAll('.tablebox, svg.graph, th[aria-sort]')]
+        .filter(n => n.tabIndex < 0).length""")
+    check(unreachable == 0, f"{name}: the keyboard does not reach {unreachable} parts")
+
+
+def check_network(tab, result):
+    """The drawing of the network: one box for each operator, details, search."""
+    graph = tab.locator("section[aria-label='Network']")
+    check(graph.locator("g.node").count() == len(result["ops"]), "boxes of the network")
+    check(graph.locator("path.edge").count() == sum(len(op["reads"]) for op in result["ops"]),
+          "arrows of the network")
+    longest = max(result["ops"], key=lambda op: op["duration_us"])
+    details = graph.locator(".details")
+    check(longest["duration_us"] == max(op["duration_us"] for op in result["ops"]
+                                        if op["name"] == details.locator("strong").inner_text()),
+          "the longest operator is chosen first")
+    box = graph.locator("input[aria-label='Search the network']")
+    box.fill("layer2.0 conv")
+    wanted = [op["name"] for op in result["ops"] if "layer2.0" in op["name"] and "conv" in
+              f"{op['name']} {op['op_type']} {op['class']}".lower()]
+    check(graph.locator("g.node:not(.missed)").count() == len(wanted) > 0, "found operators")
+    box.press("Enter")
+    check(details.locator("strong").inner_text() == wanted[0], "Enter goes to the first one")
+    box.fill("")
+    graph.locator("g.node").nth(3).dispatch_event("click")
+    check(details.locator("strong").inner_text() == result["ops"][3]["name"], "a click chooses")
+    drawing = graph.locator("svg.graph")
+    before = drawing.get_attribute("viewBox")
+    drawing.press("+")
+    check(drawing.get_attribute("viewBox") != before, "zooming the network")
+
+
 def check_prediction(reports):
     page, result = reports.make("predict", "predict", "graphs/zoo/resnet18.onnx", "--hw", "a100",
                                 "--cost-model", "sol")
@@ -105,12 +200,22 @@ def check_prediction(reports):
           "memory over time")
     check(rows(tab, f"Tensors at the peak of the {memory['device']}").count()
           == len(memory["at_peak"]), "tensors at the peak")
+    launches = sum("dispatch" in op for op in result["ops"])
+    line = tab.locator("section[aria-label='Timeline']")
+    check(launches > 0 and f"{len(result['ops']) + launches} slices on 2 tracks"
+          in line.locator(".chart").get_attribute("aria-label"), "a lane of the host")
+    check("host" in line.locator(".legend").inner_text(), "the host's colour has a word")
+    check_network(tab, result)
     check("80 %" in tab.locator(".card", has_text="latency").first.inner_text(), "interval")
     tab.select_option("#theme", "dark")
     check(tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)",
           "dark theme")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "predict_dark.png"))
+    clipped = tab.evaluate("""(() => { const box = document.querySelector(
+        "section[aria-label='Operators'] .tablebox"); return box.scrollWidth - box.clientWidth; })()""")
+    check(clipped <= 0, f"the table of operators is {clipped} px too wide for 1280")
+    check_page(reports, tab, "predict")
     tab.emulate_media(media="print")
     check(not tab.locator("#print").is_visible(), "print style")
     check(problems == [], problems)
@@ -124,6 +229,7 @@ def check_analysis(reports):
     shown = cards(tab)["total"].split()
     check(shown[1] == "s" and abs(float(shown[0]) - result["traces"][0]["breakdown"]["total_ms"]
                                   / 1e3) < 0.01, "total")
+    check_page(reports, tab, "analyze")
     line = tab.locator("section[aria-label='Timeline'] .chart")
     whole = int(line.get_attribute("data-shown"))
     check(0 < whole <= 4000, f"{whole} rectangles of 100000 spans")
@@ -139,8 +245,34 @@ def check_analysis(reports):
     check(int(line.get_attribute("data-shown")) != whole, "zooming shows other spans")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "analyze_zoomed.png"))
+    area = tab.locator(".inview caption").inner_text()
+    check(0 < int(area.split(", ")[1].split()[0]) < 100000, f"statistics of what is in view: {area}")
+    search = tab.locator("input[aria-label='Search the timeline']")
+    search.fill("op17")
+    spans = [e for e in json.loads(trace.read_text())["traceEvents"] if "op17" in e["name"]]
+    found = tab.locator("section[aria-label='Timeline'] span[role=status]").inner_text()
+    check(found.startswith(f"{len(spans)} slices, "), f"searching: {found}")
     check(problems == [], problems)
     print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
+
+
+def check_nesting(reports):
+    """Slices inside others have lanes of their own: three deep here, on one of two tracks."""
+    def event(name, start, length, **more):
+        return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": start,
+                "dur": length, "args": {}, **more}
+    trace = reports.folder / "nested.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        event("outer", 0, 100), event("middle", 10, 50), event("inner", 20, 10),
+        event("next", 100, 20), event("kernel", 30, 40, cat="kernel", pid=0, tid=7)]}))
+    page, _ = reports.make("nested", "analyze", str(trace))
+    tab, problems = reports.open(page, "nested")
+    line = tab.locator("section[aria-label='Timeline'] .chart")
+    check(line.get_attribute("data-lanes") == "4" and line.get_attribute("data-shown") == "5",
+          f"{line.get_attribute('data-lanes')} lanes")
+    top = tab.locator(".inview tbody tr").first.locator("td").first.inner_text()
+    check(top == "outer", f"the longest in view is {top}")
+    check(problems == [], problems)
 
 
 def check_advice(reports):
@@ -191,12 +323,14 @@ def check_others(reports):
     check(rows(tab, "Steps over batch").count() >= 1, "steps")
     check(tab.locator("section[aria-label='Time-based roofline'] canvas").count() == 1,
           "time-based roofline")
+    check_page(reports, tab, "roofline")
     check(cards(tab)["peaks"] == result["rooflines"][-1]["peaks_from"], "where peaks are from")
     check(problems == [], problems)
     page, result = reports.make("compare", "compare", "examples/taskgraphs/heft_paper.json",
                                 "--policies", "heft,cpop", "--no-planning-time")
     tab, problems = reports.open(page, "compare")
     check(cards(tab)["best"] == result["best"], "best policy")
+    check_page(reports, tab, "compare")
     check(problems == [], problems)
     saved = reports.folder / "saved.html"
     subprocess.run([reports.program, "report", reports.folder / "compare.json", "-o", saved],
@@ -251,6 +385,7 @@ def check_serving(reports):
                   "Cache in use over time", "Timeline"):
         check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
     check(rows(tab, "Latencies").count() == 5, "latencies")
+    check_page(reports, tab, "serve")
     cost = result["dollars_per_million_tokens"]["value"]
     check(cards(tab)["cost of a million tokens"] == f"${cost:.2f}", "cost")
     check(problems == [], problems)
@@ -270,6 +405,14 @@ def check_partitioning(reports):
     check(tab.locator("section[aria-label='The best plan'] img").count() == 1, "drawing")
     drawn = tab.evaluate("document.querySelector('img').naturalWidth")
     check(drawn > 0, "the drawing is an image")
+    check_page(reports, tab, "partition")
+    for theme, dark in (("light", False), ("dark", True)):
+        tab.select_option("#theme", theme)
+        check((max(corner(tab, "img.drawing")) < 64) == dark, f"the drawing in the {theme} theme")
+    degrees = {"dp": "data", "tp": "tensor", "pp": "pipeline"}
+    words = result["best"].split(" x ")
+    words = " \u00d7 ".join(f"{w.split()[1]} {degrees[w.split()[0]]}" for w in words)
+    check(words in tab.locator(".card", has_text="Best plan").inner_text(), f"{words} in words")
     check(problems == [], problems)
 
 
@@ -295,6 +438,7 @@ def main():
         check_prediction(reports)
         check_partitioning(reports)
         check_analysis(reports)
+        check_nesting(reports)
         check_advice(reports)
         check_replay(reports)
         check_others(reports)
