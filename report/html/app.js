@@ -83,7 +83,7 @@
     for (const entry of charts) {
       if (entry.instance) entry.instance.dispose();
       entry.instance = echarts.init(entry.node);
-      entry.instance.setOption(Object.assign({ animation: false, color: COLOURS, aria: { enabled: true } }, entry.options(base())));
+      entry.instance.setOption(Object.assign({ animation: false, color: COLOURS, aria: { enabled: false } }, entry.options(base())));
       if (entry.ready) entry.ready(entry.instance, entry.node);
     }
   }
@@ -334,8 +334,8 @@
         endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-24, 12] }, data: [[Math.max(left, bottom / c.bytes_per_s), Math.max(left, bottom / c.bytes_per_s) * c.bytes_per_s], [top / c.bytes_per_s, top]].filter(q => q[0] >= left) }));
       const clouds = classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: lines.length ? 0.35 : 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));
-      const paths = lines.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
-        color: l.name === 'network' ? b.fg : COLOURS[i % COLOURS.length], symbol: 'diamond',
+      const paths = lines.map(l => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
+        color: l.name === 'network' ? b.fg : COLOURS[Math.max(0, classes.indexOf(l.name)) % COLOURS.length], symbol: 'diamond',
         label: { show: true, position: l.name === 'network' ? 'top' : 'right', color: b.fg, formatter: q => q.data.step }, labelLayout: { hideOverlap: true }, data: l.points.map((p, k) => [p, k]).filter(q => q[0].intensity > 0).map(([p, k]) => ({ value: [p.intensity, p.flops_per_s], point: p, step: l.steps.length ? String(k ? l.steps[k - 1].to : l.steps[0].from) : '' })) }));
       return {
         legend: Object.assign({ data: [...new Set(lines.map(l => l.name).concat(classes))], top: 0 }, b.legend),
@@ -646,6 +646,18 @@
 
   const makespan = p => either(p.makespan_ms, p.makespan_at_least_ms);
   const limited = (c, p) => c.complete === false || p.is_limit ? '\u2265 ' : '';
+  // How a policy works gives its bar the colour; the same for a name on every page.
+  const FAMILIES = [
+    ['list: a plan in one pass', 'cpop dls etf heft hlfet hsv ippts lookahead maxmin minmin peft ppts sufferage'],
+    ['search: many plans', 'anneal optimal portfolio'],
+    ['online: decides during the run', 'adon critical-path donf donf2 donfl donfm fcfs mct sjf work-stealing'],
+    ['memory: respects what fits', 'm-etf m-sct m-topo'],
+    ['fixed placement', 'best-single-device first-device round-robin'],
+    ['plugin', '']];
+  function familyOf(name) {
+    const found = FAMILIES.findIndex(f => f[1].split(' ').includes(name));
+    return found < 0 ? FAMILIES.length - 1 : found;
+  }
   function showComparison(list) {
     head(list.length > 1 ? list.length + ' problems' : list[0].graph + ' on ' + list[0].hardware, 'scheduling policies, each plan simulated');
     list.forEach(c => {
@@ -653,11 +665,17 @@
       if (list.length > 1) main.append(element('h2', { text: c.graph + ' on ' + c.hardware }));
       showLimits(Object.assign({}, done[0], c));
       showCards([['best', c.best || '-', done.length ? limited(c, done[0]) + value(makespan(done[0])) : ''], ['lower bound', value(c.lower_bound_ms)], ['one device alone', typeof c.single_device_ms === 'number' ? value(c.single_device_ms) : '-'], ['tasks', String(c.tasks), c.edges + ' edges']]);
+      const used = [...new Set(done.map(p => familyOf(p.name)))].sort();
+      main.append(element('div', { class: 'bar legend' }, ...used.map(f => { const dot = element('span', { class: 'swatch', 'aria-hidden': 'true' }); dot.style.background = COLOURS[f]; return element('span', {}, dot, FAMILIES[f][0]); })));
       const two = element('div', { class: 'two' });
       main.append(two);
-      showBars(two, done.some(p => limited(c, p)) ? 'Makespan, \u2265: a lower limit' : 'Makespan', done.map(p => [limited(c, p) + p.name, makespan(p)]), value, 60);
-      showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best]), v => v.toFixed(3), 60);
-      showTable('Policies', [['policy', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
+      showBars(two, done.some(p => limited(c, p)) ? 'Makespan, \u2265: a lower limit' : 'Makespan', done.map(p => [limited(c, p) + p.name, makespan(p), familyOf(p.name)]), value, 60);
+      showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best, familyOf(p.name)]), v => v.toFixed(3), 60);
+      if (c.drawing) {
+        const node = section('Gantt chart');
+        node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(c.drawing), alt: 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best, class: 'drawing' }));
+      }
+      showTable('Policies', [['policy', null], ['family', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, FAMILIES[familyOf(p.name)][0].split(':')[0], limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
     });
   }
 

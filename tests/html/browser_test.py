@@ -9,6 +9,7 @@ import argparse
 import json
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -178,7 +179,8 @@ def check_prediction(reports):
                                 "--cost-model", "sol")
     tab, problems = reports.open(page, "predict")
     shown = cards(tab)["latency"]
-    value, unit = shown.split()
+    check(shown.startswith("\u2265 ") == result["is_limit"], "a limit says so")
+    value, unit = shown.split()[-2:]
     factor = {"ms": 1.0, "us": 1e-3, "s": 1e3}[unit]
     check(abs(float(value) * factor - result["latency_ms"]) < 0.01 * result["latency_ms"], shown)
     check(rows(tab, "Operators").count() == min(len(result["ops"]), 500), "rows of operators")
@@ -331,6 +333,13 @@ def check_others(reports):
     tab, problems = reports.open(page, "compare")
     check(cards(tab)["best"] == result["best"], "best policy")
     check_page(reports, tab, "compare")
+    check(tab.locator("section[aria-label='Gantt chart'] img").count() == 1
+          and tab.evaluate("document.querySelector('img.drawing').naturalWidth") > 0, "Gantt chart")
+    names = re.findall(r"_POLICY\((\w+)", (ROOT / "schedulers/policies.inc").read_text())
+    families = tab.evaluate("""names => { const text = [...document.scripts].at(-1).textContent;
+        return names.filter(n => !new RegExp("[' ]" + n + "[' ]").test(text)); }""",
+                            [name.replace("_", "-") for name in names])
+    check(families == [], f"policies without a family: {families}")
     check(problems == [], problems)
     saved = reports.folder / "saved.html"
     subprocess.run([reports.program, "report", reports.folder / "compare.json", "-o", saved],
