@@ -40,6 +40,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/chain/unknown_work.h
   study/partitioning/partitioning.h
   study/prediction/copy_log.h
+  study/prediction/dispatch_log.h
   study/prediction/memory_log.h
   study/prediction/predict_options.h
   study/prediction/prediction.h

@@ -159,7 +159,7 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
                                text_of(command, compared.comparison, graph));
         output.text += part + (is_single ? "" : "\n");
       }
-      if (is_single && command.output.ends_with(".svg")) {
+      if (is_single && (command.output.ends_with(".svg") || !command.html.empty())) {
         DFSIM_ASSIGN_OR_RETURN(const TimeFormat format,
                                time_format(command.unit, compared.comparison.unitless));
         output.drawing = comparison_svg(compared.comparison, graph, format, command.gantt == "all");
@@ -191,9 +191,12 @@ Status run_compare(CompareCommand& command, bool quiet) {
   }
   command.compare.keep_tasks_of = command.gantt;
   DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry, quiet));
+  const bool is_single_problem = output.comparisons.size() == 1;
   if (!command.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(command.html, comparison_json(output.comparisons)));
+    DFSIM_ASSIGN_OR_RETURN(
+        const std::string page,
+        html_page(command.html,
+                  comparison_json(output.comparisons, is_single_problem ? output.drawing : "")));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {

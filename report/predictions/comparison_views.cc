@@ -350,10 +350,14 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
   return out;
 }
 
-std::string comparison_json(const std::vector<Comparison>& comparisons) {
+std::string comparison_json(const std::vector<Comparison>& comparisons,
+                            const std::string& drawing) {
   if (comparisons.size() == 1) {
     Json json = {{"schema", "dfsim.compare/1"}};
     json.update(comparison_object(comparisons.front()));
+    if (!drawing.empty()) {
+      json["drawing"] = drawing;
+    }
     return json.text();
   }
   Json json = {{"schema", "dfsim.compare-many/1"}};

@@ -44,7 +44,13 @@ Json op_json(const PredictedOp& op) {
                {"bound_us", in_us(op.bound_ns)},
                {"source", source_name(op)},
                {"output_shape", op.shape},
-               {"critical", op.critical}};
+               {"critical", op.critical},
+               {"reads", op.reads}};
+  if (op.dispatch.end_ns > op.dispatch.begin_ns) {
+    json["dispatch"] = {{"thread", op.dispatch.thread},
+                        {"start_us", in_us(op.dispatch.begin_ns)},
+                        {"duration_us", in_us(op.dispatch.end_ns - op.dispatch.begin_ns)}};
+  }
   Json waits = Json::object();
   for (int reason = 0; reason < kWaitReasonCount; ++reason) {
     waits[std::string(wait_reason_name(static_cast<WaitReason>(reason)))] =

@@ -63,9 +63,17 @@ StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& pla
                                    RunRecorder* recorder, const Progress& progress) {
   MemoryLog memory(platform, recorder == nullptr ? nullptr : recorder->listener());
   CopyLog copies(platform, &memory);
-  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&copies));
-  const PredictionInput input = {model,       platform,  cost_model,      run.costs(),
-                                 run.tasks(), simulated, copies.copies(), memory.devices()};
+  DispatchLog dispatches(&copies);
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&dispatches));
+  const PredictionInput input = {model,
+                                 platform,
+                                 cost_model,
+                                 run.costs(),
+                                 run.tasks(),
+                                 simulated,
+                                 copies.copies(),
+                                 memory.devices(),
+                                 dispatches.dispatches()};
   DFSIM_ASSIGN_OR_RETURN(Prediction prediction, make_prediction(input));
   explain(input, prediction, progress);
   return prediction;

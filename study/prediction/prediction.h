@@ -21,6 +21,7 @@
 #include "study/analysis/advice_list.h"
 #include "study/chain/model_run.h"
 #include "study/prediction/copy_log.h"
+#include "study/prediction/dispatch_log.h"
 #include "study/prediction/memory_log.h"
 #include "study/prediction/verdict.h"
 
@@ -45,7 +46,9 @@ struct PredictedOp {
   bool known_work = true;  // false: only a launch is counted, see Prediction::unknown
   bool critical = false;   // on the critical path of Prediction
   WaitTimes wait_ns{};
-  std::string shape;  // of the first output
+  std::string shape;            // of the first output
+  std::vector<uint32_t> reads;  // positions in Prediction::ops of the operators that it waits for
+  DispatchRecord dispatch;      // the host's work on it; empty when nothing was noted
 };
 
 // A copy between the memories of two devices, or of the host and one.
@@ -171,8 +174,9 @@ struct PredictionInput {
   const CostTable& costs;       // ModelRun::costs()
   const ExecGraph& tasks;       // ModelRun::tasks()
   const SimulatedModel& run;
-  std::vector<CopyRecord> copies = {};       // of the run
-  std::vector<DeviceMemoryLog> memory = {};  // of the run, by device
+  std::vector<CopyRecord> copies = {};          // of the run
+  std::vector<DeviceMemoryLog> memory = {};     // of the run, by device
+  std::vector<DispatchRecord> dispatches = {};  // of the run, by task
 };
 
 // Error: times that do not fit in 63 bits.
