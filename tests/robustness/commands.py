@@ -83,8 +83,9 @@ WORKING = {
     "validate": ["validate", "--runs", f"{DATA}/runs.csv", "--only", "resnet18"],
     "version": ["version"],
 }
-# Commands that measure for minutes or train: their readers and tests of their own cover them.
-LONG = {"calibrate", "llm search", "llm train", "llm validate", "train", "tune"}
+# Commands that measure for minutes, train or serve: their readers and tests of their own cover them.
+LONG = {"calibrate", "llm search", "llm train", "llm validate", "serve-api", "train", "tune"}
+READS_NO_FILE = {"calibrate", "serve-api"}
 NO_OUTPUT_OPTION = {"help", "version", "profiles check", "sweep", "report"}
 
 

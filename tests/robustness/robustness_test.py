@@ -22,8 +22,8 @@ import threading
 import time
 import unittest
 
-from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, WORKING, filled,
-                      make_inputs)
+from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, READS_NO_FILE, WORKING,
+                      filled, make_inputs)
 from makers import calls_of_calls, long_name_model, nested_spans, profile_with
 from runner import ENDS_S, PROGRAM, ROOT, run, run_all
 
@@ -106,7 +106,7 @@ class Robustness(unittest.TestCase):
         missing = set(commands) - groups - set(WORKING) - LONG
         self.assertEqual(missing, set())
         readers = {name.split(" --")[0] for name in READERS}
-        self.assertEqual(LONG - readers - {"calibrate"}, set())
+        self.assertEqual(LONG - readers - READS_NO_FILE, set())
 
     # --- damaged input ---
 
