@@ -141,9 +141,10 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
                          (part.kind != kAnyKind && part.kind != geometry.kind);
     const double ratio = std::exp(foreign ? part.median_log_ratio : ratios[i]);
     answer.time_us = answer.base_us * std::max(ratio, kLeastRatio);
-    if (part.timing == TimingKind::kLaunchInclusive && leaves_ranges(part, geometry)) {
-      // Trees know nothing of these sizes but how well kernels use the device. The launch, which is
-      // most of the time of those below the smallest, stays as it is.
+    if (part.timing == TimingKind::kLaunchInclusive && part.family == Family::kGemm &&
+        leaves_ranges(part, geometry)) {
+      // A product of fewer rows than any that was measured reads its weight, about as fast as the
+      // others do; the launch, which is most of its time, stays as it is.
       const double launch_us = rooflines[i].floor_us;
       answer.time_us = launch_us + (answer.base_us - launch_us) * std::max(ratio, kLeastRatio);
     }

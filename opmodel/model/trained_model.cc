@@ -54,13 +54,6 @@ double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
          launch_us;
 }
 
-// Where most of a time is the launch, what is left after subtracting it is noise: a kernel reaches
-// the bound about as well as the part's others do.
-double typical_kernel_us(double least_us, const ModelPart& part, const DeviceSpec& device) {
-  const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
-  return launch_us + (least_us - launch_us) * std::max(std::exp(part.median_log_ratio), 1.0);
-}
-
 bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
   return a.compute_units == b.compute_units && a.l2_bytes == b.l2_bytes &&
          std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
@@ -337,12 +330,6 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
     prediction.time_us = shifted(answer.time_us);
     prediction.low_us = shifted(answer.low_us);
     prediction.high_us = std::max(shifted(answer.high_us), prediction.time_us);
-    const double typical_us = shift < 0 ? typical_kernel_us(floor_us, info, device) : 0;
-    if (prediction.time_us < typical_us) {
-      prediction.time_us = typical_us;
-      prediction.high_us =
-          std::max(prediction.high_us, typical_us + answer.high_us - answer.time_us);
-    }
     prediction.source = manifest_.prior       ? CostSource::kPrior
                         : answer.extrapolated ? CostSource::kExtrapolated
                                               : CostSource::kPredicted;
