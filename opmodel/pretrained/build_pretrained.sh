@@ -88,3 +88,5 @@ for model in $models; do
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
   esac
 done
+# Cards of models elsewhere would land here.
+[ "$out" != opmodel/pretrained ] || opmodel/pretrained/make_model_cards.py "$(date +%F)" $models
