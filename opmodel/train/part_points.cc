@@ -19,6 +19,8 @@ constexpr size_t kMostShapesOfPrior = 700;
 // A row shows the floor of its kind where its work takes at most this share of its time, at rates
 // that no kernel reaches.
 constexpr double kMostWorkAtFloor = 0.1;
+// Floors of kinds that all show them differ by about as much.
+constexpr double kLeastExcess = 1.25;
 
 // The shortest rows of a device, as one row: its time, and how long its work takes at least.
 struct ShortestRow {
@@ -160,7 +162,7 @@ class PointMaker {
         static_cast<double>(data_.devices[device].launch_overhead_ns) / kNsPerUs;
     const double floor = shown.empty() ? std::max(without_work, kernel_us)
                                        : value_at_quantile(std::move(shown), 0.5);
-    return std::min(own.time_us, floor);
+    return own.time_us > kLeastExcess * floor ? floor : own.time_us;
   }
 
   // Of the part's family on a device, by kind.
