@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "base/io/file.h"
 #include "base/io/text_file.h"
@@ -10,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/study_commands.h"
 #include "report/predictions/sweep_views.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_file.h"
@@ -87,19 +89,28 @@ StatusOr<SweepResult> sweep_with_progress(const SweepOptions& options, bool quie
   return sweep(options, line.callbacks());
 }
 
-Status run_sweep(SweepCommand command, bool quiet) {
+Status run_sweep(SweepCommand command, const SweepHooks& hooks, bool quiet) {
   if (!command.output.empty()) {
     DFSIM_RETURN_IF_ERROR(is_csv(command.output).status());
   }
   if (!command.prices.empty()) {
     DFSIM_ASSIGN_OR_RETURN(command.constraints.prices, read_prices(command.prices));
   }
-  DFSIM_ASSIGN_OR_RETURN(const SweepOptions options, sweep_options_of(command));
-  DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
-  DFSIM_ASSIGN_OR_RETURN(const SweepReport report, make_sweep_report(result, command.constraints));
+  DFSIM_ASSIGN_OR_RETURN(SweepOptions options, sweep_options_of(command));
+  if (!hooks.journal.empty()) {
+    options.journal = hooks.journal;
+  }
+  DFSIM_ASSIGN_OR_RETURN(SweepResult result, sweep_with_progress(options, quiet));
+  DFSIM_ASSIGN_OR_RETURN(SweepReport report, make_sweep_report(result, command.constraints));
   if (!command.output.empty()) {
     DFSIM_RETURN_IF_ERROR(write_table(command, result));
+  }
+  if (!command.output.empty() || !hooks.journal.empty()) {
     DFSIM_RETURN_IF_ERROR(remove_journal(options));
+  }
+  if (hooks.take) {
+    hooks.take(std::move(result), std::move(report));
+    return ok_status();
   }
   DFSIM_RETURN_IF_ERROR(write_file("-", command.csv ? sweep_csv(result, command.constraints.prices)
                                         : command.json
@@ -229,7 +240,9 @@ OptionTable sweep_results(SweepCommand& o) {
 
 }  // namespace
 
-CommandSpec sweep_command() {
+CommandSpec sweep_command() { return sweep_command_with({}); }
+
+CommandSpec sweep_command_with(SweepHooks hooks) {
   const auto options = std::make_shared<SweepCommand>();
   return {
       .name = "sweep",
@@ -241,7 +254,9 @@ CommandSpec sweep_command() {
                    {"dfsim sweep --models m.onnx --hw a100,h100,l4 --batch 1:64:x2 --prices "
                     "prices.yaml --max-latency-ms 20",
                     "the cheapest machine that meets a latency"}},
-      .run = [options](const GlobalOptions& global) { return run_sweep(*options, global.quiet); }};
+      .run = [options, hooks = std::move(hooks)](const GlobalOptions& global) {
+        return run_sweep(*options, hooks, global.quiet);
+      }};
 }
 
 }  // namespace dfsim::cli

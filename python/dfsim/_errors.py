@@ -1,5 +1,9 @@
 """Exceptions of dfsim. Their texts are those that the command line prints."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class Error(Exception):
     """Base class: something could not be done."""
@@ -19,3 +23,14 @@ class UnsupportedError(Error, NotImplementedError):
 
 class FailedError(Error, RuntimeError):
     """The input was fine, the work could not be completed."""
+
+
+class IncompleteError(FailedError):
+    """There is a result, but dfsim does not vouch for it: its times are lower limits.
+
+    `result` has it. allow_incomplete=True returns it instead.
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
