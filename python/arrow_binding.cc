@@ -83,31 +83,45 @@ void set_numbers(ArrowColumn* column, const nb::object& values, size_t rows) {
   }
 }
 
+// A value of a list, or nothing for None.
+std::optional<nb::object> present(const nb::list& list, size_t row, ArrowColumn* column) {
+  nb::object value = nb::borrow(list[row]);
+  if (value.is_none()) {
+    ++column->nulls;
+    return std::nullopt;
+  }
+  set_bit(&column->valid, row);
+  return value;
+}
+
+nb::list checked_list(const nb::object& values, size_t rows) {
+  auto list = nb::cast<nb::list>(values);
+  if (list.size() != rows) {
+    throw nb::value_error("columns of different lengths");
+  }
+  return list;
+}
+
 void set_flags(ArrowColumn* column, const nb::object& values, size_t rows) {
-  ArrowColumn bytes;
-  set_numbers<uint8_t>(&bytes, values, rows);
+  const nb::list list = checked_list(values, rows);
   column->values.assign(rows / 8 + 1, 0);
+  column->valid.assign(rows / 8 + 1, 0);
   for (size_t i = 0; i < rows; ++i) {
-    if (bytes.values[i] != 0) {
+    const auto value = present(list, i, column);
+    if (value.has_value() && nb::cast<bool>(*value)) {
       set_bit(&column->values, i);
     }
   }
 }
 
 void set_texts(ArrowColumn* column, const nb::object& values, size_t rows) {
-  const auto list = nb::cast<nb::list>(values);
-  if (list.size() != rows) {
-    throw nb::value_error("columns of different lengths");
-  }
+  const nb::list list = checked_list(values, rows);
   column->valid.assign(rows / 8 + 1, 0);
   column->offsets.push_back(0);
   for (size_t i = 0; i < rows; ++i) {
-    if (!list[i].is_none()) {
-      set_bit(&column->valid, i);
-      const std::string text = nb::cast<std::string>(nb::str(list[i]));
+    if (const auto value = present(list, i, column); value.has_value()) {
+      const auto text = nb::cast<std::string>(nb::steal<nb::str>(PyObject_Str(value->ptr())));
       column->values.insert(column->values.end(), text.begin(), text.end());
-    } else {
-      ++column->nulls;
     }
     if (column->values.size() > std::numeric_limits<int32_t>::max()) {
       throw nb::value_error("a column of texts has more than 2 GiB");
@@ -308,9 +322,11 @@ nb::object arrow_stream(const std::vector<std::string>& names,
 }  // namespace
 
 void bind_arrow(nb::module_& module) {
-  module.def("arrow_stream", &arrow_stream, nb::arg("names"), nb::arg("formats"),
-             nb::arg("columns"), nb::arg("rows"),
-             "An Arrow C stream of columns: l, g and b are arrays, u is a list of texts or None.");
+  module.def(
+      "arrow_stream", &arrow_stream, nb::arg("names"), nb::arg("formats"), nb::arg("columns"),
+      nb::arg("rows"),
+      "An Arrow C stream of columns: l and g are arrays, b and u are lists of bools or texts, "
+      "or None.");
 }
 
 }  // namespace dfsim::python

@@ -24,9 +24,9 @@ class Table(Dict[str, "npt.NDArray[Any]"]):
         columns: List[Any] = []
         for name, column in self.items():
             names.append(name)
-            if column.dtype == np.bool_:
+            if column.dtype == np.bool_ or _are_flags(column):
                 formats.append("b")
-                columns.append(np.ascontiguousarray(column).view(np.uint8))
+                columns.append(column.tolist())
             elif column.dtype.kind in "iu":
                 formats.append("l")
                 columns.append(np.ascontiguousarray(column, dtype=np.int64))
@@ -45,6 +45,11 @@ class Table(Dict[str, "npt.NDArray[Any]"]):
 
     def __repr__(self) -> str:
         return f"<dfsim table of {self.height} rows: {', '.join(self)}>"
+
+
+def _are_flags(column: npt.NDArray[Any]) -> bool:
+    """True and False, some of which may be missing (None)."""
+    return column.dtype == object and {type(value) for value in column} - {type(None)} == {bool}
 
 
 def column_of(values: List[Any]) -> npt.NDArray[Any]:
