@@ -81,6 +81,19 @@ CommandResult run_command(cli::CommandSpec program, const std::vector<std::strin
   return result;
 }
 
+const char* error_class(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidInput:
+      return "InvalidInputError";
+    case StatusCode::kNotFound:
+      return "NotFoundError";
+    case StatusCode::kUnsupported:
+      return "UnsupportedError";
+    default:
+      return "FailedError";
+  }
+}
+
 nb::object verdict(const Status& status, bool has_result) {
   if (status.ok()) {
     return nb::none();
@@ -88,7 +101,7 @@ nb::object verdict(const Status& status, bool has_result) {
   if (!has_result) {
     throw StatusError(status);
   }
-  return nb::str(status.message().c_str());
+  return nb::make_tuple(error_class(status.code()), status.message());
 }
 
 }  // namespace dfsim::python

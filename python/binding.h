@@ -78,7 +78,11 @@ CommandResult run_command(cli::CommandSpec program, const std::vector<std::strin
 // A program that has one command only.
 cli::CommandSpec program_of(cli::CommandSpec command);
 
-// Raises the status unless there is a result to return with it; its text then goes to `verdict`.
+// The class of dfsim._errors for a status.
+const char* error_class(StatusCode code);
+
+// Raises the status unless there is a result to return with it: then the class of the error and its
+// text, or None.
 nb::object verdict(const Status& status, bool has_result);
 
 // prediction_binding.cc, sweep_binding.cc, policy_binding.cc, arrow_binding.cc

@@ -16,21 +16,8 @@ void raise_status(const std::exception_ptr& error, void* /*payload*/) {
   try {
     std::rethrow_exception(error);
   } catch (const StatusError& caught) {
-    const char* name = "FailedError";
-    switch (caught.status.code()) {
-      case StatusCode::kInvalidInput:
-        name = "InvalidInputError";
-        break;
-      case StatusCode::kNotFound:
-        name = "NotFoundError";
-        break;
-      case StatusCode::kUnsupported:
-        name = "UnsupportedError";
-        break;
-      default:
-        break;
-    }
-    const nb::object type = nb::module_::import_("dfsim._errors").attr(name);
+    const nb::object type =
+        nb::module_::import_("dfsim._errors").attr(error_class(caught.status.code()));
     PyErr_SetString(type.ptr(), caught.what());
   }
 }

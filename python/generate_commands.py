@@ -37,7 +37,7 @@ POSITIONAL = {"sweep": ["models", "hardware"], "evaluate": ["model", "profiles"]
               "compare": ["model", "hardware"], "train": ["profiles", "directory"]}
 ALWAYS = {"tune": ["--host"]}
 RUNNERS = {"predict": "prediction", "compare": "comparison", "sweep": "table",
-           "llm train": "written", "profiles import": "written"}
+           "llm train": "written"}
 RETURNS = {"prediction": "Prediction", "comparison": "Result", "table": "Sweep",
            "written": "str", "result": "Result"}
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 
 class Error(Exception):
-    """Base class: something could not be done."""
+    """Base class: something could not be done.
+
+    `result`: what the command prints although it fails, such as the report of files that cannot be
+    used; None when there is nothing.
+    """
+
+    result: Optional[Any] = None
 
 
 class InvalidInputError(Error, ValueError):
@@ -31,6 +37,10 @@ class IncompleteError(FailedError):
     `result` has it. allow_incomplete=True returns it instead.
     """
 
-    def __init__(self, message: str, result: Any) -> None:
-        super().__init__(message)
-        self.result = result
+
+def with_result(name: str, message: str, result: Any) -> Error:
+    """An error of that class with a result. One of work that succeeded is an IncompleteError."""
+    classes = {one.__name__: one for one in (InvalidInputError, NotFoundError, UnsupportedError)}
+    error = classes.get(name, IncompleteError)(message)
+    error.result = result
+    return error

@@ -92,7 +92,7 @@ def load(source: Any, *, inputs: Any = None, name: Optional[str] = None) -> Any:
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
         if not os.path.exists(path):
-            raise NotFoundError(f"{path}: no such file")
+            raise NotFoundError(f"{path}: no such file; check the path")
         return _model(path)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _temporary(name or "model", _write(bytes(source)))

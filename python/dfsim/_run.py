@@ -13,7 +13,7 @@ import os
 import tempfile
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, cast
 
-from ._errors import IncompleteError
+from ._errors import with_result
 from ._load import load
 from ._native import _dfsim
 from ._policies import Scheduler
@@ -58,7 +58,9 @@ def _values(name: str, value: Any, kind: str) -> List[str]:
         if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             raise TypeError(f"{name}: found a value of type {type(value).__name__}, expected a "
                             "number")
-        return [repr(float(value))]
+        number = float(value)
+        short = f"{number:g}"
+        return [short if float(short) == number else repr(number)]
     if kind == "model":
         return [text(value if isinstance(value, (str, os.PathLike)) else load(value), name)]
     return [text(value, name)]
@@ -135,9 +137,9 @@ def result(command: str, options: Sequence[Option], progress: Progress) -> Resul
 R = TypeVar("R")
 
 
-def _accepted(found: R, refused: Optional[str]) -> R:
+def _accepted(found: R, refused: Optional[Tuple[str, str]]) -> R:
     if refused is not None:
-        raise IncompleteError(refused, found)
+        raise with_result(*refused, found)
     return found
 
 
