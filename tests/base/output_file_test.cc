@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
+#include "base/io/captured_output.h"
 #include "base/io/file.h"
 #include "base/io/text_file.h"
 
@@ -173,8 +175,6 @@ TEST_CASE("TextWriter: compressed text is the same text when it is read again") 
   CHECK(read_text_file(path, kMaxBytes).value() == text);
 }
 
-}  // namespace dfsim
-
 TEST_CASE("CapturedOutput: what this thread writes to stdout becomes a text") {
   CapturedOutput outer;
   REQUIRE(write_file("-", "one ").ok());
@@ -199,3 +199,5 @@ TEST_CASE("CapturedOutput: other threads keep their stdout") {
   CHECK(seen == nullptr);
   CHECK(CapturedOutput::current() == &mine);
 }
+
+}  // namespace dfsim
