@@ -325,6 +325,8 @@ void bind_arrow(nb::module_& module) {
   module.def(
       "arrow_stream", &arrow_stream, nb::arg("names"), nb::arg("formats"), nb::arg("columns"),
       nb::arg("rows"),
+      nb::sig("def arrow_stream(names: collections.abc.Sequence[str], formats: "
+              "collections.abc.Sequence[str], columns: list[typing.Any], rows: int) -> object"),
       "An Arrow C stream of columns: l and g are arrays, b and u are lists of bools or texts, "
       "or None.");
 }

@@ -105,10 +105,15 @@ NB_MODULE(_dfsim, module) {
   bind_sweep(module);
   bind_policies(module);
   bind_arrow(module);
-  module.def("commands", &commands, "The program's commands and options, as nested dicts.");
-  module.def("run", &run, nb::arg("arguments"), nb::arg("progress").none(),
-             "Runs a command: what it printed, and why it is not a success though it printed.");
+  module.def("commands", &commands, nb::sig("def commands() -> dict[str, typing.Any]"),
+             "The program's commands and options, as nested dicts.");
+  module.def(
+      "run", &run, nb::arg("arguments"), nb::arg("progress").none(),
+      nb::sig("def run(arguments: collections.abc.Sequence[str], progress: object | None) -> "
+              "tuple[str, tuple[str, str] | None]"),
+      "Runs a command: what it printed, and why it is not a success though it printed.");
   module.def("machine", &machine, nb::arg("hardware"), nb::arg("runtime"),
+             nb::sig("def machine(hardware: str, runtime: str) -> dict[str, typing.Any]"),
              "Facts of a machine and its devices; bytes and bytes per second.");
   module.def("machines", [] { return dfsim::builtin_platforms(); });
   module.def("runtimes", [] { return dfsim::builtin_runtimes(); });
@@ -117,5 +122,5 @@ NB_MODULE(_dfsim, module) {
       "html_page",
       [](const std::string& json) { return value_or_throw(dfsim::html_page("HTML report", json)); },
       nb::arg("json"));
-  module.attr("__version__") = DFSIM_VERSION;
+  module.attr("version") = DFSIM_VERSION;
 }

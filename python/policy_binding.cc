@@ -212,8 +212,12 @@ PolicyRegistry registry_with(const std::vector<NamedPolicy>& policies, PythonPro
 }
 
 void bind_policies(nb::module_& module) {
-  module.def("compare", &compare_with, nb::arg("arguments"), nb::arg("progress").none(),
-             nb::arg("policies"));
+  module.def(
+      "compare", &compare_with, nb::arg("arguments"), nb::arg("progress").none(),
+      nb::arg("policies"),
+      nb::sig("def compare(arguments: collections.abc.Sequence[str], progress: object | None, "
+              "policies: collections.abc.Sequence[tuple[str, object]]) -> "
+              "tuple[str, tuple[str, str] | None]"));
 }
 
 }  // namespace dfsim::python

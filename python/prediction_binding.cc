@@ -148,13 +148,18 @@ void bind_prediction(nb::module_& module) {
       .def_ro("flops", &Prediction::flops)
       .def_ro("parameters", &Prediction::parameters)
       .def_ro("notes", &Prediction::notes)
-      .def("ops", &prediction_ops)
+      .def("ops", &prediction_ops, nb::sig("def ops(self) -> dict[str, list[object]]"))
       .def("to_json", [](const Prediction& p) { return prediction_json(p); })
       .def(
           "text", [](const Prediction& p, size_t top) { return summary_text(p, top, 80); },
           nb::arg("top"));
-  module.def("predict", &predict_with, nb::arg("arguments"), nb::arg("progress").none(),
-             nb::arg("predict_ops").none(), nb::arg("policies"));
+  module.def(
+      "predict", &predict_with, nb::arg("arguments"), nb::arg("progress").none(),
+      nb::arg("predict_ops").none(), nb::arg("policies"),
+      nb::sig("def predict(arguments: collections.abc.Sequence[str], progress: object | None, "
+              "predict_ops: object | None, "
+              "policies: collections.abc.Sequence[tuple[str, object]]) -> "
+              "tuple[Prediction, tuple[str, str] | None]"));
 }
 
 }  // namespace dfsim::python

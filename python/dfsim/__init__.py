@@ -39,7 +39,7 @@ from ._errors import (
     NotFoundError,
     UnsupportedError,
 )
-from ._native._dfsim import __version__
+from ._native._dfsim import version as __version__
 from ._policies import Scheduler, SchedulingProblem
 from ._results import Prediction, Result, Sweep
 from ._support import Hardware

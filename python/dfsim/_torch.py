@@ -66,6 +66,7 @@ def export(module: Any, inputs: Any, path: str) -> None:
                                 f"{first[0][:300]}") from error
     finally:
         module.train(was_training)
+    assert program is not None  # as with every export by dynamo
     _save_without_weights(program.model, path)
 
 
