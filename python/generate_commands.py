@@ -18,7 +18,7 @@ VIEWS_OF = {
     "compare": {"--unit", "--gantt", "--output"},
     "evaluate": {"--group-by", "--output"},
     "inspect": {"--ops", "--unresolved", "--output"},
-    "sweep": {"--lines"},
+    "sweep": {"--lines", "--part", "--mpi", "--merge", "--slurm"},
 }
 # What -o names other than the result.
 OUTPUTS = {"train": "directory", "calibrate": "directory", "llm train": "directory",

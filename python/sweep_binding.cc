@@ -1,4 +1,5 @@
 // sweep(): its table as a class.
+#include "base/check.h"
 #include "cli/study_commands.h"
 #include "python/binding.h"
 #include "report/predictions/sweep_views.h"
@@ -24,6 +25,7 @@ SweepTable run_sweep(const std::vector<std::string>& arguments, const nb::object
   const CommandResult result =
       run_command(program_of(cli::sweep_command_with(hooks)), arguments, progress);
   check(result.status);
+  DFSIM_CHECK(table.has_value());  // the package gives no option of a sweep in parts
   return std::move(*table);
 }
 
