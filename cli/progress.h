@@ -19,7 +19,7 @@ class ForwardedProgress {
   ForwardedProgress(const ForwardedProgress&) = delete;
   ForwardedProgress& operator=(const ForwardedProgress&) = delete;
 
-  // Of this thread; nullptr when there is none.
+  // The progress of this thread; nullptr when there is none.
   static const Progress* current();
 
  private:

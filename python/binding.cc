@@ -1,5 +1,7 @@
 #include "python/binding.h"
 
+#include <string_view>
+
 #include "base/io/captured_output.h"
 #include "cli/option_parser.h"
 
@@ -53,11 +55,11 @@ cli::CommandSpec program_of(cli::CommandSpec command) {
   return program;
 }
 
-CommandResult run_command(cli::CommandSpec program, const std::vector<std::string>& arguments,
+CommandResult run_command(cli::CommandSpec program, const std::vector<nb::bytes>& arguments,
                           PythonProgress& progress) {
   std::vector<const char*> words = {"dfsim"};
-  for (const std::string& argument : arguments) {
-    if (argument.find('\0') != std::string::npos) {
+  for (const nb::bytes& argument : arguments) {
+    if (std::string_view(argument.c_str()).size() != argument.size()) {
       throw nb::value_error("embedded null character");
     }
     words.push_back(argument.c_str());

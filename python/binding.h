@@ -65,15 +65,16 @@ class PythonProgress {
   std::optional<nb::python_error> error_;
 };
 
-// What a command printed, and how it ended.
+// The output of a command, and how it ended.
 struct CommandResult {
   std::string text;
   Status status;
 };
 
-// Parses the arguments (those of the command line, behind the program's name) and runs what they
-// name. Throws StatusError when the command line is refused.
-CommandResult run_command(cli::CommandSpec program, const std::vector<std::string>& arguments,
+// Parses the arguments (those of the command line, behind the program's name; bytes, as names of
+// files need not be UTF-8) and runs what they name. Throws StatusError when the command line is
+// refused.
+CommandResult run_command(cli::CommandSpec program, const std::vector<nb::bytes>& arguments,
                           PythonProgress& progress);
 // A program that has one command only.
 cli::CommandSpec program_of(cli::CommandSpec command);

@@ -66,7 +66,7 @@ nb::dict commands() {
   return command_dict(cli::dfsim_program(global));
 }
 
-nb::tuple run(const std::vector<std::string>& arguments, const nb::object& callback) {
+nb::tuple run(const std::vector<nb::bytes>& arguments, const nb::object& callback) {
   PythonProgress progress(callback);
   cli::GlobalOptions global;
   const CommandResult result = run_command(cli::dfsim_program(global), arguments, progress);
@@ -109,7 +109,7 @@ NB_MODULE(_dfsim, module) {
              "The program's commands and options, as nested dicts.");
   module.def(
       "run", &run, nb::arg("arguments"), nb::arg("progress").none(),
-      nb::sig("def run(arguments: collections.abc.Sequence[str], progress: object | None) -> "
+      nb::sig("def run(arguments: collections.abc.Sequence[bytes], progress: object | None) -> "
               "tuple[str, tuple[str, str] | None]"),
       "Runs a command: what it printed, and why it is not a success though it printed.");
   module.def("machine", &machine, nb::arg("hardware"), nb::arg("runtime"),

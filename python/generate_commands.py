@@ -20,7 +20,7 @@ VIEWS_OF = {
     "inspect": {"--ops", "--unresolved", "--output"},
     "sweep": {"--lines", "--part", "--mpi", "--merge", "--slurm"},
 }
-# What -o names other than the result.
+# The use of -o where it does not name the result.
 OUTPUTS = {"train": "directory", "calibrate": "directory", "llm train": "directory",
            "partition": "plan", "sweep": "output", "profiles import": "output",
            "generate": "output"}
@@ -173,8 +173,8 @@ def wrapped(text, first, rest):
 
 def function(path, command):
     parameters = parameters_of(path, command)
-    order = POSITIONAL.get(path) or [p.name for p in parameters
-                                     if p.required and p.kind not in ("flag", "no")]
+    order = POSITIONAL.get(path) or [p.name for p in parameters if p.kind not in ("flag", "no")
+                                     and (p.required or not p.flag.startswith("-"))]
     by_name = {parameter.name: parameter for parameter in parameters}
     front = [by_name[name] for name in order]
     behind = [parameter for parameter in parameters if parameter.name not in order]

@@ -28,7 +28,7 @@ nb::object numpy_array(std::vector<T> values, std::vector<size_t> shape) {
                   nb::rv_policy::reference);
 }
 
-// What a policy may look at; python/dfsim/_policies.py documents the fields.
+// The problem as a policy sees it; python/dfsim/_policies.py documents the fields.
 nb::dict problem_dict(const SchedulingProblem& problem) {
   const ExecGraph& graph = problem.graph;
   const TaskView view(problem);
@@ -184,7 +184,7 @@ class PythonPolicy final : public StaticScheduler {
   PythonProgress& progress_;
 };
 
-nb::tuple compare_with(const std::vector<std::string>& arguments, const nb::object& callback,
+nb::tuple compare_with(const std::vector<nb::bytes>& arguments, const nb::object& callback,
                        const std::vector<NamedPolicy>& policies) {
   PythonProgress progress(callback);
   const CommandResult result =
@@ -215,7 +215,7 @@ void bind_policies(nb::module_& module) {
   module.def(
       "compare", &compare_with, nb::arg("arguments"), nb::arg("progress").none(),
       nb::arg("policies"),
-      nb::sig("def compare(arguments: collections.abc.Sequence[str], progress: object | None, "
+      nb::sig("def compare(arguments: collections.abc.Sequence[bytes], progress: object | None, "
               "policies: collections.abc.Sequence[tuple[str, object]]) -> "
               "tuple[str, tuple[str, str] | None]"));
 }

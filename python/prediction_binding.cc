@@ -80,7 +80,7 @@ class PythonCostModel final : public CostModel {
 };
 
 // The prediction, and why the command line would not accept it.
-nb::tuple predict_with(const std::vector<std::string>& arguments, const nb::object& callback,
+nb::tuple predict_with(const std::vector<nb::bytes>& arguments, const nb::object& callback,
                        const nb::object& predict_ops, const std::vector<NamedPolicy>& policies) {
   PythonProgress progress(callback);
   std::optional<PythonCostModel> costs;
@@ -156,7 +156,7 @@ void bind_prediction(nb::module_& module) {
   module.def(
       "predict", &predict_with, nb::arg("arguments"), nb::arg("progress").none(),
       nb::arg("predict_ops").none(), nb::arg("policies"),
-      nb::sig("def predict(arguments: collections.abc.Sequence[str], progress: object | None, "
+      nb::sig("def predict(arguments: collections.abc.Sequence[bytes], progress: object | None, "
               "predict_ops: object | None, "
               "policies: collections.abc.Sequence[tuple[str, object]]) -> "
               "tuple[Prediction, tuple[str, str] | None]"));

@@ -13,7 +13,7 @@ struct SweepTable {
   SweepReport report;
 };
 
-SweepTable run_sweep(const std::vector<std::string>& arguments, const nb::object& callback,
+SweepTable run_sweep(const std::vector<nb::bytes>& arguments, const nb::object& callback,
                      const std::string& journal) {
   PythonProgress progress(callback);
   std::optional<SweepTable> table;

@@ -19,7 +19,7 @@ class CapturedOutput {
   const std::string& text() const { return text_; }
   std::string& text() { return text_; }
 
-  // Of this thread; nullptr when stdout is the process's.
+  // The capture of this thread; nullptr when stdout is the process's.
   static CapturedOutput* current();
 
  private:

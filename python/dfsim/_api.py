@@ -11,7 +11,7 @@ from ._native import _dfsim
 
 
 class Model:
-    """A model file. load() makes it. Its methods are the functions of the same names."""
+    """A model file, as load() makes it. The methods are the functions of the same names."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -48,7 +48,7 @@ def _write(content: bytes) -> Callable[[str], None]:
 
 
 def _is_torch_module(source: Any) -> bool:
-    # Whoever has a module has imported torch; dfsim does not import it for anybody else.
+    # A caller with a module has imported torch already; dfsim does not import it for other callers.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, torch.nn.Module)
 

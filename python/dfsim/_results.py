@@ -66,7 +66,7 @@ class Prediction:
 
     @property
     def model(self) -> str:
-        """Its name."""
+        """The name of the model."""
         return str(self._native.model)
 
     @property

@@ -5,6 +5,7 @@ The functions of _commands.py, which the build writes, call these.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import inspect
@@ -106,8 +107,10 @@ class Arguments:
             return [loaded(one) for one in value]
         return loaded(value)
 
-    def list(self, *more: str) -> List[str]:
-        return [*self.words, *more, *self.behind]
+    def encoded(self, *more: str) -> List[bytes]:
+        # Names of files that are not UTF-8 come as they are; other surrogates are a ValueError.
+        return [word.encode("utf-8", "surrogateescape")
+                for word in [*self.words, *more, *self.behind]]
 
 
 def _machine_runtimes(options: Sequence[Option]) -> List[Option]:
@@ -127,10 +130,10 @@ def _machine_runtimes(options: Sequence[Option]) -> List[Option]:
 
 
 def result(command: str, options: Sequence[Option], progress: Progress) -> Result:
-    """What the command prints with --json."""
+    """The result that the command prints with --json."""
     arguments = Arguments(command, _machine_runtimes(options))
     with Watched(progress) as tell:
-        printed, refused = _dfsim.run(arguments.list("--json"), tell)
+        printed, refused = _dfsim.run(arguments.encoded("--json"), tell)
     return _accepted(Result(printed), refused)
 
 
@@ -144,9 +147,9 @@ def _accepted(found: R, refused: Optional[Tuple[str, str]]) -> R:
 
 
 def written(command: str, options: Sequence[Option], progress: Progress) -> str:
-    """What a command without --json prints."""
+    """The text that a command without --json prints."""
     with Watched(progress) as tell:
-        printed, _ = _dfsim.run(Arguments(command, options).list(), tell)
+        printed, _ = _dfsim.run(Arguments(command, options).encoded(), tell)
     return str(printed)
 
 
@@ -181,18 +184,19 @@ def prediction(command: str, options: Sequence[Option], progress: Progress) -> P
                                     if predict_ops is None or option[0] != "--cost-model"])
 
     def again(trace: str) -> None:
-        words = [word for word in arguments.words if not word.startswith("--trace=")]
-        _dfsim.predict([*words, f"--trace={trace}", *arguments.behind], None, predict_ops, policies)
+        changed = copy.copy(arguments)
+        changed.words = [word for word in arguments.words if not word.startswith("--trace=")]
+        _dfsim.predict(changed.encoded(f"--trace={trace}"), None, predict_ops, policies)
 
     with Watched(progress) as tell:
-        native, refused = _dfsim.predict(arguments.list(), tell, predict_ops, policies)
+        native, refused = _dfsim.predict(arguments.encoded(), tell, predict_ops, policies)
     return _accepted(Prediction(native, again), refused)
 
 
 def comparison(command: str, options: Sequence[Option], progress: Progress) -> Result:
     options, policies = _with_schedulers(_machine_runtimes(options), "--policies")
     with Watched(progress) as tell:
-        printed, refused = _dfsim.compare(Arguments(command, options).list("--json"), tell, policies)
+        printed, refused = _dfsim.compare(Arguments(command, options).encoded("--json"), tell, policies)
     return _accepted(Result(printed), refused)
 
 
@@ -214,6 +218,6 @@ def table(command: str, options: Sequence[Option], journal: Any, progress: Progr
                        for name, value, kind in options]
         arguments = Arguments(command, options)
         with Watched(progress) as tell:
-            native = _dfsim.sweep(arguments.list(), tell,
+            native = _dfsim.sweep(arguments.encoded(), tell,
                                   "" if journal is None else text(journal, "journal"))
     return Sweep(native)

@@ -18,7 +18,7 @@ import dfsim
 
 # Errors of the terminal alone: Python always gives the option that is missing.
 ALWAYS_GIVEN = {"analyze/timeline_without_json", "tune/not_on_host"}
-# What no golden case prints as JSON.
+# Calls whose JSON no golden case has.
 EXTRA = [
     "llm predict examples/llm/qwen3-8b.json --system h100_sxm --tp 2 --batch 16",
     "llm search examples/llm/qwen3-8b.json --gpus 2 --isl 256 --osl 32",

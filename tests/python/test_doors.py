@@ -2,6 +2,7 @@
 
 import io
 import multiprocessing
+import os
 import pathlib
 import threading
 
@@ -75,6 +76,15 @@ def test_files_that_are_closed_or_of_text(tmp_path):
         model.predict("a100")
 
 
+def test_names_of_files_that_are_no_utf8(tmp_path):
+    file = os.path.join(os.fsencode(tmp_path), b"m\xff.onnx")
+    with open(file, "wb") as out:
+        out.write(pathlib.Path(RESNET).read_bytes())
+    expected = dfsim.predict(RESNET, "a100").latency_ms
+    assert dfsim.predict(os.fsdecode(file), "a100").latency_ms == expected
+    assert dfsim.predict(pathlib.Path(os.fsdecode(file)), "a100").latency_ms == expected
+
+
 def test_a_prediction_outlives_its_model():
     result = dfsim.load(pathlib.Path(RESNET).read_bytes(), name="mine").predict("a100")
     assert result.model == "mine"
@@ -113,7 +123,7 @@ def test_one_model_from_many_threads():
 
 
 def test_results_of_threads_do_not_mix():
-    """What a command prints belongs to the thread that called it."""
+    """The output of a command belongs to the thread that called it."""
     kinds = [lambda: dfsim.ops("attention"), lambda: dfsim.hardware("a100"),
              lambda: dfsim.compare(HEFT, policies="heft", planning_time=False),
              lambda: dfsim.inspect(RESNET)]
@@ -172,20 +182,39 @@ def test_a_scheduler_plans_once():
         problem.times_ns[:, 0].sum() / 1e6)
 
 
-def test_a_scheduler_that_copies_another_gets_its_makespan():
-    """Priorities decide the order on a device: reversed ones delay what others wait for."""
-    def ranked(sign):
-        def plan(problem):
-            rank = problem.times_ns.mean(axis=1)
-            for start, end in problem.edges[::-1]:
-                rank[start] = max(rank[start], problem.times_ns[start].mean() + rank[end])
-            return [i % 2 for i in range(10)], sign * rank
-        return plan
+def list_schedule(problem, devices, ranks):
+    """The makespan of the plan that plan() describes, without dfsim's code."""
+    into = {task: [] for task in range(len(devices))}
+    for (start, end), size in zip(problem.edges.tolist(), problem.edge_bytes.tolist()):
+        into[end].append((start, size))
+    finish = {}
+    free = [0.0] * len(problem.device_names)
+    while len(finish) < len(devices):
+        ready = [task for task in into if task not in finish
+                 and all(start in finish for start, _ in into[task])]
+        task = max(ready, key=lambda task: (ranks[task], -task))
+        device = devices[task]
+        arrivals = [finish[start] + (0 if devices[start] == device or size == 0 else
+                                     problem.latency_ns[devices[start], device] +
+                                     size * problem.ns_per_byte[devices[start], device])
+                    for start, size in into[task]]
+        finish[task] = max([free[device], *arrivals]) + problem.times_ns[task, device]
+        free[device] = finish[task]
+    return max(finish.values()) / 1e6
 
-    names = {policy["name"]: policy["makespan_ms"] for policy in
-             compare(Fixed(ranked(1), "up"), Fixed(ranked(-1), "down"), "heft")["policies"]}
-    assert names["up"] < names["down"]
-    assert names["heft"] <= names["up"]
+
+@pytest.mark.parametrize("sign", [1, 0, -1])
+def test_priorities_decide_the_order_on_a_device(sign):
+    expected = []
+
+    def plan(problem):
+        ranks = sign * problem.times_ns.mean(axis=1)
+        devices = [i % 2 for i in range(10)]
+        expected.append(list_schedule(problem, devices, ranks))
+        return devices, ranks
+
+    (found,) = compare(Fixed(plan))["policies"]
+    assert found["makespan_ms"] == pytest.approx(expected[0], rel=1e-6)
 
 
 def test_a_scheduler_in_predict():
