@@ -173,8 +173,9 @@ def wrapped(text, first, rest):
 
 def function(path, command):
     parameters = parameters_of(path, command)
-    order = POSITIONAL.get(path) or [p.name for p in parameters if p.kind not in ("flag", "no")
-                                     and (p.required or not p.flag.startswith("-"))]
+    order = POSITIONAL.get(path) or [
+        p.name for p in sorted(parameters, key=lambda p: not p.required)
+        if p.kind not in ("flag", "no") and (p.required or not p.flag.startswith("-"))]
     by_name = {parameter.name: parameter for parameter in parameters}
     front = [by_name[name] for name in order]
     behind = [parameter for parameter in parameters if parameter.name not in order]
