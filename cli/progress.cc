@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace dfsim::cli {
 namespace {
@@ -15,10 +16,21 @@ constexpr std::chrono::seconds kQuietTime{1};
 constexpr std::chrono::milliseconds kRefresh{200};
 constexpr size_t kMaxStageChars = 60;
 
+thread_local const Progress* forwarded_progress = nullptr;
+
 }  // namespace
 
-ProgressLine::ProgressLine(bool quiet) : quiet_(quiet) {
-  if (!quiet && ::isatty(STDERR_FILENO) != 0) {
+ForwardedProgress::ForwardedProgress(Progress progress)
+    : progress_(std::move(progress)), outer_(forwarded_progress) {
+  forwarded_progress = &progress_;
+}
+
+ForwardedProgress::~ForwardedProgress() { forwarded_progress = outer_; }
+
+const Progress* ForwardedProgress::current() { return forwarded_progress; }
+
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), forwarded_(ForwardedProgress::current()) {
+  if (!quiet && forwarded_ == nullptr && ::isatty(STDERR_FILENO) != 0) {
     watcher_ = std::thread([this] { watch(); });
   }
 }
@@ -34,12 +46,20 @@ ProgressLine::~ProgressLine() {
   }
 }
 
-void ProgressLine::stage(std::string what) {
+Status ProgressLine::stage(std::string what) {
+  if (forwarded_ != nullptr) {
+    return forwarded_->stage(what);
+  }
   const std::lock_guard lock(mutex_);
   stage_ = std::move(what);
+  return ok_status();
 }
 
 void ProgressLine::note(const std::string& line) {
+  if (forwarded_ != nullptr) {
+    forwarded_->note(line);
+    return;
+  }
   if (quiet_) {
     return;
   }
@@ -50,10 +70,7 @@ void ProgressLine::note(const std::string& line) {
 
 Progress ProgressLine::callbacks() {
   Progress progress;
-  progress.on_stage = [this](const std::string& step) {
-    stage(step);
-    return ok_status();
-  };
+  progress.on_stage = [this](const std::string& step) { return stage(step); };
   progress.on_note = [this](const std::string& line) { note(line); };
   return progress;
 }
@@ -74,7 +91,15 @@ void ProgressLine::watch() {
   fmt::print(stderr, "\r\x1b[K");
 }
 
+Progress silent_progress() {
+  const Progress* forwarded = ForwardedProgress::current();
+  return forwarded == nullptr ? Progress() : *forwarded;
+}
+
 Progress printed_notes(bool quiet) {
+  if (ForwardedProgress::current() != nullptr) {
+    return silent_progress();
+  }
   Progress progress;
   if (!quiet) {
     progress.on_note = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "base/io/file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/study_commands.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/comparison_views.h"
@@ -139,7 +142,8 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
     for (const MachineChoice& machine : machines) {
       request.graph = path;
       request.machine = machine;
-      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared, compare(request, registry));
+      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared,
+                             compare(request, registry, silent_progress()));
       const ExecGraph& graph = compared.problem.graph;
       if (!command.json && !command.csv) {
         DFSIM_ASSIGN_OR_RETURN(const std::string part,
@@ -169,10 +173,9 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   return output;
 }
 
-Status run_compare(CompareCommand& command) {
+Status run_compare(CompareCommand& command, PolicyRegistry registry) {
   DFSIM_RETURN_IF_ERROR(check(command));
   DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
-  PolicyRegistry registry;
   for (const std::string& plugin : command.plugins) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
   }
@@ -314,7 +317,9 @@ OptionTable compare_options(CompareCommand& o) {
 
 }  // namespace
 
-CommandSpec compare_command() {
+CommandSpec compare_command() { return compare_command_with({}); }
+
+CommandSpec compare_command_with(PolicyRegistry policies) {
   const auto options = std::make_shared<CompareCommand>();
   return {.name = "compare",
           .summary = "Compare scheduling policies; simulate the plan of each",
@@ -323,7 +328,9 @@ CommandSpec compare_command() {
                         "every policy that takes the graph, on four identical processors"},
                        {"dfsim compare model.onnx --hw dgx-a100 --policies heft,peft",
                         "two policies for a model"}},
-          .run = [options](const GlobalOptions&) { return run_compare(*options); }};
+          .run = [options, policies = std::move(policies)](const GlobalOptions&) {
+            return run_compare(*options, policies);
+          }};
 }
 
 }  // namespace dfsim::cli

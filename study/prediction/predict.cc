@@ -77,8 +77,9 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
     DFSIM_ASSIGN_OR_RETURN(loaded, load_cost_model_for(platform, options.cost_model));
   }
   const CostModel& cost_model = given == nullptr ? *loaded : *given;
-  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, cost_model,
-                                                               {options.policy, options.seed}));
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run,
+                         ModelRun::prepare(model, platform, cost_model,
+                                           {options.policy, options.seed, options.policies}));
   std::unique_ptr<RunRecorder> recorder;
   if (options.record) {
     DFSIM_ASSIGN_OR_RETURN(recorder, options.record(run.subject()));
