@@ -110,7 +110,7 @@ everything else that is wrong is a dfsim.Error with the text of the command line
 
 from __future__ import annotations
 
-from typing import Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _run
 from ._policies import Scheduler

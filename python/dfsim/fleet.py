@@ -63,7 +63,7 @@ def run_part(task: _Task) -> PartRows:
 
 
 def _before_files(arguments: Sequence[bytes], *more: str) -> List[bytes]:
-    """Options stand in front of "--", behind which files are."""
+    """The arguments with further options, in front of "--" and the files."""
     end = arguments.index(b"--") if b"--" in arguments else len(arguments)
     return [*arguments[:end], *(word.encode() for word in more), *arguments[end:]]
 
@@ -72,7 +72,7 @@ Engine = Callable[[List[_Task], int], Iterator[PartRows]]
 
 
 def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-    import ray
+    import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
@@ -92,7 +92,7 @@ def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
 
 def _on_dask(client: Any) -> Engine:
     def run(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-        from distributed import as_completed
+        from distributed import as_completed  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         futures = client.map(run_part, tasks, pure=False, retries=retries)
         try:
@@ -105,7 +105,7 @@ def _on_dask(client: Any) -> Engine:
 
 
 def _by_name_dask(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-    from distributed import Client, get_client
+    from distributed import Client, get_client  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     try:
         yield from _on_dask(get_client())(tasks, retries)
@@ -150,7 +150,7 @@ class _Borrowed:
 
 
 def _mpi_executor() -> Any:
-    from mpi4py.futures import MPIPoolExecutor
+    from mpi4py.futures import MPIPoolExecutor  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     return MPIPoolExecutor()
 
@@ -193,7 +193,7 @@ def _part_count(executor: Any, parts: Optional[int]) -> int:
         return max(2, parts)
     workers = getattr(executor, "_max_workers", None) or (os.cpu_count() or 1)
     if executor == "ray":
-        import ray
+        import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         if ray.is_initialized():
             workers = int(ray.cluster_resources().get("CPU", workers))
@@ -229,7 +229,7 @@ def _collected(rows: Iterator[PartRows], parts: int, tell: Any, journal: pathlib
 
 def table(options: Sequence[Option], executor: Any, parts: Optional[int], retries: int,
           progress: Progress) -> Sweep:
-    """What dfsim.sweep(executor=...) calls."""
+    """The table of a sweep; dfsim.sweep(executor=...) calls this."""
     engine = engine_of(executor)
     count = _part_count(executor, parts)
     predicting = [option for option in options if option[0] not in _OF_THE_REPORT]
