@@ -8,9 +8,10 @@ usage: generate_commands.py FOLDER_OF_THE_MODULE OUTPUT.py
 import sys
 import textwrap
 
-# Commands without a function: help and report are about text and pages (Result.to_html()), version
+# Commands without a function: serve-api never ends, help and report are about text and pages
+# (Result.to_html()), version
 # is dfsim.__version__.
-LEFT_OUT = {"help", "report", "version"}
+LEFT_OUT = {"help", "report", "serve-api", "version"}
 # Options about text, and those that only choose how the result is printed.
 VIEWS = {"--json", "--csv", "--top", "--plugin", "--host"}
 VIEWS_OF = {
