@@ -23,8 +23,7 @@ namespace {
 
 // An error is one line, whatever the names of files and options in it hold.
 void print_error(std::string_view message) {
-  fmt::print(stderr, "dfsim: {} {}\n",
-             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
+  fmt::print(stderr, "dfsim: {} {}\n", colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
              printable(message, message.size()));
 }
 
@@ -79,7 +78,7 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                    .choices = "auto,always,never"},
                   {.names = "--progress",
                    .target = &global.progress,
-                   .help = "Progress of what takes over a second: auto is a line on a terminal, "
+                   .help = "Progress of what takes more than a second: auto is a line on a terminal, "
                            "json an object per line on stderr",
                    .value = "HOW",
                    .show_default = true,

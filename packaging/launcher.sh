@@ -194,7 +194,7 @@ setup_test_python() {
     say "no other releases of XGBoost to test with; the whole log: $log"
 }
 
-# setup_test_xgboost ROOT PIP: releases of XGBoost beside Debian's, each in a folder of its own in
+# setup_test_xgboost ROOT PIP: releases of XGBoost next to Debian's, each in a folder of its own in
 # build/test-xgboost, for the test xgboost_releases. The packages named -cpu are the small ones.
 setup_test_xgboost() {
   local root=$1 pip=$2 package folder

@@ -47,8 +47,8 @@ struct PartDevice {
   std::string model;
   double floor_us = 0;  // least time of this kind of op, launch included where it was measured
   int64_t rows = 0;
-  // Of the logarithms of the part's interval: how much wider errors on this device spread than
-  // those that the interval was made of.
+  // A factor on the logarithms of the part's interval: how much wider errors on this device spread
+  // than those that the interval was made of.
   double interval_scale = 1;
 };
 

@@ -55,7 +55,7 @@ for model in $models; do
       a100="NVIDIA A100-PCIE-40GB"
       train a100 0 "$neusight" --only-op Conv $elementwise --only-device "$a100" \
         --only-device "NVIDIA A100 80GB PCIe"
-      # Of TensorRT-LLM the GEMMs alone: its attention takes up to twice as long as vLLM's.
+      # TensorRT-LLM's GEMMs alone: its attention takes up to twice as long as vLLM's.
       extend a100 0 $(tables a100_sxm 'attention/vllm|gemm/vllm|gemm/trtllm')
       extend a100 100 "$neusight" "$second" $products $norms --only-device "$a100" \
         --only-device "NVIDIA A100 80GB PCIe" ;;

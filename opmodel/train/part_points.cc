@@ -132,7 +132,7 @@ class PointMaker {
   }
 
   // Where all rows of a device are large, the shortest one is far above the floor, and everything
-  // smaller would seem to take as long. What else shows a floor: other kinds of op of the same
+  // smaller would seem to take as long. A floor also shows in other kinds of op of the same
   // family on this device, the part's other devices, or the shortest row of a kind without its
   // work.
   double floor_of(uint32_t device, const std::map<uint32_t, ShortestRow>& shortest,
@@ -165,7 +165,7 @@ class PointMaker {
     return own.time_us > kLeastExcess * floor ? floor : own.time_us;
   }
 
-  // Of the part's family on a device, by kind.
+  // The shortest rows of the part's family on a device, by kind.
   std::vector<ShortestRow> shortest_of_kinds(uint32_t device, double floor_quantile,
                                              const ModelPart& part) const {
     std::map<std::string, std::vector<ShortestRow>> kinds;

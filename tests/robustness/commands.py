@@ -53,7 +53,7 @@ READERS = {
     "validate": ["validate", "--runs", "{}"],
 }
 
-# Exit codes of readers that are not 2: a sweep goes on where a point fails, and fails with all.
+# Exit codes of readers that are not 2: a sweep keeps going when a point fails, and fails with all.
 CODES = {"sweep --models": 1}
 
 # One short run of every command that works and prints to stdout.
