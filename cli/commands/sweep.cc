@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/io/file.h"
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
