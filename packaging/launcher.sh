@@ -203,3 +203,12 @@ setup_test_xgboost() {
     [[ -d $folder ]] || "$pip" install --quiet --no-deps --target "$folder" "$package" || return 1
   done
 }
+
+# logged COMMAND...: its output goes to the file that $log names, and is shown only when it fails.
+logged() {
+  "$@" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    say "failed: $*; the whole log: $log"
+    return 1
+  }
+}

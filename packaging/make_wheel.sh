@@ -18,15 +18,6 @@ log=$root/build/wheels.log
 tmp=$(mktemp -d)
 trap 'rm -rf -- "$tmp"' EXIT
 
-# logged COMMAND...: its output is shown only when it fails.
-logged() {
-  "$@" >"$log" 2>&1 || {
-    tail -n 20 "$log" >&2
-    say "failed: $*; the whole log: $log"
-    return 1
-  }
-}
-
 install_packages "$root" build
 say "building the wheel for $("$python" --version); log: $log"
 logged "$python" -m venv "$tmp/tools"
