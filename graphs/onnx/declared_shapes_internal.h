@@ -22,13 +22,38 @@ class DeclaredShapes {
   // Gives outputs of `op` that have no static shape the declared one, where that is static.
   void apply(GraphBuilder& builder, OpId op);
 
+  // Whether --dim may give `name` although no input uses it: a symbol in the declared shape of
+  // another tensor, or "TENSOR[AXIS]" of a tensor that is no input. O(declared shapes).
+  bool is_inner(const GraphBuilder& builder, const std::string& name);
+
+  // Writes the extents given for inner dimensions over those of `op`'s outputs that are unknown or
+  // upper bounds.
+  void apply_given(GraphBuilder& builder, OpId op);
+
+  // An extent given for an inner dimension that changed nothing contradicts the model, or names a
+  // tensor whose rank nobody knows.
+  Status check_given() const;
+
  private:
+  struct Given {
+    std::string name;
+    int64_t extent = 0;
+    bool used = false;
+    int64_t found = -1;  // the model's own extent, where that is exact
+  };
+
   void index();
+  void index_names();
+  Given* find_given(const GraphBuilder& builder, const Tensor& tensor, const Shape& declared,
+                    int axis);
   Shape with_numbers(const GraphBuilder& builder, const Shape& shape) const;
 
   const onnx::GraphProto& graph_;
   const std::vector<BoundDim>& dims_;
   bool indexed_ = false;
+  bool names_indexed_ = false;
+  std::vector<std::string> inner_;  // what is_inner() affirmed
+  std::vector<Given> given_;        // the same with numbers
   std::unordered_map<std::string, const onnx::ValueInfoProto*> by_name_;
   std::unordered_map<std::string, int64_t> extents_;
 };

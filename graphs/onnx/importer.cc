@@ -35,9 +35,15 @@ class Importer {
     DFSIM_RETURN_IF_ERROR(reader.read_main(model.graph()));
     classify_inputs(builder_, model.graph().initializer_size() > 0);
     bool overridden = false;
-    DFSIM_RETURN_IF_ERROR(bind_dims(builder_, options_, &report_, &overridden));
+    DeclaredShapes declared(model.graph(), report_.dims);
     DFSIM_RETURN_IF_ERROR(
-        infer(model, /*trust_declared=*/options_.use_declared_shapes && !overridden));
+        bind_dims(builder_, options_, &report_, &overridden, [&](const std::string& name) {
+          const bool is_inner = declared.is_inner(builder_, name);
+          inner_given_ = inner_given_ || is_inner;
+          return is_inner;
+        }));
+    DFSIM_RETURN_IF_ERROR(
+        infer(model, declared, /*trust_declared=*/options_.use_declared_shapes && !overridden));
     DFSIM_ASSIGN_OR_RETURN(Graph built, builder_.build());
     DFSIM_ASSIGN_OR_RETURN(Graph graph, cost_gradients(std::move(built)));
     DFSIM_RETURN_IF_ERROR(check_trip_counts(options_, graph));
@@ -62,9 +68,8 @@ class Importer {
     report_.file_nodes = model.graph().node_size();
   }
 
-  Status infer(const onnx::ModelProto& model, bool trust_declared) {
+  Status infer(const onnx::ModelProto& model, DeclaredShapes& declared, bool trust_declared) {
     const OnnxFallback libonnx(model);
-    DeclaredShapes declared(model.graph(), report_.dims);
     InferOptions options;
     options.fallback = [&](GraphBuilder& builder, OpId id, bool has_rule) {
       const std::string reason = has_rule ? std::string() : libonnx.infer(builder, id);
@@ -74,6 +79,13 @@ class Importer {
       }
       return reason;
     };
+    if (inner_given_) {
+      options.adjust = [&](GraphBuilder& builder, OpId id) {
+        if (&builder == &builder_) {
+          declared.apply_given(builder, id);
+        }
+      };
+    }
     options.trip_counts = options_.trip_counts;
     options.branch = options_.branch;
     std::vector<std::string> open_loops;
@@ -85,6 +97,7 @@ class Importer {
           {fmt::format("{}/{}", printable(outer.name), op.name), op.op_type, reason});
     };
     DFSIM_ASSIGN_OR_RETURN(const auto unresolved, infer_shapes(builder_, options));
+    DFSIM_RETURN_IF_ERROR(declared.check_given());
     note_assumptions(open_loops, open_ifs, &report_.notes);
     note_bounds(builder_, &report_.notes);
     for (const UnresolvedOp& op : unresolved) {
@@ -95,6 +108,7 @@ class Importer {
   }
 
   const ImportOptions& options_;
+  bool inner_given_ = false;  // --dim names a dimension that no input has
   GraphBuilder builder_;
   ImportReport report_;
 };

@@ -129,6 +129,9 @@ StatusOr<std::string> infer_op(GraphBuilder& builder, OpId id, const InferOption
   } else {
     op.op_class = OpClass::kOpaque;
   }
+  if (options.adjust) {
+    options.adjust(builder, id);
+  }
   if (options.fallback && !outputs_static(builder, op)) {
     fallback_reason = options.fallback(builder, id, def != nullptr);
     DFSIM_RETURN_IF_ERROR(check_outputs(context));

@@ -23,6 +23,9 @@ struct InferOptions {
   // Asked for ops whose outputs are still unknown, with a rule of ours or without; sets dtypes and
   // shapes on the builder where it can and returns "" or why it could not. May be empty.
   std::function<std::string(GraphBuilder& builder, OpId op, bool has_rule)> fallback = {};
+  // Called for each op after its rule, before `fallback`; may replace extents that are unknown or
+  // bounds. May be empty.
+  std::function<void(GraphBuilder& builder, OpId op)> adjust = {};
   // Trip counts of loops by op name, and the branch of Ifs whose condition is not known (true =
   // then); where neither is given the larger branch counts, and one trip.
   std::map<std::string, int64_t> trip_counts = {};

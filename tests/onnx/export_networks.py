@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
-"""Exports networks of timm and transformers with both of PyTorch's ONNX exporters, and checks what
-`dfsim inspect` makes of them: everything resolved, MACs as PyTorch's own counter has them, shapes of
-all inner tensors as ONNX Runtime produces them.
+"""Exports networks of timm, torchvision and transformers with both of PyTorch's ONNX exporters, and
+checks what `dfsim inspect` makes of them: everything resolved, MACs as PyTorch's own counter has
+them, shapes of all inner tensors as ONNX Runtime produces them.
 
-Networks have random weights and are made from their configuration, so nothing is downloaded.
+Networks have random weights and are made from their configuration, so nothing is downloaded. Every
+file has a dynamic batch, is checked at batch 2 and deleted after its check.
 
 usage: DFSIM=build/release/dfsim export_networks.py [--only NAME,...] [--exporter old|new|both]
-                                                    [--keep FOLDER] [--no-runtime]
-Packages: torch, onnx, onnxruntime, onnxscript, timm, transformers, pillow. torchvision may be
-missing: timm needs its transforms for training only. Exit code 77: torch or onnx is missing.
+                  [--table FILE.csv] [--page FILE.md] [--keep FOLDER] [--no-runtime]
+A run with --table goes on where an earlier one stopped; --page writes the table as a page.
+export_exceptions.txt lists the exports that cannot be as checked here, with the reason.
+Packages: torch, onnx, onnxruntime, onnxscript, timm, torchvision, transformers, pillow. Exit code
+77: torch or onnx is missing. Exit code 1: an export is neither fine nor listed.
 """
 
 import argparse
+import csv
+import gc
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +44,10 @@ except ImportError as missing:
     sys.exit(77)
 
 MACS_TOLERANCE = 0.02
+MOST_SECONDS = 240  # of one export
+EXCEPTIONS = pathlib.Path(__file__).with_name("export_exceptions.txt")
+COLUMNS = ["network", "exporter", "opset", "ops", "unresolved", "macs", "counted_macs", "tensors", "known",
+           "different", "finding"]
 OPSET = {"old": 17, "new": 18}
 
 # Image networks of timm, each of a family of its own.
@@ -57,9 +68,17 @@ tinynet_e inception_next_tiny repghostnet_050 repvit_m0_9 vovnet39a ese_vovnet19
 sequencer2d_s tiny_vit_5m_224 eva02_tiny_patch14_224 hgnet_tiny starnet_s1
 """.split()
 
+# Networks of torchvision; segmentation networks are in a module of their own, video networks take clips.
+TORCHVISION = """
+alexnet squeezenet1_1 googlenet shufflenet_v2_x0_5 mnasnet0_5 regnet_y_400mf vit_b_32 swin_v2_t maxvit_t
+efficientnet_v2_s convnext_tiny segmentation.deeplabv3_mobilenet_v3_large
+segmentation.lraspp_mobilenet_v3_large segmentation.fcn_resnet50 video.r3d_18 video.mc3_18
+""".split()
+
 # Configurations of transformers, made small: class, changed fields, inputs.
 TEXT = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256,
         "vocab_size": 1000}
+VISION = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256}
 TRANSFORMERS = {
     "bert": ("BertConfig", "BertModel", TEXT),
     "distilbert": ("DistilBertConfig", "DistilBertModel",
@@ -74,6 +93,31 @@ TRANSFORMERS = {
     "opt": ("OPTConfig", "OPTModel",
             {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 256,
              "vocab_size": 1000, "word_embed_proj_dim": 128}),
+    "bloom": ("BloomConfig", "BloomModel", {"hidden_size": 128, "n_layer": 2, "n_head": 4, "vocab_size": 1000}),
+    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXModel", TEXT),
+    "llama": ("LlamaConfig", "LlamaModel", {**TEXT, "num_key_value_heads": 2}),
+    "qwen2": ("Qwen2Config", "Qwen2Model", {**TEXT, "num_key_value_heads": 2}),
+    "t5_encoder": ("T5Config", "T5EncoderModel",
+                   {"d_model": 128, "num_layers": 2, "num_heads": 4, "d_ff": 256, "d_kv": 32,
+                    "vocab_size": 1000}),
+    "deberta_v2": ("DebertaV2Config", "DebertaV2Model", TEXT),
+    "vit": ("ViTConfig", "ViTModel", VISION),
+    "dinov2": ("Dinov2Config", "Dinov2Model", {**VISION, "image_size": 224, "patch_size": 14}),
+    "clip_vision": ("CLIPVisionConfig", "CLIPVisionModel", VISION),
+    "segformer": ("SegformerConfig", "SegformerModel", {}),
+    "wav2vec2": ("Wav2Vec2Config", "Wav2Vec2Model", TEXT),
+    "whisper_encoder": ("WhisperConfig", "WhisperEncoder",
+                        {"d_model": 128, "encoder_layers": 2, "encoder_attention_heads": 4,
+                         "encoder_ffn_dim": 256, "vocab_size": 1000}),
+}
+# Inputs of the networks that read no text.
+INPUTS = {
+    "vit": ("pixel_values", (2, 3, 224, 224)),
+    "dinov2": ("pixel_values", (2, 3, 224, 224)),
+    "clip_vision": ("pixel_values", (2, 3, 224, 224)),
+    "segformer": ("pixel_values", (2, 3, 224, 224)),
+    "wav2vec2": ("input_values", (2, 16000)),
+    "whisper_encoder": ("input_features", (2, 80, 3000)),
 }
 
 
@@ -101,9 +145,33 @@ class WithoutTorchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__version__ = "0"
 
 
-def image_network(name):
+def prepare_torchvision():
+    """torchvision as it is, without its compiled operators, or its names only."""
     if importlib.util.find_spec("torchvision") is None:
         sys.meta_path.append(WithoutTorchvision())
+        return
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError:  # built for another variant of torch: its operators are not even declared
+        for name in [n for n in sys.modules if n.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for operator in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{operator}",
+                                 "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        importlib.import_module("torchvision")
+
+
+def torchvision_network(name):
+    module, _, function = name.rpartition(".")
+    models = importlib.import_module(f"torchvision.models.{module}".rstrip("."))
+    options = {"weights_backbone": None} if module == "segmentation" else {}
+    if name == "googlenet":
+        options = {"init_weights": False, "aux_logits": False}
+    model = getattr(models, function)(weights=None, **options).eval()
+    return model, {"x": torch.randn(2, 3, 4, 112, 112) if module == "video" else torch.randn(2, 3, 224, 224)}
+
+
+def image_network(name):
     import timm
     model = timm.create_model(name, pretrained=False, exportable=True).eval()
     side = model.default_cfg.get("input_size", (3, 224, 224))
@@ -117,7 +185,13 @@ def text_network(name):
     config.use_cache = False
     config.return_dict = False
     config._attn_implementation = "eager"
-    model = getattr(transformers, model_type)(config).eval()
+    module = transformers
+    if model_type == "WhisperEncoder":
+        module = importlib.import_module("transformers.models.whisper.modeling_whisper")
+    model = getattr(module, model_type)(config).eval()
+    if name in INPUTS:
+        key, shape = INPUTS[name]
+        return model, {key: torch.randn(*shape)}
     return model, {"input_ids": torch.randint(0, 999, (2, 32))}
 
 
@@ -128,8 +202,8 @@ class FirstOutput(torch.nn.Module):
 
     def forward(self, *inputs):
         result = self.model(*inputs)
-        while isinstance(result, (tuple, list)):
-            result = result[0]
+        while isinstance(result, (tuple, list, dict)):
+            result = next(iter(result.values())) if isinstance(result, dict) else result[0]
         return result
 
 
@@ -181,68 +255,185 @@ def dfsim_shapes(program, path, saved):
             if v.type.tensor_type.HasField("shape")}
 
 
-def check(program, model, feeds, exporter, path, with_runtime):
-    """A line of findings, and whether all is well."""
+def check(program, model, feeds, path, with_runtime):
+    """The row of one export; its `finding` is empty when all is well."""
     run = subprocess.run([program, "inspect", str(path), "--batch", "2", "--json", "--quiet"],
                          capture_output=True, text=True)
     if run.returncode != 0:
-        return f"refused: {run.stderr.strip()}", False
+        return {"finding": f"refused: {run.stderr.strip()}"}
     facts = json.loads(run.stdout)
-    findings, fine = [], True
+    findings = []
+    row = {"ops": len(facts["ops"]), "unresolved": len(facts["unresolved"]), "macs": round(facts["macs"])}
     if facts["unresolved"]:
         first = facts["unresolved"][0]
-        findings.append(f"{len(facts['unresolved'])} unresolved, the first {first['op_type']}: {first['reason']}")
-        fine = False
-    macs = counted_macs(model, feeds)
-    error = facts["macs"] / macs - 1 if macs else 0
-    findings.append(f"MACs {facts['macs']:.4g} ({error:+.2%} of PyTorch's)")
-    fine = fine and abs(error) <= MACS_TOLERANCE
+        findings.append(f"{first['op_type']} unresolved: {first['reason']}")
+    try:
+        macs = counted_macs(model, feeds)
+    except Exception as error:
+        macs = 0
+        findings.append(f"PyTorch's counter failed: {first_line(error)}")
+    row["counted_macs"] = round(macs)
+    if macs and abs(facts["macs"] / macs - 1) > MACS_TOLERANCE:
+        findings.append(f"MACs {facts['macs'] / macs - 1:+.1%}")
     if with_runtime:
         found = dfsim_shapes(program, path, path.with_suffix(".saved.onnx"))
-        real = runtime_shapes(path, feeds)
+        try:
+            real = runtime_shapes(path, feeds)
+        except Exception as error:
+            real = {}
+            findings.append(f"ONNX Runtime does not run it: {first_line(error)}")
         wrong = [n for n in real if n in found and found[n] != real[n]]
-        both = sum(n in found for n in real)
-        findings.append(f"{both} of {len(real)} tensors known, {len(wrong)} of other shapes {wrong[:3]}")
-        fine = fine and not wrong
-    return ", ".join(findings), fine
+        row |= {"tensors": len(real), "known": sum(n in found for n in real), "different": len(wrong)}
+        if wrong:
+            findings.append(f"{wrong[0]} is {found[wrong[0]]}, ONNX Runtime has {real[wrong[0]]}")
+    return row | {"finding": "; ".join(findings)}
+
+
+def first_line(error):
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:100]
+
+
+def maker(name):
+    if name in TRANSFORMERS:
+        return text_network
+    return torchvision_network if name in TORCHVISION else image_network
+
+
+def too_long(signum, frame):
+    raise TimeoutError(f"takes more than {MOST_SECONDS} s")
+
+
+def export_and_check(program, name, exporter, folder, options):
+    row = {"network": name, "exporter": exporter, "opset": OPSET[exporter]}
+    torch.manual_seed(0)
+    signal.alarm(MOST_SECONDS)
+    path = folder / f"{name}.{exporter}.onnx"
+    try:
+        model, feeds = maker(name)(name)
+        model = FirstOutput(model).eval().requires_grad_(False)
+        export(model, feeds, exporter, path)
+    except Exception as error:
+        return row | {"finding": f"not exported: {first_line(error)}"}
+    finally:
+        signal.alarm(0)
+    row |= check(program, model, feeds, path, not options.no_runtime)
+    if not options.keep:
+        for file in folder.iterdir():
+            file.unlink()
+    return row
+
+
+def read_exceptions():
+    if not EXCEPTIONS.exists():
+        return {}
+    lines = [line for line in EXCEPTIONS.read_text().splitlines() if line and not line.startswith("#")]
+    return {name.strip(): reason.strip() for name, reason in (line.split(":", 1) for line in lines)}
+
+
+def read_table(path):
+    if not path or not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def append_row(path, row):
+    fresh = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def summary(rows, exceptions):
+    """What the rows come to, as lines; the last field counts the exports that nothing explains."""
+    exported = [r for r in rows if not r["finding"].startswith("not exported")]
+    resolved = [r for r in exported if r["unresolved"] == "0"]
+    close = [r for r in resolved if r["counted_macs"] not in ("", "0") and
+             abs(int(r["macs"]) / int(r["counted_macs"]) - 1) <= MACS_TOLERANCE]
+    compared = [r for r in exported if r["known"] not in ("", "0")]
+    same = [r for r in compared if r["different"] == "0"]
+    open_rows = [r for r in exported if r["finding"] and f"{r['network']} ({r['exporter']})" not in exceptions]
+    tensors = sum(int(r["known"]) for r in compared)
+    return [f"{len(exported)} files of {len({r['network'] for r in exported})} networks; "
+            f"{len(rows) - len(exported)} exports failed in PyTorch",
+            f"{len(resolved)} resolved in full",
+            f"{len(close)} with MACs within {MACS_TOLERANCE:.0%} of PyTorch's counter",
+            f"{len(same)} of {len(compared)} that ONNX Runtime ran with equal shapes of all inner tensors "
+            f"({tensors} tensors)"], open_rows
+
+
+def page(rows, exceptions):
+    lines = ["# Exported networks", "",
+             "`tests/onnx/export_networks.py` wrote this page. It exports networks with random weights and a",
+             "dynamic batch, with PyTorch's two ONNX exporters (`old`: TorchScript, `new`: `dynamo=True`), runs",
+             "`dfsim inspect --batch 2`, and compares MACs with PyTorch's `FlopCounterMode` and the shape of each",
+             "inner tensor with the one that ONNX Runtime produces.", "", "```",
+             "DFSIM=build/release/dfsim tests/onnx/export_networks.py --table exports.csv \\",
+             "    --page docs/reference/exported-networks.md", "```", ""]
+    versions = ", ".join(f"{name} {module_version(name)}" for name in
+                         ("torch", "onnx", "onnxruntime", "onnxscript", "timm", "torchvision", "transformers"))
+    lines += [f"Measured with {versions}.", ""]
+    lines += [f"- {line}" for line in summary(rows, exceptions)[0]]
+    lines += ["", "`tensors` counts the inner tensors whose shapes both know.", "",
+              "| network | exporter | operators | unresolved | GMACs | next to PyTorch | tensors | finding |",
+              "|---|---|---:|---:|---:|---:|---:|---|"]
+    for r in sorted(rows, key=lambda r: (r["network"], r["exporter"] != "old")):
+        gmacs = f"{int(r['macs']) / 1e9:.3f}" if r["macs"] else ""
+        error = ""
+        if r["macs"] and r["counted_macs"] not in ("", "0"):
+            error = f"{int(r['macs']) / int(r['counted_macs']) - 1:+.2%}"
+        reason = exceptions.get(f"{r['network']} ({r['exporter']})", r["finding"]).replace("|", "/")
+        lines.append(f"| {r['network']} | {r['exporter']} | {r['ops']} | {r['unresolved']} | {gmacs} | {error} | "
+                     f"{r['known']} | {reason} |")
+    return "\n".join(lines) + "\n"
+
+
+def module_version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "(missing)"
 
 
 def main():
     parser = argparse.ArgumentParser(description="Export networks and check dfsim inspect on them.")
     parser.add_argument("--only", default="")
     parser.add_argument("--exporter", choices=["old", "new", "both"], default="both")
+    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--no-runtime", action="store_true")
     options = parser.parse_args()
     program = os.environ["DFSIM"]
-    wanted = [n for n in options.only.split(",") if n] or [*TIMM, *TRANSFORMERS]
-    exporters = ["old", "new"] if options.exporter == "both" else [options.exporter]
-    counts = {"fine": 0, "other": 0, "not exported": 0}
+    prepare_torchvision()
+    signal.signal(signal.SIGALRM, too_long)
+    wanted = [n for n in options.only.split(",") if n] or [*TIMM, *TORCHVISION, *TRANSFORMERS]
+    rows = read_table(options.table)
+    done = {(r["network"], r["exporter"]) for r in rows}
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        for name in wanted:
-            torch.manual_seed(0)
-            try:
-                model, feeds = (text_network if name in TRANSFORMERS else image_network)(name)
-            except Exception as error:
-                print(f"{name}: cannot be made: {str(error).splitlines()[0][:100]}", flush=True)
-                counts["not exported"] += len(exporters)
-                continue
-            model = FirstOutput(model).eval()
-            for exporter in exporters:
-                path = folder / f"{name}.{exporter}.onnx"
-                try:
-                    export(model, feeds, exporter, path)
-                except Exception as error:
-                    print(f"{name} ({exporter}): not exported: {str(error).splitlines()[0][:100]}", flush=True)
-                    counts["not exported"] += 1
+        for exporter in ["old", "new"] if options.exporter == "both" else [options.exporter]:
+            for name in wanted:
+                if (name, exporter) in done:
                     continue
-                line, fine = check(program, model, feeds, exporter, path, not options.no_runtime)
-                counts["fine" if fine else "other"] += 1
-                print(f"{name} ({exporter}): {line}", flush=True)
-    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
-    sys.exit(1 if counts["other"] or not counts["fine"] else 0)
+                found = export_and_check(program, name, exporter, folder, options)
+                row = {column: str(found.get(column, "")) for column in COLUMNS}
+                rows.append(row)
+                if options.table:
+                    append_row(options.table, row)
+                print(f"{name} ({exporter}): {row['ops']} operators, MACs {row['macs']} and "
+                      f"{row['counted_macs']}, {row['known']} of {row['tensors']} tensors known. "
+                      f"{row['finding'] or 'fine'}", flush=True)
+                gc.collect()
+    exceptions = read_exceptions()
+    lines, open_rows = summary(rows, exceptions)
+    print("\n".join(lines))
+    if options.page:
+        options.page.write_text(page(rows, exceptions), encoding="utf-8")
+    sys.exit(1 if open_rows or not rows else 0)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,11 @@ constexpr std::string_view kDefaultPrefix = "dfsim.dim.";
 
 class Binder {
  public:
-  Binder(GraphBuilder& builder, const ImportOptions& options, ImportReport* report)
-      : builder_(builder), options_(options), report_(report) {}
+  using IsInner = std::function<bool(const std::string& name)>;
+
+  Binder(GraphBuilder& builder, const ImportOptions& options, ImportReport* report,
+         const IsInner& is_inner)
+      : builder_(builder), options_(options), report_(report), is_inner_(is_inner) {}
 
   Status run(bool* overridden) {
     DFSIM_RETURN_IF_ERROR(apply_input_shapes());
@@ -142,7 +145,10 @@ class Binder {
 
   Status apply_given_dims() {
     for (const auto& [name, extent] : options_.dims) {
-      if (!known_symbols_.contains(name) && !bound_.contains(name)) {
+      const bool of_input = known_symbols_.contains(name) || bound_.contains(name);
+      if (!of_input && is_inner_ && is_inner_(name)) {
+        inner_.push_back(name);
+      } else if (!of_input) {
         return invalid_input("--dim: " + unknown_name_message("dimension", name, symbols_));
       }
       DFSIM_RETURN_IF_ERROR(check_extent(fmt::format("--dim {}", printable(name)), extent, 0));
@@ -273,8 +279,10 @@ class Binder {
       }
       tensor.shape = Shape(std::move(dims));
     }
-    for (const std::string& name : symbols_) {
-      report_->dims.push_back(bound_.at(name));
+    for (const auto* names : {&symbols_, &inner_}) {
+      for (const std::string& name : *names) {
+        report_->dims.push_back(bound_.at(name));
+      }
     }
     report_->batch = batch_of_inputs();
     return ok_status();
@@ -299,7 +307,9 @@ class Binder {
   GraphBuilder& builder_;
   const ImportOptions& options_;
   ImportReport* report_;
+  const IsInner& is_inner_;
   std::vector<std::string> symbols_;  // in order of first use by inputs
+  std::vector<std::string> inner_;    // given, but of no input
   std::unordered_set<std::string> known_symbols_;
   std::unordered_map<std::string, DimUse> uses_;  // the first, or the first on an inner axis
   std::vector<std::string> batch_symbols_;
@@ -310,8 +320,8 @@ class Binder {
 }  // namespace
 
 Status bind_dims(GraphBuilder& builder, const ImportOptions& options, ImportReport* report,
-                 bool* overridden) {
-  return Binder(builder, options, report).run(overridden);
+                 bool* overridden, const std::function<bool(const std::string& name)>& is_inner) {
+  return Binder(builder, options, report, is_inner).run(overridden);
 }
 
 }  // namespace dfsim::inline graphs
