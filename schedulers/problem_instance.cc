@@ -11,6 +11,7 @@ namespace dfsim::inline schedulers {
 namespace {
 
 constexpr size_t kMaxInstanceDevices = 1024;
+constexpr size_t kMaxMeshDevices = 128;
 constexpr double kBytesPerNs = 1e9;  // one byte stands for one nanosecond of delay
 
 OpCost given(TimeNs time) {
@@ -58,6 +59,26 @@ Platform star(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, T
   return platform;
 }
 
+// Devices with a full-duplex link between each two that carries one transfer at a time.
+Platform mesh(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, TimeNs latency_ns) {
+  Platform platform = star(devices, bytes_per_s, latency_ns);
+  platform.switches.clear();
+  platform.links.clear();
+  for (size_t a = 0; a < devices.size(); ++a) {
+    for (size_t b = a + 1; b < devices.size(); ++b) {
+      LinkSpec link;
+      link.name = devices[a].name + "-" + devices[b].name;
+      link.from = devices[a].name;
+      link.to = devices[b].name;
+      link.bytes_per_s = bytes_per_s;
+      link.sharing = LinkSharing::kFifo;
+      link.latency_ns = latency_ns;
+      platform.links.push_back(link);
+    }
+  }
+  return platform;
+}
+
 Status finish(ProblemInstance& instance, TaskGraph& task_graph) {
   instance.graph_name = task_graph.name;
   instance.graph = std::move(task_graph.graph);
@@ -100,9 +121,18 @@ StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMac
                       : task_graph.bytes_per_s > 0 ? task_graph.bytes_per_s
                                                    : machine.bytes_per_s;
   ProblemInstance instance;
-  instance.platform = star(devices, rate, task_graph.latency_ns);
-  instance.hardware_name = fmt::format("{} {}processors", devices.size(),
-                                       task_graph.devices.empty() ? "identical " : "");
+  const bool is_fifo = machine.links.value_or(task_graph.links) == TaskGraphLinks::kFifo;
+  if (is_fifo && devices.size() > kMaxMeshDevices) {
+    return invalid_input(fmt::format(
+        "{}: found {} devices, expected at most {} with a link between each two that carries one "
+        "transfer at a time; use free links or a hardware file",
+        printable(task_graph.name), devices.size(), kMaxMeshDevices));
+  }
+  instance.platform = is_fifo ? mesh(devices, rate, task_graph.latency_ns)
+                              : star(devices, rate, task_graph.latency_ns);
+  instance.hardware_name =
+      fmt::format("{} {}processors{}", devices.size(),
+                  task_graph.devices.empty() ? "identical " : "", is_fifo ? ", fifo links" : "");
   instance.platform.name = instance.hardware_name;
   instance.costs = cost_table(task_graph, columns);
   DFSIM_RETURN_IF_ERROR(finish(instance, task_graph));

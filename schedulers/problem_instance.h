@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,13 @@ struct TaskGraphMachine {
   size_t processors = 0;  // identical processors; 0 = as many as the file names
   // Of each link when the file gives bytes but no rate: 1 Gbit/s Ethernet.
   double bytes_per_s = 125e6;
+  std::optional<TaskGraphLinks> links;  // none = as the file says
 };
 
-// The platform is the file's own device table, or `processors` identical devices, all joined by
-// contention-free links. Errors (kInvalidInput): the file says neither how many devices there are
-// nor the caller; or both, and they differ; over 1024 devices.
+// The platform is the file's own device table, or `processors` identical devices, each two joined
+// by a link of the file's or the caller's kind. Errors (kInvalidInput): the file says neither how
+// many devices there are nor the caller; or both, and they differ; over 1024 devices, or over 128
+// with links that carry one transfer at a time.
 StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMachine& machine);
 
 // The task graph on a given platform: a graph with one column runs equally fast on all devices;

@@ -114,10 +114,10 @@ Status OwnListener::set_comm(CommKind kind) {
 Status OwnListener::on_header(const JsonEvent& event) {
   const std::string_view key = event.path;
   const bool text = key == "format" || key == "name" || key == "unit" || key == "communication" ||
-                    key == "comment";
+                    key == "links" || key == "comment";
   const bool number = key == "version" || key == "bandwidth_bytes_per_s" || key == "latency";
   if (!text && !number) {
-    return unknown_key(event, {"format", "version", "name", "comment", "unit", "communication",
+    return unknown_key(event, {"format", "version", "name", "comment", "unit", "communication", "links",
                                "bandwidth_bytes_per_s", "latency", "devices", "tasks", "edges"});
   }
   if (event.kind != (text ? Kind::kString : Kind::kNumber)) {
@@ -146,6 +146,11 @@ Status OwnListener::on_header(const JsonEvent& event) {
       names.emplace_back(unit.name);
     }
     return invalid_input(unknown_name_message("unit", event.text, names));
+  } else if (key == "links") {
+    if (event.text != "free" && event.text != "fifo") {
+      return invalid_input(unknown_name_message("kind of links", event.text, {"free", "fifo"}));
+    }
+    out_.links = event.text == "fifo" ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
   } else if (key == "communication") {
     if (event.text != "delay" && event.text != "bytes") {
       return invalid_input(

@@ -24,6 +24,10 @@ enum class CommKind : uint8_t {
   kBytes,  // data_bytes are bytes; the time depends on links
 };
 
+// The links between the devices of a file, one between each two: any number of transfers at a time
+// and none slows another down, or one after the other in each direction.
+enum class TaskGraphLinks : uint8_t { kFree, kFifo };
+
 struct TaskGraphDevice {
   std::string name;
   Bytes memory_bytes = 0;  // 0 = not limited
@@ -41,6 +45,7 @@ struct TaskGraph {
   bool has_unit = false;         // times are real; otherwise one unit is kNsPerFileUnit
   double bytes_per_s = 0;        // link rate the file gives (kBytes), 0 = none
   TimeNs latency_ns = 0;         // added to each transfer
+  TaskGraphLinks links = TaskGraphLinks::kFree;
   size_t suggested_devices = 0;  // machines the file names for identical processors, 0 = none
 
   size_t columns() const { return devices.empty() ? 1 : devices.size(); }

@@ -56,6 +56,54 @@ Json if_complete(const Comparison& comparison, double figure) {
   return comparison.unknown.complete() ? Json(figure) : Json(nullptr);
 }
 
+Json repeated_json(const PolicyOutcome& outcome) {
+  const RepeatResult& runs = *outcome.repeated;
+  return {{"runs", runs.makespans_ns.size()},
+          {"mean_ms", runs.mean_ns / static_cast<double>(kNsPerMs)},
+          {"standard_deviation_ms", runs.standard_deviation_ns / static_cast<double>(kNsPerMs)},
+          {"min_ms", in_ms(runs.min_ns)},
+          {"p10_ms", in_ms(runs.p10_ns)},
+          {"p50_ms", in_ms(runs.p50_ns)},
+          {"p90_ms", in_ms(runs.p90_ns)},
+          {"max_ms", in_ms(runs.max_ns)},
+          {"win_fraction", outcome.win_share}};
+}
+
+// The distributions of repeated runs, by mean; "" when there were none.
+std::string repeated_text(const Comparison& comparison, const TimeFormat& format) {
+  if (comparison.noise.runs == 0) {
+    return "";
+  }
+  std::vector<const PolicyOutcome*> outcomes;
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.repeated.has_value()) {
+      outcomes.push_back(&outcome);
+    }
+  }
+  std::ranges::stable_sort(outcomes, {},
+                           [](const PolicyOutcome* o) { return o->repeated->mean_ns; });
+  const std::string unit = format.unit.empty() ? "" : " " + format.unit;
+  TextTable table({{"policy"},
+                   {"mean" + unit, Align::kRight},
+                   {"std dev", Align::kRight},
+                   {"p10", Align::kRight},
+                   {"p50", Align::kRight},
+                   {"p90", Align::kRight},
+                   {"wins", Align::kRight}});
+  const auto rounded = [&](double ns) { return format.text(static_cast<TimeNs>(ns + 0.5)); };
+  for (const PolicyOutcome* outcome : outcomes) {
+    const RepeatResult& runs = *outcome->repeated;
+    table.add_row({outcome->name, rounded(runs.mean_ns), rounded(runs.standard_deviation_ns),
+                   format.text(runs.p10_ns), format.text(runs.p50_ns), format.text(runs.p90_ns),
+                   percent_text(outcome->win_share)});
+  }
+  const std::string noise = comparison.noise.cv > 0
+                                ? fmt::format("a standard deviation of {:g} % of each task's time",
+                                              100 * comparison.noise.cv)
+                                : std::string("operator times drawn from their intervals");
+  return fmt::format("\n{} runs, {}:\n\n", comparison.noise.runs, noise) + table.render();
+}
+
 Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   Json json;
   json["name"] = outcome.name;
@@ -87,6 +135,12 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   json["copies"] = outcome.result.transfers;
   json["schedule_time_ms"] =
       outcome.schedule_time_ms < 0 ? Json(nullptr) : Json(outcome.schedule_time_ms);
+  if (outcome.decisions_ns > 0) {
+    json["decisions_ms"] = in_ms(outcome.decisions_ns);
+  }
+  if (outcome.repeated.has_value()) {
+    json["repeated"] = repeated_json(outcome);
+  }
   Json& utilisations = json["utilisation"] = Json::object();
   for (size_t d = 0; d < comparison.devices.size(); ++d) {
     utilisations[comparison.devices[d]] = utilisation(outcome, d);
@@ -167,6 +221,7 @@ std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOu
           comparable(fmt::format("{:.2f}", outcome.efficiency)),
           comparison.delays ? format.text(moved) : format_bytes(moved),
           comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
+          outcome.decisions_ns == 0 ? "-" : format.text(outcome.decisions_ns),
           outcome.schedule_time_ms < 0
               ? "-"
               : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))};
@@ -222,6 +277,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                    {"effic.", Align::kRight},
                    {"moved", Align::kRight},
                    {"peak mem", Align::kRight},
+                   {"decisions", Align::kRight},
                    {"planning", Align::kRight}});
   std::string errors;
   std::string overflows;
@@ -237,6 +293,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
   }
   table.drop_empty_columns();
   out += table.render();
+  out += repeated_text(comparison, format);
   if (!comparison.bound_only_devices.empty()) {
     out += fmt::format(
         "\nwithout a trained model: {}. These times are lower bounds and make the other devices "

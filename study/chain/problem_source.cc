@@ -17,7 +17,7 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, read_task_graph(path));
   if (machine.hardware.empty()) {
     return make_instance(std::move(task_graph),
-                         TaskGraphMachine{machine.processors, machine.bytes_per_s});
+                         TaskGraphMachine{machine.processors, machine.bytes_per_s, machine.links});
   }
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
   return make_instance(std::move(task_graph), std::move(platform));

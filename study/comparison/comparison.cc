@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "schedulers/planning/task_view.h"
 #include "study/chain/policy_run.h"
+#include "study/comparison/drawn_runs.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -55,14 +56,20 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
                                                      nullptr, &instance.costs, instance.graph_name,
                                                      instance.hardware_name, policy.name}));
   }
-  auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
+  PolicyRunOptions policy_options = run_options(instance, options);
+  const TimeNs planning_ns = charge_decisions(instance, policy, options, policy_options, outcome);
+  auto run = run_policy(instance.problem(options.seed), policy, policy_options,
                         recorder == nullptr ? nullptr : recorder->listener());
   if (!run.ok()) {
     outcome.status = run.status();
     return outcome;
   }
   outcome.result = std::move(run->result);
-  outcome.makespan_ns = outcome.result.makespan_ns;
+  outcome.makespan_ns = outcome.result.makespan_ns + planning_ns;
+  if (options.noise.runs > 0) {
+    DFSIM_RETURN_IF_ERROR(
+        repeat_runs(instance, policy, options, policy_options, planning_ns, outcome));
+  }
   if (!instance.cost_model.empty()) {
     outcome.bound_only_share = bound_only_time_share(instance, outcome.result);
   }
@@ -235,6 +242,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
     DFSIM_RETURN_IF_ERROR(check_memory(instance));
   }
   Comparison comparison;
+  comparison.noise = options.noise;
   comparison.graph = instance.graph_name;
   comparison.hardware = instance.hardware_name;
   comparison.tasks = instance.graph.task_count();
@@ -257,6 +265,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
     drop_tasks(comparison, options.keep_tasks_of);
   }
   derive(comparison);
+  count_wins(comparison);
   comparison.cost_sources = cost_sources(instance, comparison);
   comparison.bound_only_devices = bound_only_devices(instance);
   return comparison;

@@ -2,6 +2,7 @@
 // scheduling research.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/status.h"
 #include "schedulers/problem_instance.h"
 #include "schedulers/registry.h"
+#include "sim/repeat.h"
 #include "sim/simulator.h"
 #include "study/chain/run_recorder.h"
 #include "study/chain/unknown_work.h"
@@ -20,6 +22,11 @@ struct PolicyOutcome {
   std::string name;
   Status status;  // why there is no result
   TimeNs makespan_ns = 0;
+  // What --charge-decisions adds: all of it before the run for a plan, per task that became ready
+  // for an online policy. Part of the makespan; 0 = not charged.
+  TimeNs decisions_ns = 0;
+  std::optional<RepeatResult> repeated;  // runs with drawn times
+  double win_share = 0;                  // of these runs, in which no policy was faster
   // Wall time of planning; of all decisions for online policies. Negative = not asked for.
   double schedule_time_ms = 0;
   double bound_only_share = 0;  // of its tasks' time
@@ -57,6 +64,7 @@ struct Comparison {
   bool single_device_is_limit = false;  // much of it is a bare bound
   // Estimates by makespan, then name; then limits likewise; failed ones last.
   std::vector<PolicyOutcome> policies;
+  NoiseOptions noise;
 
   // The first: an estimate where there is one.
   const PolicyOutcome* best() const {
@@ -70,8 +78,19 @@ struct Comparison {
   }
 };
 
+// Repeated runs with drawn times: each policy sees the same draws.
+struct NoiseOptions {
+  size_t runs = 0;  // 0 = one run with the times as they are
+  // Standard deviation / time of each task in each run; 0 = the intervals of the operator times,
+  // with one draw for all tasks that are the same operator.
+  double cv = 0;
+};
+
 struct CompareOptions {
   PolicyOptions policy;
+  std::optional<DecideWhen> decide;  // when list policies decide; none = as each does by default
+  TimeNs charge_ns = 0;              // per look of a decision (schedulers/decision_cost.h)
+  NoiseOptions noise;
   MemoryPolicy memory = MemoryPolicy::kTrack;
   uint64_t seed = 0;
   std::string keep_tasks_of;  // SimResult::tasks are kept of this policy and of the best one only
