@@ -40,7 +40,7 @@ struct TaskGraphMachine {
   size_t processors = 0;  // identical processors; 0 = as many as the file names
   // Of each link when the file gives bytes but no rate: 1 Gbit/s Ethernet.
   double bytes_per_s = 125e6;
-  std::optional<TaskGraphLinks> links;  // none = as the file says
+  std::optional<TaskGraphLinks> links = std::nullopt;  // none = as the file says
 };
 
 // The platform is the file's own device table, or `processors` identical devices, each two joined

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <system_error>
 
 #include "base/io/file.h"
 #include "base/text.h"
@@ -90,13 +93,15 @@ Status read_run_options(CompareCommand& command) {
                ? ok_status()
                : invalid_input("--noise without --repeat; say how many runs with --repeat N");
   }
-  const std::optional<double> cv = taskgraph::parse_number(command.noise);
-  if (!cv.has_value() || !(*cv > 0 && *cv <= kMostCv)) {
+  double cv = 0;
+  const char* const end = command.noise.data() + command.noise.size();
+  const std::from_chars_result parsed = std::from_chars(command.noise.data(), end, cv);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(cv > 0 && cv <= kMostCv)) {
     return invalid_input(fmt::format(
         "--noise is '{}', expected measured, or a standard deviation / time above 0 and up to {}",
         printable(command.noise), kMostCv));
   }
-  compare.noise.cv = *cv;
+  compare.noise.cv = cv;
   return compare.noise.runs > 0
              ? ok_status()
              : invalid_input("--noise without --repeat; say how many runs with --repeat N");

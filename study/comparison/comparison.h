@@ -18,6 +18,14 @@
 
 namespace dfsim::inline study {
 
+// Repeated runs with drawn times: each policy sees the same draws.
+struct NoiseOptions {
+  size_t runs = 0;  // 0 = one run with the times as they are
+  // Standard deviation / time of each task in each run; 0 = the intervals of the operator times,
+  // with one draw for all tasks that are the same operator.
+  double cv = 0;
+};
+
 struct PolicyOutcome {
   std::string name;
   Status status;  // why there is no result
@@ -76,14 +84,6 @@ struct Comparison {
   bool is_limit_among_estimates(const PolicyOutcome& outcome) const {
     return outcome.is_limit() && best() != nullptr && !best()->is_limit();
   }
-};
-
-// Repeated runs with drawn times: each policy sees the same draws.
-struct NoiseOptions {
-  size_t runs = 0;  // 0 = one run with the times as they are
-  // Standard deviation / time of each task in each run; 0 = the intervals of the operator times,
-  // with one draw for all tasks that are the same operator.
-  double cv = 0;
 };
 
 struct CompareOptions {
