@@ -35,7 +35,7 @@ struct GenerateOptions {
   // uniform in their logarithm, and times divided by them have the same mean as before.
   double speed_spread = 1.0;
   double restricted = 0.0;  // share of tasks that can run only on some devices
-  DaggenOptions daggen;
+  DaggenOptions daggen = {};
   TaskGraphLinks links = TaskGraphLinks::kFree;
   uint64_t seed = 1;
 };
