@@ -9,6 +9,8 @@ set(DFSIM_PUBLIC_HEADERS
   study/comparison/compare.h
   study/comparison/comparison.h
   study/inspection/inspect.h
+  study/inspection/known_ops.h
+  study/machines/machines.h
   study/profiles/profiles.h
   study/sweep/sweep.h
   study/sweep/sweep_file.h

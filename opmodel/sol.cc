@@ -16,7 +16,7 @@ class SolModel : public CostModel {
       const Sol sol = speed_of_light(ops[i], device);
       out[i].time_ns = ns_from_seconds(sol.seconds());
       out[i].low_ns = out[i].time_ns;
-      out[i].bound_ns = out[i].time_ns;
+      out[i].set_bound(out[i].time_ns);
       out[i].high_ns = ns_from_seconds(sol.seconds() * kWorstOverBound);
       out[i].source = CostSource::kBoundOnly;
       out[i].bound = sol.bound();

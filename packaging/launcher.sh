@@ -190,4 +190,16 @@ setup_test_python() {
     say "failed; the whole log: $log"
     return 1
   }
+  setup_test_xgboost "$root" "$venv/bin/pip" >>"$log" 2>&1 ||
+    say "no other releases of XGBoost to test with; the whole log: $log"
+}
+
+# setup_test_xgboost ROOT PIP: releases of XGBoost beside Debian's, each in a folder of its own in
+# build/test-xgboost, for the test xgboost_releases. The packages named -cpu are the small ones.
+setup_test_xgboost() {
+  local root=$1 pip=$2 package folder
+  for package in xgboost==1.7.6 xgboost-cpu==2.1.4 xgboost-cpu==3.1.2; do
+    folder=$root/build/test-xgboost/${package##*==}
+    [[ -d $folder ]] || "$pip" install --quiet --no-deps --target "$folder" "$package" || return 1
+  done
 }

@@ -58,7 +58,14 @@ LOWER["report"] = [
     "datasets/traces/trace.h",
     "sim/listener.h",
     "serving/engine/replica.h",
+    # The use cases of servers, whose results are rendered like those of study/.
+    "serving/deployment_checks.h",
+    "serving/llm_predict.h",
     "serving/search/deployment_search.h",
+    "serving/serve.h",
+    "serving/step_timeline.h",
+    "serving/validation/fit_serving.h",
+    "serving/validation/validate_serving.h",
 ]
 LOWER["cli"] = LOWER["study"] + ["study", "report"]
 # The Python module is as thin as the command line.

@@ -31,8 +31,8 @@ OptionTable report_options(ReportOptions& o) {
   return {
       {.names = "RESULT",
        .target = &o.input,
-       .help = "JSON that predict, compare, partition, analyze, diff, replay or roofline printed "
-               "with --json, plain or gzip",
+       .help = "JSON that predict, compare, partition, analyze, diff, replay, roofline or sweep "
+               "printed with --json, plain or gzip",
        .value = "FILE.json",
        .required = true},
       allow_incomplete_option(&o.allow_incomplete),

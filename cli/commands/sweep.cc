@@ -1,6 +1,7 @@
 // dfsim sweep: many predictions at once, as a table and a report.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/io/file.h"
@@ -10,9 +11,13 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/sweep_processes.h"
+#include "report/html/html_page.h"
 #include "report/predictions/sweep_views.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_file.h"
+#include "study/sweep/sweep_parts.h"
+#include "study/sweep/sweep_plan.h"
 #include "study/sweep/sweep_report.h"
 
 namespace dfsim::cli {
@@ -26,10 +31,17 @@ struct SweepCommand {
   SweepConstraints constraints;
   std::string prices;
   std::string output;
+  std::string html;
   bool json = false;
   bool csv = false;
   bool lines = false;
+  std::string part;  // I/N
+  bool mpi = false;  // the part of the environment
+  size_t merge = 0;  // parts to merge
+  size_t slurm = 0;  // parts of a script
 };
+
+OptionTable sweep_table(SweepCommand& o);
 
 // "a,b" and "c", given by two options, are three values.
 void split_values(std::vector<std::string>* values) {
@@ -76,9 +88,9 @@ StatusOr<bool> is_csv(const std::string& output) {
 Status write_table(const SweepCommand& command, const SweepResult& result) {
   DFSIM_ASSIGN_OR_RETURN(const bool csv, is_csv(command.output));
   DFSIM_ASSIGN_OR_RETURN(TextWriter writer, TextWriter::open(command.output));
-  const HourlyPrices& prices = command.constraints.prices;
   DFSIM_RETURN_IF_ERROR(
-      writer.append(csv ? sweep_csv(result, prices) : sweep_json_lines(result, prices)));
+      write_sweep_table(result, command.constraints.prices, csv,
+                        [&](std::string_view text) { return writer.append(text); }));
   return writer.close();
 }
 
@@ -87,28 +99,129 @@ StatusOr<SweepResult> sweep_with_progress(const SweepOptions& options, bool quie
   return sweep(options, line.callbacks());
 }
 
-Status run_sweep(SweepCommand command, bool quiet) {
-  if (!command.output.empty()) {
-    DFSIM_RETURN_IF_ERROR(is_csv(command.output).status());
-  }
-  if (!command.prices.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(command.constraints.prices, read_prices(command.prices));
-  }
-  DFSIM_ASSIGN_OR_RETURN(const SweepOptions options, sweep_options_of(command));
-  DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
+// Prints and writes the results of a whole sweep.
+Status write_results(const SweepCommand& command, const SweepResult& result) {
   DFSIM_ASSIGN_OR_RETURN(const SweepReport report, make_sweep_report(result, command.constraints));
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(command.html, sweep_json(result, report)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
+  }
   if (!command.output.empty()) {
     DFSIM_RETURN_IF_ERROR(write_table(command, result));
-    DFSIM_RETURN_IF_ERROR(remove_journal(options));
   }
-  DFSIM_RETURN_IF_ERROR(write_file("-", command.csv ? sweep_csv(result, command.constraints.prices)
-                                        : command.json
-                                            ? sweep_json(result, report)
-                                            : sweep_text(result, report, command.lines)));
-  if (result.failed() == result.rows.size()) {
+  return write_file("-", command.csv    ? sweep_csv(result, command.constraints.prices)
+                         : command.json ? sweep_json(result, report)
+                                        : sweep_text(result, report, command.lines));
+}
+
+Status all_failed(const SweepResult& result) {
+  if (!result.rows.empty() && result.failed() == result.rows.size()) {
     return failed("all points failed; the first: " + result.rows.front().error);
   }
   return ok_status();
+}
+
+// "3 points of part 2 of 8".
+std::string missing_points(const MergedSweep& merged, size_t parts) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(kMostNamed, merged.incomplete.size()); ++i) {
+    names.push_back(std::to_string(merged.incomplete[i] + 1));
+  }
+  if (merged.incomplete.size() > kMostNamed) {
+    names.push_back(fmt::format("{} others", merged.incomplete.size() - kMostNamed));
+  }
+  return fmt::format(
+      "{} missing, of {} {} of {}",
+      merged.missing == 1 ? "1 point is" : fmt::format("{} points are", merged.missing),
+      merged.incomplete.size() == 1 ? "part" : "parts", join(names, ", "), parts);
+}
+
+// Writes the table when no point is missing, which is an error if it `must` be so. One process at a
+// time merges, and the first to find all parts removes their files.
+Status merge_parts(const SweepCommand& command, SweepOptions options, size_t parts, bool must) {
+  const std::vector<std::string> files = sweep_part_files(command.output, parts);
+  options.part = SweepPart();
+  DFSIM_ASSIGN_OR_RETURN(SweepLock lock, SweepLock::wait(command.output + ".merging"));
+  std::error_code error;
+  if (!must && !std::filesystem::exists(files.front(), error)) {
+    return ok_status();  // another process has merged them
+  }
+  DFSIM_ASSIGN_OR_RETURN(const MergedSweep merged, merge_sweep(options, files));
+  if (merged.missing > 0 && !must) {
+    return ok_status();
+  }
+  if (merged.missing > 0) {
+    lock.remove();
+    return failed(fmt::format("{}: {}; run {} again, with the same options and --part",
+                              command.output, missing_points(merged, parts),
+                              merged.incomplete.size() == 1 ? "this part" : "these parts"));
+  }
+  DFSIM_RETURN_IF_ERROR(write_results(command, merged.result));
+  for (const std::string& file : files) {
+    options.journal = file;
+    DFSIM_RETURN_IF_ERROR(remove_journal(options));
+  }
+  lock.remove();
+  return all_failed(merged.result);
+}
+
+Status run_part(const SweepCommand& command, SweepOptions options, bool quiet) {
+  options.journal = sweep_part_file(command.output, options.part);
+  DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
+  fmt::print(stderr, "part {} of {}: {} points, {} failed, {} of an earlier run\n",
+             options.part.index + 1, options.part.count, result.rows.size(), result.failed(),
+             result.kept);
+  return merge_parts(command, options, options.part.count, false);
+}
+
+Status check_processes(const SweepCommand& command) {
+  const int given = (command.part.empty() ? 0 : 1) + (command.mpi ? 1 : 0) +
+                    (command.merge > 0 ? 1 : 0) + (command.slurm > 0 ? 1 : 0);
+  if (given > 1) {
+    return invalid_input(
+        "--part, --mpi, --merge and --slurm: found several of them, expected one; leave out the "
+        "others");
+  }
+  if (given > 0 && (command.output.empty() || command.output == "-")) {
+    return invalid_input(
+        "--part, --mpi, --merge and --slurm: found no -o, expected the name of the table, in a "
+        "directory that all processes share; give -o FILE.csv");
+  }
+  return command.output.empty() ? ok_status() : is_csv(command.output).status();
+}
+
+Status run_sweep(SweepCommand command, bool quiet) {
+  DFSIM_RETURN_IF_ERROR(check_processes(command));
+  const SweepCommand given = command;
+  if (!command.prices.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(command.constraints.prices, read_prices(command.prices));
+  }
+  DFSIM_ASSIGN_OR_RETURN(SweepOptions options, sweep_options_of(command));
+  if (command.slurm > 0) {
+    DFSIM_RETURN_IF_ERROR(plan_sweep(options).status());
+    SweepCommand asked = given;
+    SweepCommand usual;
+    return write_file("-", slurm_script(given_options(sweep_table(asked), sweep_table(usual),
+                                                      "--slurm,--threads"),
+                                        command.slurm));
+  }
+  if (command.merge > 0) {
+    return merge_parts(command, options, command.merge, true);
+  }
+  if (command.mpi) {
+    DFSIM_ASSIGN_OR_RETURN(options.part, sweep_part_of_process());
+    return run_part(command, options, quiet);
+  }
+  if (!command.part.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(options.part, parse_sweep_part(command.part, "--part"));
+    return run_part(command, options, quiet);
+  }
+  DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
+  DFSIM_RETURN_IF_ERROR(write_results(command, result));
+  DFSIM_RETURN_IF_ERROR(remove_journal(options));
+  return all_failed(result);
 }
 
 OptionTable sweep_axes(SweepCommand& o) {
@@ -219,12 +332,40 @@ OptionTable sweep_results(SweepCommand& o) {
        .target = &o.csv,
        .help = "The table, one row per point, as CSV",
        .excludes = "--json"},
+      html_option(&o.html),
       {.names = "-o,--output",
        .target = &o.output,
        .help = "Also write the table there: .csv or .jsonl, with .gz compressed. A sweep that was "
                "stopped resumes",
        .value = "FILE"},
   };
+}
+
+OptionTable sweep_processes(SweepCommand& o) {
+  return {
+      {.names = "--part",
+       .target = &o.part,
+       .help = "Predict part I of N, with -o in a directory that the processes of all parts share; "
+               "the process that ends last writes the table",
+       .value = "I/N"},
+      {.names = "--mpi",
+       .target = &o.mpi,
+       .help = "The same under mpirun or srun, which tell each process its part"},
+      {.names = "--merge",
+       .target = &o.merge,
+       .help = "Write the table of N finished parts, or say which points are missing",
+       .value = "N",
+       .range = {1, kMostSweepParts}},
+      {.names = "--slurm",
+       .target = &o.slurm,
+       .help = "Print a script for sbatch instead, which runs the sweep in N parts",
+       .value = "N",
+       .range = {1, kMostSweepParts}},
+  };
+}
+
+OptionTable sweep_table(SweepCommand& o) {
+  return joined({sweep_axes(o), sweep_settings(o), sweep_results(o), sweep_processes(o)});
 }
 
 }  // namespace
@@ -234,7 +375,7 @@ CommandSpec sweep_command() {
   return {
       .name = "sweep",
       .summary = "Predict many models, machines and batches at once; find the best",
-      .options = joined({sweep_axes(*options), sweep_settings(*options), sweep_results(*options)}),
+      .options = sweep_table(*options),
       .examples = {{"dfsim sweep --models 'models/*.onnx' --hw a100,l4 --batch 1:256:x2 -o "
                     "points.csv",
                     "a table with a row per point, and the best configurations"},

@@ -170,9 +170,12 @@ void ExecGraphBuilder::move_edges(const std::vector<uint32_t>& new_id, ExecGraph
   graph->edges_ = std::move(edges_);
   graph->out_offsets_.assign(tasks_.size() + 1, 0);
   graph->in_offsets_.assign(tasks_.size() + 1, 0);
+  std::vector<bool> read(graph->data_bytes_.size(), false);
   for (const Edge& edge : graph->edges_) {
     ++graph->out_offsets_[edge.from.index() + 1];
     ++graph->in_offsets_[edge.to.index() + 1];
+    graph->has_shared_data_ = graph->has_shared_data_ || read[edge.data.index()];
+    read[edge.data.index()] = true;
   }
   sum_up(&graph->out_offsets_);
   sum_up(&graph->in_offsets_);

@@ -48,6 +48,9 @@ class ExecGraph {
   Bytes data_bytes(DataId data) const { return data_bytes_[data.index()]; }
   Bytes edge_bytes(const Edge& edge) const { return data_bytes(edge.data); }
   TaskId data_producer(DataId data) const { return data_producer_[data.index()]; }
+  // Whether some data item has two readers. O(1): every run asks, and the edges of a large graph
+  // take long to fetch.
+  bool has_shared_data() const { return has_shared_data_; }
   // The data stays alive until the end of the run (graph outputs).
   bool data_is_output(DataId data) const { return data_is_output_[data.index()] != 0; }
 
@@ -79,6 +82,7 @@ class ExecGraph {
   std::vector<Bytes> workspace_bytes_;
   std::vector<OpId> ops_;
   std::vector<std::string> names_;
+  bool has_shared_data_ = false;
 };
 
 // Collects tasks, data and edges in any order. build() sorts topologically (stable by insertion

@@ -411,7 +411,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     out[i].high_ns = net_ns(prediction.high_us);
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
-    out[i].bound_ns = ns_from_seconds(speed_of_light(ops[i], device).seconds());
+    out[i].set_bound(ns_from_seconds(speed_of_light(ops[i], device).seconds()));
   }
   return ok_status();
 }

@@ -34,16 +34,28 @@ class TreeReader {
 
   StatusOr<TreeFile> read() {
     std::string_view key;
+    bool has_learner = false;
+    bool has_compact_member = false;
     reader_.begin_object();
     while (reader_.next_key(key)) {
       if (key == "learner") {
+        has_learner = true;
         DFSIM_RETURN_IF_ERROR(read_learner());
-      } else if (!read_compact_member(key)) {
+      } else if (read_compact_member(key)) {
+        has_compact_member = true;
+      } else {
         reader_.skip();
       }
     }
     if (!reader_.ok()) {
       return damaged("the file ends early or holds bytes that are not UBJSON");
+    }
+    // Both fill the same arrays, which would no longer fit each other.
+    if (has_learner && has_compact_member) {
+      return damaged("it has members of both layouts");
+    }
+    if (!has_learner && !compact_) {
+      return damaged("it has no trees");
     }
     if (compact_) {
       DFSIM_RETURN_IF_ERROR(unpack());
@@ -158,6 +170,10 @@ class TreeReader {
     while (reader_.next_key(key)) {
       if (!reader_.read_string(text)) {
         break;
+      }
+      // XGBoost 3.1 gives a base score for each output, as in "[5E-1]".
+      if (text.size() > 2 && text.front() == '[' && text.back() == ']') {
+        text = text.substr(1, text.size() - 2);
       }
       float value = std::numeric_limits<float>::quiet_NaN();
       std::from_chars(text.data(), text.data() + text.size(), value);

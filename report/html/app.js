@@ -570,7 +570,75 @@
     showTable('Kept whole, as they do not divide by the devices', [['strategy', null], ['what', null]], plans.flatMap(p => (p.kept_whole || []).map(what => [p.strategy, what])));
   }
 
+  // A sweep: the settings that differ within it name a configuration.
+  function sweepNames(rows) {
+    const keys = ['runtime', 'precision', 'policy'].concat(Object.keys(rows[0] || {}).filter(k => k.startsWith('param:')));
+    const varying = keys.filter(k => rows.some(r => r[k] !== rows[0][k]));
+    const settings = r => varying.filter(k => r[k] !== null && r[k] !== '').map(k => k.startsWith('param:') ? k.slice(6) + '=' + r[k] : r[k]).join(', ');
+    return { settings, line: r => r.hw + (settings(r) ? ', ' + settings(r) : '') };
+  }
+  // Models on machines, each cell by its share of the row's best: a heat map that is also a table.
+  function showHeatMap(models, rows) {
+    const machines = [...new Set(rows.map(r => r.hw))];
+    if (machines.length < 2) return;
+    const node = section('Highest samples per second', 'The darker a cell, the closer to the best machine for the model.');
+    const body = element('tbody'), head = element('tr', {}, element('th', { text: 'model', scope: 'col' }), ...machines.map(m => element('th', { class: 'num', text: m, scope: 'col' })));
+    for (const m of models) {
+      const best = machines.map(hw => Math.max(0, ...rows.filter(r => r.hw === hw && r.file === m.file && r.mode === m.mode && !r.error && !r.is_limit).map(r => r.throughput_per_s)));
+      const top = Math.max(...best);
+      body.append(element('tr', {}, element('th', { text: m.label, scope: 'row' }), ...best.map(v => element('td', { class: 'num heat', text: v > 0 ? v.toPrecision(4).replace(/e\+(\d+)$/, 'e$1') : '-', title: v > 0 ? percent(v / top) + ' of the best' : 'no estimate', style: v > 0 ? '--heat:' + Math.round(70 * v / top) + '%' : '' }))));
+    }
+    node.append(element('div', { class: 'tablebox' }, element('table', {}, element('thead', {}, head), body)));
+  }
+  function showSweep(d) {
+    const models = d.models.map(m => Object.assign({ label: m.model + (d.models.some(n => n.mode !== m.mode) ? ', ' + m.mode : '') + (d.models.some(n => n.model === m.model && n.file !== m.file) ? ' (' + m.file + ')' : '') }, m));
+    const machines = new Set(d.rows.map(r => r.hw)), names = sweepNames(d.rows), ms = v => time(v * 1e3);
+    head('Sweep of ' + models.length + (models.length === 1 ? ' model' : ' models') + ' on ' + machines.size + (machines.size === 1 ? ' machine' : ' machines'), d.points + ' points' + (d.failed ? ', ' + d.failed + ' failed' : ''));
+    const priced = d.rows.some(r => typeof r.cost_per_million === 'number'), c = d.constraints;
+    const limits = [[c.max_latency_ms, v => 'latency at most ' + v + ' ms'], [c.max_memory_gb, v => 'memory at most ' + v + ' GB'], [c.max_price_per_hour, v => 'price at most ' + v + ' per hour']].filter(l => l[0] !== null).map(l => l[1](l[0]));
+    const figures = r => [r.hw, names.settings(r), r.batch, r.latency_ms, r.throughput_per_s, r.peak_memory_bytes].concat(priced ? [r.cost_per_million ?? '-'] : []);
+    const columns = [['machine', null], ['settings', null], ['batch', String], ['latency', ms], ['samples/s', v => v.toPrecision(4)], ['memory', bytes]].concat(priced ? [['cost per million', v => v.toPrecision(4)]] : []);
+    showTable('Best configurations', [['model', null], ['best in', null]].concat(columns), models.flatMap(m => Object.entries(m.best).filter(b => b[1] !== null).map(([goal, row]) => [m.label, goal].concat(figures(d.rows[row])))), limits.length ? 'Constraints: ' + limits.join(', ') + '.' : '');
+    showHeatMap(models, d.rows);
+    const drawn = models.filter(m => d.rows.some(r => r.file === m.file && r.mode === m.mode && !r.error && !r.is_limit));
+    if (drawn.length) {
+      const picked = element('select', { 'aria-label': 'Model of the charts' }, ...drawn.map((m, i) => element('option', { value: i, text: m.label })));
+      const bar = section('Charts');
+      bar.append(element('div', { class: 'bar' }, element('label', {}, 'Model ', picked)));
+      const model = () => drawn[Number(picked.value)];
+      const points = () => d.rows.filter(r => r.file === model().file && r.mode === model().mode && !r.error && !r.is_limit);
+      const [goal, goalName] = priced ? [r => r.cost_per_million, 'cost per million samples'] : [r => r.throughput_per_s, 'samples per second'];
+      const lines = () => [...new Set(points().map(names.line))].slice(0, 40);
+      const tip = p => p.data.row ? '<b>' + escapeHtml(names.line(p.data.row)) + '</b><br>batch ' + p.data.row.batch + ', ' + ms(p.data.row.latency_ms) + ' (80 %: ' + ms(p.data.row.latency_low_ms) + ' to ' + ms(p.data.row.latency_high_ms) + ')<br>' + p.data.row.throughput_per_s.toPrecision(4) + ' per s, ' + bytes(p.data.row.peak_memory_bytes) + (typeof p.data.row.cost_per_million === 'number' ? ', ' + p.data.row.cost_per_million.toPrecision(4) + ' per million' : '') : '';
+      const axis = (b, name, format) => Object.assign({ type: 'log', name, nameLocation: 'middle', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: format, hideOverlap: true } });
+      const number = v => v >= 1000 ? scaled(v, '').trim() : Number(v.toPrecision(3)).toString();
+      const two = element('div', { class: 'two' }), front = element('section', { 'aria-label': 'Pareto front' }, element('h2', { text: 'Pareto front' }), element('p', { class: 'note', text: 'No configuration is better in both latency and ' + goalName + ' than one on the line.' }));
+      const over = element('section', { 'aria-label': 'Latency over the batch' }, element('h2', { text: 'Latency over the batch' }), element('p', { class: 'note', text: 'A line per machine and settings' + (drawn.some(m => new Set(d.rows.filter(r => r.file === m.file).map(names.line)).size > 40) ? '; the first 40 of them' : '') + '.' }));
+      two.append(front, over);
+      main.append(two);
+      chart(front, 380, 'Latency and ' + goalName, b => ({
+        legend: Object.assign({ data: lines(), top: 0 }, b.legend), tooltip: Object.assign({ formatter: tip }, b.tooltip),
+        grid: { left: 36, right: 30, top: 48, bottom: 44, containLabel: true },
+        xAxis: Object.assign(axis(b, 'latency', ms), { nameGap: 28 }), yAxis: Object.assign(axis(b, goalName, number), { nameGap: 52 }),
+        series: lines().map(name => ({ name, type: 'scatter', symbolSize: 9, data: points().filter(r => names.line(r) === name && goal(r) > 0).map(row => ({ value: [row.latency_ms, goal(row)], row })) }))
+          .concat([{ name: 'front', type: 'line', symbol: 'none', silent: true, lineStyle: { color: b.fg, width: 1.5, type: 'dashed' }, data: model().pareto_front.map(i => d.rows[i]).filter(r => goal(r) > 0).map(r => [r.latency_ms, goal(r)]) }])
+      }));
+      chart(over, 380, 'Latency over the batch', b => ({
+        legend: Object.assign({ data: lines(), top: 0 }, b.legend), tooltip: Object.assign({ formatter: tip }, b.tooltip),
+        grid: { left: 36, right: 30, top: 48, bottom: 44, containLabel: true },
+        xAxis: Object.assign(axis(b, 'batch', number), { nameGap: 28 }), yAxis: Object.assign(axis(b, 'latency', ms), { nameGap: 52 }),
+        series: lines().map(name => ({ name, type: 'line', symbolSize: 7, data: points().filter(r => names.line(r) === name).sort((x, y) => x.batch - y.batch).map(row => ({ value: [row.batch, row.latency_ms], row })) }))
+      }));
+      picked.addEventListener('change', draw);
+    }
+    showTable('Pareto fronts', [['model', null]].concat(columns), models.flatMap(m => m.pareto_front.map(row => [m.label].concat(figures(d.rows[row])))));
+    const why = models.map(m => [m.label, m.not_ranked.failed, m.not_ranked.limits, m.not_ranked.too_large, m.not_ranked.excluded]).filter(r => r.slice(1).some(n => n > 0));
+    showTable('Not ranked', [['model', null], ['failed', String], ['lower limits only', String], ['too much memory', String], ['outside the constraints', String]], why);
+    showTable('All points', [['model', null], ['mode', null]].concat(columns, [['80 % interval', null], ['error', null]]), d.rows.map(r => [r.model, r.mode].concat(r.error ? [r.hw, names.settings(r), r.batch ?? '-'].concat(columns.slice(3).map(() => '-')) : figures(r), [r.error ? '' : ms(r.latency_low_ms) + ' to ' + ms(r.latency_high_ms), r.error || (r.is_limit ? 'a lower limit' : r.fits ? '' : 'does not fit')])));
+  }
+
   if (data.schema === 'dfsim.partition/1') showPartitioning(data);
+  else if (data.schema === 'dfsim.sweep/1') showSweep(data);
   else if (data.schema === 'dfsim.llm-serve/1') showServing(data);
   else if (data.traces) showAnalysis(data);
   else if (data.rooflines) showRooflines(data);

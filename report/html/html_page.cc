@@ -52,7 +52,8 @@ bool is_report(const nlohmann::json& json) {
   return json.contains("policies") || schema.starts_with("dfsim.predict/1") ||
          schema == "dfsim.compare-many/1" || schema == "dfsim.analyze/1" ||
          schema == "dfsim.roofline/1" || schema == "dfsim.replay/1" || schema == "dfsim.diff/1" ||
-         schema == "dfsim.partition/1" || schema == "dfsim.llm-serve/1";
+         schema == "dfsim.partition/1" || schema == "dfsim.sweep/1" ||
+         schema == "dfsim.llm-serve/1";
 }
 
 // The reason of one result, "" when it is complete.
@@ -93,7 +94,7 @@ StatusOr<std::string> html_page(std::string_view place, std::string_view json) {
   if (!is_report(parsed)) {
     return invalid_input(fmt::format(
         "{}: JSON that no report is made of; expected the --json of predict, compare, analyze, "
-        "diff, replay, roofline, partition or llm serve of this version",
+        "diff, replay, roofline, partition, sweep or llm serve of this version",
         place));
   }
   const std::string_view page = embedded(dfsim_embedded_page, dfsim_embedded_page_end);

@@ -9,8 +9,8 @@
 namespace dfsim::inline report {
 
 // `json` is what a command prints with --json; the page shows what is in it and computes nothing.
-// Error (kInvalidInput): no JSON of predict, compare, analyze, diff, replay, roofline, partition or
-// llm serve; `place` begins the message.
+// Error (kInvalidInput): no JSON of predict, compare, analyze, diff, replay, roofline, partition,
+// sweep or llm serve; `place` begins the message.
 StatusOr<std::string> html_page(std::string_view place, std::string_view json);
 
 // Reads why such a JSON is not complete: "the work of 271 of 612 operators is not known";

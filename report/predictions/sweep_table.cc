@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "report/predictions/sweep_views.h"
@@ -15,6 +16,8 @@
 
 namespace dfsim::inline report {
 namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 16;
 
 // monostate = no value.
 using SweepCell = std::variant<std::monostate, bool, int64_t, double, std::string>;
@@ -152,6 +155,15 @@ JsonTree row_json(const std::vector<SweepColumn>& columns, const SweepResult& re
   return json;
 }
 
+std::string whole_table(const SweepResult& result, const HourlyPrices& prices, bool csv) {
+  std::string table;
+  DFSIM_CHECK(write_sweep_table(result, prices, csv, [&](std::string_view piece) {
+                table += piece;
+                return ok_status();
+              }).ok());
+  return table;
+}
+
 JsonTree limit_json(double limit) { return limit > 0 ? JsonTree(limit) : JsonTree(nullptr); }
 
 JsonTree model_json(const SweepModelReport& model) {
@@ -174,29 +186,38 @@ JsonTree model_json(const SweepModelReport& model) {
 
 }  // namespace
 
-std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices) {
+Status write_sweep_table(const SweepResult& result, const HourlyPrices& prices, bool csv,
+                         const std::function<Status(std::string_view)>& write) {
   const std::vector<SweepColumn> columns = sweep_columns(result, prices);
-  std::string csv;
-  for (const SweepColumn& column : columns) {
-    csv += (csv.empty() ? "" : ",") + csv_field(column.name);
+  std::string piece;
+  for (size_t c = 0; csv && c < columns.size(); ++c) {
+    piece += (c == 0 ? "" : ",") + csv_field(columns[c].name);
   }
-  csv += '\n';
+  piece += csv ? "\n" : "";
   for (size_t row = 0; row < result.rows.size(); ++row) {
-    for (size_t c = 0; c < columns.size(); ++c) {
-      csv += (c == 0 ? "" : ",") + csv_text(columns[c].cell(result.points[row], result.rows[row]));
+    if (csv) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        piece +=
+            (c == 0 ? "" : ",") + csv_text(columns[c].cell(result.points[row], result.rows[row]));
+      }
+    } else {
+      piece += row_json(columns, result, row).compact_text();
     }
-    csv += '\n';
+    piece += '\n';
+    if (piece.size() >= kPieceBytes) {
+      DFSIM_RETURN_IF_ERROR(write(piece));
+      piece.clear();
+    }
   }
-  return csv;
+  return write(piece);
+}
+
+std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices) {
+  return whole_table(result, prices, true);
 }
 
 std::string sweep_json_lines(const SweepResult& result, const HourlyPrices& prices) {
-  const std::vector<SweepColumn> columns = sweep_columns(result, prices);
-  std::string lines;
-  for (size_t row = 0; row < result.rows.size(); ++row) {
-    lines += row_json(columns, result, row).compact_text() + "\n";
-  }
-  return lines;
+  return whole_table(result, prices, false);
 }
 
 std::string sweep_json(const SweepResult& result, const SweepReport& report) {

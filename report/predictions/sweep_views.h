@@ -2,9 +2,11 @@
 // JSON.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
 #include "study/sweep/sweep.h"
 #include "study/sweep/sweep_report.h"
 
@@ -14,6 +16,10 @@ namespace dfsim::inline report {
 // cost. A failed point has its error and no figures. docs/commands/sweep.md describes the columns.
 std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices);
 std::string sweep_json_lines(const SweepResult& result, const HourlyPrices& prices);
+// The same table, as CSV or JSON lines, a piece at a time: a table of any size needs the memory of
+// one piece. Error: the first that `write` returns.
+Status write_sweep_table(const SweepResult& result, const HourlyPrices& prices, bool csv,
+                         const std::function<Status(std::string_view)>& write);
 
 // The report, with all rows.
 inline constexpr std::string_view kSweepSchema = "dfsim.sweep/1";

@@ -76,21 +76,31 @@ class ChromeTraceImpl : public ChromeTrace {
   }
 
   void on_transfer_started(const TransferEvent& event) override {
-    transfers_[event.id] = event.time_ns;
+    Transfer& transfer = transfers_[event.id];
+    transfer.start_ns = event.time_ns;
+    for (const Hop& hop : event.hops) {
+      transfer.threads.push_back(take_lane(hop.link));
+    }
     copies_.on_transfer_started(event);
   }
 
   void on_transfer_finished(const TransferEvent& event) override {
-    const TimeNs start = transfers_.contains(event.id) ? transfers_[event.id] : event.requested_ns;
-    transfers_.erase(event.id);
     copies_.on_transfer_finished(event);
-    for (const Hop& hop : event.hops) {
+    const auto transfer = transfers_.find(event.id);
+    if (transfer == transfers_.end()) {
+      return;
+    }
+    const TimeNs start = transfer->second.start_ns;
+    for (size_t i = 0; i < event.hops.size(); ++i) {
+      const size_t thread = transfer->second.threads[i];
       add(fmt::format(R"({{"ph":"X","cat":"transfer","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                       R"("args":{{"bytes":{},"from":{},"to":{}}}}})",
-                      quoted(data_name(event.data)), links_pid(), hop.link.index(), trace_us(start),
+                      quoted(data_name(event.data)), links_pid(), thread, trace_us(start),
                       trace_us(event.time_ns - start), event.bytes, quoted(node_name(event.from)),
                       quoted(node_name(event.to))));
+      busy_lanes_.erase(thread);
     }
+    transfers_.erase(transfer);
   }
 
   void on_memory_allocated(const MemoryEvent& event) override { add_memory(event); }
@@ -112,8 +122,27 @@ class ChromeTraceImpl : public ChromeTrace {
     uint32_t queue = 0;
   };
 
+  struct Transfer {
+    TimeNs start_ns = 0;
+    std::vector<size_t> threads;  // of each hop
+  };
+
   size_t links_pid() const { return subject_.platform.devices.size(); }
   size_t host_pid() const { return links_pid() + 1; }
+
+  // A thread of the link that shows nothing else now: slices of one thread may not overlap. A
+  // shared link has as many as it has transfers at once, and each is called as the link.
+  size_t take_lane(LinkId link) {
+    const size_t links = subject_.platform.links.size();
+    size_t thread = link.index();
+    while (!busy_lanes_.insert(thread).second) {
+      thread += links;
+    }
+    if (thread >= links && named_.insert({links_pid(), static_cast<uint32_t>(thread)}).second) {
+      add_name("thread_name", links_pid(), thread, subject_.platform.links[link.index()].name);
+    }
+    return thread;
+  }
 
   std::string node_name(DeviceId device) const {
     return device.valid() ? subject_.platform.device(device).name : subject_.platform.host.node;
@@ -206,7 +235,8 @@ class ChromeTraceImpl : public ChromeTrace {
   Subject subject_;
   std::vector<Span> spans_;
   std::set<std::pair<size_t, uint32_t>> named_;  // process and thread
-  std::map<uint64_t, TimeNs> transfers_;
+  std::map<uint64_t, Transfer> transfers_;
+  std::set<size_t> busy_lanes_;  // threads of links
   CopyLog copies_;
   std::string body_;
 };

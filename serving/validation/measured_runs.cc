@@ -148,6 +148,11 @@ StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path) {
   return runs;
 }
 
+double MeasuredRun::mean_running() const {
+  const double decode_ms = static_cast<double>(osl - 1) * tpot_ms;
+  return static_cast<double>(users) * decode_ms / (ttft_ms + decode_ms);
+}
+
 std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& runs,
                                                double factor) {
   // Rows of one deployment and lengths, by users. A newer version may be faster, so rows of

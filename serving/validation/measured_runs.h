@@ -33,6 +33,9 @@ struct MeasuredRun {
   double ttft_ms = 0;
   double tpot_ms = 0;
 
+  // The requests that produced tokens at the same time, on average: of a user's time, the share
+  // after the first token, times the users (Little's law). Below `users` where requests wait.
+  double mean_running() const;
   // Equal in rows that describe the same deployment under the same load.
   std::string configuration() const;
 };
@@ -45,8 +48,8 @@ StatusOr<std::vector<MeasuredRun>> read_measured_runs(const std::string& path);
 // by more than `factor`, or more users (all else but the version equal) with a time per token lower
 // by more than `factor`.
 struct Contradiction {
-  size_t first;  // indices into the runs
-  size_t second;
+  size_t first;   // indices into the runs
+  size_t second;  // equal to first: the figures of that row contradict each other
   std::string what;
 };
 std::vector<Contradiction> find_contradictions(const std::vector<MeasuredRun>& runs, double factor);

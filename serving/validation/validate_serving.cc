@@ -201,6 +201,7 @@ StatusOr<std::vector<RunPrediction>> predict_runs(const std::vector<MeasuredRun>
       if (result.ok()) {
         row.ttft_ms = result->ttft.mean_ms;
         row.tpot_ms = result->tpot.mean_ms;
+        row.cache_share = result->peak_cache_share;
       } else {
         row.failure = result.status().message();
       }
@@ -222,6 +223,24 @@ StatusOr<std::vector<RunPrediction>> predict_runs(const std::vector<MeasuredRun>
     return failed("validation: cancelled");
   }
   return rows;
+}
+
+std::vector<Contradiction> find_unrecorded_limits(const std::vector<RunPrediction>& rows) {
+  constexpr double kMostCacheShare = 0.5;  // leaves room for errors of the simulated memory
+  std::vector<Contradiction> found;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const MeasuredRun& run = rows[i].run;
+    const auto users = static_cast<double>(run.users);
+    // Half running is a wait as long as the decoding.
+    if (rows[i].failure.empty() && run.mean_running() <= users / 2 &&
+        rows[i].cache_share <= kMostCacheShare) {
+      found.push_back({i, i,
+                       fmt::format("{:.0f} of {} users run at a time though the cache is {:.0f} % "
+                                   "full; the row does not record what held the others back",
+                                   run.mean_running(), run.users, 100 * rows[i].cache_share)});
+    }
+  }
+  return found;
 }
 
 StatusOr<ServingValidation> validate_serving(const ServingValidationOptions& options,
@@ -249,6 +268,9 @@ StatusOr<ServingValidation> validate_serving(const ServingValidationOptions& opt
   DFSIM_ASSIGN_OR_RETURN(result.rows,
                          predict_runs(runs, models, profiles, options.threads, progress));
   result.contradictions = find_contradictions(runs, kContradictionFactor);
+  for (Contradiction& limit : find_unrecorded_limits(result.rows)) {
+    result.contradictions.push_back(std::move(limit));
+  }
   for (const Contradiction& contradiction : result.contradictions) {
     result.rows[contradiction.first].contradicted = true;
     result.rows[contradiction.second].contradicted = true;

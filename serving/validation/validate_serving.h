@@ -33,7 +33,8 @@ struct RunPrediction {
   bool fit_half = false;
   std::string failure;  // why there is no prediction; "" when there is
   Estimate ttft_ms, tpot_ms;
-  bool contradicted = false;  // another row contradicts the measured figures
+  double cache_share = 0;     // of the simulated cache, the most in use at a time
+  bool contradicted = false;  // the measured figures contradict those of another row, or each other
   double ttft_error() const;  // predicted / measured - 1
   double tpot_error() const;
   // The error of TTFT + (osl - 1) TPOT, the whole request: small when the figures of a row are
@@ -75,6 +76,12 @@ StatusOr<std::vector<RunPrediction>> predict_runs(const std::vector<MeasuredRun>
 // Errors: those of the readers; kFailed when cancelled.
 StatusOr<ServingValidation> validate_serving(const ServingValidationOptions& options,
                                              const ServerProgress& progress = {});
+
+// Rows whose own figures show a server that held most requests back (a mean wait for the first
+// token longer than the whole decoding, and at most half of the users running), although its cache
+// has room for all: the row does not record the limit that the server had, so no prediction can
+// know it.
+std::vector<Contradiction> find_unrecorded_limits(const std::vector<RunPrediction>& rows);
 
 // Errors over a set of rows, failures left out.
 ErrorSummary summarize_errors(const std::string& group, const std::vector<RunPrediction>& rows);

@@ -90,6 +90,7 @@ class BookedArrivals {
   struct Booked {
     uint32_t device = 0;
     uint32_t next = kNoIndex;  // of the same data
+    uint32_t data_instance = 0;
     TimeNs time_ns = 0;
     uint64_t sequence = 0;
   };
@@ -104,12 +105,16 @@ class BookedArrivals {
     return id == kNoIndex ? nullptr : &booked_[id];
   }
   void add(uint32_t data_instance, uint32_t device, TimeNs time_ns, uint64_t sequence) {
-    booked_.push_back({device, heads_[data_instance], time_ns, sequence});
+    booked_.push_back({device, heads_[data_instance], data_instance, time_ns, sequence});
     heads_[data_instance] = static_cast<uint32_t>(booked_.size() - 1);
   }
-  // All readers of the data have been told. To be called for all data of the list, then clear().
-  void forget(uint32_t data_instance) { heads_[data_instance] = kNoIndex; }
-  void clear() { booked_.clear(); }
+  // All readers of the data have been told. O(booked since the last time).
+  void clear() {
+    for (const Booked& booked : booked_) {
+      heads_[booked.data_instance] = kNoIndex;
+    }
+    booked_.clear();
+  }
 
  private:
   std::vector<Booked> booked_;

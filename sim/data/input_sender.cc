@@ -9,17 +9,6 @@
 
 namespace dfsim::inline sim {
 
-bool has_shared_data(const ExecGraph& graph) {
-  std::vector<bool> read(graph.data_count(), false);
-  for (const Edge& edge : graph.edges()) {
-    if (read[edge.data.index()]) {
-      return true;
-    }
-    read[edge.data.index()] = true;
-  }
-  return false;
-}
-
 InputSender::InputSender(const ExecGraph& graph, const Platform& platform,
                          const RequestSlots& slots, TaskTable& tasks, DataCopies& copies,
                          Transfers& transfers, const MemoryParts& parts, Timeline& timeline,
@@ -155,15 +144,12 @@ void InputSender::sent_outputs(uint32_t slot, std::span<const Edge> out) {
   if (!forgets_) {
     return;
   }
-  const size_t first = slot * graph_.data_count();
-  for (const Edge& edge : out) {
-    if (way_ == Way::kBooked) {
-      booked_.forget(static_cast<uint32_t>(first + edge.data.index()));
-    } else {
-      copies_.forget(slot, edge.data.value());
-    }
+  if (way_ == Way::kBooked) {
+    return booked_.clear();
   }
-  booked_.clear();
+  for (const Edge& edge : out) {
+    copies_.forget(slot, edge.data.value());
+  }
 }
 
 void InputSender::fetch_inputs(uint32_t task, uint32_t d) {

@@ -30,12 +30,9 @@ struct MemoryParts {
   Spill* spill = nullptr;
 };
 
-// Whether a data item of the graph has two readers.
-bool has_shared_data(const ExecGraph& graph);
-
 class InputSender {
  public:
-  // References and pointers must outlive it. `shared`: has_shared_data(graph). `keep_copies`:
+  // References and pointers must outlive it. `shared`: graph.has_shared_data(). `keep_copies`:
   // copies are looked for after their arrival, too (memory is simulated, or policies ask for them).
   InputSender(const ExecGraph& graph, const Platform& platform, const RequestSlots& slots,
               TaskTable& tasks, DataCopies& copies, Transfers& transfers, const MemoryParts& parts,

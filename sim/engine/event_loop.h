@@ -46,7 +46,7 @@ class EventLoop final : private DecisionTaker {
   // References must outlive the loop; `listener` may be null. The input has been checked.
   EventLoop(const SimInput& input, const SimOptions& options, const RunMode& mode,
             SimListener* listener, LineKind line)
-      : EventLoop(input, options, mode, listener, line, has_shared_data(input.graph)) {}
+      : EventLoop(input, options, mode, listener, line, input.graph.has_shared_data()) {}
   ~EventLoop() override = default;
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;

@@ -1,4 +1,4 @@
-// The arrival of inputs, and the report of waits.
+// Room for instances, the event of an arrival, and the report of waits.
 #include "sim/engine/task_table.h"
 
 #include <algorithm>
@@ -13,17 +13,6 @@ void TaskTable::grow(uint32_t slot) {
     states_.resize(instances);
     records_.resize(instances);
   }
-}
-
-void TaskTable::note_arrival(uint32_t instance, TimeNs time_ns, uint64_t sequence) {
-  TaskState& state = states_[instance];
-  if (time_ns < state.arrival_ns) {
-    return;
-  }
-  // At the same instant, the one requested later comes later.
-  state.arrival_sequence =
-      time_ns > state.arrival_ns ? sequence : std::max(state.arrival_sequence, sequence);
-  state.arrival_ns = time_ns;
 }
 
 // Readers of one copy share its arrival's place in the instant; EventQueue then takes the larger

@@ -84,7 +84,16 @@ class TaskTable {
   // An input has come over links just now.
   void note_arrival(uint32_t instance) { states_[instance].arrival_ns = timeline_.now_ns(); }
   // An input will come over links at `time_ns`, at the place `sequence` of that instant.
-  void note_arrival(uint32_t instance, TimeNs time_ns, uint64_t sequence);
+  void note_arrival(uint32_t instance, TimeNs time_ns, uint64_t sequence) {
+    TaskState& state = states_[instance];
+    if (time_ns < state.arrival_ns) {
+      return;
+    }
+    // At the same instant, the one requested later comes later.
+    state.arrival_sequence =
+        time_ns > state.arrival_ns ? sequence : std::max(state.arrival_sequence, sequence);
+    state.arrival_ns = time_ns;
+  }
   bool inputs_there(uint32_t instance) const {
     const TaskState& state = states_[instance];
     return state.inputs_left == 0 && timeline_.reached(state.arrival_ns, state.arrival_sequence);

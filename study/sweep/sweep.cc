@@ -25,6 +25,7 @@
 #include "study/sweep/sweep_costs.h"
 #include "study/sweep/sweep_journal.h"
 #include "study/sweep/sweep_machines.h"
+#include "study/sweep/sweep_parts.h"
 #include "study/sweep/sweep_plan.h"
 
 namespace dfsim::inline study {
@@ -104,15 +105,10 @@ class Sweeper {
       : options_(options), progress_(progress) {}
 
   StatusOr<SweepResult> run() {
-    DFSIM_ASSIGN_OR_RETURN(result_.points, plan_sweep(options_));
-    DFSIM_RETURN_IF_ERROR(options_.training.options().status());
-    DFSIM_RETURN_IF_ERROR(check_policies());
-    DFSIM_RETURN_IF_ERROR(check_precisions());
-    DFSIM_RETURN_IF_ERROR(progress_.stage("loading machines"));
-    DFSIM_RETURN_IF_ERROR(machines_.load(result_.points, options_.cost_model));
-    result_.rows.resize(result_.points.size());
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<SweepPoint> plan, plan_sweep(options_));
+    DFSIM_RETURN_IF_ERROR(load(points_at(plan, points_of_part(plan, options_.part))));
     if (!options_.journal.empty()) {
-      DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal));
+      DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal, options_.program));
     }
     make_groups();
     if (result_.kept > 0) {
@@ -124,7 +120,43 @@ class Sweeper {
     return std::move(result_);
   }
 
+  StatusOr<MergedSweep> merge(const std::vector<std::string>& journals) {
+    DFSIM_ASSIGN_OR_RETURN(std::vector<SweepPoint> plan, plan_sweep(options_));
+    DFSIM_RETURN_IF_ERROR(load(std::move(plan)));
+    MergedSweep merged;
+    for (size_t part = 0; part < journals.size(); ++part) {
+      FinishedPoints finished;
+      if (std::error_code error; std::filesystem::exists(journals[part], error)) {
+        DFSIM_ASSIGN_OR_RETURN(finished, read_finished_points(journals[part], options_.program));
+      }
+      const size_t missing = merged.missing;
+      for (const size_t p : points_of_part(result_.points, {part, journals.size()})) {
+        if (const auto found = finished.find(key_of(result_.points[p])); found != finished.end()) {
+          result_.rows[p] = std::move(found->second);
+        } else {
+          ++merged.missing;
+        }
+      }
+      if (merged.missing > missing) {
+        merged.incomplete.push_back(part);
+      }
+    }
+    merged.result = std::move(result_);
+    return merged;
+  }
+
  private:
+  // Checks the settings of the points and loads their machines.
+  Status load(std::vector<SweepPoint> points) {
+    result_.points = std::move(points);
+    result_.rows.resize(result_.points.size());
+    DFSIM_RETURN_IF_ERROR(options_.training.options().status());
+    DFSIM_RETURN_IF_ERROR(check_policies());
+    DFSIM_RETURN_IF_ERROR(check_precisions());
+    DFSIM_RETURN_IF_ERROR(progress_.stage("loading machines"));
+    return machines_.load(result_.points, options_.cost_model);
+  }
+
   Status check_policies() const {
     const PolicyRegistry registry;
     std::string checked;
@@ -228,11 +260,11 @@ class Sweeper {
     SweepRow& row = result_.rows[p];
     const auto prediction = predict_point(point, graphs);
     row.runtime = machines_.of(point).platform.runtime.name;
-    if (!prediction.ok()) {
+    if (prediction.ok()) {
+      row.figures = sweep_figures(*prediction);
+    } else {
       row.error = prediction.status().message();
-      return;
     }
-    row.figures = sweep_figures(*prediction);
     if (journal_ != nullptr) {
       Status written = journal_->add(keys_[p], row);
       const std::lock_guard lock(progress_mutex_);
@@ -337,6 +369,11 @@ bool is_limit(const SweepFigures& figures) {
 
 StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress) {
   return Sweeper(options, progress).run();
+}
+
+StatusOr<MergedSweep> merge_sweep(const SweepOptions& options,
+                                  const std::vector<std::string>& journals) {
+  return Sweeper(options, {}).merge(journals);
 }
 
 Status remove_journal(const SweepOptions& options) {

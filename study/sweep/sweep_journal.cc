@@ -13,11 +13,22 @@
 
 #include "base/json/json_tree.h"
 #include "base/json/json_value.h"
+#include "base/text.h"
 
 namespace dfsim::inline study {
 namespace {
 
-constexpr std::string_view kJournalHeader = R"({"schema":"dfsim.sweep-journal/1"})";
+constexpr std::string_view kJournalStart = R"({"schema":"dfsim.sweep-journal/)";
+
+std::string journal_header(const std::string& program) {
+  return fmt::format("{}2\",\"program\":{}}}", kJournalStart, JsonTree(program).compact_text());
+}
+
+Status not_a_journal(const std::string& path) {
+  return invalid_input(path +
+                       ": found another file, expected the finished points of a sweep; move "
+                       "it, or give another -o");
+}
 
 // Calls visit(name, field) for each figure, to write and to read them alike.
 template <typename Figures, typename Visit>
@@ -52,7 +63,11 @@ bool get_figure(const JsonValue& value, double* figure) { return value.get(figur
 
 std::string journal_line(const std::string& key, const SweepRow& row) {
   JsonTree line = {{"key", key}, {"runtime", row.runtime}};
-  each_figure(row.figures, [&](const char* name, auto figure) { line[name] = figure; });
+  if (row.error.empty()) {
+    each_figure(row.figures, [&](const char* name, auto figure) { line[name] = figure; });
+  } else {
+    line["error"] = row.error;
+  }
   return line.compact_text() + "\n";
 }
 
@@ -69,6 +84,11 @@ bool parse_journal_line(JsonParser& parser, const std::string& text, std::string
   }
   *key = name;
   row->runtime = runtime;
+  std::string_view error;
+  if (value["error"].get(&error)) {
+    row->error = error;
+    return !row->error.empty();
+  }
   bool complete = true;
   each_figure(row->figures, [&](const char* figure, auto& target) {
     complete = get_figure(value[figure], &target) && complete;
@@ -76,9 +96,50 @@ bool parse_journal_line(JsonParser& parser, const std::string& text, std::string
   return complete;
 }
 
+// The lines behind the header; true when the last one is whole.
+bool read_journal_lines(std::ifstream& in, FinishedPoints* rows) {
+  JsonParser parser;
+  std::string line;
+  std::string key;
+  while (std::getline(in, line)) {
+    SweepRow row;
+    if (parse_journal_line(parser, line, &key, &row)) {
+      rows->insert_or_assign(key, std::move(row));
+    }
+  }
+  in.clear();
+  in.seekg(-1, std::ios::end);
+  return in.get() == '\n';
+}
+
 }  // namespace
 
-StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path) {
+StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std::string& program) {
+  std::ifstream in(path);
+  std::string line;
+  if (!in) {
+    return not_found(path +
+                     ": no such file, expected the finished points of a part; run that part");
+  }
+  FinishedPoints rows;
+  if (!std::getline(in, line)) {
+    return rows;  // killed before it wrote anything
+  }
+  if (!line.starts_with(kJournalStart)) {
+    return not_a_journal(path);
+  }
+  if (line != journal_header(program)) {
+    return invalid_input(fmt::format(
+        "{}: found points of another version of dfsim, {}; expected {}; run that part with the "
+        "same program as the others",
+        path, printable(line.substr(kJournalStart.size()), 100), program));
+  }
+  read_journal_lines(in, &rows);
+  return rows;
+}
+
+StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path,
+                                                           const std::string& program) {
   std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
   journal->file_ = std::fopen(path.c_str(), "a+");
   if (journal->file_ == nullptr) {
@@ -88,7 +149,7 @@ StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& pa
   if (::flock(::fileno(journal->file_), LOCK_EX | LOCK_NB) != 0) {
     return failed(path + ": another sweep is writing it; wait for it, or give another -o");
   }
-  DFSIM_RETURN_IF_ERROR(journal->read());
+  DFSIM_RETURN_IF_ERROR(journal->read(program));
   return journal;
 }
 
@@ -98,40 +159,32 @@ SweepJournal::~SweepJournal() {
   }
 }
 
-Status SweepJournal::read() {
+Status SweepJournal::read(const std::string& program) {
   std::ifstream in(path_);
   std::string line;
-  if (!std::getline(in, line)) {
-    std::fprintf(file_, "%s\n", std::string(kJournalHeader).c_str());
-    std::fflush(file_);
+  const std::string header = journal_header(program);
+  const bool is_empty = !std::getline(in, line);
+  if (!is_empty && line == header) {
+    // After a line that was cut off, the next one begins on a line of its own.
+    if (!read_journal_lines(in, &rows_)) {
+      std::fputc('\n', file_);
+    }
     return ok_status();
   }
-  if (line != kJournalHeader) {
-    return invalid_input(
-        path_ +
-        ": found another file, expected the finished points of a sweep; move it, or "
-        "give another -o");
+  if (!is_empty && !line.starts_with(kJournalStart)) {
+    return not_a_journal(path_);
   }
-  JsonParser parser;
-  std::string key;
-  while (std::getline(in, line)) {
-    SweepRow row;
-    if (parse_journal_line(parser, line, &key, &row)) {
-      rows_.insert_or_assign(key, std::move(row));
-    }
-  }
-  // After a line that was cut off, the next one begins on a line of its own.
-  in.clear();
-  in.seekg(-1, std::ios::end);
-  if (in.get() != '\n') {
-    std::fputc('\n', file_);
+  // Rows of another version count for nothing.
+  if (::ftruncate(::fileno(file_), 0) != 0 || std::fprintf(file_, "%s\n", header.c_str()) < 0 ||
+      std::fflush(file_) != 0) {
+    return failed(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   }
   return ok_status();
 }
 
 const SweepRow* SweepJournal::find(const std::string& key) const {
   const auto found = rows_.find(key);
-  return found == rows_.end() ? nullptr : &found->second;
+  return found == rows_.end() || !found->second.error.empty() ? nullptr : &found->second;
 }
 
 Status SweepJournal::add(const std::string& key, const SweepRow& row) {

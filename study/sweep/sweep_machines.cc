@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "base/hash.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "opmodel/model/model_loader.h"
 #include "opmodel/model/model_manifest.h"
@@ -13,6 +15,8 @@ namespace dfsim::inline study {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr uintmax_t kMostDigestedBytes = 64'000'000;
 
 // The version of the manifest in the directory that an entry of cost_models_of() names.
 std::string cost_model_version(const std::string& entry) {
@@ -29,6 +33,10 @@ std::string file_version(const std::string& path) {
   const auto size = fs::file_size(file, error);
   if (error) {
     return "none";
+  }
+  if (size <= kMostDigestedBytes) {
+    const auto content = read_file(file.string(), static_cast<int64_t>(kMostDigestedBytes));
+    return content.ok() ? fmt::format("{:016x}", Hasher().add(*content).digest()) : "none";
   }
   const auto time = fs::last_write_time(file, error);
   return fmt::format("{}@{}", size, time.time_since_epoch().count());

@@ -40,7 +40,9 @@ class SweepMachines {
   std::map<std::vector<std::string>, std::shared_ptr<const CostModel>> cost_models_;
 };
 
-// Size and time of the last change of a file, or of the graph inside a SavedModel's directory.
+// Changes when the content of a file, or of the graph inside a SavedModel's directory, does: a
+// digest, so that copies on several machines have one version; of a file above 64 MB its size and
+// the time of its last change.
 std::string file_version(const std::string& path);
 
 }  // namespace dfsim::inline study

@@ -37,6 +37,12 @@ struct SweepAxes {
   std::vector<std::string> batches;  // series: see parse_series()
 };
 
+// One of several parts that processes, on one machine or many, predict each on its own.
+struct SweepPart {
+  size_t index = 0;  // from 0
+  size_t count = 1;
+};
+
 struct SweepOptions {
   SweepAxes axes;
   std::string combine =
@@ -47,6 +53,7 @@ struct SweepOptions {
   std::string cost_model;          // folder or name; "" = what each device names
   uint64_t seed = 0;               // of the policies
   size_t threads = 0;              // 0 = one per core
+  SweepPart part;                  // predict these points only
   // Finished points are kept in this file, and those that it already has are not predicted again;
   // "" = none.
   std::string journal;

@@ -205,6 +205,44 @@ def check_others(reports):
     check(cards(tab)["best"] == result["best"] and problems == [], "a report from saved JSON")
 
 
+def check_sweep(reports):
+    page = reports.folder / "sweep.html"
+    done = subprocess.run(
+        [reports.program, "sweep", "--models", "graphs/zoo/resnet18.onnx,graphs/zoo/vit_b_16.onnx,"
+         "no_such.onnx", "--hw", "a100,t4,l4", "--batch", "1:16:x2", "--prices",
+         "examples/sweeps/prices.yaml", "--json", "--html", page],
+        cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    result = json.loads(done.stdout)
+    tab, problems = reports.open(page, "sweep")
+    check(rows(tab, "All points").count() == len(result["rows"]), "points")
+    best = sum(row is not None for model in result["models"] for row in model["best"].values())
+    check(rows(tab, "Best configurations").count() == best > 0, "best configurations")
+    front = sum(len(model["pareto_front"]) for model in result["models"])
+    check(rows(tab, "Pareto fronts").count() == front > 0, "Pareto fronts")
+    heat = rows(tab, "Highest samples per second")
+    check(heat.count() == len(result["models"]), "a row of the heat map per model")
+    first = [max(row["throughput_per_s"] for row in result["rows"]
+                 if row["model"] == "resnet18" and row["hw"] == hw) for hw in ("a100", "t4", "l4")]
+    shown = [float(text) for text in heat.first.locator("td").all_inner_texts()]
+    check(all(abs(a - b) < 1e-3 * a for a, b in zip(first, shown)), f"{first} as {shown}")
+    colours = heat.first.locator("td").evaluate_all(
+        "cells => cells.map(c => getComputedStyle(c).backgroundColor)")
+    check(len(set(colours)) == 3, f"three shades: {colours}")
+    for title in ("Pareto front", "Latency over the batch"):
+        check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
+    tab.select_option("select[aria-label='Model of the charts']", "1")
+    check("no such file" in tab.locator("section[aria-label='All points']").inner_text(), "errors")
+    if reports.shots:
+        for width in (400, 1280, 2560):
+            for theme in ("light", "dark"):
+                tab.set_viewport_size({"width": width, "height": 1000})
+                tab.select_option("#theme", theme)
+                tab.wait_for_timeout(200)
+                tab.screenshot(path=str(reports.shots / f"sweep_{width}_{theme}.png"),
+                               full_page=True)
+    check(problems == [], problems)
+
+
 def check_serving(reports):
     page, result = reports.make("serve", "llm", "serve", "examples/llm/qwen3-8b.json", "--users",
                                 "8", "--requests", "32", "--price", "2")
@@ -261,6 +299,7 @@ def main():
         check_replay(reports)
         check_others(reports)
         check_serving(reports)
+        check_sweep(reports)
         browser.close()
     print("all reports are right")
     return 0

@@ -62,6 +62,23 @@ TEST_CASE("ExecGraph: one data item may feed many tasks, and a repeated edge cou
   }
 }
 
+TEST_CASE("ExecGraph: knows whether two tasks read one data item") {
+  for (const bool shared : {false, true}) {
+    ExecGraphBuilder builder;
+    const TaskId source = task(builder);
+    const TaskId a = task(builder);
+    const TaskId b = task(builder);
+    const DataId first = builder.add_data(source, 8);
+    const DataId second = builder.add_data(source, 8);
+    builder.add_edge(first, a);
+    builder.add_edge(first, a);  // the same reader again
+    builder.add_edge(shared ? first : second, b);
+    const auto graph = builder.build();
+    REQUIRE(graph.ok());
+    CHECK(graph->has_shared_data() == shared);
+  }
+}
+
 TEST_CASE("ExecGraph: fields follow their tasks to the new ids") {
   ExecGraphBuilder builder;
   ExecGraphBuilder::Task late{7, 100, 200, OpId(3), ""};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <tuple>
+#include <vector>
 
 #include "base/io/proto_wire.h"
 #include "base/io/text_file.h"
@@ -114,6 +115,30 @@ TEST_CASE(
     CHECK(rows_of(read(written.json)) == rows_of(read(written.perfetto)));
   }
   CHECK(perfetto_bytes * 4 < json_bytes);
+}
+
+TEST_CASE("Traces: slices of one thread do not overlap, which Perfetto would drop") {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    INFO(seed);
+    const RandomCase random = random_case(seed, {}, 80);
+    const Written written =
+        write({random.input().graph, random.platform}, [&](SimListener* listener) {
+          REQUIRE(simulate(random.input(), random.schedule, {}, listener).ok());
+        });
+    for (const std::string& content : {written.json, written.perfetto}) {
+      const Trace trace = read(content);
+      std::vector<std::tuple<size_t, TimeNs, TimeNs>> slices;  // track, start, end
+      for (const Span& span : trace.spans) {
+        slices.emplace_back(span.track.index(), ns(span.start_us), ns(span.end_us));
+      }
+      std::sort(slices.begin(), slices.end());
+      for (size_t i = 1; i < slices.size(); ++i) {
+        const auto& [track, start, end] = slices[i];
+        const bool same_track = track == std::get<0>(slices[i - 1]);
+        CHECK((!same_track || start >= std::get<2>(slices[i - 1])));
+      }
+    }
+  }
 }
 
 TEST_CASE("Perfetto trace: a truncated file is read up to the cut") {

@@ -9,6 +9,7 @@
 #include "serving/validation/benchmark_client.h"
 #include "serving/validation/fit_serving.h"
 #include "serving/validation/measured_runs.h"
+#include "serving/validation/validate_serving.h"
 #include "tests/llm/configs.h"
 
 namespace dfsim {
@@ -79,6 +80,29 @@ TEST_CASE("Measured runs: a broken row is named by its line") {
   CHECK(runs_error_of("a,s,vllm,1,m,h100_sxm,1024\n").find("line 2: 7 fields, expected 17") !=
         std::string::npos);
   CHECK(runs_error_of("").find("no rows below the header") != std::string::npos);
+}
+
+TEST_CASE("Contradictions: a row whose users wait though the cache has room lacks a limit") {
+  RunPrediction row;
+  row.run = run_with(512, 4);
+  row.run.osl = 1001;  // 4 s of decoding
+  row.run.ttft_ms = 12'000;
+  CHECK(row.run.mean_running() == Approx(512 * 4.0 / 16.0));  // a quarter of them
+  row.cache_share = 0.4;
+  const auto found = find_unrecorded_limits({row});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].first == 0);
+  CHECK(found[0].second == 0);
+  CHECK(found[0].what ==
+        "128 of 512 users run at a time though the cache is 40 % full; the row does not record what "
+        "held the others back");
+  RunPrediction full = row;  // a full cache is a reason to wait
+  full.cache_share = 0.9;
+  RunPrediction quick = row;  // more than half of the users run
+  quick.run.ttft_ms = 3'900;
+  RunPrediction unknown = row;  // nothing was simulated
+  unknown.failure = "no such kernel";
+  CHECK(find_unrecorded_limits({full, quick, unknown}).empty());
 }
 
 TEST_CASE("Contradictions: a busier server gives no user tokens faster") {

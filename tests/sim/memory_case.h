@@ -23,7 +23,7 @@ class MemoryCase : public PartCase {
     const bool keep = policy != MemoryPolicy::kOff;
     copies = std::make_unique<DataCopies>(
         graph, keep ? DataCopies::Keeping::kUntilDropped : DataCopies::Keeping::kUntilArrival,
-        has_shared_data(graph));
+        graph.has_shared_data());
     transfers = std::make_unique<Transfers>(graph, platform, *slots, timeline, nullptr);
     if (keep) {
       memory = std::make_unique<DeviceMemory>(platform, policy, *slots, timeline, nullptr);
@@ -37,7 +37,7 @@ class MemoryCase : public PartCase {
     }
     sender = std::make_unique<InputSender>(graph, platform, *slots, *tasks, *copies, *transfers,
                                            MemoryParts{memory.get(), lifetimes.get(), spill.get()},
-                                           timeline, has_shared_data(graph), keep);
+                                           timeline, graph.has_shared_data(), keep);
     sender->grow(0);
   }
   // A task starts, and finishes at once.

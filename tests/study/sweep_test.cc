@@ -1,10 +1,11 @@
 // Sweeps: plans of points, rows that equal single predictions, the journal, and rankings by hand.
 #include "study/sweep/sweep.h"
+
 #include "study/prediction/predict.h"
 #include "study/sweep/sweep_file.h"
 #include "study/sweep/sweep_plan.h"
 #include "study/sweep/sweep_report.h"
-#include "tests/study/study_inputs.h"
+#include "tests/study/sweep_inputs.h"
 
 using namespace dfsim;
 using namespace dfsim::testing;
@@ -18,50 +19,6 @@ Numbers series(const std::string& text) {
   INFO(values.status().message());
   REQUIRE(values.ok());
   return *values;
-}
-
-// Two networks on two machines at two batch sizes, with the speed-of-light bound.
-SweepOptions small_sweep() {
-  SweepOptions options;
-  options.axes.models = {zoo_model("mobilenet_v2").path, zoo_model("resnet18").path};
-  options.axes.hardware = {"a100", "l4"};
-  options.axes.batches = {"1:4:x4"};
-  options.cost_model = "sol";
-  return options;
-}
-
-SweepResult swept(const SweepOptions& options, const Progress& progress = {}) {
-  auto result = sweep(options, progress);
-  INFO(result.status().message());
-  REQUIRE(result.ok());
-  return std::move(*result);
-}
-
-void check_same(const SweepResult& a, const SweepResult& b) {
-  REQUIRE(a.points == b.points);
-  for (size_t i = 0; i < a.rows.size(); ++i) {
-    INFO(i);
-    CHECK(a.rows[i].error == b.rows[i].error);
-    CHECK(a.rows[i].runtime == b.rows[i].runtime);
-    const SweepFigures& x = a.rows[i].figures;
-    const SweepFigures& y = b.rows[i].figures;
-    CHECK(x.latency_ns == y.latency_ns);
-    CHECK(x.interval.low_ns == y.interval.low_ns);
-    CHECK(x.interval.high_ns == y.interval.high_ns);
-    CHECK(x.throughput_per_s == y.throughput_per_s);
-    CHECK(x.batch == y.batch);
-    CHECK(x.peak_memory_bytes == y.peak_memory_bytes);
-    CHECK(x.memory_bytes == y.memory_bytes);
-    CHECK(x.weight_bytes == y.weight_bytes);
-    CHECK(x.parameters == y.parameters);
-    CHECK(x.flops == y.flops);
-    CHECK(x.achieved_flops_per_s == y.achieved_flops_per_s);
-    CHECK(x.device_busy_ns == y.device_busy_ns);
-    CHECK(x.host_busy_ns == y.host_busy_ns);
-    CHECK(x.tasks == y.tasks);
-    CHECK(x.unresolved_ops == y.unresolved_ops);
-    CHECK(x.bound_only_fraction == y.bound_only_fraction);
-  }
 }
 
 // A finished point with these figures.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "cli/commands/llm/serving_views.h"
+#include "cli/commands/llm/load_options.h"
 
 namespace dfsim::cli {
 namespace {

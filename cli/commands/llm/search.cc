@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
-#include "cli/commands/llm/serving_views.h"
+#include "cli/commands/llm/load_options.h"
 #include "cli/progress.h"
+#include "report/serving/serving_views.h"
 #include "report/svg/front_svg.h"
 
 namespace dfsim::cli {

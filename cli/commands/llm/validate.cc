@@ -6,8 +6,8 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
-#include "cli/commands/llm/serving_views.h"
 #include "cli/progress.h"
+#include "report/serving/serving_views.h"
 
 namespace dfsim::cli {
 namespace {

@@ -1,37 +1,21 @@
-// Output of dfsim llm serve, search and validate, and the options that they share.
+// Text, JSON and CSV of simulated servers, searches over deployments, and comparisons with measured
+// ones. Times are in milliseconds; an estimate is a value with its 80 % interval.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/json/json_tree.h"
-#include "cli/option_table.h"
 #include "serving/search/deployment_search.h"
 #include "serving/serve.h"
 #include "serving/step_timeline.h"
 #include "serving/validation/fit_serving.h"
 #include "serving/validation/validate_serving.h"
 
-namespace dfsim::cli {
-
-// --isl, --osl, --length-range, --sla, --seed.
-struct LlmLoadOptions {
-  int64_t isl = 1024;
-  int64_t osl = 512;
-  std::string range = "1,1";
-  std::string sla;
-  uint64_t seed = 1;
-};
-OptionTable llm_load_options(LlmLoadOptions& options);
-// Errors: lengths and factors out of range.
-Status set_lengths(const LlmLoadOptions& options, WorkloadOptions* workload);
-// "ttft=500,tpot=30,e2e=10000", in ms; "" sets no limit. Errors: unknown names, no positive
-// numbers.
-StatusOr<ServiceLevel> parse_service_level(const std::string& text);
+namespace dfsim::inline report {
 
 // "12.3 (10.1 to 15)".
 std::string estimate_text(const Estimate& estimate);
-std::string percent_text(double share);  // "12.3 %"
 JsonTree estimate_json(const Estimate& estimate);
 
 // A simulated server and what it was.
@@ -57,4 +41,4 @@ std::string serving_validation_json(const ServingValidation& validation);
 std::string serving_fit_text(const ServingFitReport& report);
 std::string serving_fit_json(const ServingFitReport& report);
 
-}  // namespace dfsim::cli
+}  // namespace dfsim::inline report

@@ -1,11 +1,12 @@
 // Text, JSON and CSV of simulated servers.
-#include "cli/commands/llm/serving_views.h"
+#include "report/serving/serving_views.h"
 
 #include <fmt/format.h>
 
 #include "base/text_table.h"
+#include "report/text_parts.h"
 
-namespace dfsim::cli {
+namespace dfsim::inline report {
 namespace {
 
 JsonTree latency_json(const LatencyEstimate& latency) {
@@ -32,7 +33,7 @@ JsonTree distribution_json(const std::vector<TimeHistogram::Bucket>& buckets) {
   return points;
 }
 
-JsonTree step_json(const StepTimeline& step) {
+JsonTree step_timeline_json(const StepTimeline& step) {
   JsonTree spans = JsonTree::array();
   for (const StepSpan& span : step.spans) {
     spans.push_back({{"name", span.name},
@@ -52,8 +53,6 @@ JsonTree step_json(const StepTimeline& step) {
 std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.4g} ({:.4g} to {:.4g})", e.value, e.low, e.high);
 }
-
-std::string percent_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 JsonTree estimate_json(const Estimate& e) {
   return {{"value", e.value}, {"low", e.low}, {"high", e.high}};
@@ -171,7 +170,7 @@ std::string serve_json(const ServeView& view) {
   json["itl_distribution"] = distribution_json(r.itl_buckets);
   json["e2e_distribution"] = distribution_json(r.e2e_buckets);
   if (view.step) {
-    json["step"] = step_json(*view.step);
+    json["step"] = step_timeline_json(*view.step);
   }
   return json.text();
 }
@@ -188,4 +187,4 @@ std::string serve_series_csv(const ServeResult& r) {
   return text;
 }
 
-}  // namespace dfsim::cli
+}  // namespace dfsim::inline report

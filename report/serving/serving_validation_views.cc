@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include "base/text_table.h"
-#include "cli/commands/llm/serving_views.h"
+#include "report/serving/serving_views.h"
+#include "report/text_parts.h"
 #include "serving/deployment_checks.h"
 
-namespace dfsim::cli {
+namespace dfsim::inline report {
 namespace {
 
-JsonTree error_json(const ErrorSummary& e) {
+JsonTree error_summary_json(const ErrorSummary& e) {
   return {{"group", e.group},
           {"rows", e.rows},
           {"tpot",
@@ -57,8 +58,10 @@ std::string serving_validation_text(const ServingValidation& v) {
                      tpot.render(text_width(), 0) + "\n" + ttft.render(text_width(), 0) + "\n" +
                      e2e.render(text_width(), 0) + "\n";
   for (const Contradiction& c : v.contradictions) {
-    text += fmt::format("contradiction: lines {} and {}: {}\n", v.rows[c.first].run.line,
-                        v.rows[c.second].run.line, c.what);
+    text += c.first == c.second
+                ? fmt::format("contradiction: line {}: {}\n", v.rows[c.first].run.line, c.what)
+                : fmt::format("contradiction: lines {} and {}: {}\n", v.rows[c.first].run.line,
+                              v.rows[c.second].run.line, c.what);
   }
   for (const RunPrediction& row : v.rows) {
     if (!row.failure.empty()) {
@@ -93,7 +96,7 @@ std::string serving_validation_json(const ServingValidation& v) {
   }
   JsonTree groups = JsonTree::array();
   for (const ErrorSummary& e : v.groups) {
-    groups.push_back(error_json(e));
+    groups.push_back(error_summary_json(e));
   }
   JsonTree contradictions = JsonTree::array();
   for (const Contradiction& c : v.contradictions) {
@@ -157,11 +160,11 @@ std::string serving_fit_json(const ServingFitReport& report) {
   }
   JsonTree errors = JsonTree::array();
   for (const ErrorSummary& e : report.errors) {
-    errors.push_back(error_json(e));
+    errors.push_back(error_summary_json(e));
   }
   return JsonTree{
       {"schema", "dfsim.llm-fit/1"}, {"fits", std::move(fits)}, {"errors", std::move(errors)}}
       .text();
 }
 
-}  // namespace dfsim::cli
+}  // namespace dfsim::inline report

@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
-#include "cli/commands/llm/serving_views.h"
+#include "report/serving/serving_views.h"
 
-namespace dfsim::cli {
+namespace dfsim::inline report {
 namespace {
 
 // "2 x (tp 1) > 6 x (tp 1)" for prefill and decode apart.
@@ -104,4 +104,4 @@ std::string search_csv(const DeploymentSearch& search) {
   return text;
 }
 
-}  // namespace dfsim::cli
+}  // namespace dfsim::inline report
