@@ -259,12 +259,13 @@ OptionTable compare_inputs(CompareCommand& o) {
       {{
            {.names = "GRAPH",
             .target = &o.graphs,
-            .help = "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models",
+            .help = "Task graphs (STG, DOT, WfFormat, DAX, TripletRun, dfsim JSON) or ONNX models",
             .value = "FILE...",
             .required = true},
            {.names = "--hw",
             .target = &o.hardware,
-            .help = "A hardware file, or the name of a built-in one; repeatable",
+            .help = "A hardware file, the name of a built-in one, or a cluster of TripletRun; "
+                    "repeatable",
             .value = "FILE|NAME",
             .suggest = hardware_names},
            {.names = "--procs",

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "graphs/taskgraph/task_graph.h"
+#include "graphs/taskgraph/triplet_cluster.h"
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
@@ -18,6 +19,10 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   if (machine.hardware.empty()) {
     return make_instance(std::move(task_graph),
                          TaskGraphMachine{machine.processors, machine.bytes_per_s, machine.links});
+  }
+  if (looks_like_triplet_cluster(machine.hardware)) {
+    DFSIM_ASSIGN_OR_RETURN(const TripletCluster cluster, read_triplet_cluster(machine.hardware));
+    return make_instance(std::move(task_graph), cluster, machine.links);
   }
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
   return make_instance(std::move(task_graph), std::move(platform));

@@ -5,6 +5,7 @@
 
 #include "graphs/taskgraph/task_graph.h"
 #include "schedulers/decision_cost.h"
+#include "schedulers/planning/task_view.h"
 #include "study/comparison/comparison.h"
 #include "study/comparison/drawn_runs.h"
 #include "tests/schedulers/check_schedule.h"
@@ -27,7 +28,7 @@ ProblemInstance instance_of(const std::string& rest, const char* links) {
   return std::move(instance).value();
 }
 
-double makespan(const ProblemInstance& instance, const std::string& policy,
+double units_of(const ProblemInstance& instance, const std::string& policy,
                 const CompareOptions& options = {}) {
   const PolicyRegistry registry;
   const auto policies = registry.select(policy, instance.graph.task_count());
@@ -54,14 +55,14 @@ TEST_CASE("Deciding when ready: data moves only then") {
   for (const char* policy : {"heft", "hlfet", "peft", "ppts", "ippts", "hsv", "lookahead", "cpop",
                              "dls", "etf", "minmin", "maxmin", "sufferage", "hsip"}) {
     INFO(policy);
-    CHECK(makespan(instance, policy) == 15);
-    CHECK(makespan(instance, policy + std::string("@ready")) == 21);
-    CHECK(makespan(instance, policy + std::string("@ahead")) == 15);
+    CHECK(units_of(instance, policy) == 15);
+    CHECK(units_of(instance, policy + std::string("@ready")) == 21);
+    CHECK(units_of(instance, policy + std::string("@ahead")) == 15);
   }
   for (const char* policy : {"donf", "donf2", "adon", "donfl", "donfl2", "adonl", "datacentric"}) {
     INFO(policy);
-    CHECK(makespan(instance, policy) == 21);
-    CHECK(makespan(instance, policy + std::string("@ahead")) == 15);
+    CHECK(units_of(instance, policy) == 21);
+    CHECK(units_of(instance, policy + std::string("@ahead")) == 15);
   }
 }
 
@@ -69,8 +70,8 @@ TEST_CASE("Deciding when ready: a task goes into the gap before one that waits f
   // At 10, D (first by rank) can start at 16 and E, whose data comes at 11, fits before it.
   const ProblemInstance instance = make_hand_instance(
       {{2, -1}, {8, -1}, {-1, 10}, {-1, 5}, {-1, 3}}, {{1, 4, 6}, {3, 4, 0}, {2, 5, 1}});
-  CHECK(makespan(instance, "heft@ready") == 21);
-  CHECK(makespan(instance, "minmin@ready") == 21);  // takes E first
+  CHECK(units_of(instance, "heft@ready") == 21);
+  CHECK(units_of(instance, "minmin@ready") == 21);  // takes E first
   const PolicyRegistry registry;
   const auto plan = plan_with(**registry.find("heft@ready"), instance.problem());
   REQUIRE(plan.ok());
@@ -81,18 +82,29 @@ TEST_CASE("Deciding when ready: a task goes into the gap before one that waits f
 TEST_CASE("Links: policies that know them wait for them, others are late") {
   const ProblemInstance fifo = instance_of(kTwoReaders, "fifo");
   // C's data takes the link until 11, D's until 21; on P1, D would end at 2 + 15.
-  CHECK(makespan(fifo, "heft") == 22);
-  CHECK(makespan(fifo, "heft@ready") == 22);
-  for (const char* policy :
-       {"donfl", "donfl2", "adonl", "donfl@ahead", "adonl@ahead", "send-ahead"}) {
+  CHECK(units_of(fifo, "heft") == 22);
+  CHECK(units_of(fifo, "heft@ready") == 22);
+  for (const char* policy : {"donfl", "donfl2", "adonl", "donfl@ahead", "adonl@ahead"}) {
     INFO(policy);
-    CHECK(makespan(fifo, policy) == 17);
+    CHECK(units_of(fifo, policy) == 17);
   }
   const ProblemInstance free = instance_of(kTwoReaders, "free");
   for (const char* policy : {"heft", "heft@ready", "donfl", "donfl@ahead", "send-ahead"}) {
     INFO(policy);
-    CHECK(makespan(free, policy) == 13);  // D's data comes at 12
+    CHECK(units_of(free, policy) == 13);  // D's data comes at 12
   }
+}
+
+TEST_CASE("send-ahead: books links for data that is sent as soon as it is produced") {
+  // Ranks: B 35.5, A 27, C 16, D 14.5. B runs until 1 and A until 2 on P1; C's data takes the link
+  // until 12 in the plan and D's until 32, so that D ends at 33 on P2 and at 2 + 28 on P1. HEFT
+  // expects D's data at 21, sends it first, and so holds up C, before which D cannot run.
+  constexpr const char* kTasks = R"("tasks": [[1, null], [1, null], [null, 16], [28, 1]],
+    "edges": [[0, 2, 10], [1, 3, 20]])";
+  CHECK(units_of(instance_of(kTasks, "fifo"), "heft") == 48);
+  CHECK(units_of(instance_of(kTasks, "fifo"), "send-ahead") == 30);
+  CHECK(units_of(instance_of(kTasks, "free"), "heft") == 29);
+  CHECK(units_of(instance_of(kTasks, "free"), "send-ahead") == 29);
 }
 
 TEST_CASE("DATACENTRIC: goes to the largest input when moving it takes long for the task") {
@@ -100,11 +112,11 @@ TEST_CASE("DATACENTRIC: goes to the largest input when moving it takes long for 
   const ProblemInstance instance =
       make_hand_instance({{1, 20}, {5, -1}, {4, 4}}, {{1, 2, 0}, {1, 3, 3}});
   CompareOptions options;
-  CHECK(makespan(instance, "donf", options) == 8);
-  CHECK(makespan(instance, "datacentric", options) == 8);  // 3 is less than the task's 4
+  CHECK(units_of(instance, "donf", options) == 8);
+  CHECK(units_of(instance, "datacentric", options) == 8);  // 3 is less than the task's 4
   options.policy.ratio = 0.5;
-  CHECK(makespan(instance, "datacentric", options) == 10);
-  CHECK(makespan(instance, "datacentric@ahead", options) == 10);
+  CHECK(units_of(instance, "datacentric", options) == 10);
+  CHECK(units_of(instance, "datacentric@ahead", options) == 10);
 }
 
 TEST_CASE("ADON: alpha weighs the later generations") {
@@ -155,7 +167,7 @@ TEST_CASE("Policy variants: give a valid schedule on every shape and number of d
           INFO(schedule.status().message());
           REQUIRE(schedule.ok());
           CHECK(check_schedule(instance.problem(), *schedule) == "");
-          CHECK(makespan(instance, policy.name) * static_cast<double>(kNsPerFileUnit) >=
+          CHECK(units_of(instance, policy.name) * static_cast<double>(kNsPerFileUnit) >=
                 static_cast<double>(least_critical_path(instance.problem())));
         }
       }
@@ -174,12 +186,12 @@ TEST_CASE("Charged decisions: ahead of the run, or before each task of an online
   CHECK(decision_looks(**registry.find("round-robin"), chain.problem(), {}) == 2);
   CompareOptions options;
   options.charge_ns = 2 * kNsPerFileUnit;
-  CHECK(makespan(chain, "heft", options) == 6 + 20);
-  CHECK(makespan(chain, "donf", options) == 3 + 10 + 3 + 10);
+  CHECK(units_of(chain, "heft", options) == 6 + 20);
+  CHECK(units_of(chain, "donf", options) == 3 + 10 + 3 + 10);
   // Two tasks at once are thought about together; the chain's second task waits for its own turn.
   const ProblemInstance two = make_hand_instance({{10, 10}, {10, 10}}, {});
   options.charge_ns = kNsPerFileUnit;  // 4 looks: 2 per task
-  CHECK(makespan(two, "donf", options) == 4 + 10);
+  CHECK(units_of(two, "donf", options) == 4 + 10);
 }
 
 TEST_CASE("Repeated runs: every policy sees the same draws, and wins add up") {
@@ -204,4 +216,30 @@ TEST_CASE("Repeated runs: every policy sees the same draws, and wins add up") {
   CHECK(wins >= Approx(1.0));  // ties count for each
   ProblemInstance exact = generated({"layered", 60}, 4, 2.0, 0.0, 9);
   CHECK(add_noise(exact, {50, 0}).message().find("no intervals") != std::string::npos);
+}
+
+TEST_CASE("TripletRun: a task takes the longer of its work and its data") {
+  const auto graph = [] {
+    auto parsed = parse_task_graph(
+        R"({"nodes": [{"id": 0, "comDmd": 6, "dataDmd": 4}], "edges": []})", "g.json");
+    REQUIRE(parsed.ok());
+    return std::move(parsed).value();
+  };
+  const auto cluster = parse_triplet_cluster(
+      R"({"devices": [{"id": 0, "compute": 2, "bw": 4}, {"id": 1, "compute": 6, "bw": 1}],
+      "links": [{"src": 0, "dst": 1, "bw": 1}]})",
+      "c.json");
+  REQUIRE(cluster.ok());
+  const auto instance = make_instance(graph(), *cluster);
+  REQUIRE(instance.ok());
+  CHECK(instance->costs.time_ns(0, DeviceId(0)) == 3 * kNsPerSecond);  // 6 / 2 against 4 / 4
+  CHECK(instance->costs.time_ns(0, DeviceId(1)) == 4 * kNsPerSecond);  // 6 / 6 against 4 / 1
+  CHECK(instance->platform.links.size() == 1);
+  CHECK(instance->platform.links[0].sharing == LinkSharing::kFifo);
+  CHECK(make_instance(graph(), *cluster, TaskGraphLinks::kFree)->platform.links[0].sharing ==
+        LinkSharing::kNone);
+  auto times = parse_task_graph("1\n0 0 0\n1 9 1 0\n2 0 1 1\n", "g.stg");
+  REQUIRE(times.ok());
+  CHECK(make_instance(std::move(*times), *cluster).status().message().find("what they compute") !=
+        std::string::npos);
 }

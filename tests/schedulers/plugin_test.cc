@@ -28,7 +28,7 @@ TEST_CASE("Plugins: refuse an incompatible library with the reason") {
   PolicyRegistry registry;
   const size_t before = registry.policies().size();
   CHECK(load_plugin("/nonexistent.so", registry).code() == StatusCode::kNotFound);
-  CHECK(load_plugin(OLD_PLUGIN, registry).message().find("was built for plugin interface 4") !=
+  CHECK(load_plugin(OLD_PLUGIN, registry).message().find("was built for plugin interface 5") !=
         std::string::npos);
   CHECK(load_plugin(NO_PLUGIN, registry).message().find("has no symbol dfsim_scheduler_plugin") !=
         std::string::npos);
