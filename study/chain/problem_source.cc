@@ -38,8 +38,9 @@ StatusOr<LoadedProblem> from_model(ModelOptions model, const std::string& path,
                     path));
   }
   model.path = path;
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
-                         load_machine(machine.hardware, machine.runtime, model.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      const Platform platform,
+      load_machine(machine.hardware, runtime_for(path, machine.runtime), model.precision));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, machine.cost_model));

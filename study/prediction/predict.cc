@@ -66,8 +66,10 @@ StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& pla
 StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostModel* given,
                                     const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
-                         load_machine(options.hardware, options.runtime, options.model.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      const Platform platform,
+      load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
+                   options.model.precision));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model,
                          load_model(options.model, options.training, platform));
   DFSIM_RETURN_IF_ERROR(progress.stage("costing " + std::to_string(model.workload.rows.size()) +
