@@ -17,7 +17,8 @@ namespace dfsim::inline schedulers {
 // When a policy decides: before the run, or when a task becomes ready.
 enum class DecideWhen : uint8_t { kAhead, kReady };
 
-// What a policy looks at to place one of n tasks with e edges on D devices; see decision_looks().
+// The things that a policy looks at to place one of n tasks with e edges on D devices; see
+// decision_looks().
 enum class DecisionWork : uint8_t {
   kNothing,  // a device in turn
   kTimes,    // the task's times

@@ -46,8 +46,8 @@ struct SimOptions {
   // Host time to dispatch each task; empty = the runtime's dispatch_ns for all.
   std::vector<TimeNs> dispatch_ns;
   uint64_t seed = 0;  // handed to online policies
-  // An online policy thinks for so long about each task that became ready, and decides on several
-  // after all of the thinking. 0 = it decides at once.
+  // The time that an online policy thinks about each task that became ready. It decides on several
+  // at the end of all the thinking. 0 = it decides at once.
   TimeNs decision_ns = 0;
 };
 

@@ -316,8 +316,8 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "X"},
       {.names = "--ratio",
        .target = &o.compare.policy.ratio,
-       .help = "datacentric: a task goes to its largest input when moving that takes over X times "
-               "the task; default: 1",
+       .help = "datacentric: a task goes to its largest input when moving that costs more than X "
+               "times the task; default: 1",
        .value = "X"},
       {.names = "--charge-decisions",
        .target = &o.charge_ns,

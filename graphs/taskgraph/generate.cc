@@ -284,7 +284,7 @@ StatusOr<TaskGraph> generate_task_graph(const GenerateOptions& options) {
   }
   DFSIM_RETURN_IF_ERROR(check_options(options));
   const Rng seeded(options.seed);
-  ShapeBuilder builder{options, options.tasks, seeded.split(0), {}};
+  ShapeBuilder builder{options.daggen, options.tasks, seeded.split(0), {}};
   shape->build(builder);
 
   TaskGraph out;

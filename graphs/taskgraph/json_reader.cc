@@ -117,8 +117,9 @@ Status OwnListener::on_header(const JsonEvent& event) {
                     key == "links" || key == "comment";
   const bool number = key == "version" || key == "bandwidth_bytes_per_s" || key == "latency";
   if (!text && !number) {
-    return unknown_key(event, {"format", "version", "name", "comment", "unit", "communication", "links",
-                               "bandwidth_bytes_per_s", "latency", "devices", "tasks", "edges"});
+    return unknown_key(event,
+                       {"format", "version", "name", "comment", "unit", "communication", "links",
+                        "bandwidth_bytes_per_s", "latency", "devices", "tasks", "edges"});
   }
   if (event.kind != (text ? Kind::kString : Kind::kNumber)) {
     return wrong_kind(event, text ? "a text" : "a number");
@@ -147,16 +148,12 @@ Status OwnListener::on_header(const JsonEvent& event) {
     }
     return invalid_input(unknown_name_message("unit", event.text, names));
   } else if (key == "links") {
-    if (event.text != "free" && event.text != "fifo") {
-      return invalid_input(unknown_name_message("kind of links", event.text, {"free", "fifo"}));
-    }
-    out_.links = event.text == "fifo" ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
+    DFSIM_ASSIGN_OR_RETURN(const bool fifo, second_of(event.text, "kind of links", "free", "fifo"));
+    out_.links = fifo ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
   } else if (key == "communication") {
-    if (event.text != "delay" && event.text != "bytes") {
-      return invalid_input(
-          unknown_name_message("kind of communication", event.text, {"delay", "bytes"}));
-    }
-    return set_comm(event.text == "delay" ? CommKind::kDelay : CommKind::kBytes);
+    DFSIM_ASSIGN_OR_RETURN(const bool bytes,
+                           second_of(event.text, "kind of communication", "delay", "bytes"));
+    return set_comm(bytes ? CommKind::kBytes : CommKind::kDelay);
   }
   return ok_status();
 }

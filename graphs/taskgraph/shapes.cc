@@ -12,7 +12,7 @@ constexpr size_t kNoWriter = SIZE_MAX;
 
 // Sizes of the layers: tasks^fat on average, each off by at most 1 - regularity of it.
 std::vector<size_t> layer_sizes(ShapeBuilder& b) {
-  const DaggenOptions& daggen = b.options.daggen;
+  const DaggenOptions& daggen = b.daggen;
   const double width = std::floor(std::pow(static_cast<double>(b.tasks), daggen.fat));
   std::vector<size_t> sizes;
   for (size_t left = b.tasks; left > 0; left -= sizes.back()) {
@@ -26,7 +26,7 @@ std::vector<size_t> layer_sizes(ShapeBuilder& b) {
 }  // namespace
 
 void daggen(ShapeBuilder& b) {
-  const DaggenOptions& daggen = b.options.daggen;
+  const DaggenOptions& daggen = b.daggen;
   const std::vector<size_t> sizes = layer_sizes(b);
   std::vector<size_t> begin(sizes.size() + 1, 0);
   for (size_t l = 0; l < sizes.size(); ++l) {

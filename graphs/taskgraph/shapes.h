@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "graphs/taskgraph/generate.h"
+#include "graphs/taskgraph/daggen_options.h"
 
 namespace dfsim::inline graphs::taskgraph {
 
 struct ShapeBuilder {
-  const GenerateOptions& options;
+  DaggenOptions daggen;
   size_t tasks;  // in: how many are asked for; out: how many there are
   Rng rng;
   std::vector<std::pair<uint32_t, uint32_t>> arcs;  // (from, to), from < to

@@ -33,11 +33,11 @@ struct TaskGraphDevice {
   Bytes memory_bytes = 0;  // 0 = not limited
 };
 
-// What the tasks of a cost row take, whatever the device: for formats that leave times to a
-// cluster.
+// The work and the data of the tasks of a cost row, on any device: for formats that leave times to
+// a cluster.
 struct TaskDemand {
   double compute = 0;     // units of work
-  double data_bytes = 0;  // moved to or from the device's memory meanwhile
+  double data_bytes = 0;  // moved to or from the device's memory at the same time
 };
 
 // Invariants: times_ns has cost_rows * columns() entries, each >= 0 or -1 ("cannot run there"), at

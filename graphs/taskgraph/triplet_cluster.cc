@@ -9,6 +9,7 @@
 
 #include "base/json/json_events.h"
 #include "base/json/json_stream.h"
+#include "graphs/taskgraph/assembler.h"
 #include "graphs/taskgraph/readers.h"
 #include "graphs/taskgraph/triplet_number.h"
 
@@ -41,7 +42,7 @@ Status ClusterListener::on_device(const JsonEvent& event, std::string_view key) 
       return ok_status();
     }
     if (event.kind != Kind::kEndObject) {
-      return invalid_input("a device is no object");
+      return invalid_input("a device is not an object");
     }
     const TripletCluster::Device& device = out_.devices.back();
     if (!has_id_ || !(device.compute_per_s > 0) || !(device.memory_bytes_per_s > 0)) {
@@ -81,7 +82,7 @@ Status ClusterListener::on_link(const JsonEvent& event, std::string_view key) {
       return ok_status();
     }
     if (event.kind != Kind::kEndObject || out_.links.back().from < 0 || out_.links.back().to < 0) {
-      return invalid_input("a link is no object with 'src' and 'dst'");
+      return invalid_input("a link is not an object with 'src' and 'dst'");
     }
     const TripletCluster::Link& link = out_.links.back();
     return link.bytes_per_s > 0

@@ -58,8 +58,8 @@ Status TripletListener::on_node(const JsonEvent& event, std::string_view key) {
       return ok_status();
     }
     if (event.kind != Kind::kEndObject || nodes_.back().id < 0 || !(nodes_.back().compute >= 0)) {
-      return invalid_input(fmt::format("'{}' is no object with an 'id' and a 'comDmd' of 0 or more",
-                                       printable(event.path)));
+      return invalid_input(fmt::format(
+          "'{}' is not an object with an 'id' and a 'comDmd' of 0 or more", printable(event.path)));
     }
     const Node& node = nodes_.back();
     return ids_.try_emplace(node.id, static_cast<uint32_t>(nodes_.size() - 1)).second
@@ -86,8 +86,8 @@ Status TripletListener::on_edge(const JsonEvent& event, std::string_view key) {
     }
     return event.kind == Kind::kEndObject && arcs_.back().from >= 0 && arcs_.back().to >= 0
                ? ok_status()
-               : invalid_input(
-                     fmt::format("'{}' is no object with 'src' and 'dst'", printable(event.path)));
+               : invalid_input(fmt::format("'{}' is not an object with 'src' and 'dst'",
+                                           printable(event.path)));
   }
   if (key == "*/src") {
     DFSIM_ASSIGN_OR_RETURN(arcs_.back().from, triplet_id(event));

@@ -40,7 +40,7 @@ class PolicyDriver {
   void begin(uint32_t slot);
   // The task can be decided from now on.
   void now_ready(uint32_t instance);
-  // From now on policies think for so long about each task that became ready (SimOptions).
+  // From now on policies think for `decision_ns` about each task that became ready (SimOptions).
   void think_for(TimeNs decision_ns) { decision_ns_ = decision_ns; }
   // The thinking that was begun is over.
   void thought() { ask_ = true; }

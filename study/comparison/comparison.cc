@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -57,7 +58,9 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
                                                      instance.hardware_name, policy.name}));
   }
   PolicyRunOptions policy_options = run_options(instance, options);
-  const TimeNs planning_ns = charge_decisions(instance, policy, options, policy_options, outcome);
+  const DecisionCharge charge =
+      charge_decisions(instance.problem(options.seed), policy, options.charge_ns, policy_options);
+  outcome.decisions_ns = charge.all_ns;
   auto run = run_policy(instance.problem(options.seed), policy, policy_options,
                         recorder == nullptr ? nullptr : recorder->listener());
   if (!run.ok()) {
@@ -65,10 +68,11 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
     return outcome;
   }
   outcome.result = std::move(run->result);
-  outcome.makespan_ns = outcome.result.makespan_ns + planning_ns;
+  outcome.makespan_ns = outcome.result.makespan_ns + charge.planning_ns;
   if (options.noise.runs > 0) {
-    DFSIM_RETURN_IF_ERROR(
-        repeat_runs(instance, policy, options, policy_options, planning_ns, outcome));
+    DFSIM_ASSIGN_OR_RETURN(outcome.repeated,
+                           run_with_noise(instance.problem(options.seed), policy, options.noise,
+                                          policy_options, charge.planning_ns));
   }
   if (!instance.cost_model.empty()) {
     outcome.bound_only_share = bound_only_time_share(instance, outcome.result);
@@ -184,6 +188,23 @@ void drop_tasks(Comparison& comparison, std::string_view kept) {
        ++outcome) {
     if (outcome->name != kept && outcome != best) {
       outcome->result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
+    }
+  }
+}
+
+// In how many of the repeated runs no policy was faster.
+void count_wins(Comparison& comparison) {
+  for (size_t run = 0; run < comparison.noise.runs; ++run) {
+    TimeNs least = std::numeric_limits<TimeNs>::max();
+    for (const PolicyOutcome& outcome : comparison.policies) {
+      if (outcome.repeated.has_value()) {
+        least = std::min(least, outcome.repeated->makespans_ns[run]);
+      }
+    }
+    for (PolicyOutcome& outcome : comparison.policies) {
+      if (outcome.repeated.has_value() && outcome.repeated->makespans_ns[run] == least) {
+        outcome.win_share += 1.0 / static_cast<double>(comparison.noise.runs);
+      }
     }
   }
 }

@@ -14,17 +14,10 @@
 #include "sim/simulator.h"
 #include "study/chain/run_recorder.h"
 #include "study/chain/unknown_work.h"
+#include "study/comparison/noise_options.h"
 #include "study/progress.h"
 
 namespace dfsim::inline study {
-
-// Repeated runs with drawn times: each policy sees the same draws.
-struct NoiseOptions {
-  size_t runs = 0;  // 0 = one run with the times as they are
-  // Standard deviation / time of each task in each run; 0 = the intervals of the operator times,
-  // with one draw for all tasks that are the same operator.
-  double cv = 0;
-};
 
 struct PolicyOutcome {
   std::string name;

@@ -1,7 +1,6 @@
 #include "study/comparison/drawn_runs.h"
 
 #include <algorithm>
-#include <limits>
 #include <thread>
 #include <utility>
 
@@ -9,22 +8,21 @@
 
 namespace dfsim::inline study {
 
-TimeNs charge_decisions(const ProblemInstance& instance, const PolicyInfo& policy,
-                        const CompareOptions& options, PolicyRunOptions& run,
-                        PolicyOutcome& outcome) {
-  const size_t tasks = instance.graph.task_count();
-  if (options.charge_ns == 0 || tasks == 0) {
-    return 0;
+DecisionCharge charge_decisions(const SchedulingProblem& problem, const PolicyInfo& policy,
+                                TimeNs look_ns, PolicyRunOptions& run) {
+  const size_t tasks = problem.graph.task_count();
+  if (look_ns == 0 || tasks == 0) {
+    return {};
   }
   constexpr double kMostNs = 1e17;
-  const double looks = decision_looks(policy, instance.problem(options.seed), options.policy);
-  outcome.decisions_ns =
-      static_cast<TimeNs>(std::min(looks * static_cast<double>(options.charge_ns), kMostNs) + 0.5);
+  const double looks = decision_looks(policy, problem, run.policy);
+  const auto all_ns =
+      static_cast<TimeNs>(std::min(looks * static_cast<double>(look_ns), kMostNs) + 0.5);
   if (!policy.online()) {
-    return outcome.decisions_ns;
+    return {all_ns, all_ns};
   }
-  run.sim.decision_ns = outcome.decisions_ns / static_cast<TimeNs>(tasks);
-  return 0;
+  run.sim.decision_ns = all_ns / static_cast<TimeNs>(tasks);
+  return {all_ns, 0};
 }
 
 Status add_noise(ProblemInstance& instance, const NoiseOptions& noise) {
@@ -48,17 +46,16 @@ Status add_noise(ProblemInstance& instance, const NoiseOptions& noise) {
                    "share of the time, such as --noise 0.1");
 }
 
-Status repeat_runs(const ProblemInstance& instance, const PolicyInfo& policy,
-                   const CompareOptions& options, const PolicyRunOptions& run, TimeNs planning_ns,
-                   PolicyOutcome& outcome) {
+StatusOr<RepeatResult> run_with_noise(const SchedulingProblem& problem, const PolicyInfo& policy,
+                                      const NoiseOptions& noise, const PolicyRunOptions& run,
+                                      TimeNs planning_ns) {
   RepeatOptions repeat;
-  repeat.runs = options.noise.runs;
-  repeat.scope = options.noise.cv > 0 ? NoiseScope::kPerTask : NoiseScope::kPerOp;
-  repeat.seed = options.seed;
+  repeat.runs = noise.runs;
+  repeat.scope = noise.cv > 0 ? NoiseScope::kPerTask : NoiseScope::kPerOp;
+  repeat.seed = problem.seed;
   repeat.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  DFSIM_ASSIGN_OR_RETURN(
-      RepeatResult repeated,
-      run_policy_repeatedly(instance.problem(options.seed), policy, run, repeat));
+  DFSIM_ASSIGN_OR_RETURN(RepeatResult repeated,
+                         run_policy_repeatedly(problem, policy, run, repeat));
   for (TimeNs& makespan : repeated.makespans_ns) {
     makespan += planning_ns;
   }
@@ -67,24 +64,7 @@ Status repeat_runs(const ProblemInstance& instance, const PolicyInfo& policy,
        {&repeated.min_ns, &repeated.p10_ns, &repeated.p50_ns, &repeated.p90_ns, &repeated.max_ns}) {
     *figure += planning_ns;
   }
-  outcome.repeated = std::move(repeated);
-  return ok_status();
-}
-
-void count_wins(Comparison& comparison) {
-  for (size_t run = 0; run < comparison.noise.runs; ++run) {
-    TimeNs least = std::numeric_limits<TimeNs>::max();
-    for (const PolicyOutcome& outcome : comparison.policies) {
-      if (outcome.repeated.has_value()) {
-        least = std::min(least, outcome.repeated->makespans_ns[run]);
-      }
-    }
-    for (PolicyOutcome& outcome : comparison.policies) {
-      if (outcome.repeated.has_value() && outcome.repeated->makespans_ns[run] == least) {
-        outcome.win_share += 1.0 / static_cast<double>(comparison.noise.runs);
-      }
-    }
-  }
+  return repeated;
 }
 
 }  // namespace dfsim::inline study

@@ -3,26 +3,31 @@
 #pragma once
 
 #include "base/status.h"
+#include "base/units.h"
 #include "schedulers/problem_instance.h"
 #include "schedulers/registry.h"
+#include "sim/repeat.h"
 #include "study/chain/policy_run.h"
-#include "study/comparison/comparison.h"
+#include "study/comparison/noise_options.h"
 
 namespace dfsim::inline study {
 
-// Charges the policy for its decisions (CompareOptions::charge_ns): returns what a plan costs
-// before the run, and sets in `run` what an online policy takes per task.
-TimeNs charge_decisions(const ProblemInstance& instance, const PolicyInfo& policy,
-                        const CompareOptions& options, PolicyRunOptions& run,
-                        PolicyOutcome& outcome);
+// A policy's charge for its decisions.
+struct DecisionCharge {
+  TimeNs all_ns = 0;       // for all tasks
+  TimeNs planning_ns = 0;  // of it, before the run: all for a plan, nothing for an online policy
+};
+
+// The charge at `look_ns` per look (schedulers/decision_cost.h); sets in `run` how long an online
+// policy thinks per task. O(tasks + edges).
+DecisionCharge charge_decisions(const SchedulingProblem& problem, const PolicyInfo& policy,
+                                TimeNs look_ns, PolicyRunOptions& run);
 
 // Gives the costs the intervals that times are drawn from. Error (kInvalidInput): there are none.
 Status add_noise(ProblemInstance& instance, const NoiseOptions& noise);
-// The runs of one policy, `planning_ns` later each; `instance` has passed add_noise().
-Status repeat_runs(const ProblemInstance& instance, const PolicyInfo& policy,
-                   const CompareOptions& options, const PolicyRunOptions& run, TimeNs planning_ns,
-                   PolicyOutcome& outcome);
-// Counts for each policy in how many of the runs no other was faster.
-void count_wins(Comparison& comparison);
+// The runs of one policy, `planning_ns` later each; the problem's costs have passed add_noise().
+StatusOr<RepeatResult> run_with_noise(const SchedulingProblem& problem, const PolicyInfo& policy,
+                                      const NoiseOptions& noise, const PolicyRunOptions& run,
+                                      TimeNs planning_ns);
 
 }  // namespace dfsim::inline study

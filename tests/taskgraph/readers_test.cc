@@ -268,7 +268,7 @@ TEST_CASE("TripletRun: damaged graphs are refused") {
       std::string::npos);
   CHECK(error(R"({"nodes": [{"id": "1", "comDmd": "-1"}], "edges": []})").find("0 or more") !=
         std::string::npos);
-  CHECK(error(R"({"nodes": [5, {"comDmd": 1}]})").find("is no object") != std::string::npos);
+  CHECK(error(R"({"nodes": [5, {"comDmd": 1}]})").find("is not an object") != std::string::npos);
   CHECK(
       error(R"({"nodes": [{"id": 1, "comDmd": 1}, {"id": 1, "comDmd": 1}]})").find("two nodes 1") !=
       std::string::npos);

@@ -26,7 +26,7 @@ class ReadyList final : public OnlineBase {
     size_t device = SIZE_MAX;
     TimeNs start = 0;
   };
-  // What the policy believes of one device.
+  // The policy's view of one device.
   struct Line {
     GapList gaps;
     std::vector<TimeNs> starts;  // of the tasks decided for it, ascending
