@@ -23,8 +23,8 @@ struct PolicyOutcome {
   std::string name;
   Status status;  // why there is no result
   TimeNs makespan_ns = 0;
-  // What --charge-decisions adds: all of it before the run for a plan, per task that became ready
-  // for an online policy. Part of the makespan; 0 = not charged.
+  // The charge of --charge-decisions: all of it before the run for a plan, per task that became
+  // ready for an online policy. Part of the makespan; 0 = not charged.
   TimeNs decisions_ns = 0;
   std::optional<RepeatResult> repeated;  // runs with drawn times
   double win_share = 0;                  // of these runs, in which no policy was faster

@@ -1,4 +1,4 @@
-// What a comparison adds to single runs with given times: the cost of decisions, and runs with
+// Parts of a comparison beyond single runs with given times: the cost of decisions, and runs with
 // drawn times.
 #pragma once
 
