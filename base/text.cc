@@ -7,6 +7,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/utf8.h"
+
 namespace dfsim::inline base {
 namespace {
 
@@ -25,30 +27,6 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
-}
-
-// Length of the well-formed UTF-8 sequence at the front of `text`, or 0.
-size_t utf8_sequence_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  size_t length = 0;
-  if (lead < 0x80) {
-    length = 1;
-  } else if (lead >= 0xC2 && lead < 0xE0) {
-    length = 2;
-  } else if (lead >= 0xE0 && lead < 0xF0) {
-    length = 3;
-  } else if (lead >= 0xF0 && lead < 0xF5) {
-    length = 4;
-  }
-  if (length == 0 || text.size() < length) {
-    return 0;
-  }
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
-      return 0;
-    }
-  }
-  return length;
 }
 
 // Names of a family, for one who gave only the family: "rtx" -> rtx-3090, rtx-4090. None when there

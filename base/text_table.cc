@@ -19,7 +19,7 @@ constexpr size_t kGoodColumn = 20;   // columns move closer before they are shor
 constexpr size_t kLeastColumn = 8;   // columns are not shortened below this
 constexpr size_t kLeastWidth = 40;   // narrower terminals get long lines
 constexpr size_t kUsualWidth = 80;   // when the width is unknown
-constexpr size_t kMostWidth = 100;   // longer lines read badly
+constexpr size_t kGoodWrapped = 28;  // the same of columns that wrap
 constexpr size_t kMostHanging = 24;  // labels are no longer than this
 
 bool starts_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
@@ -55,6 +55,24 @@ std::string padded(const std::string& text, size_t width, Align align) {
   return align == Align::kLeft ? text + blanks : blanks + text;
 }
 
+// The cell in lines of at most `width`; those behind the first are two columns deeper than it.
+std::vector<std::string> wrapped(std::string_view cell, size_t width) {
+  std::vector<std::string> lines;
+  const size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
+  const std::string deeper(std::min(begin + 2, width / 2), ' ');
+  std::string start;
+  while (start.size() + display_width(cell) > width) {
+    const size_t edge = byte_offset(cell, width - start.size());
+    size_t end = cell.substr(0, edge).find_last_of("/._- ");
+    end = end == cell.npos || end < edge / 3 ? edge : end + 1;
+    lines.push_back(start + std::string(cell.substr(0, end)));
+    cell.remove_prefix(end);
+    start = deeper;
+  }
+  lines.push_back(start + std::string(cell));
+  return lines;
+}
+
 // Where a line that does not fit goes on.
 size_t hanging_indent(std::string_view line) {
   const size_t begin = std::min(line.find_first_not_of(' '), line.size());
@@ -84,6 +102,24 @@ void add_fitted(std::string line, size_t width, std::string* out) {
   *out += line;
 }
 
+// Narrows the widest of `chosen` columns by one, none below `least`; false when there is none.
+template <typename Chosen>
+bool narrow_widest(const std::vector<TextTable::Column>& columns, size_t least,
+                   const Chosen& chosen, std::vector<size_t>* widths) {
+  size_t widest = columns.size();
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (chosen(columns[c]) && (*widths)[c] > least &&
+        (widest == columns.size() || (*widths)[c] > (*widths)[widest])) {
+      widest = c;
+    }
+  }
+  if (widest == columns.size()) {
+    return false;
+  }
+  --(*widths)[widest];
+  return true;
+}
+
 // Widths of the columns in at most `room` columns of text, `gap` between them, the left-aligned
 // ones no shorter than `least`; false when that cannot be.
 bool fit_columns(const std::vector<TextTable::Column>& columns, size_t room, size_t gap,
@@ -92,21 +128,31 @@ bool fit_columns(const std::vector<TextTable::Column>& columns, size_t room, siz
   for (const size_t width : *widths) {
     total += width;
   }
-  while (total > room) {
-    size_t widest = columns.size();
-    for (size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c].align == Align::kLeft && (*widths)[c] > least &&
-          (widest == columns.size() || (*widths)[c] > (*widths)[widest])) {
-        widest = c;
-      }
-    }
-    if (widest == columns.size()) {
+  const auto wraps = [](const TextTable::Column& column) { return column.wrap; };
+  const auto is_left = [](const TextTable::Column& column) {
+    return column.align == Align::kLeft && !column.wrap;
+  };
+  const size_t least_wrapped = least == kGoodColumn ? kGoodWrapped : least;
+  for (; total > room; --total) {
+    if (!narrow_widest(columns, kGoodWrapped, wraps, widths) &&
+        !narrow_widest(columns, least, is_left, widths) &&
+        !narrow_widest(columns, least_wrapped, wraps, widths)) {
       return false;
     }
-    --(*widths)[widest];
-    --total;
   }
   return true;
+}
+
+// A cell of a Markdown table.
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '`' || c == '\\' || c == '*' || c == '_') {
+      out += '\\';
+    }
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
 }
 
 }  // namespace
@@ -118,13 +164,13 @@ size_t text_width() {
     size_t width = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
     if (error == std::errc() && end == text.data() + text.size() && width >= kLeastWidth) {
-      return std::min(width, kMostWidth);
+      return std::min(width, kAnyWidth);
     }
   }
   winsize size{};
   if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
       size.ws_col >= kLeastWidth) {
-    return std::min<size_t>(size.ws_col, kMostWidth);
+    return std::min<size_t>(size.ws_col, kAnyWidth);
   }
   return kUsualWidth;
 }
@@ -179,13 +225,25 @@ std::string TextTable::render(size_t max_width, size_t indent) const {
 
   std::string out;
   const auto add_line = [&](const auto& cell_of) {
-    std::string line(indent, ' ');
+    std::vector<std::vector<std::string>> cells(columns_.size());
+    size_t lines = 1;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      line += c > 0 ? std::string(gap, ' ') : "";
-      line += padded(shortened(cell_of(c), widths[c]), widths[c], columns_[c].align);
+      if (columns_[c].wrap) {
+        cells[c] = wrapped(cell_of(c), widths[c]);
+      } else {
+        cells[c] = {shortened(cell_of(c), widths[c])};
+      }
+      lines = std::max(lines, cells[c].size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
+    for (size_t l = 0; l < lines; ++l) {
+      std::string line(indent, ' ');
+      for (size_t c = 0; c < columns_.size(); ++c) {
+        line += c > 0 ? std::string(gap, ' ') : "";
+        line += padded(l < cells[c].size() ? cells[c][l] : "", widths[c], columns_[c].align);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+    }
   };
   add_line([&](size_t c) { return columns_[c].header; });
   add_line([&](size_t c) { return std::string(widths[c], '-'); });
@@ -193,6 +251,24 @@ std::string TextTable::render(size_t max_width, size_t indent) const {
     add_line([&](size_t c) { return row[c]; });
   }
   return out;
+}
+
+std::string TextTable::markdown() const {
+  std::string out = "|";
+  for (const Column& column : columns_) {
+    out += ' ' + markdown_cell(column.header) + " |";
+  }
+  out += "\n|";
+  for (const Column& column : columns_) {
+    out += column.align == Align::kRight ? " ---: |" : " --- |";
+  }
+  for (const auto& row : rows_) {
+    out += "\n|";
+    for (const std::string& cell : row) {
+      out += ' ' + markdown_cell(cell) + " |";
+    }
+  }
+  return out + '\n';
 }
 
 }  // namespace dfsim::inline base

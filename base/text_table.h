@@ -7,8 +7,8 @@
 
 namespace dfsim::inline base {
 
-// Columns that text for people takes: COLUMNS or those of the terminal that stdout is, at most 100;
-// 80 when neither is known.
+// Columns that text for people takes: COLUMNS or those of the terminal that stdout is, from 40 to
+// 1000; 80 when neither is known.
 size_t text_width();
 
 // Breaks lines of more than `width` columns at blanks. A line goes on below where its value begins
@@ -17,14 +17,18 @@ std::string fit_lines(std::string_view text, size_t width = text_width());
 
 enum class Align { kLeft, kRight };
 
+inline constexpr size_t kAnyWidth = 1000;
+
 // Rows of cells under headers. Width counts UTF-8 code points. When the table is wider than
-// `max_width` or text_width(), the widest left-aligned column is shortened with "..." in its
+// `max_width` or text_width(), cells of `wrap` columns go on in the next line, first behind a '/',
+// '.', '_', '-' or blank; then the widest left-aligned column is shortened with "..." in its
 // middle; when that is not enough, columns move closer together.
 class TextTable {
  public:
   struct Column {
     std::string header;
     Align align = Align::kLeft;
+    bool wrap = false;  // names that must stay whole; for left-aligned columns
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -34,7 +38,9 @@ class TextTable {
   // Leaves out columns where every row has "-" or nothing.
   void drop_empty_columns();
   // Every line ends with '\n' and has no trailing blanks; `indent` blanks come first.
-  std::string render(size_t max_width = 100, size_t indent = 0) const;
+  std::string render(size_t max_width = kAnyWidth, size_t indent = 0) const;
+  // A table of GitHub's Markdown; whole cells, with '|', '<' and '`' escaped.
+  std::string markdown() const;
 
  private:
   std::vector<Column> columns_;

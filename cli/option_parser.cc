@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 #include <type_traits>
@@ -136,6 +137,42 @@ bool holds_reals(const OptionTarget& target) {
          std::holds_alternative<std::vector<double>*>(target);
 }
 
+bool holds_whole_numbers(const OptionTarget& target) {
+  return std::holds_alternative<int32_t*>(target) || std::holds_alternative<uint32_t*>(target) ||
+         std::holds_alternative<int64_t*>(target) || std::holds_alternative<uint64_t*>(target) ||
+         std::holds_alternative<std::vector<int64_t>*>(target) ||
+         std::holds_alternative<std::vector<uint64_t>*>(target);
+}
+
+bool is_signed(const OptionTarget& target) {
+  return std::holds_alternative<int32_t*>(target) || std::holds_alternative<int64_t*>(target) ||
+         std::holds_alternative<std::vector<int64_t>*>(target);
+}
+
+// CLI11 takes 010 for eight, 0x10 for sixteen and, of unsigned numbers, -1 for a huge one.
+CLI::Validator plain_whole_number(bool negative_too) {
+  const auto check = [negative_too](const std::string& text) {
+    const size_t first = negative_too && text.starts_with('-') ? 1 : 0;
+    const bool digits =
+        text.size() > first && text.find_first_not_of("0123456789", first) == std::string::npos;
+    const bool fine = digits && (text.size() == first + 1 || text[first] != '0');
+    return fine ? std::string()
+                : fmt::format("found {}, expected a whole number such as 8", printable(text));
+  };
+  return CLI::Validator(check, "");  // --help says nothing about it
+}
+
+CLI::Validator plain_real_number() {
+  const auto check = [](const std::string& text) {
+    double number = 0;
+    const bool decimal = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
+    const bool fine = decimal && CLI::detail::lexical_cast(text, number) && std::isfinite(number);
+    return fine ? std::string()
+                : fmt::format("found {}, expected a number such as 0.5", printable(text));
+  };
+  return CLI::Validator(check, "");
+}
+
 template <typename Number>
 CLI::Validator within(const NumberRange& range) {
   const auto least = static_cast<Number>(range.least);
@@ -168,6 +205,11 @@ void add_limits(CLI::Option* option, const OptionSpec& spec) {
   if (spec.range.limited()) {
     option->check(holds_reals(spec.target) ? within<double>(spec.range)
                                            : within<int64_t>(spec.range));
+  }
+  if (holds_whole_numbers(spec.target)) {
+    option->check(plain_whole_number(is_signed(spec.target)));
+  } else if (holds_reals(spec.target)) {
+    option->check(plain_real_number());
   }
 }
 
@@ -357,7 +399,7 @@ ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const ch
     parsed.refused = true;
     parsed.text = usage_error_message(root, *app, error);
     parsed.hint =
-        fmt::format("Run '{} --help' for its arguments", command_line_of(parsed_chain(*app)));
+        fmt::format("run '{} --help' for its arguments", command_line_of(parsed_chain(*app)));
   }
   return parsed;
 }

@@ -24,6 +24,8 @@ struct GlobalOptions {
   bool quiet = false;
   bool version = false;  // print the version instead of running a command
   std::string log_level = "warning";
+  std::string color = "auto";
+  std::string progress = "auto";
 };
 
 // A value that none of the usual types can hold, and the function that reads it. The function's
@@ -48,7 +50,8 @@ using OptionTarget = std::variant<bool*, std::string*, int32_t*, uint32_t*, int6
                                   double*, std::vector<std::string>*, std::vector<int64_t>*,
                                   std::vector<uint64_t>*, std::vector<double>*, ParsedTarget>;
 
-// The least and the greatest number that an option takes.
+// The least and the greatest number that an option takes. Numbers are decimal and
+// finite: neither 010 nor 0x10 is one. A target without a sign takes no negative number.
 struct NumberRange {
   double least = 0;
   double greatest = 0;  // below `least`: no limits

@@ -12,13 +12,21 @@
 #include <string_view>
 
 #include "base/io/file.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
+#include "cli/progress.h"
+#include "cli/terminal_text.h"
 
 namespace dfsim::cli {
 namespace {
 
-void print_error(std::string_view message) { fmt::print(stderr, "dfsim: error: {}\n", message); }
+// An error is one line, whatever the names of files and options in it hold.
+void print_error(std::string_view message) {
+  fmt::print(stderr, "dfsim: {} {}\n",
+             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
+             printable(message, message.size()));
+}
 
 // The exit code for a status, whose message goes to stderr.
 int reported(const Status& status) {
@@ -29,6 +37,8 @@ int reported(const Status& status) {
 }
 
 void set_up_logging(const GlobalOptions& global) {
+  choose_color(global.color);
+  choose_progress(global.progress);
   spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
   spdlog::set_pattern("dfsim: %l: %v");
   spdlog::set_level(spdlog::level::from_str(global.quiet ? "error" : global.log_level));
@@ -60,6 +70,20 @@ CommandSpec dfsim_program(GlobalOptions& global) {
                   {.names = "--version",
                    .target = &global.version,
                    .help = "Print the version and exit"},
+                  {.names = "--color",
+                   .target = &global.color,
+                   .help = "Colour in text for people: auto is on a terminal, unless NO_COLOR is "
+                           "set",
+                   .value = "WHEN",
+                   .show_default = true,
+                   .choices = "auto,always,never"},
+                  {.names = "--progress",
+                   .target = &global.progress,
+                   .help = "Progress of what takes over a second: auto is a line on a terminal, "
+                           "json an object per line on stderr",
+                   .value = "HOW",
+                   .show_default = true,
+                   .choices = "auto,json,none"},
                   {.names = "--log-level",
                    .target = &global.log_level,
                    .help = "Least severe messages to log to stderr",
@@ -81,8 +105,7 @@ int run_dfsim(int argc, const char* const* argv) {
   const ParsedCommandLine parsed = version_alone ? parse_command_line(program, 2, kVersion)
                                                  : parse_command_line(program, argc, argv);
   if (parsed.refused) {
-    print_error(parsed.text);
-    fmt::print(stderr, "{}\n", parsed.hint);
+    print_error(parsed.text + "; " + parsed.hint);
     return kExitBadInput;
   }
   if (parsed.command == nullptr) {

@@ -35,10 +35,10 @@ foreach(header ${DFSIM_PUBLIC_HEADERS})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dfsim/${folder})
 endforeach()
 
-# The libraries, for programs that use dfsim; report/ is the program's own. dfsim::headers alone is
+# The libraries, for programs that use dfsim; report/ and server/ are the program's own. dfsim::headers alone is
 # for code that dfsim loads (schedulers/plugin.h).
 get_property(DFSIM_INSTALLED_LIBRARIES GLOBAL PROPERTY DFSIM_LIBRARIES)
-list(FILTER DFSIM_INSTALLED_LIBRARIES EXCLUDE REGEX "^dfsim_(report|html)$")
+list(FILTER DFSIM_INSTALLED_LIBRARIES EXCLUDE REGEX "^dfsim_(report|html|server)$")
 set_target_properties(dfsim_headers PROPERTIES EXPORT_NAME headers)
 install(TARGETS dfsim_headers ${DFSIM_INSTALLED_LIBRARIES} EXPORT dfsimTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/dfsim)

@@ -41,9 +41,11 @@ set(DFSIM_PUBLIC_HEADERS
   study/chain/unknown_work.h
   study/partitioning/partitioning.h
   study/prediction/copy_log.h
+  study/prediction/dispatch_log.h
   study/prediction/memory_log.h
   study/prediction/predict_options.h
   study/prediction/prediction.h
+  study/prediction/verdict.h
   study/sweep/sweep_options.h
   study/sweep/sweep_row.h
   study/replay/replay.h

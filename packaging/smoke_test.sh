@@ -48,6 +48,17 @@ dpkg-deb -x "$tmp"/pack/*.deb "$tmp/deb"
 # The package has what was installed, and the changelog and copyright that Debian wants.
 comm -13 "$tmp/packed.txt" "$tmp/installed.txt" >"$tmp/left_out.txt"
 [[ ! -s $tmp/left_out.txt ]] || { echo "not in the .deb:"; cat "$tmp/left_out.txt"; exit 1; }
+# Documentation, man pages, completions, and the licences of what is embedded.
+for file in doc/dfsim/{README.md,CHANGELOG.md,copyright,NOTICE,options.md,docs/README.md} \
+  doc/dfsim/licences/{LICENSE.echarts,NOTICE.echarts} man/man1/{dfsim,dfsim-predict}.1 \
+  bash-completion/completions/dfsim zsh/vendor-completions/_dfsim \
+  fish/vendor_completions.d/dfsim.fish; do
+  [[ -s $tmp/deb/usr/share/$file ]] || { echo "not in the .deb: $file"; exit 1; }
+done
+for library in ECharts zrender tslib; do
+  cat "$tmp"/deb/usr/share/doc/dfsim/licences/* | grep -qi "$library" ||
+    { echo "no licence of $library in the .deb"; exit 1; }
+done
 try "$tmp/deb/usr/bin/dfsim" hardware a100 >"$tmp/a100.txt"
 
 echo "-- find_package(dfsim), each public header on its own, and nothing else is installed"

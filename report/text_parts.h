@@ -1,6 +1,7 @@
 // Small pieces of text and numbers that several renderers print the same way.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ std::string percent_text(double fraction);
 std::string percent_number(double fraction);
 // A duration with its unit; negative ones are shown as none.
 std::string duration_text(double time_us);
+
+// "1 operator", "2 operators": a count with its noun; `plural` where an "s" is not enough.
+std::string counted(uint64_t count, std::string_view noun, std::string_view plural = {});
 
 // "the work of 271 of 612 operators is not known, because of Pad 'x': its shape depends on ..."
 std::string unknown_work_text(const UnknownWork& unknown);

@@ -14,6 +14,9 @@ Status load_plugin(const std::string& path, PolicyRegistry& registry) {
   if (!std::filesystem::exists(path, error)) {
     return not_found(fmt::format("{}: no such file; expected a shared library", path));
   }
+  if (!std::filesystem::is_regular_file(path, error)) {  // dlopen would wait for a pipe's writer
+    return invalid_input(fmt::format("{}: is not a regular file; expected a shared library", path));
+  }
   // An absolute path, because dlopen searches the system's folders for a bare name.
   const std::string absolute = std::filesystem::absolute(path, error).string();
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);

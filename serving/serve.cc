@@ -98,6 +98,54 @@ Status check_setup(const ServeSetup& setup) {
   return ok_status();
 }
 
+// The replicas of one role, each as many engines as it has batches in flight.
+struct ReplicaGroup {
+  ReplicaOptions engine;
+  int replicas = 1;
+  int batches = 1;
+  std::string name;
+};
+
+// The longest request of a synthetic workload, in tokens; 0 where only the trace knows.
+int64_t longest_request(const WorkloadOptions& workload) {
+  return workload.kind == WorkloadOptions::Kind::kTrace
+             ? 0
+             : workload.lengths.prompt.high + workload.lengths.output.high;
+}
+
+StatusOr<ReplicaGroup> replica_group(const ServeSetup& setup, ReplicaRole role) {
+  const bool decodes = role == ReplicaRole::kDecode;
+  ReplicaGroup group;
+  DFSIM_ASSIGN_OR_RETURN(
+      group.engine,
+      replica_of(setup, decodes ? setup.decode_cache_tokens : setup.cache_tokens, role));
+  group.replicas = decodes ? setup.decode_replicas : setup.replicas;
+  group.batches = std::max(1, decodes ? setup.decode_stages : setup.stages);
+  group.name = role == ReplicaRole::kAggregated ? "replica"
+               : decodes                        ? "decode replica"
+                                                : "prefill replica";
+  ReplicaOptions& engine = group.engine;
+  const int64_t blocks = engine.cache_blocks;
+  const int64_t needed = longest_request(setup.workload) / engine.block_tokens + 1;
+  while (group.batches > 1 && blocks / group.batches < needed) {
+    --group.batches;
+  }
+  engine.cache_blocks = blocks / group.batches;
+  engine.limits.max_sequences = (engine.limits.max_sequences + group.batches - 1) / group.batches;
+  return group;
+}
+
+StatusOr<std::vector<ReplicaGroup>> replica_groups(const ServeSetup& setup) {
+  DFSIM_RETURN_IF_ERROR(check_setup(setup));
+  if (setup.decode_replicas == 0) {
+    DFSIM_ASSIGN_OR_RETURN(ReplicaGroup all, replica_group(setup, ReplicaRole::kAggregated));
+    return std::vector<ReplicaGroup>{std::move(all)};
+  }
+  DFSIM_ASSIGN_OR_RETURN(ReplicaGroup first, replica_group(setup, ReplicaRole::kPrefill));
+  DFSIM_ASSIGN_OR_RETURN(ReplicaGroup second, replica_group(setup, ReplicaRole::kDecode));
+  return std::vector<ReplicaGroup>{std::move(first), std::move(second)};
+}
+
 void add_rates(const ServeSetup& setup, const Collector& seen, ServeResult* result) {
   const double seconds = std::max(1e-9, result->duration_s);
   const double output_rate = static_cast<double>(seen.output_tokens()) / seconds;
@@ -175,7 +223,10 @@ ServeResult result_of(const ServeSetup& setup, const Collector& seen, const Serv
   result.queue = latency_of(seen.queue(), setup.errors.ttft);
   add_rates(setup, seen, &result);
   const ReplicaOptions& replica = options.replicas.back();
-  result.cache_tokens = replica.cache_blocks * replica.block_tokens;
+  const auto engines = std::count_if(
+      options.replicas.begin(), options.replicas.end(),
+      [&](const ReplicaOptions& r) { return r.pipeline >= 0 && r.pipeline == replica.pipeline; });
+  result.cache_tokens = replica.cache_blocks * replica.block_tokens * std::max<int64_t>(1, engines);
   result.preemptions = server.preemptions;
   result.transfers = server.transfers;
   add_engine(seen, server, replica.cache_blocks, options.replicas.size(), &result);
@@ -199,27 +250,38 @@ StatusOr<std::unique_ptr<RequestSource>> make_source(const WorkloadOptions& opti
   return invalid_input("workload: an unknown kind of arrivals");
 }
 
+StatusOr<std::vector<std::string>> engine_names(const ServeSetup& setup) {
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<ReplicaGroup> groups, replica_groups(setup));
+  std::vector<std::string> names;
+  for (const ReplicaGroup& group : groups) {
+    for (int engine = 0; engine < group.replicas * group.batches; ++engine) {
+      names.push_back(group.name + " " + std::to_string(engine / group.batches));
+      if (group.batches > 1) {
+        names.back() += ", batch " + std::to_string(engine % group.batches);
+      }
+    }
+  }
+  return names;
+}
+
 StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener* steps,
                                        const ServerProgress& progress) {
-  DFSIM_RETURN_IF_ERROR(check_setup(setup));
-  const bool apart = setup.decode_replicas > 0;
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<ReplicaGroup> groups, replica_groups(setup));
   ServerOptions options;
   options.link = setup.link;
   options.max_request_tokens = setup.max_request_tokens;
   options.max_waiting = setup.max_waiting;
-  DFSIM_ASSIGN_OR_RETURN(const ReplicaOptions first,
-                         replica_of(setup, setup.cache_tokens,
-                                    apart ? ReplicaRole::kPrefill : ReplicaRole::kAggregated));
   StepTable table(setup.costs);
-  StepTable decode_table(apart ? setup.decode_costs : setup.costs);
-  options.replicas.assign(static_cast<size_t>(setup.replicas), first);
-  std::vector<StepTable*> tables(static_cast<size_t>(setup.replicas), &table);
-  if (apart) {
-    DFSIM_ASSIGN_OR_RETURN(const ReplicaOptions second,
-                           replica_of(setup, setup.decode_cache_tokens, ReplicaRole::kDecode));
-    options.replicas.insert(options.replicas.end(), static_cast<size_t>(setup.decode_replicas),
-                            second);
-    tables.insert(tables.end(), static_cast<size_t>(setup.decode_replicas), &decode_table);
+  StepTable decode_table(setup.decode_replicas > 0 ? setup.decode_costs : setup.costs);
+  std::vector<StepTable*> tables;
+  int pipelines = 0;
+  for (const ReplicaGroup& group : groups) {
+    for (int replica = 0; replica < group.replicas; ++replica) {
+      ReplicaOptions engine = group.engine;
+      engine.pipeline = group.batches > 1 ? pipelines++ : -1;
+      options.replicas.insert(options.replicas.end(), static_cast<size_t>(group.batches), engine);
+    }
+    tables.resize(options.replicas.size(), &group == groups.data() ? &table : &decode_table);
   }
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<RequestSource> source, make_source(setup.workload));
   Fork seen(setup, options.replicas.back().cache_blocks, steps);

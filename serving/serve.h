@@ -66,9 +66,13 @@ struct ServeSetup {
   int64_t cache_tokens = 0;  // per replica
   int gpus_per_replica = 1;
   int replicas = 1;
+  // Pipeline stages of a replica. As many batches are in flight, one in each stage, and each has
+  // its share of the cache and of the sequences; fewer, where a share is too small for a request.
+  int stages = 1;
   // Disaggregated: `replicas` prefill, these decode (0: aggregated).
   int decode_replicas = 0;
   int gpus_per_decode_replica = 1;
+  int decode_stages = 1;
   StepCostModel* decode_costs = nullptr;
   int64_t decode_cache_tokens = 0;
   CacheLink link;
@@ -121,6 +125,11 @@ struct ServeResult {
   std::vector<SeriesPoint> series;
   std::vector<TimeHistogram::Bucket> ttft_buckets, itl_buckets, e2e_buckets;
 };
+
+// The engines of the server in the order of StepRecord::replica, "replica 0" or "prefill replica
+// 1"; those of a pipeline are "replica 0, batch 2". Errors: those of simulate_serving() that need
+// no simulation.
+StatusOr<std::vector<std::string>> engine_names(const ServeSetup& setup);
 
 // Errors: options out of range, an unknown policy, workloads that cannot be served, the cost
 // model's. Deterministic. `steps`, when given, hears of every run of steps (for a trace).

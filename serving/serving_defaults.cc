@@ -25,7 +25,7 @@ FrameworkProfile vllm_profile() {
   profile.runtime.moe_prefill_scale = 2.8;
   profile.runtime.comm_scale = 1.0375;
   profile.runtime.quantize_scale = 1.5;
-  profile.errors = {0.144, 0.085};
+  profile.errors = {0.131, 0.102};
   return profile;
 }
 
@@ -44,7 +44,7 @@ FrameworkProfile trtllm_profile() {
   profile.runtime.moe_scale = 0.925;
   profile.runtime.quantize_scale = 0.125;
   profile.runtime.moe_prefill_scale = 1.05;
-  profile.errors = {0.306, 0.145};
+  profile.errors = {0.334, 0.14};
   return profile;
 }
 
@@ -64,7 +64,7 @@ FrameworkProfile sglang_profile() {
   profile.frontend.request_us = 562.5;
   profile.frontend.prompt_token_us = 0.2;
   profile.frontend.output_token_us = 55;
-  profile.errors = {0.19, 0.061};
+  profile.errors = {0.389, 0.085};
   return profile;
 }
 

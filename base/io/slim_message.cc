@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/units.h"
+
 namespace dfsim::inline base {
 namespace {
 
@@ -108,6 +110,13 @@ class Slimmer {
       const size_t value_start = pos;
       uint64_t length = 0;
       DFSIM_RETURN_IF_ERROR(skip_value(tag & 7, &pos, end, &length));
+      if (length > format_.max_name_bytes && format_.is_name != nullptr &&
+          format_.is_name(message, field)) {
+        return error(value_start,
+                     fmt::format("a name of {}, expected at most {}",
+                                 format_bytes(static_cast<Bytes>(length)),
+                                 format_bytes(static_cast<Bytes>(format_.max_name_bytes))));
+      }
       const int child = (tag & 7) == kBytes ? child_message(message, field) : kNoMessage;
       if (child != kNoMessage) {
         std::string inner;

@@ -33,12 +33,17 @@ struct SlimFormat {
   size_t max_payload_bytes;
   // Left out always; nullptr: none.
   bool (*is_unread)(int message, uint64_t field) = nullptr;
+  // Names, each at most `max_name_bytes` long: who reads the message copies them freely. nullptr:
+  // none.
+  bool (*is_name)(int message, uint64_t field) = nullptr;
+  size_t max_name_bytes = size_t{1} << 22;
   int max_nesting = 64;
   int messages_per_level = 1;
 };
 
-// Error (kInvalidInput): not well-formed, with the byte offset; nested over the limit; more than
-// 1 GiB without payloads. O(|file|) in fields looked at, not in bytes of payloads.
+// Error (kInvalidInput): not well-formed, with the byte offset; nested over the limit; a
+// name over its limit; more than 1 GiB without payloads. O(|file|) in fields looked at, not in
+// bytes of payloads.
 StatusOr<std::string> slim_message(std::string_view file, const SlimFormat& format,
                                    int root_message);
 

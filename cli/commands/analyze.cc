@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "datasets/traces/trace_reader.h"
 #include "report/html/html_page.h"
 #include "report/recordings/analysis_views.h"
@@ -39,7 +40,7 @@ Status run_analyze(const AnalyzeCommand& command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {
-    return write_file(command.output, analyses_json(analyses, traces, command.timeline));
+    return write_result(command.output, analyses_json(analyses, traces, command.timeline));
   }
   std::string text;
   for (size_t i = 0; i < analyses.size(); ++i) {
@@ -47,7 +48,7 @@ Status run_analyze(const AnalyzeCommand& command, bool quiet) {
     text += fit_lines(analysis_text(analyses[i], traces[i], command.top));
   }
   const std::string rows = ranks_text(ranks);
-  return write_file(command.output, rows.empty() ? text : text + "\n" + rows);
+  return write_result(command.output, rows.empty() ? text : text + "\n" + rows);
 }
 
 std::string formats_line() {

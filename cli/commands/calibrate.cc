@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
+#include "cli/terminal_text.h"
 #include "report/measurements/calibration_views.h"
 
 namespace dfsim::cli {
@@ -19,7 +19,7 @@ Status run_calibrate(const CalibrateCommand& command, bool quiet) {
   CalibrateOptions options = command;
   options.dfsim_version = DFSIM_VERSION;
   DFSIM_ASSIGN_OR_RETURN(const Calibration calibration, calibrate(options, printed_notes(quiet)));
-  return write_file(
+  return write_result(
       "-", command.json ? calibration_json(calibration) : fit_lines(calibration_text(calibration)));
 }
 

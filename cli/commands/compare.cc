@@ -12,7 +12,9 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/comparison_views.h"
@@ -138,11 +140,20 @@ std::vector<MachineChoice> machines_of(const CompareCommand& options) {
 
 StatusOr<std::string> gantt_of(const CompareCommand& options, const Comparison& comparison,
                                const ExecGraph& graph, const TimeFormat& format) {
+  if (options.gantt == "all") {
+    std::string text;
+    for (const PolicyOutcome& outcome : comparison.policies) {
+      text += outcome.status.ok()
+                  ? '\n' + gantt_text(comparison, outcome, graph, format, text_width())
+                  : "";
+    }
+    return text;
+  }
   const PolicyOutcome* shown = comparison.best();
   if (options.gantt != "best") {
     const auto named = std::ranges::find(comparison.policies, options.gantt, &PolicyOutcome::name);
     if (named == comparison.policies.end()) {
-      std::vector<std::string> names = {"best", "none"};
+      std::vector<std::string> names = {"all", "best", "none"};
       for (const PolicyOutcome& outcome : comparison.policies) {
         names.push_back(outcome.name);
       }
@@ -178,8 +189,9 @@ struct ComparisonOutput {
 };
 
 StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
-                                       const PolicyRegistry& registry) {
+                                       const PolicyRegistry& registry, bool quiet) {
   ComparisonOutput output;
+  ProgressLine line(quiet);
   const std::vector<MachineChoice> machines = machines_of(command);
   const bool is_single = command.graphs.size() * machines.size() == 1;
   CompareRequest request;
@@ -192,17 +204,18 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
     for (const MachineChoice& machine : machines) {
       request.graph = path;
       request.machine = machine;
-      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared, compare(request, registry));
+      DFSIM_ASSIGN_OR_RETURN(ComparedProblem compared,
+                             compare(request, registry, line.callbacks()));
       const ExecGraph& graph = compared.problem.graph;
       if (!command.json && !command.csv) {
         DFSIM_ASSIGN_OR_RETURN(const std::string part,
                                text_of(command, compared.comparison, graph));
         output.text += part + (is_single ? "" : "\n");
       }
-      if (is_single && command.output.ends_with(".svg")) {
+      if (is_single && (command.output.ends_with(".svg") || !command.html.empty())) {
         DFSIM_ASSIGN_OR_RETURN(const TimeFormat format,
                                time_format(command.unit, compared.comparison.unitless));
-        output.drawing = comparison_svg(compared.comparison, graph, format);
+        output.drawing = comparison_svg(compared.comparison, graph, format, command.gantt == "all");
       }
       // Only totals are needed from here on.
       for (PolicyOutcome& outcome : compared.comparison.policies) {
@@ -222,7 +235,7 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   return output;
 }
 
-Status run_compare(CompareCommand& command) {
+Status run_compare(CompareCommand& command, bool quiet) {
   DFSIM_RETURN_IF_ERROR(check(command));
   DFSIM_RETURN_IF_ERROR(read_run_options(command));
   DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
@@ -231,10 +244,13 @@ Status run_compare(CompareCommand& command) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
   }
   command.compare.keep_tasks_of = command.gantt;
-  DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry));
+  DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry, quiet));
+  const bool is_single_problem = output.comparisons.size() == 1;
   if (!command.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(command.html, comparison_json(output.comparisons)));
+    DFSIM_ASSIGN_OR_RETURN(
+        const std::string page,
+        html_page(command.html,
+                  comparison_json(output.comparisons, is_single_problem ? output.drawing : "")));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {
@@ -375,7 +391,7 @@ OptionTable compare_options(CompareCommand& o) {
             .value = "UNIT"},
            {.names = "--gantt",
             .target = &o.gantt,
-            .help = "The policy whose run is drawn: best, none or a name; default: best",
+            .help = "The policy whose run is drawn: best, all, none or a name; default: best",
             .value = "POLICY"},
            json_option(&o.json),
            {.names = "--csv",
@@ -413,7 +429,9 @@ CommandSpec compare_command() {
                         "every policy that takes the graph, on four identical processors"},
                        {"dfsim compare model.onnx --hw dgx-a100 --policies heft,peft",
                         "two policies for a model"}},
-          .run = [options](const GlobalOptions&) { return run_compare(*options); }};
+          .run = [options](const GlobalOptions& global) {
+            return run_compare(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

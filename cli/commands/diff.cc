@@ -4,6 +4,7 @@
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/recordings/diff_views.h"
 #include "study/recorded/analyze.h"
@@ -24,8 +25,8 @@ Status run_diff(const DiffCommand& command) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, diff_json(found)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return write_file(command.output,
-                    command.json ? diff_json(found) : fit_lines(diff_text(found, command.top)));
+  return write_result(command.output,
+                      command.json ? diff_json(found) : fit_lines(diff_text(found, command.top)));
 }
 
 OptionTable diff_options(DiffCommand& o) {

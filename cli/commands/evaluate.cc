@@ -6,6 +6,7 @@
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "hardware/platform_loader.h"
 #include "report/measurements/collective_evaluation_views.h"
 #include "report/measurements/evaluation_views.h"
@@ -29,9 +30,9 @@ Status run_collectives(const EvaluateCommand& options) {
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(options.hardware));
   DFSIM_ASSIGN_OR_RETURN(const CollectiveEvaluation evaluation,
                          evaluate_collectives(options.collectives, platform, options.fit));
-  return write_file(options.output, options.json
-                                        ? collective_evaluation_json(evaluation)
-                                        : fit_lines(collective_evaluation_text(evaluation)));
+  return write_result(options.output, options.json
+                                          ? collective_evaluation_json(evaluation)
+                                          : fit_lines(collective_evaluation_text(evaluation)));
 }
 
 Status run_evaluate(const EvaluateCommand& command) {
@@ -50,7 +51,7 @@ Status run_evaluate(const EvaluateCommand& command) {
   if (!command.rows.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(command.rows, evaluated_rows_csv(result.evaluation)));
   }
-  return write_file(
+  return write_result(
       command.output,
       command.json ? evaluation_json(result.evaluation, result.model)
                    : fit_lines(evaluation_text(result.evaluation, command.group_by == "network")));

@@ -1,9 +1,9 @@
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "hardware/platform_loader.h"
 #include "report/predictions/inspection_views.h"
 
@@ -18,7 +18,7 @@ struct InspectCommand : InspectOptions {
 
 Status run_inspect(const InspectCommand& command) {
   DFSIM_ASSIGN_OR_RETURN(const Inspection inspection, inspect(command));
-  DFSIM_RETURN_IF_ERROR(write_file(
+  DFSIM_RETURN_IF_ERROR(write_result(
       command.output, command.json ? inspection_json(inspection)
                                    : fit_lines(inspection_text(inspection, command.view))));
   const size_t unresolved = inspection.model.report.unresolved.size();

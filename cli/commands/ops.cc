@@ -1,8 +1,8 @@
 // dfsim ops: the operators that dfsim knows, and how it counts their work.
 #include <memory>
 
-#include "base/io/file.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal_text.h"
 #include "report/predictions/known_ops_views.h"
 #include "study/inspection/known_ops.h"
 
@@ -17,8 +17,8 @@ struct OpsOptions {
 
 Status run_ops(const OpsOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<KnownOp> ops, known_ops(options.names));
-  return write_file(options.output,
-                    options.json ? known_ops_json(ops).text() : known_ops_text(ops));
+  return write_result(options.output,
+                      options.json ? known_ops_json(ops).text() : known_ops_text(ops));
 }
 
 OptionTable ops_options(OpsOptions& o) {

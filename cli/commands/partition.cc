@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/partitioning_views.h"
@@ -61,8 +62,9 @@ Status run_partition(const PartitionCommand& command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(command.output, plan_yaml(best->plan)));
   }
   DFSIM_RETURN_IF_ERROR(write_best(command, partitioning, *partitioner));
-  DFSIM_RETURN_IF_ERROR(write_file("-", command.json ? partitioning_json(partitioning)
-                                                     : fit_lines(partitioning_text(partitioning))));
+  DFSIM_RETURN_IF_ERROR(write_result("-", command.json
+                                              ? partitioning_json(partitioning)
+                                              : fit_lines(partitioning_text(partitioning))));
   return check_complete(command.model.path, partitioning.unknown, command.model.allow_incomplete);
 }
 

@@ -3,10 +3,12 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/prediction_views.h"
@@ -17,9 +19,11 @@ namespace dfsim::cli {
 namespace {
 
 struct PredictCommand : PredictOptions {
+  bool allow_oversubscription = false;
   bool ops = false;
   bool json = false;
   bool csv = false;
+  std::string format = "text";
   size_t top = 10;
   std::string trace;
   std::string html;
@@ -32,6 +36,9 @@ std::string render(const PredictCommand& command, const Prediction& prediction) 
   }
   if (command.csv) {
     return ops_csv(prediction);
+  }
+  if (command.format == "markdown") {
+    return prediction_markdown(prediction, command.top);
   }
   return command.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, command.top));
 }
@@ -50,8 +57,16 @@ Status run_predict(const PredictCommand& command, bool quiet) {
                            html_page(command.html, prediction_json(prediction)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  DFSIM_RETURN_IF_ERROR(write_file(command.output, render(command, prediction)));
-  return check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete);
+  DFSIM_RETURN_IF_ERROR(write_result(command.output, render(command, prediction)));
+  DFSIM_RETURN_IF_ERROR(
+      check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete));
+  return prediction.fits() || command.allow_oversubscription
+             ? ok_status()
+             : failed(fmt::format("{}: needs {}, the device has {}; take one of the settings that "
+                                  "fit, or accept it with --allow-oversubscription",
+                                  printable(command.model.path),
+                                  format_bytes(prediction.peak_memory_bytes),
+                                  format_bytes(prediction.memory_bytes)));
 }
 
 OptionTable predict_modes(PredictCommand& o) {
@@ -90,7 +105,7 @@ OptionTable predict_modes(PredictCommand& o) {
        .help = "Also simulate this number of runs with times drawn from the operators' intervals: "
                "the distribution of latencies",
        .value = "N",
-       .positive = true},
+       .range = {1, 1e6}},
       {.names = "--seed",
        .target = &o.seed,
        .help = "Seed of arrivals, noise and policies; default: 0",
@@ -103,6 +118,9 @@ OptionTable predict_options(PredictCommand& o) {
       {model_options(o.model),
        {
            allow_incomplete_option(&o.model.allow_incomplete),
+           {.names = "--allow-oversubscription",
+            .target = &o.allow_oversubscription,
+            .help = "Exit code 0 although the model needs more memory than the device has"},
            {.names = "--hw",
             .target = &o.hardware,
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",
@@ -128,6 +146,13 @@ OptionTable predict_options(PredictCommand& o) {
             .target = &o.csv,
             .help = "One row per operator as CSV",
             .excludes = "--json"},
+           {.names = "--format",
+            .target = &o.format,
+            .help = "Form of the summary; markdown suits issues and pull requests",
+            .value = "FORM",
+            .show_default = true,
+            .choices = "text,markdown",
+            .excludes = "--json,--csv,--ops"},
            {.names = "--top",
             .target = &o.top,
             .help = "Slowest operators to list in the summary",

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal_text.h"
 #include "datasets/profiles/profile_io.h"
 #include "report/measurements/profile_views.h"
 #include "study/profiles/profiles.h"
@@ -31,7 +31,7 @@ Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
     fmt::print(stderr, "{}", global.quiet ? "" : text);
     return ok_status();
   }
-  return options.json || !global.quiet ? write_file("-", text) : ok_status();
+  return options.json || !global.quiet ? write_result("-", text) : ok_status();
 }
 
 Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
@@ -44,7 +44,7 @@ Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
     }
   }
   if (options.json || !global.quiet) {
-    DFSIM_RETURN_IF_ERROR(write_file(
+    DFSIM_RETURN_IF_ERROR(write_result(
         "-", options.json ? profile_checks_json(checks).text() : profile_checks_text(checks)));
   }
   return problems.empty() ? ok_status() : invalid_input(join(problems, "; "));
@@ -52,8 +52,8 @@ Status run_check(const ProfilesOptions& options, const GlobalOptions& global) {
 
 Status run_stats(const ProfilesOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const ProfileSummary summary, summarize_profiles(options.source));
-  return write_file(options.output, options.json ? profile_summary_json(summary).text()
-                                                 : profile_summary_text(summary));
+  return write_result(options.output, options.json ? profile_summary_json(summary).text()
+                                                   : profile_summary_text(summary));
 }
 
 std::string formats_help() {

@@ -2,10 +2,12 @@
 #include <memory>
 
 #include "base/io/file.h"
+#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/recordings/replay_views.h"
 #include "report/trace/kineto_json.h"
@@ -38,9 +40,15 @@ Status run_replay_command(const ReplayCommand& command, bool quiet) {
         html_page(command.html, replay_json(result.report, &result.measured, &result.replayed)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
-  return write_file(command.output, command.json
-                                        ? replay_json(result.report, nullptr, nullptr)
-                                        : fit_lines(replay_text(result.report, command.top)));
+  DFSIM_RETURN_IF_ERROR(write_result(
+      command.output, command.json ? replay_json(result.report, nullptr, nullptr)
+                                   : fit_lines(replay_text(result.report, command.top))));
+  if (!result.report.hardware.empty() && result.report.moved == 0) {
+    return failed(printable(command.trace) + ": nothing was moved to " + result.report.hardware +
+                  (result.report.kept.reason.empty() ? ": the trace has no work that can be moved"
+                                                     : ": " + result.report.kept.reason));
+  }
+  return ok_status();
 }
 
 OptionTable replay_options(ReplayCommand& o) {

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/roofline_views.h"
@@ -48,7 +49,7 @@ Status run_roofline(const RooflineCommand& command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {
-    DFSIM_RETURN_IF_ERROR(write_file(command.output, json()));
+    DFSIM_RETURN_IF_ERROR(write_result(command.output, json()));
     return check_rooflines(command, found);
   }
   std::string text = fit_lines(roofline_text(last, command.top));
@@ -56,7 +57,7 @@ Status run_roofline(const RooflineCommand& command, bool quiet) {
     text += '\n';
     text += fit_lines(trajectories_text(found.swept, found.lines));
   }
-  DFSIM_RETURN_IF_ERROR(write_file(command.output, text));
+  DFSIM_RETURN_IF_ERROR(write_result(command.output, text));
   return check_rooflines(command, found);
 }
 

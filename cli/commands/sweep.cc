@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -12,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/sweep_processes.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/predictions/sweep_views.h"
 #include "study/sweep/sweep.h"
@@ -110,9 +110,9 @@ Status write_results(const SweepCommand& command, const SweepResult& result) {
   if (!command.output.empty()) {
     DFSIM_RETURN_IF_ERROR(write_table(command, result));
   }
-  return write_file("-", command.csv    ? sweep_csv(result, command.constraints.prices)
-                         : command.json ? sweep_json(result, report)
-                                        : sweep_text(result, report, command.lines));
+  return write_result("-", command.csv    ? sweep_csv(result, command.constraints.prices)
+                           : command.json ? sweep_json(result, report)
+                                          : sweep_text(result, report, command.lines));
 }
 
 Status all_failed(const SweepResult& result) {
@@ -203,9 +203,9 @@ Status run_sweep(SweepCommand command, bool quiet) {
     DFSIM_RETURN_IF_ERROR(plan_sweep(options).status());
     SweepCommand asked = given;
     SweepCommand usual;
-    return write_file("-", slurm_script(given_options(sweep_table(asked), sweep_table(usual),
-                                                      "--slurm,--threads"),
-                                        command.slurm));
+    return write_result("-", slurm_script(given_options(sweep_table(asked), sweep_table(usual),
+                                                        "--slurm,--threads"),
+                                          command.slurm));
   }
   if (command.merge > 0) {
     return merge_parts(command, options, command.merge, true);

@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/measurements/training_views.h"
 #include "study/training/train.h"
 
@@ -19,13 +19,18 @@ struct TrainCommand : TrainRequest {
   bool json = false;
 };
 
+StatusOr<TrainResult> train_with_progress(const TrainRequest& request, bool quiet) {
+  ProgressLine line(quiet);
+  return train(request, line.callbacks());
+}
+
 Status run_train(const TrainCommand& command, bool quiet) {
   TrainRequest request = command;
   request.keep_lookup = !command.no_lookup;
   request.keep_rows = !command.no_rows;
   request.dfsim_version = DFSIM_VERSION;
-  DFSIM_ASSIGN_OR_RETURN(const TrainResult result, train(request, printed_notes(quiet)));
-  return write_file("-", command.json ? training_json(result) : fit_lines(training_text(result)));
+  DFSIM_ASSIGN_OR_RETURN(const TrainResult result, train_with_progress(request, quiet));
+  return write_result("-", command.json ? training_json(result) : fit_lines(training_text(result)));
 }
 
 OptionTable train_options(TrainCommand& o) {

@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/measurements/tuning_views.h"
 
 namespace dfsim::cli {
@@ -25,8 +25,8 @@ Status run_tune(const TuneCommand& command, bool quiet) {
   }
   DFSIM_ASSIGN_OR_RETURN(const TuneResult result, tune_on_host(command, printed_notes(quiet)));
   const std::string model = model_name(command.model.path);
-  return write_file(command.output, command.json ? tuning_json(result, model)
-                                                 : fit_lines(tuning_text(result, model)));
+  return write_result(command.output, command.json ? tuning_json(result, model)
+                                                   : fit_lines(tuning_text(result, model)));
 }
 
 OptionTable tune_options(TuneCommand& o) {

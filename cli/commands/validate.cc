@@ -1,11 +1,11 @@
 // dfsim validate: predicted latencies of whole networks against measured ones.
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/measurements/validation_views.h"
 #include "study/validation/interval_fit.h"
@@ -46,7 +46,7 @@ Status run_validate(const ValidateCommand& options, bool quiet) {
     text = options.json ? validation_json(validation.runs, validation.cost_model, fits)
                         : fit_lines(validation_text(validation.runs, validation.cost_model, fits));
   }
-  DFSIM_RETURN_IF_ERROR(write_file(options.output, text));
+  DFSIM_RETURN_IF_ERROR(write_result(options.output, text));
   for (const ValidatedRun& run : validation.runs) {
     DFSIM_RETURN_IF_ERROR(check_complete(run.network, run.unknown, options.allow_incomplete));
   }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {
@@ -107,6 +109,13 @@ void ProfileRowParser::add(const ProfileCells& cells, int64_t line) {
                fmt::format("time_ns is '{}', expected a number", printable(time)));
     return;
   }
+  // -1 would mean that the spread is not known, which an empty cell says.
+  if (!spread.empty() && (!spread_ns || !std::isfinite(*spread_ns) || *spread_ns < 0)) {
+    sink_.drop(line, DropReason::kMalformed,
+               fmt::format("spread_ns is '{}', expected a number of 0 or more, or nothing",
+                           printable(spread)));
+    return;
+  }
   sink_.add(row, line, *time_ns, spread_ns.value_or(-1));
 }
 
@@ -118,6 +127,10 @@ std::string ProfileRowParser::parse(const ProfileCells& cells, ProfileRow* row) 
     }
   }
   for (const auto& [column, field] : kTextColumns) {
+    if (!is_utf8(cell(cells, column))) {
+      return fmt::format("{} is '{}', expected UTF-8; convert the file", column_name(column),
+                         printable(cell(cells, column)));
+    }
     row->*field = sink_.profile().intern(cell(cells, column));
   }
   for (const auto& [column, field] : kCountColumns) {

@@ -33,6 +33,23 @@ void compare(const Graph& base, const Graph& other, StudiedSymbol* symbol) {
   }
 }
 
+// The options with another extent of one dimension. --batch would contradict that, so what it gave
+// is given by name.
+ImportOptions varied_options(const ImportOptions& options, const std::vector<BoundDim>& dims,
+                             const BoundDim& dim, int64_t extent) {
+  ImportOptions varied = options;
+  if (options.batch && dim.origin == "given" && !options.dims.contains(dim.name)) {
+    varied.batch.reset();
+    for (const BoundDim& other : dims) {
+      if (other.origin == "given") {
+        varied.dims[other.name] = other.extent;
+      }
+    }
+  }
+  varied.dims[dim.name] = extent;
+  return varied;
+}
+
 }  // namespace
 
 size_t StudiedSymbol::op_count() const {
@@ -61,9 +78,7 @@ std::vector<StudiedSymbol> study_symbols(
       if (other == dim.extent || other > kMaxExtent) {
         continue;
       }
-      ImportOptions varied = options;
-      varied.dims[dim.name] = other;
-      const auto again = import_again(varied);
+      const auto again = import_again(varied_options(options, model.report.dims, dim, other));
       if (again.ok() && same_structure(model.graph, again->graph) &&
           again->report.unresolved.size() <= model.report.unresolved.size()) {
         symbol.varied = other;

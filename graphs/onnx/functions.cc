@@ -1,5 +1,10 @@
-// Calls of a model's own functions, replaced by their nodes.
+// Calls of a model's own functions, replaced by their nodes. A few lines of nested functions may
+// stand for any number of nodes, so CallSizes counts them, function by function, before the first
+// node is made.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "graphs/onnx/graph_reader_internal.h"
@@ -38,21 +43,94 @@ void bind_attributes(const onnx::NodeProto* call, onnx::NodeProto* node) {
   }
 }
 
+Status too_many_calls() {
+  return invalid_input(
+      fmt::format("calls of functions nest over {} deep or give over {} nodes; are they recursive?",
+                  kMaxCallDepth, kMaxInlinedNodes));
+}
+
+Status at_call(const Status& status, const onnx::FunctionProto& function,
+               const onnx::NodeProto& node) {
+  return status.with_place(fmt::format("function {} called by '{}'", printable(function.name(), 40),
+                                       printable(node.name())));
+}
+
+// The nodes and the levels of calls that calls become.
+struct CallSize {
+  size_t nodes = 0;
+  int levels = 0;
+};
+
+// O(nodes of the main graph and of the functions), however often each is called.
+class CallSizes {
+ public:
+  explicit CallSizes(const ModelScope& scope) : scope_(scope) {}
+
+  // All calls of `nodes`, which are inside `depth` calls.
+  StatusOr<CallSize> of_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                              int depth) {
+    CallSize total;
+    for (const auto& node : nodes) {
+      const auto it = scope_.functions.find({canonical_domain(node.domain()), node.op_type()});
+      if (it != scope_.functions.end()) {
+        const auto call = of_function(*it->second, depth + 1);
+        if (!call.ok()) {
+          // The outermost call is what the user can find.
+          return depth == 0 ? at_call(call.status(), *it->second, node) : call.status();
+        }
+        DFSIM_RETURN_IF_ERROR(add(*call, &total));
+      }
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) {
+          DFSIM_ASSIGN_OR_RETURN(const CallSize body, of_nodes(attribute.g().node(), depth));
+          DFSIM_RETURN_IF_ERROR(add(body, &total));
+        }
+      }
+    }
+    return total;
+  }
+
+ private:
+  static Status add(const CallSize& part, CallSize* total) {
+    total->nodes += part.nodes;
+    total->levels = std::max(total->levels, part.levels);
+    return total->nodes > kMaxInlinedNodes ? too_many_calls() : ok_status();
+  }
+
+  // A call that is the `depth`th of its chain.
+  StatusOr<CallSize> of_function(const onnx::FunctionProto& function, int depth) {
+    const auto known = sizes_.find(&function);
+    const int levels = known != sizes_.end() ? known->second.levels : 1;
+    if (depth - 1 + levels > kMaxCallDepth) {
+      return too_many_calls();
+    }
+    if (known != sizes_.end()) {
+      return known->second;
+    }
+    DFSIM_ASSIGN_OR_RETURN(CallSize size, of_nodes(function.node(), depth));
+    size.nodes += static_cast<size_t>(function.node_size()) + 1;
+    size.levels += 1;
+    sizes_.emplace(&function, size);
+    return size;
+  }
+
+  const ModelScope& scope_;
+  std::unordered_map<const onnx::FunctionProto*, CallSize> sizes_;
+};
+
 }  // namespace
+
+Status GraphReader::check_calls(const onnx::GraphProto& graph) const {
+  return CallSizes(scope_).of_nodes(graph.node(), 0).status();
+}
 
 Status GraphReader::inline_function(const onnx::NodeProto& node,
                                     const onnx::FunctionProto& function) {
-  const auto place = [&] {
-    return fmt::format("function {} called by '{}'", printable(function.name(), 40),
-                       printable(node.name()));
-  };
   Frame frame;
   frame.depth = frame_ != nullptr ? frame_->depth + 1 : 1;
   *inlined_nodes_ += static_cast<size_t>(function.node_size()) + 1;
   if (frame.depth > kMaxCallDepth || *inlined_nodes_ > kMaxInlinedNodes) {
-    return invalid_input(fmt::format(
-        "calls of functions nest over {} deep or give over {} nodes; are they recursive?",
-        kMaxCallDepth, kMaxInlinedNodes));
+    return too_many_calls();
   }
   const std::string label =
       node.name().empty() ? fmt::format("{}_{}", function.name(), calls_++) : node.name();
@@ -86,8 +164,7 @@ Status GraphReader::inline_function(const onnx::NodeProto& node,
     const Status status = add_node(bound);
     frame_ = outer;
     if (!status.ok()) {
-      // The outermost call is what the user can find.
-      return frame.depth == 1 ? status.with_place(place()) : status;
+      return frame.depth == 1 ? at_call(status, function, node) : status;
     }
   }
   return ok_status();

@@ -12,6 +12,7 @@
 namespace dfsim::inline graphs {
 
 Status GraphReader::read_main(const onnx::GraphProto& graph) {
+  DFSIM_RETURN_IF_ERROR(check_calls(graph));
   DFSIM_RETURN_IF_ERROR(read(graph));
   return check_producers();
 }

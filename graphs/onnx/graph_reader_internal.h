@@ -38,6 +38,7 @@ class GraphReader {
     int depth = 0;
   };
 
+  Status check_calls(const onnx::GraphProto& graph) const;
   Status read(const onnx::GraphProto& graph);
   // A subgraph: what nothing in it produces is captured from around it.
   StatusOr<Graph> read_body(const onnx::GraphProto& graph);

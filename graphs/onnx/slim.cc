@@ -1,5 +1,9 @@
 #include "graphs/onnx/slim.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "base/io/slim_message.h"
 
 namespace dfsim::inline graphs {
@@ -32,6 +36,35 @@ bool is_payload(int message, uint64_t field) {
   return message == kTensor && ((field >= 4 && field <= 7) || (field >= 9 && field <= 11));
 }
 
+// Texts for people, which exporters fill with whole stack traces.
+bool is_unread(int message, uint64_t field) {
+  constexpr std::array<std::pair<int, uint64_t>, 6> kDocStrings = {
+      {{kModel, 6}, {kGraph, 10}, {kNode, 6}, {kAttribute, 13}, {kTensor, 12}, {kFunction, 8}}};
+  return std::find(kDocStrings.begin(), kDocStrings.end(), std::pair(message, field)) !=
+         kDocStrings.end();
+}
+
+// Names of producers, graphs, nodes, tensors, attributes and functions, and declarations of inputs,
+// outputs and values, which hold little else.
+bool is_name(int message, uint64_t field) {
+  switch (message) {
+    case kModel:
+      return field >= 2 && field <= 4;
+    case kGraph:
+      return field == 2 || (field >= 11 && field <= 13);
+    case kNode:
+      return (field >= 1 && field <= 4) || field == 7 || field == 8;
+    case kAttribute:
+      return field == 1 || field == 21;
+    case kTensor:
+      return field == 8 || field == 13;
+    case kFunction:
+      return field == 1 || (field >= 4 && field <= 6) || field == 10 || field == 12;
+    default:
+      return false;
+  }
+}
+
 constexpr int kMessagesPerSubgraph = 3;  // graph, node, attribute
 
 }  // namespace
@@ -39,6 +72,8 @@ constexpr int kMessagesPerSubgraph = 3;  // graph, node, attribute
 StatusOr<std::string> slim_model(std::string_view file) {
   SlimFormat format{"ONNX model", "ONNX", "subgraphs", kChildren, is_payload, kMaxKeptTensorBytes};
   format.messages_per_level = kMessagesPerSubgraph;
+  format.is_unread = is_unread;
+  format.is_name = is_name;
   return slim_message(file, format, kModel);
 }
 

@@ -100,6 +100,12 @@ uint32_t Assembler::intern_row(std::span<const TimeNs> times_ns) {
   return static_cast<uint32_t>(count);
 }
 
+Status Assembler::check_tasks(const std::string& path) const {
+  return rows_.empty()
+             ? invalid_input(fmt::format("{}: holds no task, expected at least one", path))
+             : ok_status();
+}
+
 Status Assembler::finish(const std::string& path, TaskGraph& out) {
   if (!(time_total_ + data_total_ < kMaxTotal)) {
     return invalid_input(fmt::format(

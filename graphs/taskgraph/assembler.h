@@ -43,6 +43,8 @@ class Assembler {
   void add_edge(TaskId from, TaskId to, Bytes bytes) { add_edge(add_data(from, bytes), to); }
   size_t task_count() const { return builder_.task_count(); }
 
+  // Error (kInvalidInput): there is no task. For formats in which that can only be a mistake.
+  Status check_tasks(const std::string& path) const;
   // Moves graph and times into `out`. `path` starts messages. Errors: a cycle, or times so large
   // that their sum would overflow the clock.
   Status finish(const std::string& path, TaskGraph& out);

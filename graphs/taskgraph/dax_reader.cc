@@ -193,6 +193,7 @@ StatusOr<TaskGraph> DaxReader::assemble() {
   out.format = "dax";
   out.comm = CommKind::kBytes;
   out.has_unit = true;
+  DFSIM_RETURN_IF_ERROR(assembler.check_tasks(source_.path()));
   DFSIM_RETURN_IF_ERROR(assembler.finish(source_.path(), out));
   return out;
 }

@@ -324,6 +324,7 @@ StatusOr<TaskGraph> DotReader::assemble() {
   TaskGraph out;
   out.name = name_;
   out.format = "dot";
+  DFSIM_RETURN_IF_ERROR(assembler.check_tasks(source_.path()));
   DFSIM_RETURN_IF_ERROR(assembler.finish(source_.path(), out));
   return out;
 }

@@ -215,6 +215,7 @@ StatusOr<TaskGraph> WfListener::assemble() {
   out.comm = CommKind::kBytes;
   out.has_unit = true;
   out.suggested_devices = machines_;
+  DFSIM_RETURN_IF_ERROR(assembler.check_tasks(path));
   DFSIM_RETURN_IF_ERROR(assembler.finish(path, out));
   return out;
 }

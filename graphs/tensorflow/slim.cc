@@ -47,6 +47,13 @@ bool is_unread(int message, uint64_t field) {
   return message == kMetaGraph && (field == 3 || field == 4 || field == 6 || field == 7);
 }
 
+// Names of nodes, types, inputs, devices, attributes and functions; signatures of functions and the
+// texts of attributes hold names, too.
+bool is_name(int message, uint64_t field) {
+  return (message == kNode && field >= 1 && field <= 4) ||
+         (message == kAttributeEntry && field == 1) || (message == kFunctionName && field == 1);
+}
+
 }  // namespace
 
 StatusOr<std::string> slim_graph(std::string_view file, TensorFlowFile kind) {
@@ -58,6 +65,7 @@ StatusOr<std::string> slim_graph(std::string_view file, TensorFlowFile kind) {
                     is_payload,
                     kMaxKeptConstBytes};
   format.is_unread = is_unread;
+  format.is_name = is_name;
   return slim_message(file, format, saved ? kSavedModel : kGraph);
 }
 

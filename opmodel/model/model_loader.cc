@@ -39,15 +39,24 @@ std::string find_pretrained(const std::string& name) {
   return "";
 }
 
-// The directory of the model that a device names; for a GPU whose model does not ship the prior's;
-// else "sol". `folder` is that of the hardware file: the same folder may hold a model.
+// The directory of the model that a device names; for a GPU that names none the prior's, for other
+// devices "sol". `folder` is that of the hardware file: the same folder may hold a model. "" when
+// there is no model of that name.
 std::string device_model(const std::string& cost_model, const fs::path& folder, bool gpu) {
   const bool beside = !cost_model.empty() && is_model(folder / cost_model);
-  std::string directory = beside ? (folder / cost_model).string() : find_pretrained(cost_model);
-  if (directory.empty() && gpu) {
-    directory = find_pretrained(std::string(kPriorName));
+  if (beside || (!cost_model.empty() && cost_model != kBoundName)) {
+    return beside ? (folder / cost_model).string() : find_pretrained(cost_model);
   }
-  return directory.empty() ? std::string(kBoundName) : directory;
+  const std::string prior =
+      gpu && cost_model.empty() ? find_pretrained(std::string(kPriorName)) : std::string();
+  return prior.empty() ? std::string(kBoundName) : prior;
+}
+
+Status unknown_device_model(const DeviceSpec& device, const std::string& file) {
+  const Status unknown =
+      not_found(unknown_name_message("cost model", device.cost_model, pretrained_models()) +
+                "; or name a folder next to the hardware file that `dfsim train` wrote, or 'sol'");
+  return unknown.with_place(fmt::format("device '{}'", printable(device.name))).with_place(file);
 }
 
 // The model of a directory, which asks the prior that ships about what it does not know.
@@ -69,12 +78,18 @@ class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  Status add(const std::string& cost_model, const fs::path& folder, bool gpu) {
+  // `file` is the hardware file that has the device.
+  Status add(const DeviceSpec& device, const std::string& file) {
+    const std::string& cost_model = device.cost_model;
     if (models_.contains(cost_model)) {
       return ok_status();
     }
-    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model,
-                           load_with_prior(device_model(cost_model, folder, gpu)));
+    const std::string directory =
+        device_model(cost_model, fs::path(file).parent_path(), device.type == DeviceType::kGpu);
+    if (directory.empty()) {
+      return unknown_device_model(device, file);
+    }
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, load_with_prior(directory));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -160,9 +175,8 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platfor
     return load_cost_model(name_or_path);
   }
   auto models = std::make_unique<PerDeviceModel>();
-  const fs::path folder = fs::path(platform.source_file).parent_path();
   for (const DeviceSpec& device : platform.devices) {
-    DFSIM_RETURN_IF_ERROR(models->add(device.cost_model, folder, device.type == DeviceType::kGpu));
+    DFSIM_RETURN_IF_ERROR(models->add(device, platform.source_file));
   }
   return std::unique_ptr<CostModel>(std::move(models));
 }

@@ -27,9 +27,10 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_
 std::vector<std::string> cost_models_of(const Platform& platform, const std::string& name_or_path);
 
 // One model for a platform: each device is answered by the model it names (DeviceSpec::cost_model),
-// which asks the prior about classes and dtypes that it has no data of; GPUs whose model does not
-// ship by the prior alone, other devices by the bound. All by `name_or_path`, without any prior,
-// when it is not empty.
+// which asks the prior about classes and dtypes that it has no data of; GPUs that name none by the
+// prior alone, other devices by the bound. All by `name_or_path`, without any prior, when it is not
+// empty. Error (kNotFound): a device names a model that is neither next to the hardware file nor
+// ships.
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
                                                          const std::string& name_or_path);
 

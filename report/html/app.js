@@ -6,6 +6,8 @@
   const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#8a8a8a'];
   const MAX_RECTS = 4000; // per drawing of the timeline; shorter neighbours are drawn as one
   const MAX_ROWS = 500;
+  const MAX_DEPTH = 11; // lanes of a track below its first
+  const MAX_NODES = 3000; // of the drawing of a network
   const data = JSON.parse(document.getElementById('data').textContent);
   const main = document.getElementById('main');
   const charts = [];
@@ -81,7 +83,7 @@
     for (const entry of charts) {
       if (entry.instance) entry.instance.dispose();
       entry.instance = echarts.init(entry.node);
-      entry.instance.setOption(Object.assign({ animation: false, color: COLOURS, aria: { enabled: true } }, entry.options(base())));
+      entry.instance.setOption(Object.assign({ animation: false, color: COLOURS, aria: { enabled: false } }, entry.options(base())));
       if (entry.ready) entry.ready(entry.instance, entry.node);
     }
   }
@@ -141,15 +143,15 @@
     });
     filter.addEventListener('input', fill);
     node.append(element('div', { class: 'bar' }, filter, count),
-      element('div', { class: 'tablebox' }, element('table', {}, element('thead', {}, head), body)));
+      element('div', { class: 'tablebox', tabindex: '0', role: 'region', 'aria-label': title + ', table' }, element('table', {}, element('thead', {}, head), body)));
     fill();
   }
 
-  function showBars(parent, title, items, format) {
+  function showBars(parent, title, items, format, most) {
     if (!items.length) return;
     const box = element('section', { 'aria-label': title }, element('h2', { text: title }));
     parent.append(box);
-    const shown = items.slice(0, 14);
+    const shown = items.slice(0, most || 14);
     chart(box, 60 + shown.length * 26, title, b => ({
       tooltip: Object.assign({ formatter: p => escapeHtml(p.name) + ': ' + format(p.value) }, b.tooltip),
       grid: { left: 8, right: 80, top: 8, bottom: 24, containLabel: true },
@@ -159,42 +161,92 @@
     }));
   }
 
+  // Slices of a track that lie inside others get lanes of their own below them: returns the lane of
+  // each span, and the first lane of each track.
+  function nest(tracks, spans) {
+    const open = tracks.map(() => []), deepest = tracks.map(() => 0), depth = new Array(spans.length);
+    const order = spans.map((s, i) => i).sort((a, b) => spans[a].start - spans[b].start || spans[b].end - spans[a].end || a - b);
+    for (const i of order) {
+      const ends = open[spans[i].track], slack = 1e-6 * Math.max(1, Math.abs(spans[i].start));
+      while (ends.length && ends[ends.length - 1] <= spans[i].start + slack) ends.pop();
+      depth[i] = Math.min(ends.length, MAX_DEPTH);
+      ends.push(spans[i].end);
+      deepest[spans[i].track] = Math.max(deepest[spans[i].track], depth[i]);
+    }
+    const first = [];
+    let lanes = 0;
+    for (const d of deepest) { first.push(lanes); lanes += d + 1; }
+    return { lane: spans.map((s, i) => first[s.track] + depth[i]), first, lanes };
+  }
+
+  // What takes the time between two moments, by name: a table below the timeline.
+  function showArea(node) {
+    const caption = element('caption', { role: 'status' }), body = element('tbody');
+    const header = element('tr', {}, ...[['name', ''], ['slices', 'num'], ['time in view', 'num'], ['of the view', 'num']].map(([text, kind]) => element('th', { text, class: kind, scope: 'col' })));
+    node.append(element('div', { class: 'tablebox inview', tabindex: '0', role: 'region', 'aria-label': 'What is in view' }, element('table', {}, caption, element('thead', {}, header), body)));
+    return (spans, from, to) => {
+      const found = new Map();
+      let slices = 0;
+      for (const span of spans) {
+        const part = Math.min(span.end, to) - Math.max(span.start, from);
+        if (span.end < from || span.start > to) continue;
+        const one = found.get(span.name) || { count: 0, us: 0 };
+        one.count++; one.us += Math.max(0, part); slices++;
+        found.set(span.name, one);
+      }
+      const top = [...found].sort((a, b) => b[1].us - a[1].us).slice(0, 8);
+      caption.textContent = 'In view: ' + time(to - from) + ', ' + slices + ' slices, ' + found.size + ' names; the longest:';
+      body.replaceChildren(...top.map(([name, one]) => element('tr', {}, element('td', { text: name, title: name }), element('td', { class: 'num', text: String(one.count) }), element('td', { class: 'num', text: time(one.us) }), element('td', { class: 'num', text: percent(one.us / (to - from)) }))));
+    };
+  }
+
   // tracks: names; spans sorted by start: {track, start, end, name, group, mark, info}.
   function showTimeline(tracks, recorded, groups, note) {
     if (!recorded.length) return;
     // From the first one on, so that the axis has round marks.
     const begin = recorded.reduce((a, s) => Math.min(a, s.start), Infinity);
     const spans = recorded.map(s => Object.assign({}, s, { start: s.start - begin, end: s.end - begin }));
-    const node = section('Timeline', (note ? note + ' ' : '') + 'Scroll or drag to move, + and - to zoom, arrow keys to move when it has the focus; the black edge marks the critical path.');
-    const high = spans.reduce((a, s) => Math.max(a, s.end), 0);
-    const rows = tracks.map(() => []);
-    for (const span of spans) rows[span.track].push(span);
+    const node = section('Timeline', (note ? note + ' ' : '') + 'Scroll or drag to move, + and - to zoom, arrow keys to move when it has the focus; an edge marks the critical path. Slices inside others lie below them.');
+    const high = spans.reduce((a, s) => Math.max(a, s.end), 0), nested = nest(tracks, spans);
+    const rows = Array.from({ length: nested.lanes }, () => []);
+    spans.forEach((span, i) => rows[nested.lane[i]].push(span));
+    let words = [];
+    const matches = span => words.every(word => span.name.toLowerCase().includes(word));
     // Level of detail: what is narrower than a pixel is joined with its neighbours.
     function visible(from, to, width) {
       const pixel = (to - from) / Math.max(width, 100);
       const out = [];
-      rows.forEach((row, track) => {
+      rows.forEach((row, lane) => {
         let joined = null;
         const flush = () => { if (joined) { out.push(joined); joined = null; } };
         for (const span of row) {
           if (span.end < from || span.start > to) continue;
-          if (span.end - span.start >= 2 * pixel) { flush(); out.push({ span, track, start: span.start, end: span.end, many: 1 }); continue; }
+          const hit = !words.length || matches(span);
+          if (span.end - span.start >= 2 * pixel) { flush(); out.push({ span, lane, start: span.start, end: span.end, many: 1, hit }); continue; }
           if (joined && span.start - joined.end < pixel && joined.end - joined.start < 40 * pixel) {
             joined.end = Math.max(joined.end, span.end); joined.many++;
             joined.mark = joined.mark || span.mark;
-          } else { flush(); joined = { span, track, start: span.start, end: span.end, many: 1, mark: span.mark }; }
+            joined.hit = joined.hit || hit;
+          } else { flush(); joined = { span, lane, start: span.start, end: span.end, many: 1, mark: span.mark, hit }; }
         }
         flush();
       });
       if (out.length > MAX_RECTS) out.sort((a, b) => (b.end - b.start) - (a.end - a.start)).length = MAX_RECTS;
       return out;
     }
-    const legend = element('div', { class: 'bar' }, ...groups.map((g, i) => {
-      const dot = element('span', { text: '\u25A0 ' + g }); dot.style.color = COLOURS[i % COLOURS.length]; return dot;
+    // Words in the colour of text, as the palette's own colours are too pale for words.
+    const legend = element('div', { class: 'bar legend' }, ...groups.map((g, i) => {
+      const dot = element('span', { class: 'swatch', 'aria-hidden': 'true' });
+      dot.style.background = COLOURS[i % COLOURS.length];
+      return element('span', {}, dot, g);
     }));
+    const search = element('input', { type: 'search', placeholder: 'Search slices', 'aria-label': 'Search the timeline' });
+    const found = element('span', { class: 'note', role: 'status' });
     node.append(legend);
-    let shownCount = 0, shownTime = high;
-    const entry = chart(node, Math.min(120 + tracks.length * 34, 900), 'Timeline of ' + spans.length + ' spans', b => ({
+    const names = Array.from({ length: nested.lanes }, () => '');
+    tracks.forEach((t, i) => { names[nested.first[i]] = t; });
+    let shownTime = high, redraw = () => {}, goTo = () => {};
+    const entry = chart(node, Math.min(120 + tracks.length * 12 + nested.lanes * 22, 900), 'Timeline of ' + spans.length + ' slices on ' + tracks.length + ' tracks; the longest: ' + short(spans.reduce((a, s) => s.end - s.start > a.end - a.start ? s : a).name, 60), b => ({
       tooltip: Object.assign({ formatter: p => {
         const rect = p.data.rect;
         return rect.many > 1 ? rect.many + ' short spans in ' + time(rect.end - rect.start)
@@ -202,14 +254,14 @@
       } }, b.tooltip),
       grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
       xAxis: Object.assign({ type: 'value', min: 0, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => tick(v, shownTime / 10) } }),
-      yAxis: Object.assign({ type: 'category', inverse: true, data: tracks.map(t => short(t, 28)) }, b.axis),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: names.map(t => short(t, innerWidth < 700 ? 12 : 28)), axisTick: { show: false } }, b.axis, { axisLabel: { color: b.fg, interval: 0 } }),
       dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: time, textStyle: { color: b.fg } }],
       series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
         const start = api.coord([api.value(1), api.value(0)]), end = api.coord([api.value(2), api.value(0)]);
-        const height = Math.min(api.size([0, 1])[1] * 0.72, 24), cs = params.coordSys;
+        const height = Math.min(api.size([0, 1])[1] * 0.8, 24), cs = params.coordSys;
         const x = Math.max(start[0], cs.x), right = Math.min(end[0], cs.x + cs.width);
         if (right < cs.x || x > cs.x + cs.width) return null;
-        return { type: 'rect', shape: { x, y: start[1] - height / 2, width: Math.max(right - x, 0.7), height }, style: { fill: api.visual('color'), stroke: api.value(3) ? b.fg : undefined, lineWidth: api.value(3) ? 1.2 : 0 } };
+        return { type: 'rect', shape: { x, y: start[1] - height / 2, width: Math.max(right - x, 0.7), height }, style: { fill: api.visual('color'), opacity: api.value(4) ? 1 : 0.15, stroke: api.value(3) ? b.fg : undefined, lineWidth: api.value(3) ? 1.2 : 0 } };
       } }]
     }), (instance, box) => {
       let pending = false;
@@ -219,10 +271,13 @@
         const [from, to] = range();
         shownTime = to - from;
         const rects = visible(from, to, box.clientWidth);
-        shownCount = rects.length;
-        box.dataset.shown = String(shownCount);
-        instance.setOption({ series: [{ id: 'spans', data: rects.map(rect => ({ value: [rect.track, rect.start, rect.end, (rect.mark || rect.span.mark) ? 1 : 0], rect, itemStyle: { color: COLOURS[rect.span.group % COLOURS.length] } })) }] });
+        box.dataset.shown = String(rects.length);
+        box.dataset.lanes = String(nested.lanes);
+        instance.setOption({ series: [{ id: 'spans', data: rects.map(rect => ({ value: [rect.lane, rect.start, rect.end, (rect.mark || rect.span.mark) ? 1 : 0, rect.hit ? 1 : 0], rect, itemStyle: { color: COLOURS[rect.span.group % COLOURS.length] } })) }] });
+        area(spans, from, to);
       }
+      redraw = refresh;
+      goTo = (from, to) => instance.dispatchAction({ type: 'dataZoom', start: 100 * Math.max(0, from) / high, end: 100 * Math.min(high, to) / high });
       instance.on('datazoom', () => { if (!pending) { pending = true; requestAnimationFrame(refresh); } });
       function move(factor, shift) {
         const zoom = instance.getOption().dataZoom[0], size = zoom.end - zoom.start;
@@ -242,11 +297,26 @@
       button.addEventListener('click', () => entry.node.dispatchEvent(new KeyboardEvent('keydown', { key })));
       return button;
     });
-    node.insertBefore(element('div', { class: 'bar' }, ...buttons), entry.node);
+    let next = 0;
+    search.addEventListener('input', () => {
+      words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      next = 0;
+      const hits = words.length ? spans.filter(matches) : [];
+      found.textContent = words.length ? hits.length + ' slices, ' + time(hits.reduce((a, s) => a + s.end - s.start, 0)) + ' in all; Enter goes to the next' : '';
+      redraw();
+    });
+    search.addEventListener('keydown', event => {
+      const hits = event.key === 'Enter' && words.length ? spans.filter(matches) : [];
+      if (!hits.length) return;
+      const hit = hits[next++ % hits.length], margin = Math.max(10 * (hit.end - hit.start), high / 200);
+      goTo(hit.start - margin, hit.end + margin);
+    });
+    node.insertBefore(element('div', { class: 'bar' }, ...buttons, search, found), entry.node);
+    const area = showArea(node);
   }
 
-  function showRoofline(roofline, lines) {
-    const node = section('Roofline', 'Peaks: ' + roofline.peaks_from + '. A point\u2019s area is its share of the time.' +
+  function showRoofline(roofline, lines, swept) {
+    const node = section('Roofline', 'Peaks: ' + roofline.peaks_from + '. A point\u2019s area is its share of the time.' + (lines.length ? ' Diamonds are the sweep over ' + swept + ', each with its value.' : '') +
       (roofline.above_roof.ops ? ' ' + roofline.above_roof.ops + ' operators lie above the roof; the bytes of ' + roofline.above_roof.in_cache + ' of them fit into the cache.' : ''));
     const points = roofline.ops.filter(p => p.flops > 0 && p.bytes > 0 && p.time_us > 0);
     const all = points.concat(...lines.map(l => l.points)).filter(p => p.intensity > 0);
@@ -262,12 +332,13 @@
         lineStyle: { color: b.fg, width: 1.5 }, endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-190, -9] }, data: [[Math.max(left, bottom / bandwidth), Math.max(left, bottom / bandwidth) * bandwidth], [r.flops_per_s / bandwidth, r.flops_per_s], [right, r.flops_per_s]] }));
       (roofline.caches || []).forEach(c => roofs.push({ name: c.name, type: 'line', symbol: 'none', silent: true, lineStyle: { color: b.fg, width: 1, type: 'dashed' },
         endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-24, 12] }, data: [[Math.max(left, bottom / c.bytes_per_s), Math.max(left, bottom / c.bytes_per_s) * c.bytes_per_s], [top / c.bytes_per_s, top]].filter(q => q[0] >= left) }));
-      const clouds = lines.length ? [] : classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
+      const clouds = classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: lines.length ? 0.35 : 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));
-      const paths = lines.map((l, i) => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
-        color: l.name === 'network' ? b.fg : COLOURS[i % COLOURS.length], data: l.points.filter(p => p.intensity > 0).map(p => ({ value: [p.intensity, p.flops_per_s], point: p })) }));
+      const paths = lines.map(l => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
+        color: l.name === 'network' ? b.fg : COLOURS[Math.max(0, classes.indexOf(l.name)) % COLOURS.length], symbol: 'diamond',
+        label: { show: true, position: l.name === 'network' ? 'top' : 'right', color: b.fg, formatter: q => q.data.step }, labelLayout: { hideOverlap: true }, data: l.points.map((p, k) => [p, k]).filter(q => q[0].intensity > 0).map(([p, k]) => ({ value: [p.intensity, p.flops_per_s], point: p, step: l.steps.length ? String(k ? l.steps[k - 1].to : l.steps[0].from) : '' })) }));
       return {
-        legend: Object.assign({ data: (lines.length ? lines.map(l => l.name) : classes), top: 0 }, b.legend),
+        legend: Object.assign({ data: [...new Set(lines.map(l => l.name).concat(classes))], top: 0 }, b.legend),
         tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>' + p.intensity.toPrecision(3) + ' FLOP/B, ' + scaled(p.flops_per_s, 'FLOP/s') + '<br>' + percent(p.efficiency) + ' of its roof, ' + percent(p.share) + ' of the time<br>bound: ' + p.bound + ', time ' + p.source : ''; } }, b.tooltip),
         grid: { left: 16, right: 24, top: 48, bottom: 44, containLabel: true },
         xAxis: Object.assign({ type: 'log', min: left, max: right, name: 'FLOP per byte', nameLocation: 'middle', nameGap: 28 }, b.axis),
@@ -326,12 +397,124 @@
     document.getElementById('subtitle').textContent = subtitle;
   }
 
+  // The network as boxes, in layers from its inputs down, each with a bar whose colour and length say
+  // how long the operator takes.
+  function showGraph(all) {
+    const ops = all.slice(0, MAX_NODES);
+    if (!ops.length || !ops[0].reads) return;
+    const SVG = 'http://www.w3.org/2000/svg', WIDTH = 190, HEIGHT = 34, GAP = 16, STEP = 58;
+    const make = (tag, attributes, text) => {
+      const made = document.createElementNS(SVG, tag);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      if (text) made.textContent = text;
+      return made;
+    };
+    const node = section('Network', 'Arrows lead from an operator to those that read its result. Drag to move, scroll to zoom; arrow keys, + and - when it has the focus.' + (all.length > ops.length ? ' The first ' + ops.length + ' of ' + all.length + ' operators.' : ''));
+    const longest = Math.max(...ops.map(op => op.duration_us), 1e-9), total = ops.reduce((a, op) => a + op.duration_us, 0) || 1;
+    const layer = [], rows = [], x = [];
+    ops.forEach((op, i) => {
+      layer[i] = op.reads.reduce((a, r) => r < i ? Math.max(a, layer[r] + 1) : a, 0);
+      (rows[layer[i]] = rows[layer[i]] || []).push(i);
+    });
+    // Below the middle of what they read, as far as there is room.
+    rows.forEach(row => {
+      const wish = i => { const known = ops[i].reads.filter(r => x[r] !== undefined); return known.length ? known.reduce((a, r) => a + x[r], 0) / known.length : 0; };
+      const placed = row.map(i => [wish(i), i]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      const middle = placed.reduce((a, p) => a + p[0], 0) / placed.length;
+      let edge = -Infinity;
+      placed.forEach(p => { edge = Math.max(p[0], edge + WIDTH + GAP); p[0] = edge; });
+      const shift = middle - placed.reduce((a, p) => a + p[0], 0) / placed.length;
+      placed.forEach(([at, i]) => { x[i] = at + shift; });
+    });
+    const left = Math.min(...x) - WIDTH / 2 - GAP, right = Math.max(...x) + WIDTH / 2 + GAP, bottom = rows.length * STEP + GAP;
+    const drawing = make('svg', { class: 'graph', tabindex: '0', role: 'img', 'aria-label': 'Network of ' + ops.length + ' operators in ' + rows.length + ' layers; the longest takes ' + time(longest) });
+    const y = i => layer[i] * STEP + GAP;
+    ops.forEach((op, i) => op.reads.forEach(r => {
+      if (r < ops.length) drawing.append(make('path', { class: 'edge', d: 'M' + x[r].toFixed(1) + ' ' + (y(r) + HEIGHT) + 'C' + x[r].toFixed(1) + ' ' + (y(r) + STEP) + ' ' + x[i].toFixed(1) + ' ' + (y(i) - STEP + HEIGHT) + ' ' + x[i].toFixed(1) + ' ' + y(i) }));
+    }));
+    // From the palette's blue over its yellow to its vermilion.
+    const colour = share => share < 0.05 ? '#56B4E9' : share < 0.2 ? '#009E73' : share < 0.5 ? '#E69F00' : '#D55E00';
+    const groups = ops.map((op, i) => {
+      const group = make('g', { class: 'node', transform: 'translate(' + (x[i] - WIDTH / 2).toFixed(1) + ' ' + y(i) + ')' });
+      const share = op.duration_us / longest;
+      group.append(make('title', {}, op.name + ': ' + time(op.duration_us)), make('rect', { class: 'box', width: WIDTH, height: HEIGHT, rx: 4 }),
+        make('rect', { x: 3, y: HEIGHT - 8, width: Math.max(2, share * (WIDTH - 6)).toFixed(1), height: 5, rx: 2, fill: colour(share) }),
+        make('text', { x: 6, y: 17 }, short(op.op_type + '  ' + op.output_shape, 20)), make('text', { x: WIDTH - 6, y: 17, 'text-anchor': 'end' }, time(op.duration_us)));
+      group.addEventListener('click', () => choose(i, false));
+      drawing.append(group);
+      return group;
+    });
+    const view = { x: 0, y: 0, w: 1, h: 1 };
+    const show = () => drawing.setAttribute('viewBox', [view.x, view.y, view.w, view.h].map(v => v.toFixed(2)).join(' '));
+    function whole() { view.x = left; view.w = right - left; view.y = 0; view.h = bottom; show(); }
+    function near(i) { view.w = Math.min(900, Math.max(right - left, 420)); view.h = view.w * 0.7; view.x = x[i] - view.w / 2; view.y = y(i) - view.h / 2; show(); }
+    function zoom(factor, cx, cy) {
+      view.x = cx - (cx - view.x) * factor; view.y = cy - (cy - view.y) * factor; view.w *= factor; view.h *= factor; show();
+    }
+    const details = element('div', { class: 'details', role: 'status', 'aria-label': 'Chosen operator' });
+    let chosen = -1;
+    function choose(i, move) {
+      if (chosen >= 0) groups[chosen].classList.remove('chosen');
+      chosen = i;
+      groups[i].classList.add('chosen');
+      const op = ops[i], list = element('dl');
+      const waits = Object.entries(op.wait_us || {}).filter(w => w[1] > 0).map(w => w[0] + ' ' + time(w[1])).join(', ');
+      for (const [key, value] of [['type', op.op_type], ['class', op.class], ['time', time(op.duration_us) + ', ' + percent(op.duration_us / total) + ' of all operators'], ['starts', time(op.start_us) + ' on ' + op.device + ' queue ' + op.queue], ['waits', waits || 'none'],
+        ['launch', op.dispatch ? time(op.dispatch.duration_us) + ' on host thread ' + op.dispatch.thread : ''], ['shape', op.output_shape], ['type of data', op.dtype], ['FLOPs', scaled(op.flops, '')], ['bytes', bytes(op.bytes)], ['bound', op.bound + ', at least ' + time(op.bound_us)], ['time from', op.source], ['critical', op.critical ? 'yes' : 'no'],
+        ['stands for', (op.origins || []).map(o => o.name + ' (' + o.op_type + ')').join(', ')], ['reads', op.reads.map(r => all[r].name).join(', ')]]) {
+        if (value) list.append(element('dt', { text: key }), element('dd', { text: String(value) }));
+      }
+      details.replaceChildren(element('strong', { text: op.name }), list);
+      if (move) near(i);
+    }
+    let panned = null;
+    const point = event => { const r = drawing.getBoundingClientRect(), k = Math.max(view.w / r.width, view.h / r.height); return [view.x + view.w / 2 + (event.clientX - r.left - r.width / 2) * k, view.y + view.h / 2 + (event.clientY - r.top - r.height / 2) * k]; };
+    drawing.addEventListener('wheel', event => { event.preventDefault(); zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, ...point(event)); }, { passive: false });
+    drawing.addEventListener('pointerdown', event => { panned = point(event); });
+    drawing.addEventListener('pointermove', event => { if (panned && event.buttons) { const [px, py] = point(event); view.x += panned[0] - px; view.y += panned[1] - py; show(); } });
+    addEventListener('pointerup', () => { panned = null; });
+    const middle = factor => zoom(factor, view.x + view.w / 2, view.y + view.h / 2);
+    drawing.addEventListener('keydown', event => {
+      const step = { ArrowLeft: [-0.2, 0], ArrowRight: [0.2, 0], ArrowUp: [0, -0.2], ArrowDown: [0, 0.2] }[event.key];
+      if (step) { view.x += step[0] * view.w; view.y += step[1] * view.h; show(); }
+      else if (event.key === '+' || event.key === '=') middle(1 / 1.5);
+      else if (event.key === '-') middle(1.5);
+      else if (event.key === 'Home') whole();
+      else return;
+      event.preventDefault();
+    });
+    const button = (text, act) => { const made = element('button', { type: 'button', text }); made.addEventListener('click', act); return made; };
+    const search = element('input', { type: 'search', placeholder: 'Search operators', 'aria-label': 'Search the network' });
+    const found = element('span', { class: 'note', role: 'status' });
+    let hits = [], next = 0;
+    search.addEventListener('input', () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      hits = []; next = 0;
+      ops.forEach((op, i) => {
+        const hit = words.every(word => (op.name + ' ' + op.op_type + ' ' + op.class).toLowerCase().includes(word));
+        groups[i].classList.toggle('missed', !hit);
+        if (hit && words.length) hits.push(i);
+      });
+      found.textContent = words.length ? hits.length + ' operators; Enter goes to the next' : '';
+    });
+    search.addEventListener('keydown', event => { if (event.key === 'Enter' && hits.length) choose(hits[next++ % hits.length], true); });
+    const beside = step => choose(chosen < 0 ? 0 : (chosen + step + ops.length) % ops.length, true);
+    const slowest = ops.reduce((a, op, i) => op.duration_us > ops[a].duration_us ? i : a, 0);
+    node.append(element('div', { class: 'bar' }, button('Zoom in', () => middle(1 / 1.5)), button('Zoom out', () => middle(1.5)), button('All', whole), button('Longest', () => choose(slowest, true)), button('Previous', () => beside(-1)), button('Next', () => beside(1)), search, found),
+      element('div', { class: 'graphbox' }, drawing, details));
+    whole();
+    choose(slowest, bottom > 1200);
+  }
+
   function showPrediction(d) {
     head(d.model + ' on ' + d.device, 'predicted; batch ' + d.batch + ', runtime ' + d.runtime + ', cost model ' + d.cost_model);
+    if (d.fits === false) warn('Does not fit: needs ' + bytes(d.peak_memory_bytes) + ', the device has ' + bytes(d.device_memory_bytes) + '.');
     showLimits(d);
+    if (d.verdict) main.append(element('p', { class: 'verdict' }, element('strong', { text: d.verdict.answer }), element('br'), d.verdict.reason));
     const range = d.latency_interval_ms, interval = range ? '80 %: ' + time(range.low * 1e3) + (range.high === null ? ' or more' : ' to ' + time(range.high * 1e3)) : '';
     const latency = either(d.latency_ms, d.latency_at_least_ms), rate = either(d.throughput_per_s, d.throughput_at_most_per_s);
     const cards = [['latency', least(d) + time(latency * 1e3), interval], ['throughput', (d.complete === false ? 'at most ' : d.is_limit ? '\u2264 ' : '') + digits(rate) + ' /s', 'samples'],
+      ['limited by', d.limited_by || '-', d.verdict && d.verdict.change ? d.verdict.change.option + ': ' + time(d.verdict.change.latency_ms * 1e3) : ''],
       ['device busy', time(d.device_busy_ms * 1e3), percent(d.device_busy_ms / latency) + ' of the latency'], ['host busy', time(d.host_busy_ms * 1e3)],
       ['critical path', time(d.critical_path_ms * 1e3)], ['achieved', typeof d.achieved_flops_per_s === 'number' ? scaled(d.achieved_flops_per_s, 'FLOP/s') : '-', d.achieved_flops_per_s && d.peak_flops_per_s > 0 ? percent(d.achieved_flops_per_s / d.peak_flops_per_s) + ' of the ' + d.main_dtype + ' peak' : ''],
       ['peak memory', bytes(d.peak_memory_bytes), d.device_memory_bytes > 0 ? 'of ' + bytes(d.device_memory_bytes) : ''],
@@ -346,16 +529,20 @@
       return { track: track(op.device + ' queue ' + op.queue), start: op.start_us, end: op.start_us + op.duration_us, name: op.name, group: Math.min(classes.indexOf(op.class), 6), mark: op.critical, info: op.op_type + ' ' + op.output_shape + ', ' + op.bound + ', ' + op.source + (waits.length ? '; waited for ' + waits.join(', ') : '') };
     });
     (d.copies || []).forEach(c => spans.push({ track: track(c.from + ' \u2192 ' + c.to), start: c.start_us, end: c.start_us + c.duration_us, name: 'copy of ' + c.name, group: 6, mark: false, info: bytes(c.bytes) }));
+    const launches = ops.filter(op => op.dispatch), hostGroup = Math.min(classes.length, 6);
+    launches.forEach(op => spans.push({ track: track('host thread ' + op.dispatch.thread), start: op.dispatch.start_us, end: op.dispatch.start_us + op.dispatch.duration_us, name: 'launch of ' + op.name, group: hostGroup, mark: false, info: 'the host launches it' }));
     spans.sort((a, b) => a.start - b.start);
-    showTimeline(tracks, spans, classes.slice(0, 6).concat(classes.length > 6 ? ['other'] : []));
+    showTimeline(tracks, spans, classes.slice(0, 6).concat(classes.length > 6 ? ['other' + (launches.length ? ', host' : '')] : launches.length ? ['host'] : []));
+    showGraph(ops);
     const two = element('div', { class: 'two' });
     main.append(two);
     showBars(two, 'Time by class', (d.classes || []).map(c => [c.name, c.time_us]), time);
     showBars(two, 'Time by what limits it', (d.bounds || []).map(c => [c.name, c.time_us]), time);
+    showTable('What would make it fit', [['setting', null], ['latency', time], ['memory', bytes], ['of', bytes]], (d.remedies || []).map(r => [r.action, typeof r.latency_ms === 'number' ? r.latency_ms * 1e3 : '-', r.peak_memory_bytes, r.device_memory_bytes]));
     showAdvice(d.advice, 'predicted');
     showMemory(d.memory || []);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['time', time], ['start', time], ['FLOPs', v => scaled(v, '')], ['bytes', bytes], ['bound', null], ['source', null], ['shape', null], ['critical', null]],
-      ops.map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
+      ops.slice().sort((a, b) => b.duration_us - a.duration_us).map(o => [o.name, o.op_type, o.class, o.duration_us, o.start_us, o.flops, o.bytes, o.bound, o.source, o.output_shape, o.critical ? 'yes' : '']));
   }
 
   function showAnalysis(d) {
@@ -398,7 +585,7 @@
     showLimits(last);
     const known = (v, format) => typeof v === 'number' ? format(v) : '-';
     showCards([['device time', least(last) + time(either(n.time_us, last.time_at_least_us))], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', known(n.flops_per_s, v => scaled(v, 'FLOP/s'))], ['of its roof', known(n.efficiency, percent), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak: ' + last.bandwidth_from], ['peaks', last.peaks_from, short(last.peaks_source || '', 80)]]);
-    showRoofline(last, d.trajectories);
+    showRoofline(last, d.trajectories, d.swept);
     showFloors(last);
     const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, Math.pow(2, s.dy), s.of_compute, s.of_memory, s.reading, s.advice]));
     showTable('Steps over ' + d.swept, [['line', null], ['from', String], ['to', String], ['rate gain', v => v.toFixed(2) + 'x'], ['of compute', percent], ['of memory', percent], ['reading', null], ['advice', null]], steps);
@@ -463,6 +650,18 @@
 
   const makespan = p => either(p.makespan_ms, p.makespan_at_least_ms);
   const limited = (c, p) => c.complete === false || p.is_limit ? '\u2265 ' : '';
+  // How a policy works gives its bar the colour; the same for a name on every page.
+  const FAMILIES = [
+    ['list: a plan in one pass', 'cpop dls etf heft hlfet hsv ippts lookahead maxmin minmin peft ppts sufferage'],
+    ['search: many plans', 'anneal optimal portfolio'],
+    ['online: decides during the run', 'adon critical-path donf donf2 donfl donfm fcfs mct sjf work-stealing'],
+    ['memory: respects what fits', 'm-etf m-sct m-topo'],
+    ['fixed placement', 'best-single-device first-device round-robin'],
+    ['plugin', '']];
+  function familyOf(name) {
+    const found = FAMILIES.findIndex(f => f[1].split(' ').includes(name));
+    return found < 0 ? FAMILIES.length - 1 : found;
+  }
   function showComparison(list) {
     head(list.length > 1 ? list.length + ' problems' : list[0].graph + ' on ' + list[0].hardware, 'scheduling policies, each plan simulated');
     list.forEach(c => {
@@ -470,11 +669,17 @@
       if (list.length > 1) main.append(element('h2', { text: c.graph + ' on ' + c.hardware }));
       showLimits(Object.assign({}, done[0], c));
       showCards([['best', c.best || '-', done.length ? limited(c, done[0]) + value(makespan(done[0])) : ''], ['lower bound', value(c.lower_bound_ms)], ['one device alone', typeof c.single_device_ms === 'number' ? value(c.single_device_ms) : '-'], ['tasks', String(c.tasks), c.edges + ' edges']]);
+      const used = [...new Set(done.map(p => familyOf(p.name)))].sort();
+      main.append(element('div', { class: 'bar legend' }, ...used.map(f => { const dot = element('span', { class: 'swatch', 'aria-hidden': 'true' }); dot.style.background = COLOURS[f]; return element('span', {}, dot, FAMILIES[f][0]); })));
       const two = element('div', { class: 'two' });
       main.append(two);
-      showBars(two, done.some(p => limited(c, p)) ? 'Makespan, \u2265: a lower limit' : 'Makespan', done.map(p => [limited(c, p) + p.name, makespan(p)]), value);
-      showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best]), v => v.toFixed(3));
-      showTable('Policies', [['policy', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
+      showBars(two, done.some(p => limited(c, p)) ? 'Makespan, \u2265: a lower limit' : 'Makespan', done.map(p => [limited(c, p) + p.name, makespan(p), familyOf(p.name)]), value, 60);
+      showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best, familyOf(p.name)]), v => v.toFixed(3), 60);
+      if (c.drawing) {
+        const node = section('Gantt chart');
+        node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(c.drawing), alt: 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best, class: 'drawing' }));
+      }
+      showTable('Policies', [['policy', null], ['family', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, FAMILIES[familyOf(p.name)][0].split(':')[0], limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
     });
   }
 
@@ -550,21 +755,28 @@
     }));
   }
 
+  // 'dp 2 x tp 4' in words: '2 data \u00d7 4 tensor'.
+  const DEGREES = { dp: 'data', tp: 'tensor', pp: 'pipeline', ep: 'expert', sp: 'sequence', cp: 'context', fsdp: 'sharded data', zero: 'sharded data' };
+  function planWords(strategy) {
+    const parts = [...String(strategy).matchAll(/([a-z]+) (\d+)/g)].filter(p => DEGREES[p[1]]);
+    return parts.length ? parts.map(p => p[2] + ' ' + DEGREES[p[1]]).join(' \u00d7 ') : strategy === 'single' ? 'one device' : String(strategy);
+  }
+
   function showPartitioning(d) {
     head(d.model + ' on ' + d.hardware, (d.mode === 'train' ? 'training with ' + d.optimizer + ', ' : '') + 'batch ' + d.batch + '; runtime ' + d.runtime + ', operator times: ' + d.cost_model + ', collectives: ' + d.collectives);
     showLimits(Object.assign({}, d.single_device, d));
     const plans = d.plans.filter(p => !p.error), best = plans.find(p => p.strategy === d.best && p.fits);
     if (best) {
-      showCards([['Best plan', best.strategy, best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? digits(best.samples_per_s) + ' samples/s' : ''],
+      showCards([['Best plan', best.strategy, planWords(best.strategy) + '; ' + best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? digits(best.samples_per_s) + ' samples/s' : ''],
         ['Speed-up', typeof best.speedup === 'number' ? digits(best.speedup) : '-', typeof best.efficiency === 'number' ? percent(best.efficiency) + ' efficiency' : ''], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
     }
     if (d.drawing) {
       // An image, not part of the page: what is in it cannot run.
       const node = section('The best plan');
-      node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.drawing), alt: 'Devices over time, and how weights are cut', style: 'max-width:100%;background:#fff' }));
+      node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.drawing), alt: 'Plan ' + (best ? planWords(best.strategy) : '') + ': devices over time, and how weights are cut', class: 'drawing' }));
     }
-    showTable('Plans', [['strategy', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
-      plans.concat([d.single_device]).map(p => [p.strategy, p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
+    showTable('Plans', [['strategy', null], ['in words', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
+      plans.concat([d.single_device]).map(p => [p.strategy, planWords(p.strategy), p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
     showMemoryStack(plans.concat([d.single_device]));
     showTable('Plans that could not be made', [['strategy', null], ['why', null]], d.plans.filter(p => p.error).map(p => [p.strategy, p.error]));
     showTable('Kept whole, as they do not divide by the devices', [['strategy', null], ['what', null]], plans.flatMap(p => (p.kept_whole || []).map(what => [p.strategy, what])));
@@ -588,7 +800,7 @@
       const top = Math.max(...best);
       body.append(element('tr', {}, element('th', { text: m.label, scope: 'row' }), ...best.map(v => element('td', { class: 'num heat', text: v > 0 ? v.toPrecision(4).replace(/e\+(\d+)$/, 'e$1') : '-', title: v > 0 ? percent(v / top) + ' of the best' : 'no estimate', style: v > 0 ? '--heat:' + Math.round(70 * v / top) + '%' : '' }))));
     }
-    node.append(element('div', { class: 'tablebox' }, element('table', {}, element('thead', {}, head), body)));
+    node.append(element('div', { class: 'tablebox', tabindex: '0', role: 'region', 'aria-label': title + ', table' }, element('table', {}, element('thead', {}, head), body)));
   }
   function showSweep(d) {
     const models = d.models.map(m => Object.assign({ label: m.model + (d.models.some(n => n.mode !== m.mode) ? ', ' + m.mode : '') + (d.models.some(n => n.model === m.model && n.file !== m.file) ? ' (' + m.file + ')' : '') }, m));

@@ -169,6 +169,9 @@ Json comparison_object(const Comparison& comparison) {
   json["lower_bound_ms"] = in_ms(comparison.lower_bound_ns);
   json["critical_path_ms"] = if_complete(comparison, in_ms(comparison.critical_path_ns));
   json["single_device_ms"] = if_complete(comparison, in_ms(comparison.single_device_ns));
+  json["single_device"] = comparison.single_device;
+  json["one_device_is_enough"] =
+      comparison.names_best() ? Json(comparison.one_device_is_enough()) : Json(nullptr);
   json["best"] = comparison.names_best() ? Json(comparison.best()->name) : Json(nullptr);
   Json& policies = json["policies"] = Json::array();
   for (const PolicyOutcome& outcome : comparison.policies) {
@@ -199,19 +202,111 @@ std::string bound_only_line(const Comparison& comparison) {
                            percent_text(best->bound_only_share));
 }
 
-// The row of a policy that gave a schedule.
-std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOutcome& outcome,
+// Policies whose makespans read the same.
+struct Tie {
+  std::vector<const PolicyOutcome*> policies;  // the one that plans fastest first
+  TimeNs makespan_ns() const { return policies.front()->makespan_ns; }
+};
+
+// Those that gave a schedule, in the order of the comparison.
+std::vector<Tie> ties_of(const Comparison& comparison, const TimeFormat& format) {
+  std::vector<Tie> ties;
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (!outcome.status.ok()) {
+      continue;
+    }
+    const bool joins = !ties.empty() &&
+                       format.text(ties.back().makespan_ns()) == format.text(outcome.makespan_ns) &&
+                       ties.back().policies.front()->is_limit() == outcome.is_limit();
+    if (!joins) {
+      ties.emplace_back();
+    }
+    ties.back().policies.push_back(&outcome);
+  }
+  for (Tie& tie : ties) {
+    // The best of all comes first in its row, whatever else ties with it.
+    std::ranges::stable_sort(tie.policies, {}, [&](const PolicyOutcome* outcome) {
+      return std::pair(outcome != comparison.best(), outcome->schedule_time_ms);
+    });
+  }
+  return ties;
+}
+
+std::string planning_text(const PolicyOutcome& outcome) {
+  return outcome.schedule_time_ms < 0
+             ? "-"
+             : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs));
+}
+
+// "20 policies tie at 16.8 ms: …; cheapest to plan: best-single-device, 60 us" for each row of
+// several.
+std::string ties_text(const Comparison& comparison, const TimeFormat& format) {
+  std::string text;
+  for (const Tie& tie : ties_of(comparison, format)) {
+    if (tie.policies.size() < 2) {
+      continue;
+    }
+    const PolicyOutcome& cheapest = **std::ranges::min_element(
+        tie.policies, {}, [](const PolicyOutcome* outcome) { return outcome->schedule_time_ms; });
+    std::vector<std::string> names;
+    for (const PolicyOutcome* outcome : tie.policies) {
+      names.push_back(outcome->name);
+    }
+    std::ranges::sort(names);
+    text += fmt::format("{} policies tie at {}{}: {}", names.size(), format.text(tie.makespan_ns()),
+                        format.unit.empty() ? "" : " " + format.unit, join(names, ", "));
+    text += cheapest.schedule_time_ms < 0 ? "\n"
+                                          : fmt::format("; cheapest to plan: {}, {}\n",
+                                                        cheapest.name, planning_text(cheapest));
+  }
+  return text.empty() ? "" : '\n' + text;
+}
+
+// The answer: which policy, or that one device is as good.
+std::string answer_line(const Comparison& comparison, const TimeFormat& format) {
+  if (!comparison.names_best()) {
+    return "";
+  }
+  const PolicyOutcome& best = *comparison.best();
+  const auto time = [&](TimeNs time_ns, double bound_only) {
+    return std::string(least_prefix(comparison.unknown, bound_only)) + format.text(time_ns) +
+           (format.unit.empty() ? "" : " " + format.unit);
+  };
+  if (comparison.one_device_is_enough()) {
+    return fmt::format("one {} is as good: {} alone takes {}, the best of {} policies {}\n",
+                       comparison.single_device_is_gpu ? "GPU" : "device",
+                       printable(comparison.single_device, 40),
+                       time(comparison.single_device_ns, comparison.single_device_is_limit ? 1 : 0),
+                       comparison.policies.size(), time(best.makespan_ns, best.bound_only_share));
+  }
+  std::string text =
+      fmt::format("best: {}, {}", best.name, time(best.makespan_ns, best.bound_only_share));
+  if (comparison.devices.size() > 1 && comparison.unknown.complete() &&
+      comparison.single_device_is_limit == best.is_limit()) {
+    text += fmt::format(", {:.2f} times as fast as one device", best.speedup);
+  }
+  const PolicyOutcome& shortest = comparison.policies.front();
+  if (shortest.makespan_ns < best.makespan_ns) {
+    text += fmt::format("; {} saves {} more but takes {} to plan", shortest.name,
+                        time(best.makespan_ns - shortest.makespan_ns, 0), planning_text(shortest));
+  }
+  return text + '\n';
+}
+
+// The row of policies with one makespan; figures that may differ are those of the first.
+std::vector<std::string> policy_row(const Comparison& comparison, const Tie& tie,
                                     const TimeFormat& format) {
-  const PolicyOutcome& first = comparison.policies.front();
+  const PolicyOutcome& outcome = *tie.policies.front();
   const bool is_beside = comparison.is_limit_among_estimates(outcome);
-  const bool best =
-      comparison.names_best() && !is_beside && outcome.makespan_ns == first.makespan_ns;
+  const bool best = comparison.names_best() && &outcome == comparison.best();
   const Bytes moved = outcome.result.bytes_moved;
   const bool complete = comparison.unknown.complete();
   const auto comparable = [&](const std::string& text) {
     return is_beside || !complete ? std::string("-") : text;
   };
-  return {outcome.name + (best ? " *" : ""),
+  const std::string others =
+      tie.policies.size() > 1 ? fmt::format(" +{}", tie.policies.size() - 1) : "";
+  return {outcome.name + others + (best ? " *" : ""),
           std::string(least_prefix(comparison.unknown, outcome.bound_only_share)) +
               format.text(outcome.makespan_ns),
           comparable(fmt::format("{:.3f}", outcome.ratio_to_best)),
@@ -222,9 +317,7 @@ std::vector<std::string> policy_row(const Comparison& comparison, const PolicyOu
           comparison.delays ? format.text(moved) : format_bytes(moved),
           comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
           outcome.decisions_ns == 0 ? "-" : format.text(outcome.decisions_ns),
-          outcome.schedule_time_ms < 0
-              ? "-"
-              : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs))};
+          planning_text(outcome)};
 }
 
 }  // namespace
@@ -253,8 +346,10 @@ StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
 
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
   std::string out = incomplete_line(comparison.unknown);
-  out += fmt::format("{} on {}: {} tasks, {} edges\n", printable(comparison.graph),
-                     printable(comparison.hardware), comparison.tasks, comparison.edges);
+  out +=
+      fmt::format("{} on {}: {}, {}\n", printable(comparison.graph), printable(comparison.hardware),
+                  counted(comparison.tasks, "task"), counted(comparison.edges, "edge"));
+  out += answer_line(comparison, format);
   if (!comparison.cost_model.empty()) {
     std::vector<std::string> sources;
     for (const auto& [source, tasks] : comparison.cost_sources) {
@@ -268,7 +363,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                      format.text(comparison.lower_bound_ns),
                      least_prefix(comparison.unknown, comparison.single_device_is_limit ? 1 : 0),
                      format.text(comparison.single_device_ns));
-  TextTable table({{"policy"},
+  TextTable table({{"policy", Align::kLeft, true},
                    {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
                    {"to best", Align::kRight},
                    {"bound", Align::kRight},
@@ -289,10 +384,12 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
     if (const std::string over = overflow(comparison, outcome); !over.empty()) {
       overflows += fmt::format("{}: {}\n", outcome.name, over);
     }
-    table.add_row(policy_row(comparison, outcome, format));
+  }
+  for (const Tie& tie : ties_of(comparison, format)) {
+    table.add_row(policy_row(comparison, tie, format));
   }
   table.drop_empty_columns();
-  out += table.render();
+  out += table.render() + ties_text(comparison, format);
   out += repeated_text(comparison, format);
   if (!comparison.bound_only_devices.empty()) {
     out += fmt::format(
@@ -310,10 +407,14 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
   return out;
 }
 
-std::string comparison_json(const std::vector<Comparison>& comparisons) {
+std::string comparison_json(const std::vector<Comparison>& comparisons,
+                            const std::string& drawing) {
   if (comparisons.size() == 1) {
     Json json = {{"schema", "dfsim.compare/1"}};
     json.update(comparison_object(comparisons.front()));
+    if (!drawing.empty()) {
+      json["drawing"] = drawing;
+    }
     return json.text();
   }
   Json json = {{"schema", "dfsim.compare-many/1"}};
@@ -401,7 +502,7 @@ std::string summary_table(const std::vector<PolicySummary>& summary, size_t inst
                    fmt::format("{}", policy.wins), fmt::format("{:.3f}", policy.mean_ratio),
                    fmt::format("{:.3f}", policy.ratios.back()), fmt::format("{}", policy.runs)});
   }
-  return fmt::format("over {} problems:\n\n{}", instances, table.render());
+  return fmt::format("over {}:\n\n{}", counted(instances, "problem"), table.render());
 }
 
 }  // namespace dfsim::inline report

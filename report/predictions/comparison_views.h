@@ -21,7 +21,9 @@ struct TimeFormat {
 StatusOr<TimeFormat> time_format(std::string_view name, bool unitless);
 
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format);
-std::string comparison_json(const std::vector<Comparison>& comparisons);
+// `drawing`: an SVG to go into the report of a single comparison; "" without.
+std::string comparison_json(const std::vector<Comparison>& comparisons,
+                            const std::string& drawing = "");
 std::string comparison_csv(const std::vector<Comparison>& comparisons);
 
 // The machines of each model, the fastest estimate first; "" when there is nothing to rank.

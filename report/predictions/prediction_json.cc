@@ -4,6 +4,7 @@
 
 #include "base/json/json_tree.h"
 #include "base/text.h"
+#include "report/predictions/prediction_parts.h"
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"
 #include "report/text_parts.h"
@@ -43,7 +44,13 @@ Json op_json(const PredictedOp& op) {
                {"bound_us", in_us(op.bound_ns)},
                {"source", source_name(op)},
                {"output_shape", op.shape},
-               {"critical", op.critical}};
+               {"critical", op.critical},
+               {"reads", op.reads}};
+  if (op.dispatch.end_ns > op.dispatch.begin_ns) {
+    json["dispatch"] = {{"thread", op.dispatch.thread},
+                        {"start_us", in_us(op.dispatch.begin_ns)},
+                        {"duration_us", in_us(op.dispatch.end_ns - op.dispatch.begin_ns)}};
+  }
   Json waits = Json::object();
   for (int reason = 0; reason < kWaitReasonCount; ++reason) {
     waits[std::string(wait_reason_name(static_cast<WaitReason>(reason)))] =
@@ -156,6 +163,24 @@ Json memory_json(const PredictedMemory& memory) {
           {"at_peak", std::move(held)}};
 }
 
+Json verdict_json(const Prediction& prediction) {
+  const Verdict& verdict = prediction.verdict;
+  const PredictionHeadline headline = prediction_headline(prediction);
+  Json change = nullptr;
+  if (verdict.change.has_value()) {
+    change = {{"name", verdict.change->name},
+              {"option", verdict.change->option},
+              {"latency_ms", in_ms(verdict.change->latency_ns)},
+              {"bound_only_fraction", verdict.change->bound_only_share}};
+  }
+  return {{"answer", headline.answer},
+          {"reason", headline.reason},
+          {"device_busy_fraction", verdict.device_share},
+          {"host_busy_fraction", verdict.host_share},
+          {"copy_fraction", verdict.copy_share},
+          {"change", std::move(change)}};
+}
+
 }  // namespace
 
 std::string prediction_json(const Prediction& prediction) {
@@ -173,6 +198,8 @@ std::string prediction_json(const Prediction& prediction) {
     json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
   }
   add_headline(prediction, &json);
+  json["limited_by"] = limit_name(prediction.verdict.limit);
+  json["verdict"] = verdict_json(prediction);
   json["macs"] = prediction.macs;
   json["flops"] = prediction.flops;
   json["parameters"] = prediction.parameters;
@@ -181,6 +208,17 @@ std::string prediction_json(const Prediction& prediction) {
   json["peak_activation_bytes"] = prediction.peak_activation_bytes;
   json["peak_memory_bytes"] = prediction.peak_memory_bytes;
   json["device_memory_bytes"] = prediction.memory_bytes;
+  json["fits"] = prediction.fits();
+  json["remedies"] = Json::array();
+  for (const Prediction::Remedy& remedy : prediction.remedies) {
+    const bool complete = prediction.unknown.complete();
+    json["remedies"].push_back({{"kind", remedy.kind},
+                                {"action", remedy.action},
+                                {"latency_ms", complete ? Json(in_ms(remedy.latency_ns)) : Json()},
+                                {"bound_only_fraction", remedy.bound_only_share},
+                                {"peak_memory_bytes", remedy.peak_memory_bytes},
+                                {"device_memory_bytes", remedy.memory_bytes}});
+  }
   json["achieved_flops_per_s"] =
       prediction.unknown.complete() ? Json(prediction.achieved_flops_per_s) : Json(nullptr);
   json["peak_flops_per_s"] = prediction.peak_flops_per_s;

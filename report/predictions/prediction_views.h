@@ -3,16 +3,20 @@
 
 #include <string>
 
+#include "base/text_table.h"
 #include "study/prediction/prediction.h"
 
 namespace dfsim::inline report {
 
-// The summary that `dfsim predict` prints; `top_ops` lines of the slowest ops; fits `width`
-// columns.
-std::string summary_text(const Prediction& prediction, size_t top_ops = 10, size_t width = 100);
+// The summary that `dfsim predict` prints: two lines to quote, the `top_ops` slowest operators
+// below their modules, details. Fits `width` columns or text_width(), names in several lines.
+std::string summary_text(const Prediction& prediction, size_t top_ops = 10,
+                         size_t width = kAnyWidth);
+// The same as Markdown, with the details folded.
+std::string prediction_markdown(const Prediction& prediction, size_t top_ops = 10);
 
 // One line per executed op, in order of start.
-std::string ops_text(const Prediction& prediction, size_t width = 100);
+std::string ops_text(const Prediction& prediction, size_t width = kAnyWidth);
 
 // The documented, stable schema (docs/commands/predict.md), version in "schema".
 std::string prediction_json(const Prediction& prediction);

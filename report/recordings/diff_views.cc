@@ -62,7 +62,12 @@ std::string diff_text(const TraceDiff& diff, size_t top) {
   add_part(&parts, "idle", diff.a.idle_us, diff.b.idle_us, total);
   add_part(&parts, "total", diff.a.total_us, diff.b.total_us, total);
   text += parts.render(kWidth, 2) + "\n";
-  TextTable table({{"Operator"},
+  if (diff.of_kernels) {
+    text += "  a trace without operators: kernels are compared\n\n";
+  } else if (diff.rows.empty()) {
+    text += "  neither trace has operators or kernels with a time of their own\n\n";
+  }
+  TextTable table({{diff.of_kernels ? "Kernel" : "Operator"},
                    {"calls A", Align::kRight},
                    {"B", Align::kRight},
                    {"time A", Align::kRight},
@@ -115,6 +120,7 @@ std::string diff_json(const TraceDiff& diff) {
                      {"idle", part_json(diff.a.idle_us, diff.b.idle_us)},
                      {"total", part_json(diff.a.total_us, diff.b.total_us)},
                      {"operators", part_json(diff.ops_a_us, diff.ops_b_us)},
+                     {"compared", diff.of_kernels ? "kernels" : "operators"},
                      {"rows", std::move(rows)}};
   return json.text();
 }

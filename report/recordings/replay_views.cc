@@ -195,6 +195,11 @@ std::string replay_text(const ReplayReport& report, size_t top) {
     text += replay_field("change",
                          fmt::format("{} ({} pieces)", printable(change.text, 46), change.pieces));
   }
+  if (report.kept.pieces > 0) {
+    text += replay_field("not moved",
+                         fmt::format("{} pieces ({}): {}", report.kept.pieces,
+                                     format_time(report.kept.measured_ns), report.kept.reason));
+  }
   if (!report.changes.empty()) {
     text += replay_field("changed",
                          fmt::format("{}, {:.2f}x the speed", format_time(report.run.span_ns),
@@ -246,30 +251,35 @@ std::string replay_json(const ReplayReport& report, const Trace* measured, const
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
   };
-  Json json = {{"schema", kReplaySchema},
-               {"path", report.path},
-               {"format", report.format},
-               {"device_name", report.device_name},
-               {"hardware", text_or_null(report.hardware)},
-               {"from", text_or_null(report.from)},
-               {"policy", text_or_null(report.policy)},
-               {"pieces", report.pieces},
-               {"dependencies", report.dependencies},
-               {"launched", report.launched},
-               {"unlaunched", report.unlaunched},
-               {"too_early", report.too_early},
-               {"measured_us", in_us(report.measured_ns)},
-               {"same_us", in_us(report.same.span_ns)},
-               {"error", report.error()},
-               {"replayed_us", in_us(report.run.span_ns)},
-               {"low_us", in_us(report.interval.low_ns)},
-               {"high_us", in_us(report.interval.high_ns)},
-               {"changes", std::move(changes)},
-               {"measured", replay_breakdown_json(report.measured)},
-               {"replayed", replay_breakdown_json(report.replayed)},
-               {"path_us", {{"same", path_json(report.same)}, {"replayed", path_json(report.run)}}},
-               {"sources", std::move(sources)},
-               {"operators", std::move(ops)}};
+  Json json = {
+      {"schema", kReplaySchema},
+      {"path", report.path},
+      {"format", report.format},
+      {"device_name", report.device_name},
+      {"hardware", text_or_null(report.hardware)},
+      {"from", text_or_null(report.from)},
+      {"policy", text_or_null(report.policy)},
+      {"not_moved", report.kept.pieces == 0 ? Json(nullptr)
+                                            : Json({{"pieces", report.kept.pieces},
+                                                    {"measured_us", in_us(report.kept.measured_ns)},
+                                                    {"reason", report.kept.reason}})},
+      {"pieces", report.pieces},
+      {"dependencies", report.dependencies},
+      {"launched", report.launched},
+      {"unlaunched", report.unlaunched},
+      {"too_early", report.too_early},
+      {"measured_us", in_us(report.measured_ns)},
+      {"same_us", in_us(report.same.span_ns)},
+      {"error", report.error()},
+      {"replayed_us", in_us(report.run.span_ns)},
+      {"low_us", in_us(report.interval.low_ns)},
+      {"high_us", in_us(report.interval.high_ns)},
+      {"changes", std::move(changes)},
+      {"measured", replay_breakdown_json(report.measured)},
+      {"replayed", replay_breakdown_json(report.replayed)},
+      {"path_us", {{"same", path_json(report.same)}, {"replayed", path_json(report.run)}}},
+      {"sources", std::move(sources)},
+      {"operators", std::move(ops)}};
   if (measured != nullptr && replayed != nullptr) {
     const double origin_us = measured->spans.empty() ? 0 : measured->spans.front().start_us;
     json["timelines"] = {{"measured", timeline_json(*measured, origin_us)},

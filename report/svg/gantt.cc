@@ -44,10 +44,10 @@ std::string svg_head(double width, double height) {
 
 std::string gantt_rows_svg(const Comparison& comparison, const PolicyOutcome& outcome,
                            const ExecGraph& graph, const TimeFormat& format, double top,
-                           double left, double width, double row_height) {
+                           double left, double width, double row_height, TimeNs longest) {
   std::string out;
   const auto rows = rows_of(comparison, outcome);
-  const double scale = width / static_cast<double>(std::max<TimeNs>(1, outcome.makespan_ns));
+  const double scale = width / static_cast<double>(std::max<TimeNs>(1, longest));
   for (size_t d = 0; d < rows.size(); ++d) {
     const double y = top + static_cast<double>(d) * row_height;
     out += svg_text(left - 6, y + row_height * 0.65, comparison.devices[d], "end");
@@ -120,7 +120,7 @@ std::string gantt_text(const Comparison& comparison, const PolicyOutcome& outcom
 }
 
 std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
-                           const TimeFormat& format) {
+                           const TimeFormat& format, bool all) {
   constexpr double kWidth = 1000;
   constexpr double kLeft = 150;
   constexpr double kRight = 110;
@@ -134,7 +134,17 @@ std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
     longest = std::max(longest, outcome.makespan_ns);
   }
   const double gantt_top = 80 + static_cast<double>(bars) * kBar;
-  const double height = gantt_top + static_cast<double>(comparison.devices.size()) * kRow + 40;
+  std::vector<const PolicyOutcome*> drawn;
+  for (const PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.status.ok() &&
+        (all ? !outcome.result.tasks.empty() : &outcome == comparison.best())) {
+      drawn.push_back(&outcome);
+    }
+  }
+  // One under the other, each with its name above and its scale below.
+  const double gantt_height = static_cast<double>(comparison.devices.size()) * kRow + 40;
+  const double height =
+      gantt_top + static_cast<double>(std::max<size_t>(1, drawn.size())) * gantt_height;
   std::string out = svg_head(kWidth, height);
   out += svg_text(10, 22, fmt::format("{} on {}", comparison.graph, comparison.hardware));
   double y = 38;
@@ -144,7 +154,8 @@ std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
     }
     const double length =
         plot * static_cast<double>(outcome.makespan_ns) / static_cast<double>(longest);
-    const bool best = outcome.makespan_ns == comparison.policies.front().makespan_ns;
+    const bool best =
+        comparison.best() != nullptr && outcome.makespan_ns == comparison.best()->makespan_ns;
     out += svg_text(kLeft - 6, y + 12, outcome.name, "end");
     out += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\"/>\n",
                        kLeft, y, length, kBar - 4, best ? "#59a14f" : "#bab0ac");
@@ -157,12 +168,14 @@ std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
       "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"32\" y2=\"{1:.1f}\" stroke=\"#e15759\" "
       "stroke-dasharray=\"4 3\"><title>lower bound</title></line>\n",
       bound, y);
-  if (comparison.best() != nullptr) {
-    out += svg_text(10, gantt_top - 12, comparison.best()->name);
-    out +=
-        gantt_rows_svg(comparison, *comparison.best(), graph, format, gantt_top, kLeft, plot, kRow);
-    out += svg_text(kLeft, height - 14, "0");
-    out += svg_text(kLeft + plot, height - 14, format.text(comparison.best()->makespan_ns), "end");
+  double top = gantt_top;
+  for (const PolicyOutcome* outcome : drawn) {
+    const TimeNs scale = all ? longest : outcome->makespan_ns;
+    out += svg_text(10, top - 12, outcome->name);
+    out += gantt_rows_svg(comparison, *outcome, graph, format, top, kLeft, plot, kRow, scale);
+    out += svg_text(kLeft, top + gantt_height - 14, "0");
+    out += svg_text(kLeft + plot, top + gantt_height - 14, format.text(scale), "end");
+    top += gantt_height;
   }
   return out + "</svg>\n";
 }

@@ -14,10 +14,11 @@ namespace dfsim::inline report {
 std::string gantt_text(const Comparison& comparison, const PolicyOutcome& outcome,
                        const ExecGraph& graph, const TimeFormat& format, size_t width);
 
-// Bars of all makespans above a Gantt chart of the best. Tasks under a third of a pixel are merged
-// with their neighbours. Self-contained; tooltips name tasks.
+// Bars of all makespans above a Gantt chart of the best, or, when `all`, of every policy whose
+// tasks were kept, on one scale. Tasks under a third of a pixel are merged with their neighbours.
+// Self-contained; tooltips name tasks.
 std::string comparison_svg(const Comparison& comparison, const ExecGraph& graph,
-                           const TimeFormat& format);
+                           const TimeFormat& format, bool all = false);
 
 // Performance profile (Dolan, More 2002, doi:10.1007/s101070100263): for each policy the share of
 // problems on which it is within a factor of the best, over that factor.

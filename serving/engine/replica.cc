@@ -12,13 +12,14 @@
 namespace dfsim::inline serving {
 
 Replica::Replica(int index, const ReplicaOptions& options, StepTable* costs,
-                 ReplicaListener* listener)
+                 PipelineEntry* pipeline, ReplicaListener* listener)
     : index_(index),
       options_(options),
       policy_(options.policy.make(options.limits)),
       state_(options.limits,
              BlockCache(options.cache_blocks, options.block_tokens, options.prefix_caching)),
       costs_(costs),
+      pipeline_(pipeline),
       listener_(listener),
       frontend_(options.frontend) {}
 
@@ -37,11 +38,12 @@ TimeNs Replica::next_action() const {
   if (in_step_) {
     return end_ns_;
   }
+  const TimeNs free_ns = pipeline_ == nullptr ? clock_ns_ : std::max(clock_ns_, pipeline_->free_ns);
   const bool work = !state_.running().empty() || !state_.waiting().empty();
   if (work && !starved_) {
-    return clock_ns_;
+    return free_ns;
   }
-  return incoming_.empty() ? kNever : std::max(clock_ns_, incoming_.front().ready_ns);
+  return incoming_.empty() ? kNever : std::max(free_ns, incoming_.front().ready_ns);
 }
 
 Status Replica::advance(TimeNs horizon) { return in_step_ ? end(horizon) : begin(); }
@@ -81,6 +83,9 @@ Status Replica::begin() {
   DFSIM_RETURN_IF_ERROR(cost_plan());
   start_ns_ = now;
   end_ns_ = now + cost_.time_ns(context_total_);
+  if (pipeline_ != nullptr) {
+    pipeline_->free_ns = now + cost_.interval_ns(context_total_);
+  }
   in_step_ = true;
   return ok_status();
 }
@@ -170,7 +175,8 @@ Status Replica::end(TimeNs horizon) {
   step.held_blocks = state_.cache().held_blocks();
   listener_->step(step);
   const bool same = plan_.repeatable && !done && decodes_ > 0 && prefill_.empty();
-  return same && options_.fast_forward ? repeat(horizon) : ok_status();
+  // The other batches of a pipeline decide when it may begin again.
+  return same && options_.fast_forward && pipeline_ == nullptr ? repeat(horizon) : ok_status();
 }
 
 bool Replica::advance_sequence(SequenceId id, int64_t tokens, TimeNs delivered_ns) {

@@ -49,6 +49,11 @@ class ReplicaListener {
   virtual void prefilled(Sequence&& sequence, TimeNs now) { (void)sequence, (void)now; }
 };
 
+// When the first stage of a pipeline is free for another batch. Engines of one pipeline share it.
+struct PipelineEntry {
+  TimeNs free_ns = 0;
+};
+
 enum class ReplicaRole : uint8_t { kAggregated, kPrefill, kDecode };
 
 struct ReplicaOptions {
@@ -61,12 +66,16 @@ struct ReplicaOptions {
   ReplicaRole role = ReplicaRole::kAggregated;
   bool schedule_ahead = false;
   bool fast_forward = true;  // off: every step alone
+  // Engines of one number share a pipeline of GPUs: each has one batch in flight. -1: an engine
+  // that has its GPUs for itself.
+  int pipeline = -1;
 };
 
 class Replica {
  public:
-  // `costs` and `listener` outlive the replica.
-  Replica(int index, const ReplicaOptions& options, StepTable* costs, ReplicaListener* listener);
+  // `costs`, `pipeline` (null without one) and `listener` outlive the replica.
+  Replica(int index, const ReplicaOptions& options, StepTable* costs, PipelineEntry* pipeline,
+          ReplicaListener* listener);
 
   // A request sent at `now`; calls come in order of time, no earlier than the last advance().
   void submit(Sequence sequence, TimeNs now);
@@ -100,6 +109,7 @@ class Replica {
   std::unique_ptr<BatchPolicy> policy_;
   BatchState state_;
   StepTable* costs_;
+  PipelineEntry* pipeline_;
   ReplicaListener* listener_;
   Frontend frontend_;
   std::deque<Sequence> incoming_;  // through the front end, not yet seen by the engine

@@ -21,8 +21,12 @@ class ServerRun final : public ReplicaListener {
             const ServerProgress& progress)
       : options_(options), source_(source), listener_(listener), progress_(progress) {
     replicas_.reserve(options.replicas.size());
+    pipelines_.resize(options.replicas.size());  // as many as there can be
     for (size_t i = 0; i < options.replicas.size(); ++i) {
-      replicas_.emplace_back(static_cast<int>(i), options.replicas[i], costs[i], this);
+      const int pipeline = options.replicas[i].pipeline;
+      replicas_.emplace_back(static_cast<int>(i), options.replicas[i], costs[i],
+                             pipeline < 0 ? nullptr : &pipelines_[static_cast<size_t>(pipeline)],
+                             this);
     }
   }
 
@@ -175,6 +179,7 @@ class ServerRun final : public ReplicaListener {
   RequestSource& source_;
   ReplicaListener* listener_;
   const ServerProgress& progress_;
+  std::vector<PipelineEntry> pipelines_;
   std::vector<Replica> replicas_;
   std::priority_queue<Transfer> transfers_;
   TimeNs link_free_ns_ = 0;

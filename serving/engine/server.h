@@ -20,9 +20,11 @@ struct CacheLink {
 };
 
 struct ServerOptions {
-  std::vector<ReplicaOptions> replicas;  // all aggregated, or prefill and decode ones
-  CacheLink link;                        // for disaggregated servers
-  int64_t max_request_tokens = 0;        // prompt + output of one request; 0: what the cache holds
+  // All aggregated, or prefill and decode ones. A replica with pipeline stages is one entry for
+  // each batch in flight, all with one number below replicas.size() as their `pipeline`.
+  std::vector<ReplicaOptions> replicas;
+  CacheLink link;                  // for disaggregated servers
+  int64_t max_request_tokens = 0;  // prompt + output of one request; 0: what the cache holds
   // More requests than this waiting: the server is overloaded, the simulation ends there.
   int64_t max_waiting = 100'000;
 };

@@ -54,7 +54,9 @@ StatusOr<StepCost> StepTable::exact(const std::vector<SequenceSlice>& prefill, i
   ++model_calls_;
   DFSIM_ASSIGN_OR_RETURN(StepCost cost, model_->cost(batch_));
   if (scale_ != 1) {
-    cost.time_ns = static_cast<TimeNs>(std::llround(static_cast<double>(cost.time_ns) * scale_));
+    for (TimeNs* time_ns : {&cost.time_ns, &cost.interval_ns}) {
+      *time_ns = static_cast<TimeNs>(std::llround(static_cast<double>(*time_ns) * scale_));
+    }
     for (TimeNs& part : cost.split_ns) {
       part = static_cast<TimeNs>(std::llround(static_cast<double>(part) * scale_));
     }

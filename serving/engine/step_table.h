@@ -36,6 +36,11 @@ struct CostSegment {
     const double slope = static_cast<double>(at_high.time_ns - at_low.time_ns);
     return at_low.time_ns + static_cast<TimeNs>(slope * position(context_total));
   }
+  // When the next batch of a pipeline may begin, after the begin of this one.
+  TimeNs interval_ns(int64_t context_total) const {
+    const double slope = static_cast<double>(at_high.interval_ns - at_low.interval_ns);
+    return at_low.interval_ns + static_cast<TimeNs>(slope * position(context_total));
+  }
   // The split at `position`, in ns, times `steps`.
   void add_split(double position, double steps, std::array<double, kStepPartCount>* split) const;
   double log_sigma() const { return at_low.log_sigma; }

@@ -147,6 +147,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   DFSIM_ASSIGN_OR_RETURN(ready.costs, make_step_cost_model(layout.deployment, runtime));
   setup.cache_tokens = room.cache_tokens;
   setup.gpus_per_replica = layout.candidate.widths.gpus();
+  setup.stages = layout.candidate.widths.pp;
   if (layout.candidate.disaggregated) {
     DFSIM_ASSIGN_OR_RETURN(const LlmMemory other, llm_memory(layout.decode_deployment, memory));
     DFSIM_ASSIGN_OR_RETURN(ready.decode_costs,
@@ -155,6 +156,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
     setup.decode_replicas = layout.candidate.decode_replicas;
     setup.decode_cache_tokens = other.cache_tokens;
     setup.gpus_per_decode_replica = layout.candidate.decode_widths.gpus();
+    setup.decode_stages = layout.candidate.decode_widths.pp;
     setup.link = options.link;
     setup.link.bytes_per_token =
         room.cache_bytes_per_token * static_cast<double>(layout.candidate.widths.tp);

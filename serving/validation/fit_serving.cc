@@ -120,10 +120,20 @@ Status add_residuals(FitRun& run, const FrameworkProfile& profile, Residuals* re
              : ok_status();
 }
 
+// A profile that has learnt nothing: kernels cost what they cost alone, and the host no time.
+FrameworkProfile unfitted(FrameworkProfile profile) {
+  for (const FitParameter& parameter : fit_parameters()) {
+    if (parameter.profile == nullptr) {
+      parameter.of(profile) = parameter.is_scale ? 1 : parameter.low;
+    }
+  }
+  return profile;
+}
+
 // The residuals of rows fitted on are too small for an interval. Each configuration's residuals
-// come from a fit on the other half of the configurations.
-Status fit_errors(const FitRun& all, const FrameworkProfile& start, FrameworkProfile* profile,
-                  int64_t* evaluations) {
+// come from a fit on the other half of the configurations. That fit must not start from a profile
+// that all of them shaped: the descent would stay near it, and the residuals as small as before.
+Status fit_errors(const FitRun& all, FrameworkProfile* profile, int64_t* evaluations) {
   std::vector<MeasuredRun> folds[2];
   std::map<std::string, size_t> fold_of;
   for (const MeasuredRun& run : all.runs) {
@@ -138,7 +148,7 @@ Status fit_errors(const FitRun& all, const FrameworkProfile& start, FrameworkPro
     FrameworkProfile fitted = *profile;
     if (!folds[1 - held_out].empty()) {
       FitRun others = {folds[1 - held_out], all.models, all.options, all.progress};
-      fitted = start;
+      fitted = unfitted(*profile);
       DFSIM_ASSIGN_OR_RETURN(double loss, others.loss(fitted));
       DFSIM_RETURN_IF_ERROR(descend(others, &fitted, &loss));
       *evaluations += others.evaluations;
@@ -207,7 +217,7 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
   fit.loss_after = fit.loss_before;
   DFSIM_RETURN_IF_ERROR(descend(run, &fit.profile, &fit.loss_after));
   fit.evaluations = run.evaluations;
-  DFSIM_RETURN_IF_ERROR(fit_errors(run, fit.before, &fit.profile, &fit.evaluations));
+  DFSIM_RETURN_IF_ERROR(fit_errors(run, &fit.profile, &fit.evaluations));
   return fit;
 }
 

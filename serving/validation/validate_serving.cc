@@ -43,6 +43,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   setup.engine.frontend.latency_us += client_of(run).latency_us;
   setup.errors = profile.errors;
   setup.gpus_per_replica = deployment.parallelism.gpus();
+  setup.stages = deployment.parallelism.pp;
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
   memory.sequence_tokens = run.isl + run.osl;

@@ -27,9 +27,11 @@ struct TraceDiff {
   double ops_a_us = 0;  // summed over the rows
   double ops_b_us = 0;
   std::vector<DiffRow> rows;  // greatest change first, either way
+  bool of_kernels = false;    // rows are kernels, because a trace has no operators
 };
 
-// Aligns operators by name, or by name and node or shapes with `by_node`. Times are those of the
+// Aligns kernels by name and kind when one of the traces has no operators with time, otherwise
+// aligns operators by name, or by name and node or shapes with `by_node`. Times are those of the
 // operators' tables: device work, or own host time where there is no device. O(rows log rows).
 TraceDiff diff_traces(const TraceAnalysis& a, const TraceAnalysis& b, bool by_node);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "base/io/data_dir.h"
@@ -20,7 +21,8 @@ namespace {
 StatusOr<int64_t> parse_extent(std::string_view text, std::string_view option) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const bool padded = text.size() > 1 && text.front() == '0';  // some would read 010 as eight
+  if (error != std::errc() || end != text.data() + text.size() || padded) {
     return invalid_input(fmt::format("{}: '{}' is not a whole number", option, printable(text)));
   }
   return value;
@@ -36,6 +38,18 @@ StatusOr<std::pair<std::string, std::string>> split_assignment(const std::string
         fmt::format("{}: found '{}', expected {}", option, printable(text), example));
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+// Adds what an option says of `name`; an option that was given twice must say the same.
+template <typename Value>
+Status add_given(std::string_view option, const std::string& name, Value value,
+                 std::map<std::string, Value>* given) {
+  const auto [it, inserted] = given->try_emplace(name, value);
+  if (!inserted && it->second != value) {
+    return invalid_input(fmt::format("{}: '{}' is given twice, with different values; give it once",
+                                     option, printable(name)));
+  }
+  return ok_status();
 }
 
 Status strict_error(const LoadedModel& model, const std::string& path) {
@@ -68,8 +82,8 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
   }
   for (const std::string& text : dims) {
     DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--dim", "NAME=N"));
-    DFSIM_ASSIGN_OR_RETURN(options.dims[assignment.first],
-                           parse_extent(assignment.second, "--dim"));
+    DFSIM_ASSIGN_OR_RETURN(const int64_t extent, parse_extent(assignment.second, "--dim"));
+    DFSIM_RETURN_IF_ERROR(add_given("--dim", assignment.first, extent, &options.dims));
   }
   for (const std::string& text : input_shapes) {
     DFSIM_ASSIGN_OR_RETURN(const auto assignment,
@@ -81,7 +95,8 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
       DFSIM_ASSIGN_OR_RETURN(const int64_t extent, parse_extent(part, "--input-shape"));
       extents.push_back(extent);
     }
-    options.input_shapes[assignment.first] = std::move(extents);
+    DFSIM_RETURN_IF_ERROR(
+        add_given("--input-shape", assignment.first, extents, &options.input_shapes));
   }
   for (const std::string& text : trip_counts) {
     DFSIM_ASSIGN_OR_RETURN(const auto assignment, split_assignment(text, "--trip-count", "NAME=N"));
@@ -90,7 +105,7 @@ StatusOr<ImportOptions> ModelOptions::import_options() const {
       return invalid_input(fmt::format("--trip-count: {} is given for '{}'; expected 0 or more",
                                        trips, printable(assignment.first)));
     }
-    options.trip_counts[assignment.first] = trips;
+    DFSIM_RETURN_IF_ERROR(add_given("--trip-count", assignment.first, trips, &options.trip_counts));
   }
   if (!branch.empty()) {
     options.branch = branch == "then";

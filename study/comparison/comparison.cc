@@ -181,13 +181,23 @@ auto rank_key(const PolicyOutcome& outcome) {
                     std::string_view(outcome.name));
 }
 
+// Least is best, see Comparison::best().
+auto best_key(const PolicyOutcome& outcome, bool unitless) {
+  const bool counts = !unitless && outcome.schedule_time_ms > 0;
+  const auto planning = static_cast<TimeNs>(std::max(0.0, outcome.schedule_time_ms) * kNsPerMs);
+  return std::tuple(!outcome.status.ok(), outcome.is_limit(),
+                    outcome.makespan_ns + (counts ? planning : 0), planning,
+                    std::string_view(outcome.name));
+}
+
 // Millions of tasks times thirty policies are too much to keep.
 void drop_tasks(Comparison& comparison, std::string_view kept) {
-  const auto best = std::ranges::min_element(comparison.policies, {}, rank_key);
-  for (auto outcome = comparison.policies.begin(); outcome != comparison.policies.end();
-       ++outcome) {
-    if (outcome->name != kept && outcome != best) {
-      outcome->result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
+  const PolicyOutcome* const best = &*std::ranges::min_element(
+      comparison.policies, {},
+      [&](const PolicyOutcome& outcome) { return best_key(outcome, comparison.unitless); });
+  for (PolicyOutcome& outcome : comparison.policies) {
+    if (outcome.name != kept && &outcome != best && kept != "all") {
+      outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
     }
   }
 }
@@ -224,6 +234,18 @@ void derive(Comparison& comparison) {
   }
 }
 
+// Which device ran everything, and whether its memory is large enough for that.
+void note_single_device(const ProblemInstance& instance, const SimResult& alone,
+                        Comparison& comparison) {
+  const auto busiest = std::ranges::max_element(alone.devices, {}, &DeviceUse::busy_ns);
+  const auto index = static_cast<size_t>(busiest - alone.devices.begin());
+  const DeviceSpec& device = instance.platform.devices[index];
+  comparison.single_device = device.name;
+  comparison.single_device_is_gpu = device.type == DeviceType::kGpu;
+  comparison.single_device_fits = device.memory_bytes == 0 || instance.delays ||
+                                  busiest->peak_memory_bytes <= device.memory_bytes;
+}
+
 // Runs everything on one device, the yardstick of speed-ups. Where the best device has only bounds,
 // the first one is taken if it has estimates.
 Status run_single_device(const ProblemInstance& instance, const CompareOptions& options,
@@ -231,7 +253,9 @@ Status run_single_device(const ProblemInstance& instance, const CompareOptions& 
   const PolicyRegistry builtin;
   // One device may be too small for everything; what it would take is still the yardstick.
   PolicyRunOptions alone_options = run_options(instance, options);
-  alone_options.sim.memory = MemoryPolicy::kOff;
+  if (options.memory != MemoryPolicy::kOff) {
+    alone_options.sim.memory = MemoryPolicy::kTrack;
+  }
   bool is_limit = true;
   for (const char* const name : {"best-single-device", "first-device"}) {
     DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* single, builtin.find(name));
@@ -243,6 +267,7 @@ Status run_single_device(const ProblemInstance& instance, const CompareOptions& 
     if (is_first || share <= kMuchBoundOnly) {
       comparison.single_device_ns = alone.result.makespan_ns;
       is_limit = share > kMuchBoundOnly;
+      note_single_device(instance, alone.result, comparison);
     }
     if (!is_limit) {
       break;
@@ -253,6 +278,24 @@ Status run_single_device(const ProblemInstance& instance, const CompareOptions& 
 }
 
 }  // namespace
+
+const PolicyOutcome* Comparison::best() const {
+  if (policies.empty()) {
+    return nullptr;
+  }
+  const auto found = std::ranges::min_element(
+      policies, {}, [this](const PolicyOutcome& outcome) { return best_key(outcome, unitless); });
+  return found->status.ok() ? &*found : nullptr;
+}
+
+bool Comparison::one_device_is_enough() const {
+  constexpr double kAsGood = 1.01;
+  const PolicyOutcome* const winner = best();
+  return winner != nullptr && devices.size() > 1 && single_device_fits && single_device_ns > 0 &&
+         single_device_is_limit == winner->is_limit() &&
+         static_cast<double>(single_device_ns) <=
+             kAsGood * static_cast<double>(winner->makespan_ns);
+}
 
 StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
                                       const std::vector<const PolicyInfo*>& policies,
@@ -279,9 +322,16 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
   comparison.lower_bound_ns = lower_bound(instance, problem);
   comparison.critical_path_ns = comparison.tasks == 0 ? 0 : least_critical_path(problem);
   DFSIM_RETURN_IF_ERROR(run_single_device(instance, options, comparison));
-  for (const PolicyInfo* policy : policies) {
+  for (size_t i = 0; i < policies.size(); ++i) {
+    const PolicyInfo* const policy = policies[i];
     DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + policy->name));
-    DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, options));
+    progress.advance(static_cast<double>(i), static_cast<double>(policies.size()), "policies");
+    CompareOptions one = options;
+    one.policy.progress = [&](double share) {
+      progress.advance(static_cast<double>(i) + share, static_cast<double>(policies.size()),
+                       "policies");
+    };
+    DFSIM_ASSIGN_OR_RETURN(PolicyOutcome outcome, outcome_of(instance, *policy, one));
     comparison.policies.push_back(std::move(outcome));
     drop_tasks(comparison, options.keep_tasks_of);
   }

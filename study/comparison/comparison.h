@@ -63,14 +63,19 @@ struct Comparison {
   TimeNs critical_path_ns = 0;
   TimeNs single_device_ns = 0;
   bool single_device_is_limit = false;  // much of it is a bare bound
+  std::string single_device;            // its name
+  bool single_device_is_gpu = false;
+  bool single_device_fits = true;  // its memory holds the whole run
   // Estimates by makespan, then name; then limits likewise; failed ones last.
   std::vector<PolicyOutcome> policies;
   NoiseOptions noise;
 
-  // The first: an estimate where there is one.
-  const PolicyOutcome* best() const {
-    return !policies.empty() && policies.front().status.ok() ? &policies.front() : nullptr;
-  }
+  // The policy whose makespan and planning together take least, so that planning never costs more
+  // than it gains; of equals the one that plans fastest, then by name. An estimate where there is
+  // one. Planning does not count where it was not asked for or the file's times have no unit.
+  const PolicyOutcome* best() const;
+  // One device alone comes within 1 % of the best makespan, and its memory suffices.
+  bool one_device_is_enough() const;
   // The best may be called so: a part of a model has no best policy unless the caller accepts that.
   bool names_best() const { return best() != nullptr && (unknown.complete() || allow_incomplete); }
   // It is a limit among estimates, which its figures cannot be compared with.
@@ -86,9 +91,10 @@ struct CompareOptions {
   NoiseOptions noise;
   MemoryPolicy memory = MemoryPolicy::kTrack;
   uint64_t seed = 0;
-  std::string keep_tasks_of;  // SimResult::tasks are kept of this policy and of the best one only
-  bool timing = true;         // false leaves out schedule_time_ms: then every run gives the same
-  MakeRecorder record;        // of each policy's run; empty = none
+  // SimResult::tasks are kept of this policy and of the best one only; "all": of all.
+  std::string keep_tasks_of;
+  bool timing = true;   // false leaves out schedule_time_ms: then every run gives the same
+  MakeRecorder record;  // of each policy's run; empty = none
 };
 
 // Runs each policy through the simulator. A policy that fails is reported in its outcome. Error:

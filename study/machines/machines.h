@@ -11,6 +11,7 @@ namespace dfsim::inline study {
 
 struct Machine {
   Platform platform;
+  std::string vendor;  // of a built-in machine: "nvidia", "amd", …; "nodes" for several devices
   // By device: a copy whose peaks and bandwidth are what the device sustains.
   std::vector<DeviceSpec> sustained;
   // The passes of the runtime, stage by stage: a stage runs until nothing changes any more.
@@ -26,8 +27,14 @@ struct MachineList {
 // load_platform().
 StatusOr<Machine> find_machine(const std::string& name);
 
-// Errors: kNotFound when the files that come with dfsim are not there; those of load_platform().
-// O(size of the files).
-StatusOr<MachineList> list_machines();
+struct MachineFilter {
+  std::string vendor;           // as Machine::vendor, case ignored; "" = any
+  double min_memory_bytes = 0;  // of the largest device
+};
+
+// The built-in machines that pass the filter. Errors: kNotFound when the files that come with dfsim
+// are not there, and when no machine passes; kInvalidInput for an unknown vendor; those of
+// load_platform(). O(size of the files).
+StatusOr<MachineList> list_machines(const MachineFilter& filter = {});
 
 }  // namespace dfsim::inline study

@@ -21,6 +21,49 @@ namespace {
 // The program that run_program() waits for; 0 = none. Read by a signal handler.
 std::atomic<pid_t> running_child = 0;
 
+// Holds signals back while a child starts: one that came before `running_child` is set would not be
+// passed on.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&held, signal);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_ = {};
+};
+
+// posix_spawnp() of a child with an empty stdin, whose stdout is our stderr; gives its error.
+int spawn(char* const* argv) {
+  const HeldSignals held;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &held.before());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv, environ);
+  if (error == 0) {
+    running_child = child;
+  }
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
 }  // namespace
 
 Status run_program(const std::vector<std::string>& arguments, const std::string& what) {
@@ -29,13 +72,7 @@ Status run_program(const std::vector<std::string>& arguments, const std::string&
     argv.push_back(const_cast<char*>(argument.c_str()));  // posix_spawn does not write to them
   }
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = spawn(argv.data());
   const std::string program = printable(arguments[0]);
   if (error == ENOENT) {
     return not_found(
@@ -45,9 +82,8 @@ Status run_program(const std::vector<std::string>& arguments, const std::string&
     return failed(
         fmt::format("{}: '{}' cannot be started: {}", what, program, std::strerror(error)));
   }
-  running_child = child;
   int state = 0;
-  while (::waitpid(child, &state, 0) < 0) {
+  while (::waitpid(running_child, &state, 0) < 0) {
     if (errno != EINTR) {
       running_child = 0;
       return failed(fmt::format("{}: lost sight of '{}': {}", what, program, std::strerror(errno)));

@@ -239,14 +239,17 @@ class Partitioner::Impl {
                            pipeline_schedule_of(options_.schedule));
     const auto count = static_cast<int64_t>(devices);
     const int64_t node = node_size(platform_, count);
-    for (ParallelDegrees degrees :
-         degrees_of(options_.strategy, count, node, result_.batch, options_.micro_batches)) {
+    const auto all =
+        degrees_of(options_.strategy, count, node, result_.batch, options_.micro_batches);
+    double done = 0;
+    for (ParallelDegrees degrees : all) {
       degrees.schedule = schedule;
       degrees.chunks = schedule == PipelineSchedule::kInterleaved ? options_.chunks : 1;
       if (degrees.replicate && (degrees.chunks > 1 || result_.training)) {
         continue;  // chunks belong to devices of their own, training shares the batch by dp
       }
       DFSIM_RETURN_IF_ERROR(progress.stage(degrees_name(degrees)));
+      progress.advance(done++, static_cast<double>(all.size()), "plans");
       DFSIM_RETURN_IF_ERROR(add(
           degrees.micro_batches, degrees.tensor > 1,
           [&](const Graph& graph) { return degrees_spec(degrees, graph, platform_); },

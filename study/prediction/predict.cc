@@ -5,15 +5,21 @@
 #include <optional>
 
 #include "base/text.h"
+#include "opmodel/cached_model.h"
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
+#include "study/chain/precision_choice.h"
 #include "study/prediction/copy_log.h"
+#include "study/prediction/explain.h"
+#include "study/prediction/fit_advice.h"
 #include "study/prediction/memory_log.h"
 #include "study/prediction/setting_advice.h"
 
 namespace dfsim::inline study {
 namespace {
+
+constexpr double kWorthChanging = 0.95;  // of the latency: gains of less are not worth a word
 
 // The pipeline of requests that was asked for, or none.
 StatusOr<std::optional<RequestOptions>> pipeline_of(const PredictOptions& options) {
@@ -54,12 +60,52 @@ Status add_modes(const PredictOptions& options, const ModelRun& run, const Progr
 // One run with everything that the report says about it.
 StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& platform,
                                    std::string_view cost_model, const ModelRun& run,
-                                   RunRecorder* recorder) {
+                                   RunRecorder* recorder, const Progress& progress) {
   MemoryLog memory(platform, recorder == nullptr ? nullptr : recorder->listener());
   CopyLog copies(platform, &memory);
-  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&copies));
-  return make_prediction({model, platform, cost_model, run.costs(), run.tasks(), simulated,
-                          copies.copies(), memory.devices()});
+  DispatchLog dispatches(&copies);
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&dispatches));
+  const PredictionInput input = {model,
+                                 platform,
+                                 cost_model,
+                                 run.costs(),
+                                 run.tasks(),
+                                 simulated,
+                                 copies.copies(),
+                                 memory.devices(),
+                                 dispatches.dispatches()};
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, make_prediction(input));
+  explain(input, prediction, progress);
+  return prediction;
+}
+
+// A host that launches operators one by one is worth one more simulation: the same import as one
+// graph that the host launches once. `costs` remembers what the operators cost.
+Status add_change(const PredictOptions& options, const ImportedModel& imported,
+                  const CostModel& costs, Prediction* prediction) {
+  if (!options.verdict_change || prediction->verdict.limit != Limit::kHost ||
+      prediction->device_type != DeviceType::kGpu || !prediction->unknown.complete() ||
+      prediction->runtime.starts_with("cuda-graph")) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
+                         load_machine(options.hardware, "cuda-graph", options.model.precision));
+  const auto model = load_imported(imported, options.model, options.training, platform);
+  if (!model.ok()) {
+    return ok_status();  // that runtime cannot run it, so there is no such change
+  }
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(*model, platform, costs,
+                                                               {options.policy, options.seed}));
+  DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
+  DFSIM_ASSIGN_OR_RETURN(
+      const Prediction changed,
+      make_prediction({*model, platform, costs.name(), run.costs(), run.tasks(), simulated}));
+  if (static_cast<double>(changed.latency_ns) <
+      kWorthChanging * static_cast<double>(prediction->latency_ns)) {
+    prediction->verdict.change = Verdict::Change{"CUDA graphs", "--runtime cuda-graph",
+                                                 changed.latency_ns, changed.bound_only_share};
+  }
+  return ok_status();
 }
 
 // `given`: a cost model instead of the one that the options name, or null.
@@ -70,15 +116,19 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
       const Platform platform,
       load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
                    options.model.precision));
+  DFSIM_RETURN_IF_ERROR(options.training.options().status());
+  DFSIM_RETURN_IF_ERROR(resolve_precision(options.model.precision, platform).status());
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options.model));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model,
-                         load_model(options.model, options.training, platform));
+                         load_imported(imported, options.model, options.training, platform));
   DFSIM_RETURN_IF_ERROR(progress.stage("costing " + std::to_string(model.workload.rows.size()) +
                                        " distinct operators"));
   std::unique_ptr<CostModel> loaded;
   if (given == nullptr) {
     DFSIM_ASSIGN_OR_RETURN(loaded, load_cost_model_for(platform, options.cost_model));
   }
-  const CostModel& cost_model = given == nullptr ? *loaded : *given;
+  const std::unique_ptr<CostModel> cached = make_cached_model(given == nullptr ? *loaded : *given);
+  const CostModel& cost_model = *cached;
   DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, cost_model,
                                                                {options.policy, options.seed}));
   std::unique_ptr<RunRecorder> recorder;
@@ -87,19 +137,23 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
   }
   DFSIM_RETURN_IF_ERROR(
       progress.stage("simulating " + std::to_string(run.tasks().task_count()) + " tasks"));
-  DFSIM_ASSIGN_OR_RETURN(Prediction prediction,
-                         simulate_once(model, platform, cost_model.name(), run, recorder.get()));
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, simulate_once(model, platform, cost_model.name(),
+                                                              run, recorder.get(), progress));
+  DFSIM_RETURN_IF_ERROR(add_change(options, imported, cost_model, &prediction));
   DFSIM_RETURN_IF_ERROR(add_modes(options, run, progress, &prediction));
   if (recorder != nullptr) {
     DFSIM_RETURN_IF_ERROR(recorder->close());
+  }
+  const auto predict_quietly = [given](const PredictOptions& changed) {
+    return predict_costed(changed, given, {});
+  };
+  if (options.fit_advice && !prediction.fits()) {
+    DFSIM_RETURN_IF_ERROR(advise_fit(options, predict_quietly, progress, &prediction));
   }
   if (options.advice && !model.unknown.complete()) {
     prediction.notes.emplace_back("no advice: the work of a part of the model is not known");
   } else if (options.advice) {
     DFSIM_ASSIGN_OR_RETURN(const RepeatResult interval, run.simulate_repeatedly(kAdviceRuns));
-    const auto predict_quietly = [given](const PredictOptions& changed) {
-      return predict_costed(changed, given, {});
-    };
     DFSIM_RETURN_IF_ERROR(
         advise_settings(options, interval, predict_quietly, progress, &prediction));
   }

@@ -24,6 +24,8 @@ struct PredictOptions {
   size_t repeat = 0;                 // over 0: also that many runs with new random times
   uint64_t seed = 0;                 // of arrivals, noise and policies
   bool advice = false;               // also what other settings would bring, each predicted
+  bool fit_advice = true;            // of a model that does not fit: what would make it fit
+  bool verdict_change = true;        // the verdict also names a change, where one is worth it
   MakeRecorder record;               // of the single run; empty = none
 };
 

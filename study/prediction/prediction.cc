@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 
 #include "graphs/algorithms/dag.h"
 
@@ -19,6 +20,39 @@ std::vector<int64_t> task_durations(const SimResult& result) {
     durations.push_back(record.end_ns - record.start_ns);
   }
   return durations;
+}
+
+// From the order of tasks, which `reads` refers to, to the order of start.
+std::vector<PredictedOp> in_order_of_start(std::vector<PredictedOp> by_task) {
+  std::vector<uint32_t> order(by_task.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&by_task](uint32_t a, uint32_t b) {
+    return by_task[a].start_ns < by_task[b].start_ns;
+  });
+  std::vector<uint32_t> position(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    position[order[i]] = static_cast<uint32_t>(i);
+  }
+  std::vector<PredictedOp> ops;
+  ops.reserve(order.size());
+  for (const uint32_t task : order) {
+    for (uint32_t& read : by_task[task].reads) {
+      read = position[read];
+    }
+    ops.push_back(std::move(by_task[task]));
+  }
+  return ops;
+}
+
+// The tasks whose results `task` waits for, each once.
+std::vector<uint32_t> sources_of(const ExecGraph& tasks, TaskId task) {
+  std::vector<uint32_t> sources;
+  for (const uint32_t edge : tasks.in_edge_indices(task)) {
+    sources.push_back(static_cast<uint32_t>(tasks.edges()[edge].from.index()));
+  }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  return sources;
 }
 
 std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const CriticalPath& path) {
@@ -52,15 +86,16 @@ std::vector<PredictedOp> predicted_ops(const PredictionInput& input, const Criti
     out.known_work = !has_unknown_work(input.model.executed, tasks.op(task));
     out.wait_ns = record.wait_ns;
     out.shape = row.output_extents.empty() ? "?" : format_shape(Shape::of(row.output_extents[0]));
+    out.reads = sources_of(tasks, task);
+    if (t < input.dispatches.size()) {
+      out.dispatch = input.dispatches[t];
+    }
     ops.push_back(std::move(out));
   }
   for (const uint32_t task : path.nodes) {
     ops[task].critical = true;
   }
-  std::stable_sort(ops.begin(), ops.end(), [](const PredictedOp& a, const PredictedOp& b) {
-    return a.start_ns < b.start_ns;
-  });
-  return ops;
+  return in_order_of_start(std::move(ops));
 }
 
 std::vector<PredictedCopy> predicted_copies(const PredictionInput& input) {
@@ -226,10 +261,43 @@ std::vector<PredictedMemory> predicted_memory(const PredictionInput& input) {
   return list;
 }
 
+// Copies limit a run when they take longer than the devices and the host.
+Limit limit_of(const Verdict& verdict) {
+  if (verdict.copy_share > std::max(verdict.device_share, verdict.host_share)) {
+    return Limit::kTransfers;
+  }
+  return verdict.device_share >= verdict.host_share ? Limit::kDevice : Limit::kHost;
+}
+
 }  // namespace
 
 std::string_view source_name(const PredictedOp& op) {
   return op.known_work ? cost_source_name(op.source) : "unknown";
+}
+
+Verdict make_verdict(const Prediction& prediction) {
+  Verdict verdict;
+  if (prediction.latency_ns <= 0) {
+    return verdict;
+  }
+  const auto latency = static_cast<double>(prediction.latency_ns);
+  TimeNs copies_ns = 0;
+  for (const PredictedCopy& copy : prediction.copies) {
+    copies_ns += copy.duration_ns;
+  }
+  verdict.device_share = static_cast<double>(prediction.device_busy_ns) / latency;
+  verdict.host_share = static_cast<double>(prediction.host_busy_ns) / latency;
+  verdict.copy_share = static_cast<double>(copies_ns) / latency;
+  verdict.limit = limit_of(verdict);
+  if (!prediction.classes.empty()) {
+    verdict.main_class = prediction.classes.front().name;
+    verdict.class_share = prediction.classes.front().fraction;
+  }
+  if (!prediction.bounds.empty()) {
+    verdict.main_bound = prediction.bounds.front().name;
+    verdict.bound_share = prediction.bounds.front().fraction;
+  }
+  return verdict;
 }
 
 StatusOr<Prediction> make_prediction(const PredictionInput& input) {
@@ -283,6 +351,8 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   }
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
+  prediction.is_training = input.model.is_training;
+  prediction.verdict = make_verdict(prediction);
   return prediction;
 }
 

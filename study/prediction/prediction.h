@@ -21,7 +21,9 @@
 #include "study/analysis/advice_list.h"
 #include "study/chain/model_run.h"
 #include "study/prediction/copy_log.h"
+#include "study/prediction/dispatch_log.h"
 #include "study/prediction/memory_log.h"
+#include "study/prediction/verdict.h"
 
 namespace dfsim::inline study {
 
@@ -44,7 +46,9 @@ struct PredictedOp {
   bool known_work = true;  // false: only a launch is counted, see Prediction::unknown
   bool critical = false;   // on the critical path of Prediction
   WaitTimes wait_ns{};
-  std::string shape;  // of the first output
+  std::string shape;            // of the first output
+  std::vector<uint32_t> reads;  // positions in Prediction::ops of the operators that it waits for
+  DispatchRecord dispatch;      // the host's work on it; empty when nothing was noted
 };
 
 // A copy between the memories of two devices, or of the host and one.
@@ -143,8 +147,22 @@ struct Prediction {
   std::optional<RepeatResult> repetition;
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;
-  AdviceList advice;  // on settings, when it was asked for
+  AdviceList advice;         // on settings, when it was asked for
+  Verdict verdict;           // what limits the run
+  bool is_training = false;  // the latency is that of a training step
 
+  // A setting that would make a model fit that does not, with its own prediction.
+  struct Remedy {
+    std::string kind;  // "batch", "precision", "recomputation", "partitioning" or "device"
+    std::string action;
+    TimeNs latency_ns = 0;
+    double bound_only_share = 0;
+    Bytes peak_memory_bytes = 0;
+    Bytes memory_bytes = 0;
+  };
+  std::vector<Remedy> remedies;  // of a model that does not fit
+
+  bool fits() const { return memory_bytes <= 0 || peak_memory_bytes <= memory_bytes; }
   // The latency is a lower limit rather than an estimate.
   bool is_limit() const { return !unknown.complete() || bound_only_share > kMuchBoundOnly; }
 };
@@ -156,11 +174,15 @@ struct PredictionInput {
   const CostTable& costs;       // ModelRun::costs()
   const ExecGraph& tasks;       // ModelRun::tasks()
   const SimulatedModel& run;
-  std::vector<CopyRecord> copies = {};       // of the run
-  std::vector<DeviceMemoryLog> memory = {};  // of the run, by device
+  std::vector<CopyRecord> copies = {};          // of the run
+  std::vector<DeviceMemoryLog> memory = {};     // of the run, by device
+  std::vector<DispatchRecord> dispatches = {};  // of the run, by task
 };
 
 // Error: times that do not fit in 63 bits.
 StatusOr<Prediction> make_prediction(const PredictionInput& input);
+
+// All of the verdict but `change`, from the rest of the prediction. O(copies).
+Verdict make_verdict(const Prediction& prediction);
 
 }  // namespace dfsim::inline study

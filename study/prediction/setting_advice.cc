@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "hardware/builtin_files.h"
@@ -51,6 +53,8 @@ Variant plain(const AdviceContext& context, std::string kind) {
   variant.options.requests = 0;
   variant.options.repeat = 0;
   variant.options.advice = false;
+  variant.options.fit_advice = false;
+  variant.options.verdict_change = false;
   variant.options.record = nullptr;
   variant.must_fit = context.prediction.peak_memory_bytes <= context.prediction.memory_bytes;
   return variant;

@@ -1,6 +1,8 @@
 #include "study/recorded/replay.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,6 +31,38 @@ std::optional<Platform> recorded_on(const std::string& device_name) {
   return std::nullopt;
 }
 
+// The device work that was not moved.
+KeptWork kept_work(const ReplayGraph& graph, const std::vector<PieceSource>& sources,
+                   const Trace& trace, bool knows_device) {
+  const auto is_work = [](PieceKind kind) {
+    return kind == PieceKind::kKernel || kind == PieceKind::kCopy || kind == PieceKind::kMemset;
+  };
+  const bool on_device = std::any_of(graph.pieces.begin(), graph.pieces.end(),
+                                     [&](const Piece& piece) { return is_work(piece.kind); });
+  KeptWork kept;
+  for (size_t p = 0; p < graph.pieces.size(); ++p) {
+    const Piece& piece = graph.pieces[p];
+    if ((on_device ? is_work(piece.kind) : piece.kind == PieceKind::kOp) &&
+        sources[p] == PieceSource::kMeasured) {
+      ++kept.pieces;
+      kept.measured_ns += piece.time_ns;
+    }
+  }
+  if (kept.pieces == 0) {
+    return kept;
+  }
+  kept.reason =
+      knows_device
+          ? "their operators have no recorded shapes, or the hardware files no rates for them"
+      : trace.device_name.empty()
+          ? "the trace does not name the device that it was recorded on; name it with --from"
+          : fmt::format(
+                "no built-in machine has the recorded device '{}'; name its hardware file "
+                "with --from",
+                printable(trace.device_name, 60));
+  return kept;
+}
+
 Status move_over(const ReplayOptions& options, const Trace& trace, ReplayGraph* graph,
                  std::vector<PieceSource>* sources, ReplayReport* report) {
   if (options.hardware.empty()) {
@@ -52,6 +86,8 @@ Status move_over(const ReplayOptions& options, const Trace& trace, ReplayGraph* 
   for (const PieceSource source : *sources) {
     moved += source != PieceSource::kMeasured ? 1 : 0;
   }
+  report->moved = moved;
+  report->kept = kept_work(*graph, *sources, trace, from.has_value());
   report->changes.push_back({fmt::format("on {}{}", platform.name,
                                          report->from.empty() ? "" : " instead of " + report->from),
                              moved});

@@ -29,6 +29,13 @@ struct ReplaySourceRow {
   TimeNs replayed_ns = 0;
 };
 
+// Work that other hardware leaves as it was measured, and why.
+struct KeptWork {
+  int64_t pieces = 0;
+  TimeNs measured_ns = 0;
+  std::string reason;
+};
+
 struct ReplayChange {
   std::string text;
   int64_t pieces = 0;
@@ -50,6 +57,8 @@ struct ReplayReport {
   ReplayRun same;           // without any change
   ReplayRun run;            // with the changes; equal to `same` without any
   ReplayInterval interval;  // of `run`
+  int64_t moved = 0;        // pieces that `hardware` changed
+  KeptWork kept;            // device work (operators where there is no device) that it did not
   std::vector<ReplayChange> changes;
   Breakdown measured;
   Breakdown replayed;

@@ -243,6 +243,8 @@ class Sweeper {
       stop_at(progress_.stage(fmt::format("point {} of {}: {} on {}", result_.kept + ++begun_,
                                           result_.points.size(), model_name(point.model),
                                           printable(point.hardware))));
+      progress_.advance(static_cast<double>(result_.kept + begun_ - 1),
+                        static_cast<double>(result_.points.size()), "points");
     }
     return !stopped_;
   }

@@ -42,6 +42,9 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
   DFSIM_RETURN_IF_ERROR(progress.stage("reading profiles"));
   TrainResult result;
   DFSIM_ASSIGN_OR_RETURN(result.loaded, load_profiles(request.inputs));
+  progress.decide("profiles", {{"rows", std::to_string(result.loaded.profile.size())},
+                               {"dropped", result.loaded.drops.summary()},
+                               {"other_devices", std::to_string(result.loaded.other_devices)}});
   TrainOptions options;
   options.name = request.name;
   options.dfsim_version = request.dfsim_version;
@@ -70,8 +73,10 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
   DFSIM_RETURN_IF_ERROR(progress.stage("training"));
   DFSIM_ASSIGN_OR_RETURN(
       result.report,
-      train_model(result.loaded.profile, options, result.directory,
-                  [&](const PartProgress& part) { progress.note(progress_line(part)); }));
+      train_model(result.loaded.profile, options, result.directory, [&](const PartProgress& part) {
+        progress.advance(static_cast<double>(part.done), static_cast<double>(part.total), "parts");
+        progress.note(progress_line(part));
+      }));
   return result;
 }
 

@@ -57,6 +57,7 @@ class Tuner {
   StatusOr<TuneResult> run() {
     DFSIM_RETURN_IF_ERROR(prepare());
     DFSIM_ASSIGN_OR_RETURN(std::vector<TuneCandidate> candidates, predict_all());
+    DFSIM_RETURN_IF_ERROR(open_directory());
     TuneSearch search(std::move(candidates), options_.budget);
     for (auto next = search.next(); next.has_value(); next = search.next()) {
       const TuneSetting& setting = search.candidates()[*next].setting;
@@ -84,16 +85,10 @@ class Tuner {
                  ? options_.threads
                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     DFSIM_RETURN_IF_ERROR(read_batches());
-    std::error_code error;
-    fs::create_directories(options_.directory, error);
-    if (error) {
-      return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
-                                error.message()));
-    }
     hardware_ = options_.hardware;
     if (hardware_.empty()) {
       hardware_ = in("host.yaml");
-      if (!fs::exists(hardware_, error)) {
+      if (std::error_code error; !fs::exists(hardware_, error)) {
         return not_found(fmt::format(
             "{}: no hardware file of this machine, which predictions need; make one with dfsim "
             "calibrate -o {}, or name the nearest with --hw",
@@ -101,7 +96,17 @@ class Tuner {
       }
     }
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
-    DFSIM_RETURN_IF_ERROR(check_precision(platform));
+    return check_precision(platform);
+  }
+
+  // Only once the model and the machine are known to be sound: a refused command leaves nothing.
+  Status open_directory() {
+    std::error_code error;
+    fs::create_directories(options_.directory, error);
+    if (error) {
+      return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
+                                error.message()));
+    }
     DFSIM_RETURN_IF_ERROR(read_state());
     DFSIM_ASSIGN_OR_RETURN(helper_, find_data_file("datasets/collect/ort_cpu/tune.py"));
     DFSIM_ASSIGN_OR_RETURN(

@@ -39,6 +39,8 @@ class Validator {
     for (const NetworkRun& run : runs) {
       DFSIM_RETURN_IF_ERROR(
           progress_.stage(fmt::format("predicting {} batch {}", run.network, run.batch)));
+      progress_.advance(static_cast<double>(validation.runs.size()),
+                        static_cast<double>(runs.size()), "runs");
       auto one = validate(run);
       if (!one.ok()) {
         return one.status().with_place(fmt::format("{}:{}", options_.runs, run.line));

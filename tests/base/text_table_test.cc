@@ -41,6 +41,37 @@ TEST_CASE("TextTable: narrows the gaps between columns before it cuts names") {
   unsetenv("COLUMNS");
 }
 
+TEST_CASE("TextTable: columns that wrap show names whole, behind a separator where there is one") {
+  setenv("COLUMNS", "40", 1);
+  TextTable table({{"name", Align::kLeft, true}, {"a", Align::kRight}});
+  table.add_row({"  encoder/layer.0/attention/self/query/MatMul", "12"});
+  table.add_row({std::string(40, 'x'), "3"});
+  CHECK(table.render(34) ==
+        "name                             a\n"
+        "------------------------------  --\n"
+        "  encoder/layer.0/attention/    12\n"
+        "    self/query/MatMul\n"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx   3\n"
+        "  xxxxxxxxxx\n");
+  unsetenv("COLUMNS");
+}
+
+TEST_CASE("text_width: COLUMNS beyond 100 is respected, nonsense is not") {
+  for (const auto& [columns, width] :
+       {std::pair("250", 250), {"100000", 1000}, {"12", 80}, {"wide", 80}, {"", 80}}) {
+    setenv("COLUMNS", columns, 1);
+    INFO(columns);
+    CHECK(text_width() == static_cast<size_t>(width));
+  }
+  unsetenv("COLUMNS");
+}
+
+TEST_CASE("TextTable: Markdown has whole cells and escapes what would end them") {
+  TextTable table({{"a|b"}, {"n", Align::kRight}});
+  table.add_row({"x_y <z>", "1"});
+  CHECK(table.markdown() == "| a\\|b | n |\n| --- | ---: |\n| x\\_y \\<z> | 1 |\n");
+}
+
 TEST_CASE("TextTable: drops columns that contain only dashes") {
   TextTable table({{"name"}, {"a"}, {"b"}});
   table.add_row({"x", "-", "1"});

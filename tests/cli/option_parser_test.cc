@@ -154,7 +154,7 @@ TEST_CASE("Option tables: values outside their limits are refused by name") {
   const auto message = [](const char* option, const char* value) {
     const Parsed parsed = parse({"work", "a", option, value});
     CHECK(parsed.refused);
-    CHECK(parsed.hint == "Run 'tool work --help' for its arguments");
+    CHECK(parsed.hint == "run 'tool work --help' for its arguments");
     return parsed.text;
   };
   CHECK(message("--number", "9") == "--number: found 9, expected 1 to 8");

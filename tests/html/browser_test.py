@@ -9,11 +9,14 @@ import argparse
 import json
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+
+from page_checks import check, check_page, corner
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -73,9 +76,31 @@ def rows(tab, title):
     return tab.locator(f"section[aria-label='{title}'] tbody tr")
 
 
-def check(condition, text):
-    if not condition:
-        raise AssertionError(text)
+def check_network(tab, result):
+    """The drawing of the network: one box for each operator, details, search."""
+    graph = tab.locator("section[aria-label='Network']")
+    check(graph.locator("g.node").count() == len(result["ops"]), "boxes of the network")
+    check(graph.locator("path.edge").count() == sum(len(op["reads"]) for op in result["ops"]),
+          "arrows of the network")
+    longest = max(result["ops"], key=lambda op: op["duration_us"])
+    details = graph.locator(".details")
+    check(longest["duration_us"] == max(op["duration_us"] for op in result["ops"]
+                                        if op["name"] == details.locator("strong").inner_text()),
+          "the longest operator is chosen first")
+    box = graph.locator("input[aria-label='Search the network']")
+    box.fill("layer2.0 conv")
+    wanted = [op["name"] for op in result["ops"] if "layer2.0" in op["name"] and "conv" in
+              f"{op['name']} {op['op_type']} {op['class']}".lower()]
+    check(graph.locator("g.node:not(.missed)").count() == len(wanted) > 0, "found operators")
+    box.press("Enter")
+    check(details.locator("strong").inner_text() == wanted[0], "Enter goes to the first one")
+    box.fill("")
+    graph.locator("g.node").nth(3).dispatch_event("click")
+    check(details.locator("strong").inner_text() == result["ops"][3]["name"], "a click chooses")
+    drawing = graph.locator("svg.graph")
+    before = drawing.get_attribute("viewBox")
+    drawing.press("+")
+    check(drawing.get_attribute("viewBox") != before, "zooming the network")
 
 
 def check_prediction(reports):
@@ -83,7 +108,8 @@ def check_prediction(reports):
                                 "--cost-model", "sol")
     tab, problems = reports.open(page, "predict")
     shown = cards(tab)["latency"]
-    value, unit = shown.split()
+    check(shown.startswith("\u2265 ") == result["is_limit"], "a limit says so")
+    value, unit = shown.split()[-2:]
     factor = {"ms": 1.0, "us": 1e-3, "s": 1e3}[unit]
     check(abs(float(value) * factor - result["latency_ms"]) < 0.01 * result["latency_ms"], shown)
     check(rows(tab, "Operators").count() == min(len(result["ops"]), 500), "rows of operators")
@@ -105,12 +131,22 @@ def check_prediction(reports):
           "memory over time")
     check(rows(tab, f"Tensors at the peak of the {memory['device']}").count()
           == len(memory["at_peak"]), "tensors at the peak")
+    launches = sum("dispatch" in op for op in result["ops"])
+    line = tab.locator("section[aria-label='Timeline']")
+    check(launches > 0 and f"{len(result['ops']) + launches} slices on 2 tracks"
+          in line.locator(".chart").get_attribute("aria-label"), "a lane of the host")
+    check("host" in line.locator(".legend").inner_text(), "the host's colour has a word")
+    check_network(tab, result)
     check("80 %" in tab.locator(".card", has_text="latency").first.inner_text(), "interval")
     tab.select_option("#theme", "dark")
     check(tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)",
           "dark theme")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "predict_dark.png"))
+    clipped = tab.evaluate("""(() => { const box = document.querySelector(
+        "section[aria-label='Operators'] .tablebox"); return box.scrollWidth - box.clientWidth; })()""")
+    check(clipped <= 0, f"the table of operators is {clipped} px too wide for 1280")
+    check_page(reports, tab, "predict")
     tab.emulate_media(media="print")
     check(not tab.locator("#print").is_visible(), "print style")
     check(problems == [], problems)
@@ -124,6 +160,7 @@ def check_analysis(reports):
     shown = cards(tab)["total"].split()
     check(shown[1] == "s" and abs(float(shown[0]) - result["traces"][0]["breakdown"]["total_ms"]
                                   / 1e3) < 0.01, "total")
+    check_page(reports, tab, "analyze")
     line = tab.locator("section[aria-label='Timeline'] .chart")
     whole = int(line.get_attribute("data-shown"))
     check(0 < whole <= 4000, f"{whole} rectangles of 100000 spans")
@@ -139,8 +176,34 @@ def check_analysis(reports):
     check(int(line.get_attribute("data-shown")) != whole, "zooming shows other spans")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "analyze_zoomed.png"))
+    area = tab.locator(".inview caption").inner_text()
+    check(0 < int(area.split(", ")[1].split()[0]) < 100000, f"statistics of what is in view: {area}")
+    search = tab.locator("input[aria-label='Search the timeline']")
+    search.fill("op17")
+    spans = [e for e in json.loads(trace.read_text())["traceEvents"] if "op17" in e["name"]]
+    found = tab.locator("section[aria-label='Timeline'] span[role=status]").inner_text()
+    check(found.startswith(f"{len(spans)} slices, "), f"searching: {found}")
     check(problems == [], problems)
     print(f"100000 spans: {page.stat().st_size / 1e6:.1f} MB, slowest zoom step {slowest:.2f} s")
+
+
+def check_nesting(reports):
+    """Slices inside others have lanes of their own: three deep here, on one of two tracks."""
+    def event(name, start, length, **more):
+        return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": start,
+                "dur": length, "args": {}, **more}
+    trace = reports.folder / "nested.json"
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        event("outer", 0, 100), event("middle", 10, 50), event("inner", 20, 10),
+        event("next", 100, 20), event("kernel", 30, 40, cat="kernel", pid=0, tid=7)]}))
+    page, _ = reports.make("nested", "analyze", str(trace))
+    tab, problems = reports.open(page, "nested")
+    line = tab.locator("section[aria-label='Timeline'] .chart")
+    check(line.get_attribute("data-lanes") == "4" and line.get_attribute("data-shown") == "5",
+          f"{line.get_attribute('data-lanes')} lanes")
+    top = tab.locator(".inview tbody tr").first.locator("td").first.inner_text()
+    check(top == "outer", f"the longest in view is {top}")
+    check(problems == [], problems)
 
 
 def check_advice(reports):
@@ -191,12 +254,21 @@ def check_others(reports):
     check(rows(tab, "Steps over batch").count() >= 1, "steps")
     check(tab.locator("section[aria-label='Time-based roofline'] canvas").count() == 1,
           "time-based roofline")
+    check_page(reports, tab, "roofline")
     check(cards(tab)["peaks"] == result["rooflines"][-1]["peaks_from"], "where peaks are from")
     check(problems == [], problems)
     page, result = reports.make("compare", "compare", "examples/taskgraphs/heft_paper.json",
                                 "--policies", "heft,cpop", "--no-planning-time")
     tab, problems = reports.open(page, "compare")
     check(cards(tab)["best"] == result["best"], "best policy")
+    check_page(reports, tab, "compare")
+    check(tab.locator("section[aria-label='Gantt chart'] img").count() == 1
+          and tab.evaluate("document.querySelector('img.drawing').naturalWidth") > 0, "Gantt chart")
+    names = re.findall(r"_POLICY\((\w+)", (ROOT / "schedulers/policies.inc").read_text())
+    families = tab.evaluate("""names => { const text = [...document.scripts].at(-1).textContent;
+        return names.filter(n => !new RegExp("[' ]" + n + "[' ]").test(text)); }""",
+                            [name.replace("_", "-") for name in names])
+    check(families == [], f"policies without a family: {families}")
     check(problems == [], problems)
     saved = reports.folder / "saved.html"
     subprocess.run([reports.program, "report", reports.folder / "compare.json", "-o", saved],
@@ -251,6 +323,7 @@ def check_serving(reports):
                   "Cache in use over time", "Timeline"):
         check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
     check(rows(tab, "Latencies").count() == 5, "latencies")
+    check_page(reports, tab, "serve")
     cost = result["dollars_per_million_tokens"]["value"]
     check(cards(tab)["cost of a million tokens"] == f"${cost:.2f}", "cost")
     check(problems == [], problems)
@@ -270,6 +343,14 @@ def check_partitioning(reports):
     check(tab.locator("section[aria-label='The best plan'] img").count() == 1, "drawing")
     drawn = tab.evaluate("document.querySelector('img').naturalWidth")
     check(drawn > 0, "the drawing is an image")
+    check_page(reports, tab, "partition")
+    for theme, dark in (("light", False), ("dark", True)):
+        tab.select_option("#theme", theme)
+        check((max(corner(tab, "img.drawing")) < 64) == dark, f"the drawing in the {theme} theme")
+    degrees = {"dp": "data", "tp": "tensor", "pp": "pipeline"}
+    words = result["best"].split(" x ")
+    words = " \u00d7 ".join(f"{w.split()[1]} {degrees[w.split()[0]]}" for w in words)
+    check(words in tab.locator(".card", has_text="Best plan").inner_text(), f"{words} in words")
     check(problems == [], problems)
 
 
@@ -295,6 +376,7 @@ def main():
         check_prediction(reports)
         check_partitioning(reports)
         check_analysis(reports)
+        check_nesting(reports)
         check_advice(reports)
         check_replay(reports)
         check_others(reports)

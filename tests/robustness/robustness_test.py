@@ -2,75 +2,113 @@
 """Runs dfsim on inputs and outputs that a shell can produce: pipes, devices, links, directories,
 files without permission, full disks, closed pipes and signals.
 
-Every case checks the documented exit code, that an error is one line (usage errors add a hint), that
-the command ends by itself, and that nothing is overwritten or left behind.
+Every run must end by itself with the documented exit code, an error must be one line, and nothing
+may be overwritten or left behind. Refused input must cost under a second of CPU time and 200 MB;
+--no-limits leaves that out, for builds with sanitizers.
 
-usage: robustness_test.py DFSIM
+usage: robustness_test.py DFSIM [--no-limits] [unittest's arguments]
 """
 
+import multiprocessing
 import os
 import pathlib
+import re
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODEL = "graphs/zoo/mobilenet_v2.onnx"
-LIMIT_S = 20  # only catches commands that never end
-DFSIM = None  # set by main
+from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, WORKING, filled,
+                      make_inputs)
+from makers import calls_of_calls, long_name_model, nested_spans, profile_with
+from runner import ENDS_S, PROGRAM, ROOT, run, run_all
 
-# Commands that read one input file: the arguments, with {} for the file.
-READERS = {
-    "predict": ["predict", "{}", "--hw", "a100"],
-    "predict --hw": ["predict", MODEL, "--hw", "{}"],
-    "inspect": ["inspect", "{}"],
-    "compare": ["compare", "{}", "--hw", "a100"],
-    "partition": ["partition", "{}", "--hw", "dgx-a100"],
-    "roofline": ["roofline", "{}", "--hw", "a100"],
-    "report": ["report", "{}", "-o", "{tmp}/report.html"],
-    "analyze": ["analyze", "{}"],
-    "diff": ["diff", "{}", "{}"],
-    "replay": ["replay", "{}"],
-    "profiles check": ["profiles", "check", "{}"],
-    "profiles stats": ["profiles", "stats", "{}"],
-    "evaluate": ["evaluate", "--model", "a100", "--profiles", "{}"],
-    "train": ["train", "{}", "-o", "{tmp}/model"],
-    "validate": ["validate", "--runs", "{}"],
-    "hardware": ["hardware", "{}"],
-}
+CPU_S = 1.0
+MEMORY_MB = 200
+NOBODY = 65534
+LIMITS = True
 
 
-def run(arguments, **options):
-    return subprocess.run([DFSIM, *arguments], cwd=ROOT, timeout=LIMIT_S, text=True,
-                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          **{"stdout": subprocess.PIPE, **options})
+def names_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 class Robustness(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.made = tempfile.TemporaryDirectory()
+        cls.inputs = pathlib.Path(cls.made.name)
+        make_inputs(PROGRAM[0], ROOT, cls.inputs)
+        cls.input_bytes = cls.read_inputs()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.made.cleanup()
+
+    @classmethod
+    def read_inputs(cls):
+        return {path.name: path.read_bytes() for path in sorted(cls.inputs.iterdir())}
+
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.tmp = pathlib.Path(self.folder.name)
 
-    def check_refused(self, result, code=2):
-        self.assertEqual(result.returncode, code, result.stderr)
-        lines = [line for line in result.stderr.splitlines() if "warning:" not in line]
-        self.assertTrue(lines and lines[0].startswith("dfsim: error: "), result.stderr)
-        hint = [line for line in lines[1:] if not line.startswith("Run 'dfsim")]
-        self.assertEqual(hint, [], result.stderr)
-        self.assertNotIn("Success", result.stderr)
+    def tearDown(self):
+        self.assertEqual(self.read_inputs(), self.input_bytes)
 
-    def check_readers(self, path):
-        before = sorted(p.name for p in self.tmp.iterdir())
-        for name, arguments in READERS.items():
+    def line(self, arguments, file=""):
+        return filled(arguments, file=file, tmp=self.tmp, inputs=self.inputs)
+
+    def working(self):
+        return {name: self.line(line) for name, line in WORKING.items()}
+
+    def make(self, maker, name, *arguments):
+        """Writes an input in a process of its own: a child's peak of memory starts at ours."""
+        process = multiprocessing.Process(target=maker, args=[self.tmp / name, *arguments])
+        process.start()
+        process.join()
+        self.assertEqual(process.exitcode, 0)
+
+    def check_limits(self, result):
+        if LIMITS:
+            self.assertLess(result.cpu_s, CPU_S)
+            self.assertLess(result.memory_mb, MEMORY_MB)
+
+    def check_refused(self, result, code=2):
+        self.assertEqual(result.code, code, result.stderr)
+        lines = [line for line in result.stderr.splitlines() if "warning:" not in line]
+        self.assertEqual(len(lines), 1, result.stderr)
+        self.assertTrue(lines[0].startswith("dfsim: error: "), result.stderr)
+        self.assertNotIn("Success", result.stderr)
+        self.check_limits(result)
+
+    def check_readers(self, path, **options):
+        """Every command refuses the file and leaves nothing."""
+        before = names_in(self.tmp)
+        results = run_all({name: self.line(line, path) for name, line in READERS.items()},
+                          **options)
+        for name, result in results.items():
             with self.subTest(command=name):
-                filled = [a.replace("{tmp}", str(self.tmp)).replace("{}", str(path))
-                          for a in arguments]
-                self.check_refused(run(filled))
-        self.assertEqual(sorted(p.name for p in self.tmp.iterdir()), before)
+                self.check_refused(result, code=CODES.get(name, 2))
+        self.assertEqual(names_in(self.tmp), before)
+
+    # --- the suite itself ---
+
+    def test_every_command_is_in_the_suite(self):
+        commands = re.findall(r"^## dfsim (.+)$", run(["help", "--format", "markdown"]).stdout, re.M)
+        groups = {name for name in commands
+                  if any(other.startswith(name + " ") for other in commands)}
+        missing = set(commands) - groups - set(WORKING) - LONG
+        self.assertEqual(missing, set())
+        readers = {name.split(" --")[0] for name in READERS}
+        self.assertEqual(LONG - readers - {"calibrate"}, set())
+
+    # --- damaged input ---
 
     def test_missing_file(self):
         self.check_readers(self.tmp / "missing")
@@ -91,85 +129,318 @@ class Robustness(unittest.TestCase):
         os.mkfifo(self.tmp / "pipe")
         self.check_readers(self.tmp / "pipe")
 
+    def test_truncated_file(self):
+        cut = {}
+        for name, source in (("model.onnx", ROOT / MODEL), ("tasks.json", self.inputs / "tasks.json"),
+                             ("trace.json", self.inputs / "trace.json"),
+                             ("result.json", self.inputs / "result.json"),
+                             ("config.json", ROOT / CONFIG), ("rows.csv", ROOT / DATA / "runs.csv")):
+            content = source.read_bytes()
+            cut[name] = self.tmp / name
+            cut[name].write_bytes(content[: len(content) // 2])
+        kinds = {"model.onnx": ["predict", "inspect", "partition", "roofline", "compare", "tune",
+                                "sweep --models"],
+                 "tasks.json": ["compare"], "result.json": ["report"],
+                 "config.json": ["llm inspect", "llm predict", "llm search", "llm serve"]}
+        lines = {f"{name} {file}": self.line(READERS[name], cut[file])
+                 for file, names in kinds.items() for name in names}
+        for name, result in run_all(lines).items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=CODES.get(name.rpartition(" ")[0], 2))
+        # A trace that was cut off is what a killed program leaves: dfsim reads what is there.
+        result = run(["analyze", cut["trace.json"]])
+        self.assertEqual(result.code, 0, result.stderr)
+
     def test_file_without_permission(self):
-        if os.geteuid() == 0:
-            self.skipTest("root may read every file")
         (self.tmp / "secret").write_text("x")
         (self.tmp / "secret").chmod(0)
-        self.check_readers(self.tmp / "secret")
+        options = {}
+        if os.geteuid() == 0:
+            # Root may read every file: run as somebody else, who may enter the folder.
+            options = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            self.tmp.chmod(0o755)
+            self.inputs.chmod(0o755)
+            try:
+                self.assertEqual(run(["version"], **options).code, 0)
+            except PermissionError:
+                self.skipTest("user nobody may not run this build of dfsim")
+        self.check_readers(self.tmp / "secret", **options)
+
+    def test_tasks_without_a_task(self):
+        files = {"empty.dot": "digraph g {}\n",
+                 "empty.dax": '<?xml version="1.0"?><adag></adag>\n',
+                 "empty.json": '{"schemaVersion": "1.5", "workflow": {'
+                               '"specification": {"tasks": []}, "execution": {"tasks": []}}}'}
+        for name, content in files.items():
+            with self.subTest(file=name):
+                (self.tmp / name).write_text(content)
+                result = run(["compare", self.tmp / name, "--procs", "2"])
+                self.check_refused(result)
+                self.assertIn("holds no task", result.stderr)
+
+    def test_profile_cells_that_mean_nothing(self):
+        cells = {"spread NaN": {"spread_ns": "nan"}, "spread -1": {"spread_ns": "-1"},
+                 "spread infinite": {"spread_ns": "inf"}, "not UTF-8": {"name": "caf\udce9"}}
+        for number, (name, cell) in enumerate(cells.items()):
+            with self.subTest(cell=name):
+                path = self.tmp / f"profile{number}.csv"
+                profile_with(path, cell)
+                result = run(["profiles", "check", path])
+                self.assertEqual(result.code, 2, result.stdout + result.stderr)
+
+    def test_costly_models_are_refused_at_once(self):
+        self.make(calls_of_calls, "calls.onnx", 9, 10)
+        self.make(calls_of_calls, "deep.onnx", 80, 1)
+        self.make(long_name_model, "name.onnx", 50_000_000)
+        for name in ("calls.onnx", "deep.onnx", "name.onnx"):
+            with self.subTest(model=name):
+                self.check_refused(run(["inspect", self.tmp / name]))
+
+    def test_ten_thousand_nested_spans(self):
+        self.make(nested_spans, "nested.json", 10_000)
+        for command in ("analyze", "replay"):
+            with self.subTest(command=command):
+                result = run([command, self.tmp / "nested.json"])
+                self.assertEqual(result.code, 0, result.stderr)
+                if LIMITS:
+                    self.assertLess(result.memory_mb, MEMORY_MB)
+
+    def test_unknown_cost_model_of_a_device(self):
+        (self.tmp / "machine.yaml").write_text(
+            "name: machine\ndevices:\n  - {name: gpu, device: a100, cost_model: nosuch}\n"
+            "host: {memory_gib: 64}\n")
+        result = run(["predict", MODEL, "--hw", self.tmp / "machine.yaml"])
+        self.check_refused(result)
+        self.assertIn("unknown cost model 'nosuch'", result.stderr)
+
+    # --- the command line ---
+
+    def test_numbers_that_are_not_plain(self):
+        model = ["predict", MODEL, "--hw", "a100"]
+        shape = "input=8,3,224,224"
+        lines = {
+            "octal": [*model, "--batch", "010"], "hexadecimal": [*model, "--batch", "0x10"],
+            "padded extent": [*model, "--dim", "batch=010"],
+            "negative rows": [*model, "--top", "-1"], "negative seed": [*model, "--seed", "-1"],
+            "negative tasks": ["generate", "--tasks", "-1"],
+            "not a number": ["roofline", MODEL, "--hw", "a100", "--top", "ten"],
+            "NaN": [*model, "--requests", "5", "--rate", "nan"],
+            "infinite": ["generate", "--ccr", "inf"],
+            "too many runs": [*model, "--repeat", "1000000000"],
+            "too many requests": [*model, "--requests", "10000000000"],
+            "batch and dim": [*model, "--batch", "4", "--dim", "batch=8"],
+            "batch and shape": [*model, "--batch", "4", "--input-shape", shape],
+            "dim and shape": [*model, "--dim", "batch=4", "--input-shape", shape],
+            "dim twice": [*model, "--dim", "batch=4", "--dim", "batch=5"],
+            "shape twice": [*model, "--input-shape", shape, "--input-shape",
+                            "input=4,3,224,224"],
+        }
+        for name, result in run_all(lines).items():
+            with self.subTest(case=name):
+                self.check_refused(result)
+        agreeing = run([*model, "--batch", "8", "--dim", "batch=8", "--input-shape", shape])
+        self.assertEqual(agreeing.code, 0, agreeing.stderr)
+
+    def test_errors_are_one_line(self):
+        lines = {name: self.line(line, self.tmp / "a\nb.onnx") for name, line in READERS.items()}
+        lines.update({
+            "command": ["pre\ndict"], "option": ["predict", "--no\nsuch"],
+            "value": ["predict", MODEL, "--hw", "a100", "--batch", "1\n2"],
+            "argument": ["hardware", "a100", "one\nmore"],
+            "no command": [], "no argument": ["predict"]})
+        for name, result in run_all(lines).items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=CODES.get(name, 2))
+        result = run(["inspect", MODEL, "-o", self.tmp / "no\nfolder" / "out"])
+        self.check_refused(result, code=1)
+
+    # --- output ---
 
     def test_output_device_stays_a_device(self):
-        result = run(["inspect", MODEL, "-o", "/dev/null"])
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        # A device of this test's own: the slave side of a terminal.
+        master, slave = os.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        drain = threading.Thread(target=self.drain, args=[master], daemon=True)
+        drain.start()
+        device = os.ttyname(slave)
+        for name, line in self.writers(device).items():
+            with self.subTest(command=name):
+                result = run(line)
+                self.assertEqual((result.code, result.stderr), (0, ""))
+                self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode))
+
+    @staticmethod
+    def drain(descriptor):
+        try:
+            while os.read(descriptor, 1 << 16):
+                pass
+        except OSError:
+            return  # the terminal is closed
+
+    def writers(self, path):
+        """The working commands that take -o, writing to `path`."""
+        return {name: [*line, "-o", str(path)] for name, line in self.working().items()
+                if name not in NO_OUTPUT_OPTION}
+
+    def test_output_to_a_pipe(self):
+        os.mkfifo(self.tmp / "pipe")
+        result = run(["inspect", MODEL, "-o", self.tmp / "pipe"])  # nobody reads it
+        self.check_refused(result, code=1)
+        reader = os.open(self.tmp / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        self.assertEqual(run(["inspect", MODEL, "-o", self.tmp / "pipe"]).code, 0)
+        self.assertIn(b"mobilenet_v2", os.read(reader, 1 << 16))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.tmp / "pipe").st_mode))
 
     def test_output_link_stays_a_link(self):
-        (self.tmp / "target").write_text("before")
-        (self.tmp / "link").symlink_to("target")
-        self.assertEqual(run(["inspect", MODEL, "-o", str(self.tmp / "link")]).returncode, 0)
-        self.assertTrue((self.tmp / "link").is_symlink())
-        self.assertIn("mobilenet_v2", (self.tmp / "target").read_text())
+        for name, line in self.writers(self.tmp / "link").items():
+            with self.subTest(command=name):
+                (self.tmp / "link").unlink(missing_ok=True)
+                (self.tmp / "target").write_text("before")
+                (self.tmp / "link").symlink_to("target")
+                result = run(line)
+                self.assertEqual(result.code, 0, result.stderr)
+                self.assertTrue((self.tmp / "link").is_symlink())
+                self.assertNotEqual((self.tmp / "target").read_text(), "before")
+                self.assertEqual(names_in(self.tmp), ["link", "target"])
 
     def test_output_keeps_its_permissions(self):
         out = self.tmp / "out"
         out.write_text("before")
         out.chmod(0o600)
-        self.assertEqual(run(["inspect", MODEL, "-o", str(out)]).returncode, 0)
+        self.assertEqual(run(["inspect", MODEL, "-o", out]).code, 0)
         self.assertEqual(stat.S_IMODE(out.stat().st_mode), 0o600)
 
     def test_output_in_a_missing_directory(self):
-        result = run(["inspect", MODEL, "-o", str(self.tmp / "none" / "out")])
-        self.check_refused(result, code=1)
-        self.assertIn("No such file or directory", result.stderr)
+        for name, result in run_all(self.writers(self.tmp / "none" / "out")).items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=1)
+                self.assertIn("No such file or directory", result.stderr)
+
+    def test_output_that_is_a_directory(self):
+        for name, result in run_all(self.writers(self.tmp)).items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=1)
+        self.assertEqual(names_in(self.tmp), [])
 
     def test_full_disk(self):
-        for arguments in (["inspect", MODEL, "-o", "/dev/full"],
-                          ["predict", MODEL, "--hw", "a100", "--trace", "/dev/full"]):
-            with self.subTest(arguments=arguments):
-                result = run(arguments)
+        lines = self.writers("/dev/full")
+        lines["--trace"] = ["predict", MODEL, "--hw", "a100", "--trace", "/dev/full"]
+        lines["--html"] = ["predict", MODEL, "--hw", "a100", "--html", "/dev/full"]
+        lines["--save"] = ["inspect", MODEL, "--save", "/dev/full"]
+        lines["--svg"] = ["roofline", MODEL, "--hw", "a100", "--svg", "/dev/full"]
+        lines["--rows"] = [*self.working()["evaluate"], "--rows", "/dev/full"]
+        for name, result in run_all(lines).items():
+            with self.subTest(command=name):
                 self.check_refused(result, code=1)
                 self.assertIn("No space left on device", result.stderr)
 
     def test_full_stdout(self):
-        for arguments in (["--help"], ["version"], ["hardware"], ["predict", "--help"],
-                          ["predict", MODEL, "--hw", "a100", "--json"]):
-            with self.subTest(arguments=arguments), open("/dev/full", "w", encoding="ascii") as full:
-                self.check_refused(run(arguments, stdout=full), code=1)
+        lines = self.working()
+        lines["--help"] = ["--help"]
+        lines.update({f"{name} --help": [*name.split(), "--help"] for name in WORKING})
+        with open("/dev/full", "w", encoding="ascii") as full:
+            results = run_all(lines, stdout=full)
+        for name, result in results.items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=1)
 
     def test_closed_pipe(self):
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "w") as stdout:
-            result = run(["predict", MODEL, "--hw", "a100", "--json"], stdout=stdout)
-        self.assertIn(result.returncode, (1, -signal.SIGPIPE))
+            results = run_all(self.working(), stdout=stdout)
+        for name, result in results.items():
+            with self.subTest(command=name):
+                self.assertIn(result.code, (1, -signal.SIGPIPE), result.stderr)
+
+    # --- signals ---
 
     def test_interrupted_writer_leaves_nothing_and_keeps_the_old_file(self):
         out = self.tmp / "graph.json"
         out.write_text("before")
-        process = subprocess.Popen(
-            [DFSIM, "generate", "--shape", "layered", "--tasks", "2000000", "-o", str(out)],
-            cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            process.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        process.communicate(timeout=LIMIT_S)
-        self.assertEqual([p.name for p in self.tmp.iterdir()], ["graph.json"])
-        if process.returncode != 0:
-            self.assertEqual(process.returncode, -signal.SIGINT)
+        line = ["generate", "--shape", "layered", "--tasks", "2000000", "-o", out]
+        result = run(line, signal_after_s=0.5)
+        self.assertEqual(names_in(self.tmp), ["graph.json"])
+        if result.code != 0:  # a fast machine may be done
+            self.assertEqual(result.code, -signal.SIGINT)
             self.assertEqual(out.read_text(), "before")
 
+    def test_interrupted_commands_leave_nothing(self):
+        lines = self.writers(self.tmp / "out")
+        for number, (name, line) in enumerate(lines.items()):
+            with self.subTest(command=name):
+                result = run(line, signal_after_s=0.002 * (number % 20))
+                self.assertIn(result.code, (0, -signal.SIGINT), result.stderr)
+                self.assertIn(names_in(self.tmp), ([], ["out"]))
+                (self.tmp / "out").unlink(missing_ok=True)
+
+    def test_interrupted_calibration_ends_its_child(self):
+        python = self.tmp / "python"
+        python.write_text(f"#!/bin/sh\necho $$ > {self.tmp}/pid\nexec sleep 60\n")
+        python.chmod(0o755)
+        process = subprocess.Popen(
+            [*PROGRAM, "calibrate", "-o", self.tmp / "out", "--python", python, "--no-install"],
+            cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        child = self.wait_for_number(self.tmp / "pid")
+        process.send_signal(signal.SIGINT)  # to dfsim alone, as `kill` does
+        self.assertEqual(process.wait(ENDS_S), -signal.SIGINT)
+        for _ in range(100):
+            if not self.runs(child):
+                return
+            time.sleep(0.05)
+        os.kill(child, signal.SIGKILL)
+        self.fail("the child still runs")
+
+    def wait_for_number(self, path):
+        for _ in range(ENDS_S * 20):
+            text = path.read_text() if path.exists() else ""
+            if text.endswith("\n"):
+                return int(text)
+            time.sleep(0.05)
+        return self.fail(f"{path} was not written")
+
+    @staticmethod
+    def runs(pid):
+        try:
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return False
+        return state != "Z"
+
+    # --- many at once ---
+
     def test_twenty_at_once(self):
-        arguments = [DFSIM, "predict", MODEL, "--hw", "a100", "--json", "--quiet"]
-        running = [subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE) for _ in range(20)]
-        outputs = {process.communicate(timeout=LIMIT_S) for process in running}
-        self.assertEqual([process.returncode for process in running], [0] * 20)
-        self.assertEqual(len(outputs), 1)
+        """Every command next to others, and twenty of one kind: the same output each time."""
+        commands = self.working()
+        alone = {name: result.stdout for name, result in run_all(commands).items()}
+        started = [(name, subprocess.Popen([*PROGRAM, *line], cwd=ROOT, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
+                   for name, line in [*commands.items(), *[("predict", commands["predict"])] * 20]]
+        for name, process in started:
+            with self.subTest(command=name):
+                output = process.communicate(timeout=ENDS_S)[0].decode()
+                self.assertEqual(process.returncode, 0)
+                self.assertEqual(output, alone[name])
+
+    def test_twenty_that_write_one_file(self):
+        line = ["predict", MODEL, "--hw", "a100", "--json", "-o", self.tmp / "out.json"]
+        results = run_all({number: line for number in range(20)})
+        self.assertEqual({result.code for result in results.values()}, {0})
+        self.assertEqual(names_in(self.tmp), ["out.json"])
+        self.assertEqual((self.tmp / "out.json").read_bytes(),
+                         (self.inputs / "result.json").read_bytes())
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    DFSIM = os.path.abspath(sys.argv.pop(1))
+    PROGRAM.append(os.path.abspath(sys.argv.pop(1)))
+    if "--no-limits" in sys.argv:
+        sys.argv.remove("--no-limits")
+        LIMITS = False
+    # A shell in the background ignores SIGINT, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main()

@@ -83,11 +83,13 @@ CASES = {
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
          "--in-flight", "2", "--repeat", "5"],
         ["predict", UNKNOWN, "--hw", "a100", "--requests", "5", "--repeat", "5"],
+        ["predict", "graphs/zoo/gpt2.onnx", "--cost-model", "sol", "--hw", "t4", "--batch", "512"],
     ],
     "profiles-check": [["profiles", "check", OPS, "tests/golden/data/profile_bad_row.csv"]],
     "profiles-stats": [["profiles", "stats", OPS]],
     "replay": [
         ["replay", KINETO, "--scale", "copy=0"],
+        ["replay", "tests/golden/data/kernels_a.json", "--hw", "h100-sxm"],
         ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
          "--policy", "heft"],
     ],

@@ -117,6 +117,38 @@ TEST_CASE("Engine: one request takes its prefill step and one step per further t
   CHECK(outcome.result.end_ns == prefill + decodes);
 }
 
+TEST_CASE("Engine: batches of a pipeline overlap as far as its first stage lets them") {
+  // Two batches of one request each, three steps of 1 ms per request. The next batch may begin
+  // after half a step, or after 0.8 of it: then each waits for the other.
+  for (const auto& [share, end_ns] :
+       {std::pair<double, TimeNs>{0.5, 3'500'000}, {0.8, 5'000'000}, {1.0, 6'000'000}}) {
+    const auto policy = BatchPolicyRegistry().find("vllm");
+    REQUIRE(policy.ok());
+    ReplicaOptions engine;
+    engine.policy = *policy;
+    const auto limits = complete_limits(*policy, {});
+    REQUIRE(limits.ok());
+    engine.limits = *limits;
+    engine.cache_blocks = 1 << 10;
+    engine.pipeline = 0;
+    ServerOptions options;
+    options.replicas = {engine, engine};
+    testing::FakeCost model;
+    model.token_ns = 0;
+    model.context_ns = 0;
+    model.interval_share = share;
+    StepTable table(&model);
+    const auto source = make_closed_loop({2, 2, 0, 0}, {{100, 100}, {3, 3}, {}}, 1);
+    REQUIRE(source.ok());
+    Collector seen({}, 0, engine.cache_blocks);
+    const auto result = run_server(options, **source, {&table, &table}, &seen);
+    REQUIRE(result.ok());
+    CHECK(seen.requests() == 2);
+    CHECK(seen.steps() == 6);
+    CHECK(result->end_ns == end_ns);
+  }
+}
+
 TEST_CASE("Engine: a front end delays what enters and leaves") {
   Scenario scenario;
   scenario.loop = {2, 2, 0, 0};

@@ -14,6 +14,7 @@ class FakeCost final : public StepCostModel {
   TimeNs base_ns = 1'000'000;
   TimeNs token_ns = 10'000;
   TimeNs context_ns = 100;
+  double interval_share = 1;  // of the step's time
   int64_t calls = 0;
 
   StatusOr<StepCost> cost(const StepBatch& batch) override {
@@ -33,7 +34,7 @@ class FakeCost final : public StepCostModel {
     for (const TimeNs part : cost.split_ns) {
       cost.time_ns += part;
     }
-    cost.interval_ns = cost.time_ns;
+    cost.interval_ns = static_cast<TimeNs>(static_cast<double>(cost.time_ns) * interval_share);
     cost.log_sigma = 0.1;
     return cost;
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/io/file.h"
+#include "datasets/traces/span_ops.h"
 #include "datasets/traces/trace_reader.h"
 #include "datasets/traces/trace_readers.h"
 
@@ -156,6 +157,27 @@ constexpr std::string_view kKineto = R"({"schemaVersion":1,
   {"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":9,"tid":9,"ts":3,
    "args":{"Device Type":1,"Device Id":0,"Addr":140,"Bytes":512,"Total Allocated":512,
            "Total Reserved":2048}}]})";
+
+TEST_CASE("Kineto: shapes of a pretty-printed file read like those of Kineto's own") {
+  const auto op_with = [](const std::string& dims, const std::string& types) {
+    const Trace trace = read(R"({"schemaVersion":1,"traceEvents":[{"ph":"X","cat":"cpu_op",)"
+                             R"("name":"aten::mm","pid":9,"tid":9,"ts":0,"dur":20,"args":{)"
+                             R"("External id":5,"Input Dims":)" +
+                             dims + R"(,"Input type":)" + types + "}}]}");
+    REQUIRE(trace.spans.size() == 1);
+    return std::pair(std::string(trace.text(trace.spans[0].detail)),
+                     describe_span_op(trace, trace.spans[0]));
+  };
+  const auto [detail, op] = op_with("[[2, 3], [3, 4]]", R"(["float", "a \"b , c\""])");
+  const auto [pretty_detail, pretty_op] = op_with("[\n [\n  2,\n\t3\n ],\r\n [\n  3,\n  4\n ]\n]",
+                                                  "[\n  \"float\",\n  \"a \\\"b , c\\\"\"\n]");
+  CHECK(detail == R"([[2, 3], [3, 4]] ["float", "a \"b , c\""])");
+  CHECK(pretty_detail == detail);
+  REQUIRE(op.has_value());
+  REQUIRE(pretty_op.has_value());
+  CHECK(pretty_op->inputs.size() == op->inputs.size());
+  CHECK(op_with("[\n ]", "[\n ]").first.empty());
+}
 
 TEST_CASE("Kineto: links levels, counts lost kernels and keeps the allocator's events") {
   const Trace trace = read(std::string(kKineto));

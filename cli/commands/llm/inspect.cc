@@ -1,9 +1,9 @@
 // dfsim llm inspect: a model in numbers.
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
+#include "cli/terminal_text.h"
 #include "report/serving/llm_model_views.h"
 #include "serving/llm_predict.h"
 
@@ -19,9 +19,9 @@ struct LlmInspectOptions {
 Status run_llm_inspect(const LlmInspectOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const LlmDeployment deployment, llm_deployment(options.model, {}));
   const LlmInspection result = inspect_llm(deployment.model, deployment.precisions);
-  return write_file(options.output, options.json
-                                        ? llm_inspection_json(result).text()
-                                        : fit_lines(llm_inspection_text(deployment.model, result)));
+  return write_result(options.output,
+                      options.json ? llm_inspection_json(result).text()
+                                   : fit_lines(llm_inspection_text(deployment.model, result)));
 }
 
 }  // namespace

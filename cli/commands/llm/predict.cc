@@ -1,9 +1,9 @@
 // dfsim llm predict: memory, one prefill step and one decode step of a deployment.
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
+#include "cli/terminal_text.h"
 #include "report/serving/llm_model_views.h"
 #include "serving/llm_predict.h"
 #include "serving/serving_defaults.h"
@@ -32,8 +32,9 @@ Status run_llm_predict(const LlmStepOptions& options) {
   predict.memory.utilization = profile.memory_share;
   predict.memory.sequence_tokens = options.context + 1;
   DFSIM_ASSIGN_OR_RETURN(const LlmPrediction result, predict_llm(predict));
-  return write_file(options.output, options.json ? llm_prediction_json(result).text()
-                                                 : fit_lines(llm_prediction_text(predict, result)));
+  return write_result(options.output, options.json
+                                          ? llm_prediction_json(result).text()
+                                          : fit_lines(llm_prediction_text(predict, result)));
 }
 
 OptionTable llm_step_options(LlmStepOptions& o) {

@@ -10,6 +10,7 @@
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/commands/llm/load_options.h"
 #include "cli/progress.h"
+#include "cli/terminal_text.h"
 #include "report/serving/serving_views.h"
 #include "report/svg/front_svg.h"
 
@@ -80,9 +81,9 @@ Status run_llm_search(const LlmSearchOptions& o, bool quiet) {
                     o.widths.system, o.widths.framework, found.deployments);
     DFSIM_RETURN_IF_ERROR(write_file(o.svg, front_svg(found, title)));
   }
-  return write_file(o.output, o.json  ? search_json(found)
-                              : o.csv ? search_csv(found)
-                                      : fit_lines(search_text(found, kListedFront)));
+  return write_result(o.output, o.json  ? search_json(found)
+                                : o.csv ? search_csv(found)
+                                        : fit_lines(search_text(found, kListedFront)));
 }
 
 OptionTable llm_search_options(LlmSearchOptions& o) {

@@ -13,6 +13,7 @@
 #include "cli/commands/llm/load_options.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal_text.h"
 #include "report/html/html_page.h"
 #include "report/serving/serving_views.h"
 #include "report/trace/serving_trace.h"
@@ -146,17 +147,6 @@ StatusOr<StepTimeline> typical_step(const ServeResult& result, StepCostModel* co
   return step_timeline(costs, batch);
 }
 
-StatusOr<std::unique_ptr<ServingTrace>> open_trace(const LlmServeOptions& o) {
-  std::vector<std::string> names;
-  for (int32_t i = 0; i < o.replicas; ++i) {
-    names.push_back(fmt::format("{} {}", o.decode_replicas > 0 ? "prefill replica" : "replica", i));
-  }
-  for (int32_t i = 0; i < o.decode_replicas; ++i) {
-    names.push_back(fmt::format("decode replica {}", i));
-  }
-  return ServingTrace::open(o.trace_file, names);
-}
-
 void set_engine(const LlmServeOptions& o, const FrameworkProfile& profile, ServeSetup* setup) {
   setup->engine.policy = o.policy.empty() ? framework_name(profile.framework) : o.policy;
   setup->engine.limits.max_sequences = o.max_sequences;
@@ -173,7 +163,8 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
                           bool quiet) {
   std::unique_ptr<ServingTrace> trace;
   if (!o.trace_file.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(trace, open_trace(o));
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<std::string> engines, engine_names(setup));
+    DFSIM_ASSIGN_OR_RETURN(trace, ServingTrace::open(o.trace_file, engines));
   }
   {
     ProgressLine line(quiet);
@@ -191,9 +182,9 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(o.html, serve_json(*view)));
     DFSIM_RETURN_IF_ERROR(write_file(o.html, page));
   }
-  return write_file(o.output, o.json  ? serve_json(*view)
-                              : o.csv ? serve_series_csv(view->result)
-                                      : fit_lines(serve_text(*view)));
+  return write_result(o.output, o.json  ? serve_json(*view)
+                                : o.csv ? serve_series_csv(view->result)
+                                        : fit_lines(serve_text(*view)));
 }
 
 Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
@@ -207,6 +198,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   const int64_t tokens = synthetic ? lengths.prompt.high + lengths.output.high : 0;
   setup.replicas = o.replicas;
   setup.gpus_per_replica = deployment.parallelism.gpus();
+  setup.stages = deployment.parallelism.pp;
   setup.max_request_tokens = deployment.model.max_positions;
   setup.warmup_requests = o.warmup;
   DFSIM_ASSIGN_OR_RETURN(setup.level, parse_service_level(o.load.sla));
@@ -225,6 +217,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
     setup.decode_costs = second.costs.get();
     setup.decode_cache_tokens = second.room.cache_tokens;
     setup.gpus_per_decode_replica = decode.parallelism.gpus();
+    setup.decode_stages = decode.parallelism.pp;
     setup.link = {o.link_gb_per_s * 1e9, kLinkLatencyUs,
                   first.room.cache_bytes_per_token *
                       static_cast<double>(deployment.parallelism.tp * deployment.parallelism.pp)};

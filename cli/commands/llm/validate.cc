@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "cli/progress.h"
+#include "cli/terminal_text.h"
 #include "report/serving/serving_views.h"
 
 namespace dfsim::cli {
@@ -29,8 +29,8 @@ Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
     });
   };
   DFSIM_ASSIGN_OR_RETURN(const ServingFitReport report, fit());
-  return write_file(o.output,
-                    o.json ? serving_fit_json(report) : fit_lines(serving_fit_text(report)));
+  return write_result(o.output,
+                      o.json ? serving_fit_json(report) : fit_lines(serving_fit_text(report)));
 }
 
 Status run_llm_validate(LlmValidateOptions o, bool quiet) {
@@ -39,8 +39,8 @@ Status run_llm_validate(LlmValidateOptions o, bool quiet) {
   }
   o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
   DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
-  return write_file(o.output, o.json ? serving_validation_json(found)
-                                     : fit_lines(serving_validation_text(found)));
+  return write_result(o.output, o.json ? serving_validation_json(found)
+                                       : fit_lines(serving_validation_text(found)));
 }
 
 }  // namespace

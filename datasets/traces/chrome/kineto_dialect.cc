@@ -71,6 +71,32 @@ int64_t number_after(std::string_view json, std::string_view key) {
   return parse_number<int64_t>(json.substr(colon + 1, end - colon - 1)).value_or(-1);
 }
 
+// JSON on one line. Where another program has written a file anew with line breaks and indents, it
+// becomes as Kineto writes it: one blank after each comma, none elsewhere. Strings stay as they
+// are. O(text).
+std::string on_one_line(std::string_view json) {
+  if (json.find('\n') == std::string_view::npos) {
+    return std::string(json);
+  }
+  std::string text;
+  text.reserve(json.size());
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\' && i + 1 < json.size()) {
+      text += c;
+      text += json[++i];
+      continue;
+    }
+    in_string = in_string != (c == '"');
+    if (in_string || (c != ' ' && c != '\t' && c != '\n' && c != '\r')) {
+      text += c;
+      text += c == ',' && !in_string ? " " : "";
+    }
+  }
+  return text;
+}
+
 class KinetoDialect : public ChromeDialect {
  public:
   std::string_view name() const override { return "kineto"; }
@@ -144,14 +170,18 @@ class KinetoDialect : public ChromeDialect {
   static void describe_operands(const ChromeEvent& event, Trace* trace, Span* span) {
     std::string_view dims = event.arg("Input Dims");
     dims = dims.empty() ? event.arg("Input dims") : dims;
-    if (dims.empty() || dims == "[]") {
+    if (dims.empty()) {
       return;
     }
-    const std::string_view types = event.arg("Input type");
-    span->detail = trace->intern(std::string(dims) + " " + std::string(types));
-    const std::string_view strides = event.arg("Input Strides");
-    const std::string_view values = event.arg("Concrete Inputs");
-    span->operands = trace->intern(join_operands({dims, types, strides, values}));
+    const std::string shapes = on_one_line(dims);
+    if (shapes == "[]") {
+      return;
+    }
+    const std::string types = on_one_line(event.arg("Input type"));
+    span->detail = trace->intern(shapes + " " + types);
+    const std::string strides = on_one_line(event.arg("Input Strides"));
+    const std::string values = on_one_line(event.arg("Concrete Inputs"));
+    span->operands = trace->intern(join_operands({shapes, types, strides, values}));
   }
 };
 

@@ -146,9 +146,20 @@ class Binder {
         return invalid_input("--dim: " + unknown_name_message("dimension", name, symbols_));
       }
       DFSIM_RETURN_IF_ERROR(check_extent(fmt::format("--dim {}", printable(name)), extent, 0));
-      bound_.try_emplace(name, BoundDim{name, extent, "given"});
+      const auto [it, inserted] = bound_.try_emplace(name, BoundDim{name, extent, "given"});
+      if (!inserted && it->second.extent != extent) {
+        return invalid_input(
+            fmt::format("--dim: '{}' is {}, but --input-shape makes it {}; give one of them",
+                        printable(name), extent, it->second.extent));
+      }
     }
     return ok_status();
+  }
+
+  // --batch would change nothing, because other options say what the batch is.
+  Status batch_contradiction(int64_t other, std::string_view option) const {
+    return invalid_input(fmt::format("--batch: is {}, but {} makes the batch {}; give one of them",
+                                     *options_.batch, option, other));
   }
 
   Status apply_batch() {
@@ -156,17 +167,29 @@ class Binder {
       return ok_status();
     }
     DFSIM_RETURN_IF_ERROR(check_extent("--batch", *options_.batch, 1));
+    bool agrees = false;
     for (const std::string& name : batch_symbols_) {
-      bound_.try_emplace(name, BoundDim{name, *options_.batch, "given"});
+      const auto it = bound_.try_emplace(name, BoundDim{name, *options_.batch, "given"}).first;
+      agrees = agrees || it->second.extent == *options_.batch;
     }
     if (!batch_symbols_.empty()) {
-      return ok_status();
+      const std::string& first = batch_symbols_[0];
+      return agrees
+                 ? ok_status()
+                 : batch_contradiction(bound_.at(first).extent,
+                                       options_.dims.contains(first) ? "--dim" : "--input-shape");
     }
     // No symbol: the batch is the first axis of every input that was not given a whole shape.
     bool changed = false;
+    std::optional<int64_t> other;  // the batch of an input whose whole shape is given
     for (const TensorId input : builder_.inputs()) {
       Tensor& tensor = builder_.tensor(input);
-      if (tensor.shape.rank() < 2 || options_.input_shapes.contains(tensor.name)) {
+      if (tensor.shape.rank() < 2) {
+        continue;
+      }
+      if (options_.input_shapes.contains(tensor.name)) {
+        other = tensor.shape[0].extent();
+        changed = changed || other == *options_.batch;
         continue;
       }
       Dims dims = tensor.shape.dims();
@@ -174,6 +197,9 @@ class Binder {
       changed = true;
       dims[0] = Dim(*options_.batch);
       tensor.shape = Shape(std::move(dims));
+    }
+    if (!changed && other) {
+      return batch_contradiction(*other, "--input-shape");
     }
     if (!changed && options_.input_shapes.empty()) {
       return invalid_input("--batch: no input has a batch dimension; use --input-shape NAME=...");

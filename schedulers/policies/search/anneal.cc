@@ -9,9 +9,14 @@
 // spent. Only the part of the sequence behind the first change is timed again: finish times in
 // front of it stay, and the devices' states are saved every few positions. Starts from the
 // portfolio's plan, returns the best state seen.
+//
+// The default budget is one of work, tasks and edges that are timed, in proportion to what
+// list schedulers take: a move of a large graph times many thousand tasks again, and a fixed number
+// of moves took 60 times as long as all other policies together on 20,000 tasks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 #include "base/rng.h"
 #include "schedulers/static_policy.h"
@@ -20,7 +25,9 @@ namespace dfsim::inline schedulers::policies {
 namespace {
 
 constexpr uint64_t kDefaultIterations = 200'000;
-constexpr double kFirstTemperature = 0.1;  // of the starting makespan
+constexpr uint64_t kLeastWork = 20'000'000;  // tasks and edges timed: well below a second
+constexpr uint64_t kWorkPerPlacement = 100;  // times what a list scheduler looks at
+constexpr double kFirstTemperature = 0.1;    // of the starting makespan
 constexpr double kLastTemperature = 0.0005;
 constexpr size_t kSaveEvery = 16;  // positions
 
@@ -28,8 +35,13 @@ class Annealer {
  public:
   Annealer(const TaskView& view, const Schedule& start, uint64_t seed);
 
-  // Runs the budget; `iterations` when `seconds` is 0.
-  void run(uint64_t iterations, double seconds);
+  struct Budget {
+    uint64_t iterations = 0;
+    uint64_t work = 0;   // tasks and edges that are timed; 0 = any number
+    double seconds = 0;  // over 0: only this counts
+  };
+  // Runs the budget and tells `progress`, which may be empty, the share that is spent.
+  void run(const Budget& budget, const std::function<void(double)>& progress);
   Schedule best_plan() const;
 
  private:
@@ -59,6 +71,7 @@ class Annealer {
   // Before every kSaveEvery-th position: availability of all devices, then the makespan so far.
   std::vector<TimeNs> saved_;
   std::vector<TimeNs> available_;
+  uint64_t work_ = 0;  // tasks and edges timed so far
   TimeNs current_ = 0;
   TimeNs best_ = 0;
   std::vector<TaskId> best_sequence_;
@@ -106,7 +119,9 @@ TimeNs Annealer::time_from(size_t position) {
     const TaskId task = sequence_[k];
     const DeviceId device = device_[task.index()];
     TimeNs start = available_[device.index()];
-    for (const uint32_t e : graph.in_edge_indices(task)) {
+    const std::span<const uint32_t> inputs = graph.in_edge_indices(task);
+    work_ += 1 + inputs.size();
+    for (const uint32_t e : inputs) {
       const Edge& edge = edges[e];
       const DeviceId source = device_[edge.from.index()];
       const TimeNs moved =
@@ -194,17 +209,27 @@ void Annealer::undo(const Move& move) {
   time_from(move.first);
 }
 
-void Annealer::run(uint64_t iterations, double seconds) {
+void Annealer::run(const Budget& budget, const std::function<void(double)>& progress) {
   constexpr uint64_t kStepsPerClock = 64;
   const auto begin = std::chrono::steady_clock::now();
+  const auto spent = [&](uint64_t step) {
+    if (budget.seconds > 0) {
+      const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+      return time.count() / budget.seconds;
+    }
+    const double moves = static_cast<double>(step) / static_cast<double>(budget.iterations);
+    return budget.work == 0
+               ? moves
+               : std::max(moves, static_cast<double>(work_) / static_cast<double>(budget.work));
+  };
   const double first = kFirstTemperature * static_cast<double>(current_);
   double temperature = first;
   for (uint64_t step = 0;; ++step) {
     if (step % kStepsPerClock == 0) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      const double share = seconds > 0
-                               ? spent.count() / seconds
-                               : static_cast<double>(step) / static_cast<double>(iterations);
+      const double share = spent(step);
+      if (progress) {
+        progress(std::min(share, 1.0));
+      }
       if (share >= 1) {
         return;
       }
@@ -250,8 +275,12 @@ class Anneal final : public StaticScheduler {
     }
     const TaskView view(problem);
     Annealer annealer(view, start, problem.seed);
-    annealer.run(options_.iterations > 0 ? options_.iterations : kDefaultIterations,
-                 options_.time_budget_s);
+    const uint64_t placements = (view.tasks() + problem.graph.edge_count()) * view.devices();
+    annealer.run(
+        {options_.iterations > 0 ? options_.iterations : kDefaultIterations,
+         options_.iterations > 0 ? 0 : std::max(kLeastWork, kWorkPerPlacement * placements),
+         options_.time_budget_s},
+        options_.progress);
     return annealer.best_plan();
   }
 
