@@ -27,7 +27,7 @@ def run(program, arguments):
     ]
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"compare_builds: {program} ended with {done.returncode}; run it by itself to see why")
+        sys.exit(f"compare_builds: {program} ended with {done.returncode}; run it alone to see why")
     results = {}
     for entry in json.loads(done.stdout)["benchmarks"]:
         if not entry.get("error_occurred"):

@@ -354,7 +354,9 @@ std::string usage_error_message(const CommandSpec& root, const CLI::App& app,
                                 const CLI::ParseError& error) {
   const std::vector<const CLI::App*> chain = parsed_chain(app);
   const std::vector<std::string> commands = command_names(*chain.back());
-  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  // The mark in front of arguments, which is left over when an option is refused.
+  std::erase(extras, "--");
   if (!extras.empty()) {
     const std::string& extra = extras.front();
     if (extra.size() > 1 && extra.front() == '-') {

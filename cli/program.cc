@@ -23,8 +23,7 @@ namespace {
 
 // An error is one line, whatever the names of files and options in it hold.
 void print_error(std::string_view message) {
-  fmt::print(stderr, "dfsim: {} {}\n",
-             colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
+  fmt::print(stderr, "dfsim: {} {}\n", colors_errors() ? "\x1b[1;31merror:\x1b[0m" : "error:",
              printable(message, message.size()));
 }
 
@@ -64,31 +63,30 @@ CommandSpec dfsim_program(GlobalOptions& global) {
   CommandSpec program = {
       .name = "dfsim",
       .summary = "dfsim: how long will this model take on that machine, why, and what would help?",
-      .options = {{.names = "-q,--quiet",
-                   .target = &global.quiet,
-                   .help = "No progress and no notes on stderr, only errors"},
-                  {.names = "--version",
-                   .target = &global.version,
-                   .help = "Print the version and exit"},
-                  {.names = "--color",
-                   .target = &global.color,
-                   .help = "Colour in text for people: auto is on a terminal, unless NO_COLOR is "
-                           "set",
-                   .value = "WHEN",
-                   .show_default = true,
-                   .choices = "auto,always,never"},
-                  {.names = "--progress",
-                   .target = &global.progress,
-                   .help = "Progress of what takes over a second: auto is a line on a terminal, "
-                           "json an object per line on stderr",
-                   .value = "HOW",
-                   .show_default = true,
-                   .choices = "auto,json,none"},
-                  {.names = "--log-level",
-                   .target = &global.log_level,
-                   .help = "Least severe messages to log to stderr",
-                   .show_default = true,
-                   .choices = "trace,debug,info,warning,error,off"}},
+      .options =
+          {{.names = "-q,--quiet",
+            .target = &global.quiet,
+            .help = "No progress and no notes on stderr, only errors"},
+           {.names = "--version", .target = &global.version, .help = "Print the version and exit"},
+           {.names = "--color",
+            .target = &global.color,
+            .help = "Colour in text for people: auto is on a terminal, unless NO_COLOR is "
+                    "set",
+            .value = "WHEN",
+            .show_default = true,
+            .choices = "auto,always,never"},
+           {.names = "--progress",
+            .target = &global.progress,
+            .help = "Progress of what takes more than a second: auto is a line on a terminal, "
+                    "json an object per line on stderr",
+            .value = "HOW",
+            .show_default = true,
+            .choices = "auto,json,none"},
+           {.names = "--log-level",
+            .target = &global.log_level,
+            .help = "Least severe messages to log to stderr",
+            .show_default = true,
+            .choices = "trace,debug,info,warning,error,off"}},
       .footer = "Exit codes: 0 fine, 1 the work failed, 2 bad usage or bad input."};
 #define DFSIM_COMMAND(name) program.commands.push_back(name##_command());
 #include "cli/commands/commands.inc"

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.h"
 
@@ -59,6 +60,8 @@ void add_log(Progress* progress) {
   };
 }
 
+thread_local const Progress* forwarded_progress = nullptr;
+
 }  // namespace
 
 void choose_progress(const std::string& how) {
@@ -104,8 +107,18 @@ JsonTree Advance::json() const {
           {"left_s", rate > 0 ? JsonTree((total_ - done_) / rate) : JsonTree(nullptr)}};
 }
 
-ProgressLine::ProgressLine(bool quiet) : quiet_(quiet) {
-  if (!quiet && progress_style == ProgressStyle::kLine && ::isatty(STDERR_FILENO) != 0) {
+ForwardedProgress::ForwardedProgress(Progress progress)
+    : progress_(std::move(progress)), outer_(forwarded_progress) {
+  forwarded_progress = &progress_;
+}
+
+ForwardedProgress::~ForwardedProgress() { forwarded_progress = outer_; }
+
+const Progress* ForwardedProgress::current() { return forwarded_progress; }
+
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), forwarded_(ForwardedProgress::current()) {
+  if (!quiet && forwarded_ == nullptr && progress_style == ProgressStyle::kLine &&
+      ::isatty(STDERR_FILENO) != 0) {
     watcher_ = std::thread([this] { watch(); });
   }
 }
@@ -121,14 +134,22 @@ ProgressLine::~ProgressLine() {
   }
 }
 
-void ProgressLine::stage(std::string what) {
+Status ProgressLine::stage(std::string what) {
+  if (forwarded_ != nullptr) {
+    return forwarded_->stage(what);
+  }
   const std::lock_guard lock(mutex_);
   stage_ = std::move(what);
   advance_.begin_stage();
   print_json("stage", JsonTree::object());
+  return ok_status();
 }
 
 void ProgressLine::advance(double done, double total, const std::string& what) {
+  if (forwarded_ != nullptr) {
+    forwarded_->advance(done, total, what);
+    return;
+  }
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   advance_.set(done, total, what, now);
@@ -149,6 +170,10 @@ void ProgressLine::print_json(const char* event, const JsonTree& fields) {
 }
 
 void ProgressLine::note(const std::string& line) {
+  if (forwarded_ != nullptr) {
+    forwarded_->note(line);
+    return;
+  }
   if (quiet_) {
     return;
   }
@@ -163,10 +188,7 @@ void ProgressLine::note(const std::string& line) {
 
 Progress ProgressLine::callbacks() {
   Progress progress;
-  progress.on_stage = [this](const std::string& step) {
-    stage(step);
-    return ok_status();
-  };
+  progress.on_stage = [this](const std::string& step) { return stage(step); };
   progress.on_advance = [this](double done, double total, const std::string& what) {
     advance(done, total, what);
   };
@@ -192,7 +214,15 @@ void ProgressLine::watch() {
   fmt::print(stderr, "\r\x1b[K");
 }
 
+Progress silent_progress() {
+  const Progress* forwarded = ForwardedProgress::current();
+  return forwarded == nullptr ? Progress() : *forwarded;
+}
+
 Progress printed_notes(bool quiet) {
+  if (ForwardedProgress::current() != nullptr) {
+    return silent_progress();
+  }
   Progress progress;
   add_log(&progress);
   if (!quiet) {

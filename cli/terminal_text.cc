@@ -103,10 +103,7 @@ std::string colored(std::string_view text) {
     } else if (is_rule(line)) {
       out += in_color(line, kDim);
       in_table = true;
-    } else if (is_rule(next)) {
-      out += in_color(line, kBold);
-      is_first = false;
-    } else if (is_first && !line.empty()) {
+    } else if (is_rule(next) || (is_first && !line.empty())) {
       out += in_color(line, kBold);
       is_first = false;
     } else if (const size_t label = in_table ? 0 : label_length(line); label > 0) {

@@ -194,7 +194,7 @@ setup_test_python() {
     say "no other releases of XGBoost to test with; the whole log: $log"
 }
 
-# setup_test_xgboost ROOT PIP: releases of XGBoost beside Debian's, each in a folder of its own in
+# setup_test_xgboost ROOT PIP: releases of XGBoost next to Debian's, each in a folder of its own in
 # build/test-xgboost, for the test xgboost_releases. The packages named -cpu are the small ones.
 setup_test_xgboost() {
   local root=$1 pip=$2 package folder
@@ -202,4 +202,13 @@ setup_test_xgboost() {
     folder=$root/build/test-xgboost/${package##*==}
     [[ -d $folder ]] || "$pip" install --quiet --no-deps --target "$folder" "$package" || return 1
   done
+}
+
+# logged COMMAND...: its output goes to the file that $log names, and is shown only when it fails.
+logged() {
+  "$@" >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    say "failed: $*; the whole log: $log"
+    return 1
+  }
 }

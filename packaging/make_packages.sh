@@ -18,15 +18,6 @@ log=$root/build/packages.log
 tmp=$(mktemp -d)
 trap 'rm -rf -- "$tmp"' EXIT
 
-# logged COMMAND...: its output is shown only when it fails.
-logged() {
-  "$@" >"$log" 2>&1 || {
-    tail -n 20 "$log" >&2
-    say "failed: $*; the whole log: $log"
-    return 1
-  }
-}
-
 # package_of FILE: the Debian package that holds FILE; nothing when no package does. Some packages list
 # their libraries below /lib, which Debian 12 links to /usr/lib, so both spellings are looked up.
 package_of() {

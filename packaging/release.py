@@ -60,7 +60,7 @@ def check(root):
 def release(root, version, date):
     before = check(root)
     if not NUMBER.fullmatch(version):
-        raise ValueError(f"'{version}' is no version; expected three numbers, as in 0.2.0")
+        raise ValueError(f"'{version}' is not a version; expected three numbers, as in 0.2.0")
     changelog = root / "CHANGELOG.md"
     text = changelog.read_text(encoding="utf-8")
     if version in RELEASED.findall(text):

@@ -1,10 +1,10 @@
-// predict(): its options, its result as a class, and cost models written in Python.
+// predict(): its result as a class, and cost models written in Python.
+#include "cli/study_commands.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 #include "python/binding.h"
+#include "python/python_policy.h"
 #include "report/predictions/prediction_views.h"
-#include "report/trace/trace_file.h"
-#include "study/prediction/predict.h"
 
 namespace dfsim::python {
 namespace {
@@ -79,28 +79,24 @@ class PythonCostModel final : public CostModel {
   PythonProgress& progress_;
 };
 
-PredictOptions predict_options(const nb::dict& options) {
-  PredictOptions o;
-  std::string trace;
-  OptionNames names;
-  add_model(&o.model, &names);
-  add_training(&o.training, &names);
-  names.add("hardware", &o.hardware)
-      .add("runtime", &o.runtime)
-      .add("policy", &o.policy)
-      .add("cost_model", &o.cost_model)
-      .add("requests", &o.requests)
-      .add("in_flight", &o.pipeline.in_flight)
-      .add("rate", &o.pipeline.requests_per_s)
-      .add("arrivals", &o.arrivals)
-      .add("repeat", &o.repeat)
-      .add("seed", &o.seed)
-      .add("advice", &o.advice)
-      .add("trace", &trace);
-  names.read(options);
-  check_training(o.training);
-  o.record = trace_recorder(trace);
-  return o;
+// The prediction, and why the command line would not accept it.
+nb::tuple predict_with(const std::vector<nb::bytes>& arguments, const nb::object& callback,
+                       const nb::object& predict_ops, const std::vector<NamedPolicy>& policies) {
+  PythonProgress progress(callback);
+  std::optional<PythonCostModel> costs;
+  if (!predict_ops.is_none()) {
+    costs.emplace(predict_ops, progress);
+  }
+  const PolicyRegistry registry = registry_with(policies, progress);
+  std::optional<Prediction> prediction;
+  cli::PredictHooks hooks;
+  hooks.costs = costs.has_value() ? &*costs : nullptr;
+  hooks.policies = &registry;
+  hooks.take = [&](Prediction found) { prediction = std::move(found); };
+  const CommandResult result =
+      run_command(program_of(cli::predict_command_with(hooks)), arguments, progress);
+  const nb::object refused = verdict(result.status, prediction.has_value());
+  return nb::make_tuple(nb::cast(std::move(*prediction)), refused);
 }
 
 // Columns by name, one entry per operator in order of start.
@@ -152,29 +148,18 @@ void bind_prediction(nb::module_& module) {
       .def_ro("flops", &Prediction::flops)
       .def_ro("parameters", &Prediction::parameters)
       .def_ro("notes", &Prediction::notes)
-      .def("ops", &prediction_ops)
+      .def("ops", &prediction_ops, nb::sig("def ops(self) -> dict[str, list[object]]"))
       .def("to_json", [](const Prediction& p) { return prediction_json(p); })
       .def(
           "text", [](const Prediction& p, size_t top) { return summary_text(p, top, 80); },
           nb::arg("top"));
   module.def(
-      "predict",
-      [](const nb::dict& options, const nb::object& progress) {
-        const PredictOptions o = predict_options(options);
-        return run(progress, [&](const Progress& callbacks) { return predict(o, callbacks); });
-      },
-      nb::arg("options"), nb::arg("progress").none());
-  module.def(
-      "predict_with_costs",
-      [](const nb::dict& options, const nb::object& progress, const nb::object& predict_ops) {
-        const PredictOptions o = predict_options(options);
-        PythonProgress kept(progress);
-        const PythonCostModel costs(predict_ops, kept);
-        return run_unlocked(kept, [&](const Progress& callbacks) {
-          return predict_with_costs(o, costs, callbacks);
-        });
-      },
-      nb::arg("options"), nb::arg("progress").none(), nb::arg("predict_ops"));
+      "predict", &predict_with, nb::arg("arguments"), nb::arg("progress").none(),
+      nb::arg("predict_ops").none(), nb::arg("policies"),
+      nb::sig("def predict(arguments: collections.abc.Sequence[bytes], progress: object | None, "
+              "predict_ops: object | None, "
+              "policies: collections.abc.Sequence[tuple[str, object]]) -> "
+              "tuple[Prediction, tuple[str, str] | None]"));
 }
 
 }  // namespace dfsim::python

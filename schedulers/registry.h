@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +35,8 @@ struct PolicyInfo {
   std::string summary;   // one line
   std::string citation;  // authors, year, DOI; "" for baselines
   // Exactly one is set.
-  std::unique_ptr<StaticScheduler> (*make_static)(const PolicyOptions&) = nullptr;
-  std::unique_ptr<OnlineScheduler> (*make_online)(const PolicyOptions&) = nullptr;
+  std::function<std::unique_ptr<StaticScheduler>(const PolicyOptions&)> make_static;
+  std::function<std::unique_ptr<OnlineScheduler>(const PolicyOptions&)> make_online;
   // Cost grows faster than (tasks + edges) log tasks * devices: left out of "all" above this many
   // tasks. 0 = no limit.
   size_t task_limit = 0;

@@ -17,6 +17,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/io/captured_output.h"
+
 namespace dfsim::inline base {
 namespace {
 
@@ -95,6 +97,8 @@ struct OutputFile::State {
   std::string temporary;  // "" when the target is written in place
   int fd = -1;
   UnfinishedFile* slot = nullptr;
+  CapturedOutput* capture = nullptr;  // of stdout; `captured` goes there with commit()
+  std::string captured;
 
   // Devices, pipes and terminals. O_NONBLOCK makes open() fail instead of waiting for ever for a
   // pipe's reader; the writes themselves may wait.
@@ -171,6 +175,10 @@ OutputFile::~OutputFile() = default;
 StatusOr<OutputFile> OutputFile::open(const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path == "-" ? "stdout" : path;
+  state->capture = path == "-" ? CapturedOutput::current() : nullptr;
+  if (state->capture != nullptr) {
+    return OutputFile(std::move(state));
+  }
   if (path == "-") {
     state->fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     if (state->fd < 0) {
@@ -183,6 +191,10 @@ StatusOr<OutputFile> OutputFile::open(const std::string& path) {
 }
 
 Status OutputFile::write(std::string_view bytes) {
+  if (state_->capture != nullptr) {
+    state_->captured += bytes;
+    return ok_status();
+  }
   while (!bytes.empty()) {
     const ssize_t count = ::write(state_->fd, bytes.data(), bytes.size());
     if (count < 0) {
@@ -198,6 +210,10 @@ Status OutputFile::write(std::string_view bytes) {
 
 Status OutputFile::commit() {
   State& s = *state_;
+  if (s.capture != nullptr) {
+    s.capture->text() += std::exchange(s.captured, {});
+    return ok_status();
+  }
   // Some file systems report a full disk only here.
   const bool closed = ::close(std::exchange(s.fd, -1)) == 0;
   if (!closed || (!s.temporary.empty() && ::rename(s.temporary.c_str(), s.target.c_str()) != 0)) {

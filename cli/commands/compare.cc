@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/io/file.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/study_commands.h"
 #include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
@@ -235,11 +237,10 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   return output;
 }
 
-Status run_compare(CompareCommand& command, bool quiet) {
+Status run_compare(CompareCommand& command, PolicyRegistry registry, bool quiet) {
   DFSIM_RETURN_IF_ERROR(check(command));
   DFSIM_RETURN_IF_ERROR(read_run_options(command));
   DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
-  PolicyRegistry registry;
   for (const std::string& plugin : command.plugins) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
   }
@@ -420,7 +421,9 @@ OptionTable compare_options(CompareCommand& o) {
 
 }  // namespace
 
-CommandSpec compare_command() {
+CommandSpec compare_command() { return compare_command_with({}); }
+
+CommandSpec compare_command_with(PolicyRegistry policies) {
   const auto options = std::make_shared<CompareCommand>();
   return {.name = "compare",
           .summary = "Compare scheduling policies; simulate the plan of each",
@@ -429,8 +432,8 @@ CommandSpec compare_command() {
                         "every policy that takes the graph, on four identical processors"},
                        {"dfsim compare model.onnx --hw dgx-a100 --policies heft,peft",
                         "two policies for a model"}},
-          .run = [options](const GlobalOptions& global) {
-            return run_compare(*options, global.quiet);
+          .run = [options, policies = std::move(policies)](const GlobalOptions& global) {
+            return run_compare(*options, policies, global.quiet);
           }};
 }
 

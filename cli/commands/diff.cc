@@ -3,6 +3,7 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
 #include "report/html/html_page.h"
@@ -20,7 +21,7 @@ struct DiffCommand : DiffOptions {
 };
 
 Status run_diff(const DiffCommand& command) {
-  DFSIM_ASSIGN_OR_RETURN(const TraceDiff found, diff(command));
+  DFSIM_ASSIGN_OR_RETURN(const TraceDiff found, diff(command, silent_progress()));
   if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, diff_json(found)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));

@@ -5,6 +5,7 @@
 #include "base/io/file.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
 #include "hardware/platform_loader.h"
@@ -47,7 +48,7 @@ Status run_evaluate(const EvaluateCommand& command) {
   EvaluateRequest request = command;
   request.use_lookup = !command.no_lookup;
   request.keep_rows = !command.rows.empty();
-  DFSIM_ASSIGN_OR_RETURN(const EvaluateResult result, evaluate(request));
+  DFSIM_ASSIGN_OR_RETURN(const EvaluateResult result, evaluate(request, silent_progress()));
   if (!command.rows.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(command.rows, evaluated_rows_csv(result.evaluation)));
   }

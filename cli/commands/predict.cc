@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "base/io/file.h"
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/study_commands.h"
 #include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
@@ -43,21 +45,18 @@ std::string render(const PredictCommand& command, const Prediction& prediction) 
   return command.ops ? ops_text(prediction) : fit_lines(summary_text(prediction, command.top));
 }
 
-StatusOr<Prediction> predict_with_progress(const PredictCommand& command, bool quiet) {
+StatusOr<Prediction> predict_with_progress(const PredictCommand& command, const PredictHooks& hooks,
+                                           bool quiet) {
   PredictOptions options = command;
   options.record = trace_recorder(command.trace);
+  options.policies = hooks.policies;
   ProgressLine line(quiet);
-  return predict(options, line.callbacks());
+  return hooks.costs == nullptr ? predict(options, line.callbacks())
+                                : predict_with_costs(options, *hooks.costs, line.callbacks());
 }
 
-Status run_predict(const PredictCommand& command, bool quiet) {
-  DFSIM_ASSIGN_OR_RETURN(const Prediction prediction, predict_with_progress(command, quiet));
-  if (!command.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const std::string page,
-                           html_page(command.html, prediction_json(prediction)));
-    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
-  }
-  DFSIM_RETURN_IF_ERROR(write_result(command.output, render(command, prediction)));
+// Complete, and within the device's memory; otherwise why not.
+Status verdict_on(const PredictCommand& command, const Prediction& prediction) {
   DFSIM_RETURN_IF_ERROR(
       check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete));
   return prediction.fits() || command.allow_oversubscription
@@ -67,6 +66,22 @@ Status run_predict(const PredictCommand& command, bool quiet) {
                                   printable(command.model.path),
                                   format_bytes(prediction.peak_memory_bytes),
                                   format_bytes(prediction.memory_bytes)));
+}
+
+Status run_predict(const PredictCommand& command, const PredictHooks& hooks, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, predict_with_progress(command, hooks, quiet));
+  if (!command.html.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(command.html, prediction_json(prediction)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
+  }
+  const Status verdict = verdict_on(command, prediction);
+  if (hooks.take) {
+    hooks.take(std::move(prediction));
+  } else {
+    DFSIM_RETURN_IF_ERROR(write_result(command.output, render(command, prediction)));
+  }
+  return verdict;
 }
 
 OptionTable predict_modes(PredictCommand& o) {
@@ -178,7 +193,9 @@ OptionTable predict_options(PredictCommand& o) {
 
 }  // namespace
 
-CommandSpec predict_command() {
+CommandSpec predict_command() { return predict_command_with({}); }
+
+CommandSpec predict_command_with(PredictHooks hooks) {
   const auto options = std::make_shared<PredictCommand>();
   return {.name = "predict",
           .summary = "Predict how long a model takes on a machine, and why",
@@ -189,8 +206,8 @@ CommandSpec predict_command() {
                         "latency percentiles under load"},
                        {"dfsim predict model.onnx --hw v100 --mode train --batch 32 --json",
                         "a training step, as JSON"}},
-          .run = [options](const GlobalOptions& global) {
-            return run_predict(*options, global.quiet);
+          .run = [options, hooks = std::move(hooks)](const GlobalOptions& global) {
+            return run_predict(*options, hooks, global.quiet);
           }};
 }
 

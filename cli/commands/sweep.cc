@@ -3,13 +3,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
+#include "base/io/file.h"
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/study_commands.h"
 #include "cli/sweep_processes.h"
 #include "cli/terminal_text.h"
 #include "report/html/html_page.h"
@@ -99,9 +102,9 @@ StatusOr<SweepResult> sweep_with_progress(const SweepOptions& options, bool quie
   return sweep(options, line.callbacks());
 }
 
-// Prints and writes the results of a whole sweep.
-Status write_results(const SweepCommand& command, const SweepResult& result) {
-  DFSIM_ASSIGN_OR_RETURN(const SweepReport report, make_sweep_report(result, command.constraints));
+// Writes the files that the results of a whole sweep go to.
+Status write_files(const SweepCommand& command, const SweepResult& result,
+                   const SweepReport& report) {
   if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page,
                            html_page(command.html, sweep_json(result, report)));
@@ -110,6 +113,13 @@ Status write_results(const SweepCommand& command, const SweepResult& result) {
   if (!command.output.empty()) {
     DFSIM_RETURN_IF_ERROR(write_table(command, result));
   }
+  return ok_status();
+}
+
+// Prints and writes the results of a whole sweep.
+Status write_results(const SweepCommand& command, const SweepResult& result) {
+  DFSIM_ASSIGN_OR_RETURN(const SweepReport report, make_sweep_report(result, command.constraints));
+  DFSIM_RETURN_IF_ERROR(write_files(command, result, report));
   return write_result("-", command.csv    ? sweep_csv(result, command.constraints.prices)
                            : command.json ? sweep_json(result, report)
                                           : sweep_text(result, report, command.lines));
@@ -192,7 +202,15 @@ Status check_processes(const SweepCommand& command) {
   return command.output.empty() ? ok_status() : is_csv(command.output).status();
 }
 
-Status run_sweep(SweepCommand command, bool quiet) {
+// The results go to `hooks` instead of stdout; a table of failures alone is one, too.
+Status give_results(const SweepCommand& command, const SweepHooks& hooks, SweepResult result) {
+  DFSIM_ASSIGN_OR_RETURN(SweepReport report, make_sweep_report(result, command.constraints));
+  DFSIM_RETURN_IF_ERROR(write_files(command, result, report));
+  hooks.take(std::move(result), std::move(report));
+  return ok_status();
+}
+
+Status run_sweep(SweepCommand command, const SweepHooks& hooks, bool quiet) {
   DFSIM_RETURN_IF_ERROR(check_processes(command));
   const SweepCommand given = command;
   if (!command.prices.empty()) {
@@ -218,7 +236,14 @@ Status run_sweep(SweepCommand command, bool quiet) {
     DFSIM_ASSIGN_OR_RETURN(options.part, parse_sweep_part(command.part, "--part"));
     return run_part(command, options, quiet);
   }
-  DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
+  if (!hooks.journal.empty()) {
+    options.journal = hooks.journal;
+  }
+  DFSIM_ASSIGN_OR_RETURN(SweepResult result, sweep_with_progress(options, quiet));
+  if (hooks.take) {
+    DFSIM_RETURN_IF_ERROR(give_results(command, hooks, std::move(result)));
+    return remove_journal(options);
+  }
   DFSIM_RETURN_IF_ERROR(write_results(command, result));
   DFSIM_RETURN_IF_ERROR(remove_journal(options));
   return all_failed(result);
@@ -370,19 +395,22 @@ OptionTable sweep_table(SweepCommand& o) {
 
 }  // namespace
 
-CommandSpec sweep_command() {
+CommandSpec sweep_command() { return sweep_command_with({}); }
+
+CommandSpec sweep_command_with(SweepHooks hooks) {
   const auto options = std::make_shared<SweepCommand>();
-  return {
-      .name = "sweep",
-      .summary = "Predict many models, machines and batches at once; find the best",
-      .options = sweep_table(*options),
-      .examples = {{"dfsim sweep --models 'models/*.onnx' --hw a100,l4 --batch 1:256:x2 -o "
-                    "points.csv",
-                    "a table with a row per point, and the best configurations"},
-                   {"dfsim sweep --models m.onnx --hw a100,h100,l4 --batch 1:64:x2 --prices "
-                    "prices.yaml --max-latency-ms 20",
-                    "the cheapest machine that meets a latency"}},
-      .run = [options](const GlobalOptions& global) { return run_sweep(*options, global.quiet); }};
+  return {.name = "sweep",
+          .summary = "Predict many models, machines and batches at once; find the best",
+          .options = sweep_table(*options),
+          .examples = {{"dfsim sweep --models 'models/*.onnx' --hw a100,l4 --batch 1:256:x2 -o "
+                        "points.csv",
+                        "a table with a row per point, and the best configurations"},
+                       {"dfsim sweep --models m.onnx --hw a100,h100,l4 --batch 1:64:x2 --prices "
+                        "prices.yaml --max-latency-ms 20",
+                        "the cheapest machine that meets a latency"}},
+          .run = [options, hooks = std::move(hooks)](const GlobalOptions& global) {
+            return run_sweep(*options, hooks, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

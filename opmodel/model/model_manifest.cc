@@ -54,6 +54,9 @@ json to_json(const ModelPart& part) {
   for (const PartDevice& device : part.devices) {
     devices.push_back(
         {{"model", device.model}, {"floor_us", device.floor_us}, {"rows", device.rows}});
+    if (device.interval_scale != 1) {
+      devices.back()["interval_scale"] = device.interval_scale;
+    }
   }
   json dtypes = json::array();
   for (const DType dtype : part.dtypes) {
@@ -257,6 +260,9 @@ ModelPart read_part(Reader& reader, const json& object) {
     reader.get(item, "model", &device.model);
     reader.get(item, "floor_us", &device.floor_us);
     reader.get(item, "rows", &device.rows);
+    if (item.contains("interval_scale")) {
+      reader.get(item, "interval_scale", &device.interval_scale);
+    }
     part.devices.push_back(std::move(device));
   }
   reader.get(object, "ranges", &part.ranges);

@@ -47,6 +47,9 @@ struct PartDevice {
   std::string model;
   double floor_us = 0;  // least time of this kind of op, launch included where it was measured
   int64_t rows = 0;
+  // A factor on the logarithms of the part's interval: how much wider errors on this device spread
+  // than those that the interval was made of.
+  double interval_scale = 1;
 };
 
 // How the times of one recording (a file of measurements) on a device differ from what the part
@@ -93,6 +96,8 @@ struct ModelPart {
   std::vector<std::pair<std::string, double>> importance;  // the strongest features
 
   const PartDevice* find_device(std::string_view model) const;
+  // PartDevice::interval_scale, 1 for other devices.
+  double interval_scale(std::string_view model) const;
   // Fills `hidden`.
   void hide_devices();
   bool trained_on(DType dtype) const;

@@ -24,6 +24,11 @@ const PartDevice* ModelPart::find_device(std::string_view model) const {
   return it == devices.end() ? nullptr : &*it;
 }
 
+double ModelPart::interval_scale(std::string_view model) const {
+  const PartDevice* const device = find_device(model);
+  return device == nullptr ? 1 : device->interval_scale;
+}
+
 void ModelPart::hide_devices() {
   constexpr std::string_view kDeviceFeatures[] = {"peak", "bandwidth", "l2", "units", "floor"};
   hidden.clear();

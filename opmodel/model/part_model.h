@@ -43,6 +43,9 @@ bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
 bool dtype_known(const ModelPart& part, DType dtype);
 // The factors of the 80 % interval at a predicted time.
 std::pair<double, double> interval_at(const IntervalTable& table, double time_us);
+// The same with logarithms of the factors times `scale` (PartDevice::interval_scale).
+std::pair<double, double> scaled_interval_at(const IntervalTable& table, double scale,
+                                             double time_us);
 
 // Predicts a batch of ops of the part's class and family. `forest` may be null (median only). With
 // `across_devices` an unknown device is what the part is for, and another dtype's trees answer for

@@ -20,11 +20,9 @@ done
 neusight=neusight:$data/neusight/neusight_ops_train.csv.gz
 second=neusight:$data/neusight/neusight_ops_second_recording.csv.gz  # months later, other boards
 
-# aiconfigurator's tables of one system but those of collectives, which are not operators, and of
-# TensorRT-LLM's attention on A100, whose kernels take up to twice as long as vLLM's.
+# usage: tables SYSTEM REGEX: aiconfigurator's tables of a system whose folders match.
 tables() {
-  find "$data/aiconfigurator/$1" -name '*.csv.gz' ! -path '*/comm/*' ! -path '*/attention/trtllm/*' |
-    LC_ALL=C sort |
+  find "$data/aiconfigurator/$1" -name '*.csv.gz' | grep -E "/($2)/" | LC_ALL=C sort |
     sed 's/^/aiconfigurator:/'
 }
 # usage: train NAME ROUNDS PROFILES... ; 0 rounds = as many as help. Fewer where the issue is not the
@@ -38,6 +36,7 @@ train() {
     > "$out/$name/training_report.txt"
   cat "$out/$name/training_report.txt"
 }
+newest='(attention|encoder_attention|gemm)/vllm/0.24.0'
 products="--only-op Gemm --only-op MatMul"
 elementwise="--only-op Add --only-op Mul --only-op Div --only-op Pow --only-op Relu --only-op Gelu --only-op Tanh"
 norms="--only-op Softmax --only-op LayerNormalization"
@@ -50,41 +49,44 @@ extend() {
     --extend "$out/$name" > "$out/$name/training_report.txt"  # has the parts of before, too
   cat "$out/$name/training_report.txt"
 }
-# The prior learns tensor cores from these: GEMMs and attention of one runtime.
-prior_tables() {
-  tables "$1" | grep -E '/(gemm|attention)/vllm/'
-}
 for model in $models; do
   case $model in
     a100)
       a100="NVIDIA A100-PCIE-40GB"
       train a100 0 "$neusight" --only-op Conv $elementwise --only-device "$a100" \
         --only-device "NVIDIA A100 80GB PCIe"
-      extend a100 0 $(tables a100_sxm)
+      # TensorRT-LLM's GEMMs alone: its attention takes up to twice as long as vLLM's.
+      extend a100 0 $(tables a100_sxm 'attention/vllm|gemm/vllm|gemm/trtllm')
       extend a100 100 "$neusight" "$second" $products $norms --only-device "$a100" \
         --only-device "NVIDIA A100 80GB PCIe" ;;
-    v100) train v100 500 "$neusight" --only-device "Tesla V100-PCIE-32GB" ;;
-    t4 | p4)
-      case $model in t4) device="Tesla T4" ;; *) device="Tesla P4" ;; esac
-      train "$model" 500 "$neusight" --only-op Conv $elementwise --no-lookup --only-device "$device"
+    v100 | p100 | t4 | p4)
+      lookup=
+      case $model in
+        v100) device="Tesla V100-PCIE-32GB" ;;
+        p100) device="Tesla P100-PCIE-16GB" ;;
+        t4) device="Tesla T4" lookup=--no-lookup ;;  # the first recording's boards were throttled
+        p4) device="Tesla P4" lookup=--no-lookup ;;
+      esac
+      train "$model" 300 "$neusight" --only-op Conv $elementwise $lookup --only-device "$device"
       extend "$model" 100 "$neusight" "$second" $products $norms --only-device "$device" ;;
     l4)  # thirty shapes of a row-wise operator are few: those of the other boards help
       train l4 200 "$second" $norms
-      extend l4 500 "$second" $products $elementwise --only-device "NVIDIA L4" ;;
-    p100) train p100 500 "$neusight" --only-device "Tesla P100-PCIE-16GB" ;;
+      extend l4 200 "$second" $products $elementwise --only-device "NVIDIA L4" ;;
     h100)
-      train h100 500 $(tables h100_sxm)
-      extend h100 500 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
+      train h100 300 $(tables h100_sxm "$newest")
+      extend h100 200 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
     prior)
       train prior 60 "$neusight" "$second" \
-        $(for system in a100_sxm h100_sxm h200_sxm l40s; do prior_tables "$system"; done) \
+        $(for system in a100_sxm h100_sxm h200_sxm l40s; do tables "$system" '(gemm|attention)/vllm'; done) \
         --prior --no-lookup ;;
     epyc-milan | epyc-genoa)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
       "$dfsim" validate --runs "$measured/unseen_runs.csv" --model "$out/$model" \
         --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
-    h200) train h200 500 $(tables h200_sxm) ;;
+    h200) train h200 300 $(tables h200_sxm "$newest") ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
   esac
 done
+# Cards of models elsewhere would land here.
+[ "$out" != opmodel/pretrained ] || opmodel/pretrained/make_model_cards.py "$(date +%F)" $models

@@ -17,6 +17,9 @@ constexpr size_t kMinShapesForKind = 120;
 // The part of any kind learns from at most this many shapes.
 constexpr size_t kMaxShapesAnyKind = 20'000;
 constexpr size_t kMaxClosedKinds = 3;
+// A kind learns from about this many shapes: tables that step through every size by few per cent
+// cost minutes and say little more. Measured times of all shapes still answer for themselves.
+constexpr size_t kMaxShapesOfKind = 30'000;
 
 size_t distinct_shapes(const TrainingData& data, const std::vector<uint32_t>& samples) {
   std::set<std::pair<uint64_t, uint32_t>> shapes;
@@ -27,8 +30,9 @@ size_t distinct_shapes(const TrainingData& data, const std::vector<uint32_t>& sa
 }
 
 // Every n-th shape by hash, so that about `limit` stay, the same ones whatever the order of rows.
-void thin_out(const TrainingData& data, size_t shapes, std::vector<uint32_t>* samples) {
-  const size_t every = shapes / kMaxShapesAnyKind + 1;
+void thin_out(const TrainingData& data, size_t shapes, size_t limit,
+              std::vector<uint32_t>* samples) {
+  const size_t every = shapes / limit + 1;
   if (every > 1) {
     std::erase_if(*samples, [&](uint32_t i) {
       return Hasher().add(data.geometries[data.samples[i].op].key).digest() % every != 0;
@@ -93,10 +97,11 @@ std::vector<ChosenPart> choose_parts(const TrainingData& data, const std::set<Pa
         continue;
       }
       chosen.samples = std::move(samples);
+      thin_out(data, chosen.shapes, kMaxShapesOfKind, &chosen.samples);
       parts.push_back(std::move(chosen));
     }
     if (needs_rest) {
-      thin_out(data, distinct_shapes(data, rest.samples), &rest.samples);
+      thin_out(data, distinct_shapes(data, rest.samples), kMaxShapesAnyKind, &rest.samples);
       rest.shapes = distinct_shapes(data, rest.samples);
       parts.push_back(std::move(rest));
     }

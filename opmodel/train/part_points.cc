@@ -16,6 +16,33 @@ namespace {
 // A prior learns from about this number of shapes of a recording: every n-th, the same ones of
 // each.
 constexpr size_t kMostShapesOfPrior = 700;
+// A row shows the floor of its kind where its work takes at most this share of its time, at rates
+// that no kernel reaches.
+constexpr double kMostWorkAtFloor = 0.1;
+// Floors of kinds that all show them differ by about as much.
+constexpr double kLeastExcess = 1.25;
+
+// The shortest rows of a device, as one row: its time, and how long its work takes at least.
+struct ShortestRow {
+  double time_us = 0;
+  double work_us = 0;
+  bool shows_floor() const { return work_us <= kMostWorkAtFloor * time_us; }
+};
+
+// Times and work, by the quantile of the times that counts as the shortest.
+ShortestRow shortest_of(std::vector<ShortestRow> rows, double quantile) {
+  const auto at = static_cast<size_t>(quantile * static_cast<double>(rows.size() - 1));
+  std::nth_element(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(at), rows.end(),
+                   [](const ShortestRow& a, const ShortestRow& b) {
+                     return a.time_us != b.time_us ? a.time_us < b.time_us : a.work_us < b.work_us;
+                   });
+  return rows[at];
+}
+
+double work_us(const OpGeometry& geometry, const DeviceSpec& device) {
+  const Roofline roofline = roofline_of(geometry, device, 0);
+  return std::max(roofline.compute_us, roofline.memory_us);
+}
 
 // For an even number of values, the geometric mean of the two in the middle.
 double middle(std::vector<double> values) {
@@ -82,13 +109,18 @@ class PointMaker {
   }
 
   void find_floors(double floor_quantile, ModelPart* part) {
-    std::map<uint32_t, std::vector<double>> times;
+    std::map<uint32_t, std::vector<ShortestRow>> rows;
     for (const PartPoint& point : points_) {
-      times[point.device].push_back(point.time_us);
+      rows[point.device].push_back(
+          {point.time_us, work_us(data_.geometries[point.op], data_.devices[point.device])});
+    }
+    std::map<uint32_t, ShortestRow> shortest;
+    for (const auto& [device, list] : rows) {
+      shortest[device] = shortest_of(list, floor_quantile);
     }
     std::map<uint32_t, double> floors;
-    for (const auto& [device, list] : times) {
-      floors[device] = value_at_quantile(list, floor_quantile);
+    for (const auto& [device, list] : rows) {
+      floors[device] = floor_of(device, shortest, floor_quantile, *part);
       part->devices.push_back(
           {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
     }
@@ -97,6 +129,58 @@ class PointMaker {
           roofline_of(data_.geometries[point.op], data_.devices[point.device], floors[point.device])
               .base_us();
     }
+  }
+
+  // Where all rows of a device are large, the shortest one is far above the floor, and everything
+  // smaller would seem to take as long. A floor also shows in other kinds of op of the same
+  // family on this device, the part's other devices, or the shortest row of a kind without its
+  // work.
+  double floor_of(uint32_t device, const std::map<uint32_t, ShortestRow>& shortest,
+                  double floor_quantile, const ModelPart& part) const {
+    const ShortestRow& own = shortest.at(device);
+    // In a network the times of short ops have no launch of their own to learn.
+    if (own.shows_floor() || part.timing == TimingKind::kInNetwork) {
+      return own.time_us;
+    }
+    const std::vector<ShortestRow> kinds = shortest_of_kinds(device, floor_quantile, part);
+    std::vector<double> shown;
+    double without_work = own.time_us - own.work_us;
+    for (const ShortestRow& row : kinds) {
+      without_work = std::min(without_work, row.time_us - row.work_us);
+      if (row.shows_floor()) {
+        shown.push_back(row.time_us);
+      }
+    }
+    if (shown.empty()) {
+      for (const auto& [other, row] : shortest) {
+        if (row.shows_floor()) {
+          shown.push_back(row.time_us);
+        }
+      }
+    }
+    const double kernel_us =
+        static_cast<double>(data_.devices[device].launch_overhead_ns) / kNsPerUs;
+    const double floor = shown.empty() ? std::max(without_work, kernel_us)
+                                       : value_at_quantile(std::move(shown), 0.5);
+    return own.time_us > kLeastExcess * floor ? floor : own.time_us;
+  }
+
+  // The shortest rows of the part's family on a device, by kind.
+  std::vector<ShortestRow> shortest_of_kinds(uint32_t device, double floor_quantile,
+                                             const ModelPart& part) const {
+    std::map<std::string, std::vector<ShortestRow>> kinds;
+    for (const Sample& sample : data_.samples) {
+      const OpGeometry& geometry = data_.geometries[sample.op];
+      if (sample.device == device && sample.timing == part.timing &&
+          geometry.family == part.family) {
+        kinds[geometry.kind].push_back({sample.time_us, work_us(geometry, data_.devices[device])});
+      }
+    }
+    std::vector<ShortestRow> shortest;
+    for (auto& [kind, rows] : kinds) {
+      shortest.push_back(shortest_of(std::move(rows), floor_quantile));
+    }
+    return shortest;
   }
 
   void describe_ground(ModelPart* part) const {

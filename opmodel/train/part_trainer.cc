@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "opmodel/model/intervals.h"
 #include "opmodel/model/part_model.h"
+#include "opmodel/train/device_intervals.h"
 #include "opmodel/train/error_stats.h"
 #include "opmodel/train/part_points.h"
 #include "opmodel/train/recipes.h"
@@ -319,15 +320,15 @@ class PartTrainer {
     }
     DFSIM_ASSIGN_OR_RETURN(const Booster stopped, booster.first_rounds(before + best_rounds));
     const int rounds = std::max(1, static_cast<int>(std::lround(best_rounds * kRefitGrowth)));
-    std::vector<Residual> residuals;
-    if (validation_rows.size() >= kRowsForIntervals) {
+    std::vector<DeviceResidual> residuals;
+    // The rows of a recording may be few even where those of all are many.
+    if (validation_rows.size() >= kRowsForIntervals && part_.recordings.empty()) {
       DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(stopped));
       add_residuals(forest, validation_rows, &residuals);
     } else {
       DFSIM_RETURN_IF_ERROR(cross_validate(best_rounds, &residuals));
     }
-    part_.intervals = interval_table(std::move(residuals));
-    widen_by_recordings(part_.recordings, &part_.intervals);
+    set_intervals(residuals);
     // Evaluated as it ships: trained on all rows but the test's.
     std::vector<size_t> known = train_rows;
     known.insert(known.end(), validation_rows.begin(), validation_rows.end());
@@ -337,8 +338,26 @@ class PartTrainer {
     return rounds;
   }
 
+  void set_intervals(const std::vector<DeviceResidual>& residuals) {
+    std::vector<Residual> all;
+    std::map<uint32_t, std::vector<DeviceResidual>> by_device;
+    for (const DeviceResidual& entry : residuals) {
+      all.push_back(entry.residual);
+      by_device[entry.device].push_back(entry);
+    }
+    part_.intervals = interval_table(std::move(all));
+    widen_by_recordings(part_.recordings, &part_.intervals);
+    for (const auto& [device, own] : by_device) {
+      for (PartDevice& known : part_.devices) {
+        if (!part_.recordings.empty() && known.model == data_.devices[device].model) {
+          known.interval_scale = interval_scale_of(part_.intervals, own);
+        }
+      }
+    }
+  }
+
   void add_residuals(const Forest& forest, const std::vector<size_t>& which,
-                     std::vector<Residual>* residuals) const {
+                     std::vector<DeviceResidual>* residuals) const {
     std::vector<float> values;
     std::vector<float> labels;
     fill(which, &values, &labels);
@@ -349,12 +368,14 @@ class PartTrainer {
       if (point.column > 0) {  // of a throttled board, which is not what the part predicts
         continue;
       }
-      residuals->push_back({point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]});
+      residuals->push_back({point.device,
+                            point.recording,
+                            {point.base_us * std::exp(ratios[i]), point.log_ratio() - ratios[i]}});
     }
   }
 
   // Residuals of all rows but the test's, each predicted by trees that saw none of its shape.
-  Status cross_validate(int rounds, std::vector<Residual>* residuals) const {
+  Status cross_validate(int rounds, std::vector<DeviceResidual>* residuals) const {
     for (size_t fold = 0; fold < kPartFolds; ++fold) {
       std::vector<size_t> train;
       std::vector<size_t> held;
@@ -389,7 +410,8 @@ class PartTrainer {
         continue;
       }
       const double predicted = point.base_us * std::exp(test_ratios[i]);
-      const auto [low, high] = interval_at(part_.intervals, predicted);
+      const double scale = part_.interval_scale(data_.devices[point.device].model);
+      const auto [low, high] = scaled_interval_at(part_.intervals, scale, predicted);
       errors.add(predicted, point.time_us,
                  point.time_us >= predicted * low && point.time_us <= predicted * high);
       baseline.add(point.base_us * std::exp(constant), point.time_us, false);

@@ -1,6 +1,7 @@
 #include "opmodel/train/training.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,6 +42,13 @@ constexpr std::string_view kScalingFile = "scaling.bin";
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Processor time of this thread: other programs on the machine do not count.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 class Training {
@@ -207,7 +215,7 @@ class Training {
     if (!chosen->status.ok()) {
       return;
     }
-    const auto start = std::chrono::steady_clock::now();
+    const double start = thread_seconds();
     FitOptions fit;
     fit.seed = options_.seed;
     fit.prior = options_.prior;
@@ -218,7 +226,7 @@ class Training {
     if (fitted.ok()) {
       chosen->fitted = std::move(fitted).value();
     }
-    chosen->seconds = seconds_since(start);
+    chosen->seconds = thread_seconds() - start;
   }
 
   Status write() {

@@ -44,7 +44,7 @@ struct PartProgress {
 
 struct TrainReport {
   ModelManifest manifest;
-  std::vector<double> part_seconds;  // by part, 0 = copied unchanged
+  std::vector<double> part_seconds;  // of the processor, by part; 0 = copied unchanged
   bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;

@@ -10,46 +10,78 @@ bytes, rates are per second. Each function gives the same JSON as the command of
 with --json. Work runs without the interpreter's lock and stops at Ctrl-C.
 """
 
-from ._api import (
-    Model,
+from . import llm, profiles
+from ._api import Model, cost_models, load, machines, runtimes
+from ._commands import (
     analyze,
+    calibrate,
     compare,
+    diff,
     evaluate,
-    load,
-    machines,
+    generate,
+    hardware,
+    inspect,
+    ops,
     partition,
     predict,
+    replay,
     roofline,
-    runtimes,
     sweep,
     train,
+    tune,
+    validate,
 )
-from ._errors import Error, FailedError, InvalidInputError, NotFoundError, UnsupportedError
-from ._native._dfsim import __version__
+from ._errors import (
+    Error,
+    FailedError,
+    IncompleteError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
+from ._native._dfsim import version as __version__
+from ._policies import Scheduler, SchedulingProblem
 from ._results import Prediction, Result, Sweep
 from ._support import Hardware
+from ._table import Table
 
 __all__ = [
     "Error",
     "FailedError",
     "Hardware",
+    "IncompleteError",
     "InvalidInputError",
     "Model",
     "NotFoundError",
     "Prediction",
     "Result",
+    "Scheduler",
+    "SchedulingProblem",
     "Sweep",
+    "Table",
     "UnsupportedError",
     "__version__",
     "analyze",
+    "calibrate",
     "compare",
+    "cost_models",
+    "diff",
     "evaluate",
+    "generate",
+    "hardware",
+    "inspect",
+    "llm",
     "load",
     "machines",
+    "ops",
     "partition",
     "predict",
+    "profiles",
+    "replay",
     "roofline",
     "runtimes",
     "sweep",
     "train",
+    "tune",
+    "validate",
 ]

@@ -1,8 +1,18 @@
 """Exceptions of dfsim. Their texts are those that the command line prints."""
 
+from __future__ import annotations
+
+from typing import Any, Optional
+
 
 class Error(Exception):
-    """Base class: something could not be done."""
+    """Base class: something could not be done.
+
+    `result`: what the command prints although it fails, such as the report of files that cannot be
+    used; None when there is nothing.
+    """
+
+    result: Optional[Any] = None
 
 
 class InvalidInputError(Error, ValueError):
@@ -19,3 +29,18 @@ class UnsupportedError(Error, NotImplementedError):
 
 class FailedError(Error, RuntimeError):
     """The input was fine, the work could not be completed."""
+
+
+class IncompleteError(FailedError):
+    """There is a result, but dfsim does not vouch for it: its times are lower limits.
+
+    `result` has it. allow_incomplete=True returns it instead.
+    """
+
+
+def with_result(name: str, message: str, result: Any) -> Error:
+    """An error of that class with a result. One of work that succeeded is an IncompleteError."""
+    classes = {one.__name__: one for one in (InvalidInputError, NotFoundError, UnsupportedError)}
+    error = classes.get(name, IncompleteError)(message)
+    error.result = result
+    return error

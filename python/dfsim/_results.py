@@ -10,7 +10,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 import numpy as np
 
 from ._native import _dfsim
-from ._support import call
+from ._table import Table, column_of
+
 
 class Result:
     """The result of a study: its JSON, and the same as Python values in `data`."""
@@ -21,6 +22,7 @@ class Result:
 
     @property
     def data(self) -> Dict[str, Any]:
+        """The fields that docs/reference/json.md lists."""
         if self._data is None:
             self._data = json.loads(self._json)
         assert self._data is not None
@@ -57,26 +59,29 @@ def _frame(page: str) -> str:
 class Prediction:
     """A model's predicted run on a machine."""
 
-    def __init__(self, native: Any, options: Dict[str, Any],
-                 again: Callable[..., Any]) -> None:
+    def __init__(self, native: Any, again: Callable[[str], None]) -> None:
         self._native = native
-        self._options = options
         self._again = again
+        self._ops: Optional[Table] = None
 
     @property
     def model(self) -> str:
+        """The name of the model."""
         return str(self._native.model)
 
     @property
     def hardware(self) -> str:
+        """The machine."""
         return str(self._native.hardware)
 
     @property
     def runtime(self) -> str:
+        """How the framework executes, by name."""
         return str(self._native.runtime)
 
     @property
     def batch(self) -> int:
+        """Samples in one run."""
         return int(self._native.batch)
 
     @property
@@ -107,33 +112,42 @@ class Prediction:
 
     @property
     def macs(self) -> int:
+        """Multiply-accumulate operations of one run."""
         return int(self._native.macs)
 
     @property
     def flops(self) -> int:
+        """Floating-point operations of one run."""
         return int(self._native.flops)
 
     @property
     def parameters(self) -> int:
+        """Number of weights."""
         return int(self._native.parameters)
 
     @property
     def notes(self) -> List[str]:
+        """Remarks that the text shows."""
         return list(self._native.notes)
 
     @property
-    def ops(self) -> Dict[str, np.ndarray]:
+    def ops(self) -> Table:
         """One array per column, each with one entry per operator in order of start.
 
-        pandas.DataFrame(result.ops) is a table. Columns: name, op_type, op_class, device, start_ns,
-        duration_ns, macs, flops, bytes, dtype, bound, source, critical, output_shape.
+        name, op_type, op_class ("conv", "gemm", ...), device, dtype, bound ("compute", "memory",
+        ...), source ("measured", "predicted", ...), output_shape: texts; start_ns, duration_ns:
+        int64, nanoseconds; macs, flops: int64, counts; bytes: int64, read and written; critical:
+        bool, whether the operator is on the critical path.
+
+        pandas.DataFrame(result.ops), pyarrow.table(result.ops) and polars.from_arrow(result.ops)
+        are tables.
         """
-        kinds = {"start_ns": np.int64, "duration_ns": np.int64, "macs": np.int64,
-                 "flops": np.int64, "bytes": np.int64, "critical": np.bool_}
-        return {
-            name: np.asarray(values, dtype=kinds.get(name, object))
-            for name, values in self._native.ops().items()
-        }
+        if self._ops is None:
+            kinds = {"start_ns": np.int64, "duration_ns": np.int64, "macs": np.int64,
+                     "flops": np.int64, "bytes": np.int64, "critical": np.bool_}
+            self._ops = Table((name, np.asarray(values, dtype=kinds.get(name, object)))
+                              for name, values in self._native.ops().items())
+        return self._ops
 
     def to_json(self) -> str:
         """The text of `dfsim predict --json`, byte for byte."""
@@ -147,9 +161,10 @@ class Prediction:
         """The text that `dfsim predict` prints, with the `top` slowest operators."""
         return str(self._native.text(top))
 
-    def save_trace(self, path: Union[str, os.PathLike]) -> None:
-        """Simulates again and writes the timeline, for Perfetto or chrome://tracing."""
-        call(self._again, {**self._options, "trace": os.fspath(path)}, None)
+    def save_trace(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Simulates again and writes the timeline, for Perfetto or chrome://tracing: JSON, or
+        Perfetto's own format where the name ends in .pftrace."""
+        self._again(os.fspath(path))
 
     def _repr_html_(self) -> str:
         return _frame(self.to_html())
@@ -166,6 +181,7 @@ class Sweep(Result):
     def __init__(self, native: Any) -> None:
         super().__init__(native.to_json())
         self._native = native
+        self._rows: Optional[Table] = None
 
     def __len__(self) -> int:
         return int(self._native.points())
@@ -176,24 +192,28 @@ class Sweep(Result):
         return int(self._native.failed())
 
     @property
-    def rows(self) -> Dict[str, np.ndarray]:
+    def rows(self) -> Table:
         """One array per column, with one entry per point. A missing number is nan."""
-        rows = self.data["rows"]
-        columns = list(rows[0]) if rows else []
-        return {name: _column([row[name] for row in rows]) for name in columns}
+        if self._rows is None:
+            rows = self.data["rows"]
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            self._rows = Table((name, column_of([row.get(name) for row in rows]))
+                               for name in names)
+        return self._rows
 
     def to_csv(self) -> str:
         """The text of `dfsim sweep --csv`, byte for byte."""
         return str(self._native.to_csv())
 
     def to_json_lines(self) -> str:
+        """One JSON object per point, as in a file that ends in .jsonl."""
         return str(self._native.to_json_lines())
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table; write it with pyarrow.parquet.write_table()."""
-        import pyarrow  # type: ignore[import-untyped,import-not-found]
+        import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-        return pyarrow.Table.from_pylist(self.data["rows"])
+        return pyarrow.RecordBatchReader.from_stream(self.rows).read_all()
 
     def summary(self) -> str:
         """The text that `dfsim sweep` prints."""
@@ -204,14 +224,3 @@ class Sweep(Result):
 
     def __repr__(self) -> str:
         return f"<dfsim sweep of {len(self)} points, {self.failed} failed>"
-
-
-def _column(values: List[Any]) -> np.ndarray:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds and kinds <= {int, float}:
-        if None not in values and kinds == {int}:
-            return np.asarray(values, dtype=np.int64)
-        return np.asarray([np.nan if value is None else value for value in values], dtype=float)
-    if kinds == {bool} and None not in values:
-        return np.asarray(values, dtype=np.bool_)
-    return np.asarray(values, dtype=object)

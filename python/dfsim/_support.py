@@ -1,55 +1,107 @@
-"""Machines, and what all functions share: options as the compiled module takes them, progress."""
+"""Machines, types of arguments, progress: what all functions share."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+import re
+import sys
+from typing import (Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union)
 
 from ._native import _dfsim
 
 # Called with "stage" and the step that begins, or with "note" and a line worth keeping.
 ProgressCallback = Callable[[str, str], None]
 Progress = Union[bool, ProgressCallback, None]
-Texts = Union[str, Sequence[str]]
-# Times in microseconds of distinct operators on a device; see predict().
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class ModelFile(Protocol):
+    """dfsim.Model."""
+
+    path: str
+
+
+class Serializable(Protocol):
+    """onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+ModelLike = Union[PathLike, bytes, ModelFile, Serializable]
+# Times in microseconds of distinct operators on a device; see the guide "a cost model in Python".
 PredictOps = Callable[[List[Dict[str, Any]], Dict[str, Any]], Sequence[float]]
 
 
-def texts(values: Any) -> Optional[List[str]]:
-    """One value or several, as a list of texts."""
-    if values is None:
-        return None
-    if hasattr(values, "path") or isinstance(values, (str, bytes, os.PathLike, Hardware, int)):
-        values = [values]
-    return [text(value) for value in values]
+class Hardware:
+    """A machine: the name of a built-in one, or a hardware file.
+
+    name, description: texts; runtime: how the framework executes, by name; devices: a list of
+    dicts with name, model, type ("gpu", "cpu" or "accelerator"), memory_bytes (bytes, 0 = not
+    known), memory_bytes_per_s and cost_model.
+
+    >>> Hardware("a100").devices[0]["memory_bytes"]
+    85899345920
+    """
+
+    def __init__(self, name_or_file: PathLike, runtime: Optional[PathLike] = None) -> None:
+        self.source: str = text(name_or_file, "Hardware")
+        self.given_runtime = None if runtime is None else text(runtime, "runtime")
+        found = _dfsim.machine(self.source, self.given_runtime or "")
+        self.name: str = found["name"]
+        self.description: str = found["description"]
+        self.runtime: str = found["runtime"]
+        self.devices: List[Dict[str, Any]] = list(found["devices"])
+
+    def __repr__(self) -> str:
+        return f"dfsim.Hardware({self.source!r}, runtime={self.runtime!r})"
 
 
-def text(value: Any) -> str:
-    path = getattr(value, "path", None)  # of a Model
-    if isinstance(path, str) and not isinstance(value, os.PathLike):
-        return path
+HardwareLike = Union[PathLike, Hardware]
+
+
+def text(value: Any, name: str) -> str:
+    """A text, path, model or machine as the command line takes it."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Hardware):
         return value.source
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    if isinstance(value, os.PathLike):
+        path = os.fspath(value)
+        return path if isinstance(path, str) else os.fsdecode(path)
+    path = getattr(value, "path", None)  # of a Model
+    if isinstance(path, str):
+        return path
+    raise TypeError(f"{name}: found a value of type {type(value).__name__}, expected a text or a "
+                    "path")
 
 
-def assignments(values: Optional[Mapping[str, Any]]) -> Optional[List[str]]:
-    if values is None:
-        return None
+def assignments(values: Mapping[str, Any], name: str) -> List[str]:
+    """{"x": (1, 3)} as "x=1,3"."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name}: found a value of type {type(values).__name__}, expected a dict")
 
     def extent(value: Any) -> str:
-        if isinstance(value, (list, tuple)):
-            return ",".join(str(int(item)) for item in value)
-        return str(value)
+        if isinstance(value, str):
+            return value
+        items = value if isinstance(value, (list, tuple)) else [value]
+        return ",".join(item if isinstance(item, str) else str(whole(item, name))
+                        for item in items)
 
-    return [f"{name}={extent(value)}" for name, value in values.items()]
+    return [f"{key}={extent(value)}" for key, value in values.items()]
 
 
-def machine_options(hardware: Union[str, os.PathLike, "Hardware"], runtime: Optional[str]
-                     ) -> Dict[str, Any]:
-    if isinstance(hardware, Hardware):
-        return {"hardware": hardware.source, "runtime": runtime or hardware.given_runtime}
-    return {"hardware": text(hardware), "runtime": runtime}
+def whole(value: Any, name: str) -> int:
+    """A whole number; numpy's too, but neither a bool nor a float."""
+    index = getattr(value, "__index__", None)
+    if index is None or isinstance(value, bool):
+        raise TypeError(f"{name}: found a value of type {type(value).__name__}, expected a whole "
+                        "number")
+    return int(index())
+
+
+# --- Progress ---
+
+_COUNTED = re.compile(r"^\w+ (\d+) of (\d+)\b")
 
 
 class _Bar:
@@ -57,57 +109,51 @@ class _Bar:
 
     def __init__(self) -> None:
         try:
-            from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-            self._bar: Any = tqdm(bar_format="{desc} [{elapsed}]", leave=False)
+            self._bar: Any = tqdm(leave=False, unit="step")
         except ImportError:
             self._bar = None
 
-    def __call__(self, kind: str, text: str) -> None:
-        if self._bar is not None:
-            if kind == "note":
-                self._bar.write(text)
-            else:
-                self._bar.set_description_str(text)
+    def __call__(self, kind: str, line: str) -> None:
+        if self._bar is None:
+            print(line, file=sys.stderr)
+        elif kind == "note":
+            self._bar.write(line, file=sys.stderr)
         else:
-            import sys
-
-            print(text, file=sys.stderr)
+            counted = _COUNTED.match(line)  # "point 3 of 800: ..."
+            if counted:
+                self._bar.total = int(counted.group(2))
+                self._bar.n = int(counted.group(1)) - 1
+            else:
+                self._bar.n += 1
+            self._bar.set_description_str(line)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 
 
-def call(function: Callable[..., Any], options: Mapping[str, Any], progress: Progress) -> Any:
-    given = {name: value for name, value in options.items() if value is not None}
-    if progress is None or progress is False:
-        return function(given, None)
-    if progress is not True:
-        return function(given, progress)
-    bar = _Bar()
-    try:
-        return function(given, bar)
-    finally:
-        bar.close()
+class Watched:
+    """`with Watched(progress) as tell`: what the compiled module calls."""
+
+    def __init__(self, progress: Progress) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f"progress: found a value of type {type(progress).__name__}, expected "
+                            "True, False or a function")
+        self._progress = progress
+        self._bar: Optional[_Bar] = None
+
+    def __enter__(self) -> Optional[ProgressCallback]:
+        if self._progress is True:
+            self._bar = _Bar()
+            return self._bar
+        return self._progress if callable(self._progress) else None
+
+    def __exit__(self, *_: Any) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
-class Hardware:
-    """A machine: the name of a built-in one, or a hardware file.
-
-    >>> Hardware("a100").devices[0]["memory_bytes"]
-    85899345920
-    """
-
-    def __init__(self, name_or_file: Union[str, os.PathLike], runtime: Optional[str] = None) -> None:
-        self.source: str = text(name_or_file)
-        self.given_runtime = runtime
-        found = _dfsim.machine(self.source, runtime or "")
-        self.name: str = found["name"]
-        self.description: str = found["description"]
-        self.runtime: str = found["runtime"]
-        # Each with name, model, type, memory_bytes, memory_bytes_per_s and cost_model.
-        self.devices: List[Dict[str, Any]] = list(found["devices"])
-
-    def __repr__(self) -> str:
-        return f"dfsim.Hardware({self.source!r}, runtime={self.runtime!r})"
+# The name of an option as on the command line, its value, and the kind of value that it takes.
+Option = Tuple[str, Any, str]

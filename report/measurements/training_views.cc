@@ -33,6 +33,11 @@ std::string top_features(const ModelPart& part, size_t count) {
   return text.empty() ? "-" : text;
 }
 
+// 0: of the model that was extended, which training left alone.
+std::string seconds_of_part(double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f}", seconds) : "kept";
+}
+
 std::string recording_line(const std::string& part, const RecordingEffect& effect) {
   const std::string difference = effect.log_effect == 0
                                      ? "the reference"
@@ -89,15 +94,16 @@ std::string training_text(const TrainResult& result) {
     const auto cell = [&](double value) {
       return judged ? percent_number(value) : std::string("-");
     };
-    errors.add_row(
-        {part_name(part), short_timing(part.timing), std::to_string(part.rows),
-         std::to_string(part.rounds), std::to_string(e.n), cell(e.mape), cell(e.median),
-         cell(e.p90), cell(e.bias), judged ? fmt::format("{:.0f}", e.interval * 100) : "-",
-         cell(part.held_out_baseline.mape), fmt::format("{:.1f}", report.part_seconds[i])});
+    errors.add_row({part_name(part), short_timing(part.timing), std::to_string(part.rows),
+                    std::to_string(part.rounds), std::to_string(e.n), cell(e.mape), cell(e.median),
+                    cell(e.p90), cell(e.bias),
+                    judged ? fmt::format("{:.0f}", e.interval * 100) : "-",
+                    cell(part.held_out_baseline.mape), seconds_of_part(report.part_seconds[i])});
   }
   text +=
       "\nErrors on held-out shapes (15 % of the shapes, none of them trained on); bound: MAPE "
-      "of\nbound x constant; in80%: inside their 80 % interval:\n";
+      "of\nbound x constant; in80%: inside their 80 % interval; s: of "
+      "the processor:\n";
   text += errors.render(100);
   for (const ModelPart& part : manifest.parts) {
     for (const auto& [device, end_us] : part.drifts) {

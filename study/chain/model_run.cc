@@ -40,7 +40,8 @@ StatusOr<ModelRun> ModelRun::prepare(const LoadedModel& model, const Platform& p
     return node.status().with_place(model.path);
   }
   run.node_ = std::move(*node);
-  const PolicyRegistry registry;
+  const PolicyRegistry builtin;
+  const PolicyRegistry& registry = options.policies == nullptr ? builtin : *options.policies;
   DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, registry.find(options.policy));
   run.policy_ = *policy;
   DFSIM_ASSIGN_OR_RETURN(run.comm_, make_comm_model(platform));

@@ -35,7 +35,8 @@ namespace dfsim::inline study {
 
 struct ModelRunOptions {
   std::string policy = "first-device";
-  uint64_t seed = 0;  // of noise, arrivals and policies
+  uint64_t seed = 0;                         // of noise, arrivals and policies
+  const PolicyRegistry* policies = nullptr;  // to choose from; nullptr = the built-in ones
 };
 
 // Results of one simulated run of a model.

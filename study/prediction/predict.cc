@@ -65,15 +65,9 @@ StatusOr<Prediction> simulate_once(const LoadedModel& model, const Platform& pla
   CopyLog copies(platform, &memory);
   DispatchLog dispatches(&copies);
   DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate(&dispatches));
-  const PredictionInput input = {model,
-                                 platform,
-                                 cost_model,
-                                 run.costs(),
-                                 run.tasks(),
-                                 simulated,
-                                 copies.copies(),
-                                 memory.devices(),
-                                 dispatches.dispatches()};
+  const PredictionInput input = {model,           platform,         cost_model,
+                                 run.costs(),     run.tasks(),      simulated,
+                                 copies.copies(), memory.devices(), dispatches.dispatches()};
   DFSIM_ASSIGN_OR_RETURN(Prediction prediction, make_prediction(input));
   explain(input, prediction, progress);
   return prediction;
@@ -129,8 +123,9 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
   }
   const std::unique_ptr<CostModel> cached = make_cached_model(given == nullptr ? *loaded : *given);
   const CostModel& cost_model = *cached;
-  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(model, platform, cost_model,
-                                                               {options.policy, options.seed}));
+  DFSIM_ASSIGN_OR_RETURN(const ModelRun run,
+                         ModelRun::prepare(model, platform, cost_model,
+                                           {options.policy, options.seed, options.policies}));
   std::unique_ptr<RunRecorder> recorder;
   if (options.record) {
     DFSIM_ASSIGN_OR_RETURN(recorder, options.record(run.subject()));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "schedulers/registry.h"
 #include "sim/requests.h"
 #include "study/chain/model_source.h"
 #include "study/chain/run_recorder.h"
@@ -13,10 +14,11 @@ namespace dfsim::inline study {
 
 struct PredictOptions {
   ModelOptions model;
-  std::string hardware;                 // file or name
-  std::string runtime;                  // file or name; "" = what the hardware file names
-  std::string policy = "first-device";  // that places operators on devices
-  std::string cost_model;               // folder or name; "" = what each device names
+  std::string hardware;                      // file or name
+  std::string runtime;                       // file or name; "" = what the hardware file names
+  std::string policy = "first-device";       // that places operators on devices
+  const PolicyRegistry* policies = nullptr;  // to choose from; nullptr = the built-in ones
+  std::string cost_model;                    // folder or name; "" = what each device names
   TrainingChoice training;
   size_t requests = 0;  // over 0: also that many requests, as `pipeline` says
   RequestOptions pipeline;

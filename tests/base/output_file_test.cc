@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
+#include "base/io/captured_output.h"
 #include "base/io/file.h"
 #include "base/io/text_file.h"
 
@@ -171,6 +173,31 @@ TEST_CASE("TextWriter: compressed text is the same text when it is read again") 
   REQUIRE(writer->close().ok());
   CHECK(fs::file_size(path) < text.size() / 2);
   CHECK(read_text_file(path, kMaxBytes).value() == text);
+}
+
+TEST_CASE("CapturedOutput: what this thread writes to stdout becomes a text") {
+  CapturedOutput outer;
+  REQUIRE(write_file("-", "one ").ok());
+  {
+    CapturedOutput inner;
+    REQUIRE(write_file("-", "inner").ok());
+    CHECK(inner.text() == "inner");
+  }
+  {
+    StatusOr<OutputFile> dropped = OutputFile::open("-");
+    REQUIRE(dropped.ok());
+    REQUIRE(dropped->write("not committed").ok());
+  }
+  REQUIRE(write_file("-", "two").ok());
+  CHECK(outer.text() == "one two");
+}
+
+TEST_CASE("CapturedOutput: other threads keep their stdout") {
+  CapturedOutput mine;
+  CapturedOutput* seen = &mine;
+  std::thread([&seen] { seen = CapturedOutput::current(); }).join();
+  CHECK(seen == nullptr);
+  CHECK(CapturedOutput::current() == &mine);
 }
 
 }  // namespace dfsim

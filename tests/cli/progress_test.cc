@@ -14,11 +14,11 @@ TEST_CASE("Progress: the rate and the time left are those since the first report
   advance.set(2, 30, "policies", begin);
   CHECK(advance.text() == ", 2 of 30 policies");  // no rate yet
   CHECK(advance.json().compact_text() ==
-        R"({"what":"policies","done":2,"total":30,"rate_per_s":null,"left_s":null})");
+        R"({"what":"policies","done":2.0,"total":30.0,"rate_per_s":null,"left_s":null})");
   advance.set(12, 30, "policies", begin + seconds(5));
   CHECK(advance.text() == ", 12 of 30 policies, 2/s, 9 s left");
   CHECK(advance.json().compact_text() ==
-        R"({"what":"policies","done":12,"total":30,"rate_per_s":2,"left_s":9})");
+        R"({"what":"policies","done":12.0,"total":30.0,"rate_per_s":2.0,"left_s":9.0})");
 }
 
 TEST_CASE("Progress: a stage that reports nothing shows no old figures, the rate goes on") {

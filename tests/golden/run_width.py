@@ -7,6 +7,7 @@ some more commands, with COLUMNS=80.
 usage: run_width.py DFSIM
 """
 
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tempfile
 from run_golden import CASES, ROOT, TIMEOUT_S, case_names, clean_environment
 
 WIDTH = 80
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # For programs, or drawings whose width is asked for.
 OPS = "datasets/measured/epyc-milan/ops.csv.gz"
 # Commands whose golden cases print no tables.
@@ -53,8 +55,9 @@ def main():
                                 comments=True)) for case in case_names()]
     cases += [(" ".join(words), words) for words in (*MORE, *helps(program))]
     for case, arguments in cases:
-        # Shell scripts, man pages, HTML and imported profiles (CSV) keep their own line lengths.
-        generated = (arguments[:1] == ["help"] and "--format" in arguments or arguments[:1] == ["report"]
+        # Shell scripts, man pages, Markdown, HTML and imported profiles (CSV) keep their own line
+        # lengths.
+        generated = ("--format" in arguments or "--slurm" in arguments or arguments[:1] == ["report"]
                      or arguments[:2] == ["profiles", "import"])
         if generated or any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
             continue
@@ -67,7 +70,9 @@ def main():
         if case not in case_names() and result.returncode != 0:
             failures += 1
             print(f"{case}: exit code {result.returncode}: {result.stderr.decode()}")
-        for line in result.stdout.decode("utf-8", "replace").splitlines():
+        # Colours take no columns.
+        text = COLOUR.sub("", result.stdout.decode("utf-8", "replace"))
+        for line in text.splitlines():
             if len(line) > WIDTH:
                 failures += 1
                 print(f"{case}: {len(line)} columns: {line}")

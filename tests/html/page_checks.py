@@ -1,4 +1,4 @@
-"""What holds for every page of a report, whatever it shows."""
+"""Checks that every page of a report passes, whatever it shows."""
 
 import zlib
 

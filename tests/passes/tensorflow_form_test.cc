@@ -1,6 +1,8 @@
 // Networks of TensorFlow in one form: what tf2onnx leaves behind goes.
 #include "graphs/passes/cleanup/tensorflow_form.h"
 
+#include <algorithm>
+
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -106,6 +108,41 @@ TEST_CASE("TensorFlow form: a slice names the axes that it shortens") {
   CHECK(graph.constant(graph.ops()[0].inputs[1])->ints == std::vector<int64_t>{3});
   CHECK(graph.constant(graph.ops()[0].inputs[2])->ints == std::vector<int64_t>{6});
   CHECK(graph.constant(graph.ops()[0].inputs[3])->ints == std::vector<int64_t>{1});
+}
+
+TEST_CASE("TensorFlow form: a Concat goes into the one that alone reads it, along the same axis") {
+  const auto types = [](int64_t inner_axis, bool read_twice) {
+    PassCase model;
+    for (const char* name : {"a", "b", "c"}) {
+      model.input(name, {1, 4, 8, 8});
+    }
+    model.op("Concat", {"a", "b"}, "inner", {{"axis", inner_axis}});
+    model.op("Concat", {"c", "inner"}, "outer", {{"axis", int64_t{1}}});
+    model.op("Relu", {"outer"}, "y");
+    model.output("y");
+    if (read_twice) {
+      model.op("Abs", {"inner"}, "z");
+      model.output("z");
+    }
+    const Graph graph = formed(model);
+    for (const Op& op : graph.ops()) {
+      if (op.op_type == "Relu") {
+        CHECK(graph.tensors()[op.inputs[0].index()].shape.extents() ==
+              std::vector<int64_t>{1, 12, 8, 8});
+      }
+      if (op.op_type == "Concat" && !read_twice) {
+        REQUIRE(op.inputs.size() == 3);
+        CHECK(graph.tensors()[op.inputs[0].index()].name == "c");
+        CHECK(graph.tensors()[op.inputs[2].index()].name == "b");
+      }
+    }
+    Types sorted = types_of(graph);
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  };
+  CHECK(types(1, false) == Types{"Concat", "Relu"});
+  CHECK(types(-3, false) == Types{"Concat", "Relu"});
+  CHECK(types(1, true) == Types{"Abs", "Concat", "Concat", "Relu"});
 }
 
 TEST_CASE("TensorFlow form: the order of operators does not depend on the order in the file") {

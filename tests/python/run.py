@@ -26,7 +26,7 @@ def main():
     environment = dict(os.environ, PYTHONPATH=str(folder), DFSIM=str(program.resolve()),
                        PYTHONDONTWRITEBYTECODE="1")
     tests = pathlib.Path(__file__).resolve().parent
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                            str(tests)], env=environment, check=False).returncode
 
 

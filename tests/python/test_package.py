@@ -112,11 +112,12 @@ def test_wrong_arguments_are_type_errors():
         dfsim.predict(RESNET, "a100", bach=3)
     with pytest.raises(TypeError, match="batch: found a value of type str, expected a whole"):
         dfsim.predict(RESNET, "a100", batch="eight")
-    with pytest.raises(TypeError, match="requests: found a value of type int"):
+    with pytest.raises(dfsim.InvalidInputError) as error:
         dfsim.predict(RESNET, "a100", requests=-1)
+    assert str(error.value) == cli_error("predict", RESNET, "--hw", "a100", "--requests=-1").splitlines()[0]
     with pytest.raises(TypeError):
         dfsim.load(12)
-    with pytest.raises(dfsim.InvalidInputError, match="unknown mode"):
+    with pytest.raises(dfsim.InvalidInputError, match="--mode: learn not in {infer,train}"):
         dfsim.predict(RESNET, "a100", mode="learn")
 
 

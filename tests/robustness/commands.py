@@ -53,7 +53,7 @@ READERS = {
     "validate": ["validate", "--runs", "{}"],
 }
 
-# Exit codes of readers that are not 2: a sweep goes on where a point fails, and fails with all.
+# Exit codes of readers that are not 2: a sweep keeps going when a point fails, and fails with all.
 CODES = {"sweep --models": 1}
 
 # One short run of every command that works and prints to stdout.
@@ -83,8 +83,9 @@ WORKING = {
     "validate": ["validate", "--runs", f"{DATA}/runs.csv", "--only", "resnet18"],
     "version": ["version"],
 }
-# Commands that measure for minutes or train: their readers and tests of their own cover them.
-LONG = {"calibrate", "llm search", "llm train", "llm validate", "train", "tune"}
+# Commands that measure for minutes, train or serve: their readers and tests of their own cover them.
+LONG = {"calibrate", "llm search", "llm train", "llm validate", "serve-api", "train", "tune"}
+READS_NO_FILE = {"calibrate", "serve-api"}
 NO_OUTPUT_OPTION = {"help", "version", "profiles check", "sweep", "report"}
 
 

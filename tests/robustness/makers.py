@@ -61,7 +61,7 @@ def long_name_model(path, length):
 
 
 def nested_spans(path, count):
-    """A thread whose spans lie in each other like the skins of an onion."""
+    """A thread whose spans nest in each other like the skins of an onion."""
     events = [{"ph": "X", "name": f"f{i}", "ts": i, "dur": 2 * (count - i), "pid": 1, "tid": 1}
               for i in range(count)]
     path.write_text(json.dumps({"traceEvents": events}))

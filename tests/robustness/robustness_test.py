@@ -22,8 +22,8 @@ import threading
 import time
 import unittest
 
-from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, WORKING, filled,
-                      make_inputs)
+from commands import (CODES, CONFIG, DATA, LONG, MODEL, NO_OUTPUT_OPTION, READERS, READS_NO_FILE, WORKING,
+                      filled, make_inputs)
 from makers import calls_of_calls, long_name_model, nested_spans, profile_with
 from runner import ENDS_S, PROGRAM, ROOT, run, run_all
 
@@ -106,7 +106,7 @@ class Robustness(unittest.TestCase):
         missing = set(commands) - groups - set(WORKING) - LONG
         self.assertEqual(missing, set())
         readers = {name.split(" --")[0] for name in READERS}
-        self.assertEqual(LONG - readers - {"calibrate"}, set())
+        self.assertEqual(LONG - readers - READS_NO_FILE, set())
 
     # --- damaged input ---
 
@@ -163,7 +163,7 @@ class Robustness(unittest.TestCase):
             try:
                 self.assertEqual(run(["version"], **options).code, 0)
             except PermissionError:
-                self.skipTest("user nobody may not run this build of dfsim")
+                self.skipTest("the user without rights may not run this build of dfsim")
         self.check_readers(self.tmp / "secret", **options)
 
     def test_tasks_without_a_task(self):
@@ -285,7 +285,7 @@ class Robustness(unittest.TestCase):
 
     def test_output_to_a_pipe(self):
         os.mkfifo(self.tmp / "pipe")
-        result = run(["inspect", MODEL, "-o", self.tmp / "pipe"])  # nobody reads it
+        result = run(["inspect", MODEL, "-o", self.tmp / "pipe"])  # no process reads it
         self.check_refused(result, code=1)
         reader = os.open(self.tmp / "pipe", os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)

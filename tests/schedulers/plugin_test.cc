@@ -27,9 +27,10 @@ TEST_CASE("Plugins: the example plugin adds a policy that works") {
 TEST_CASE("Plugins: refuse an incompatible library with the reason") {
   PolicyRegistry registry;
   const size_t before = registry.policies().size();
+  const std::string newer =
+      "was built for plugin interface " + std::to_string(kPluginInterfaceVersion + 1);
   CHECK(load_plugin("/nonexistent.so", registry).code() == StatusCode::kNotFound);
-  CHECK(load_plugin(OLD_PLUGIN, registry).message().find("was built for plugin interface 5") !=
-        std::string::npos);
+  CHECK(load_plugin(OLD_PLUGIN, registry).message().find(newer) != std::string::npos);
   CHECK(load_plugin(NO_PLUGIN, registry).message().find("has no symbol dfsim_scheduler_plugin") !=
         std::string::npos);
   CHECK(load_plugin(DFSIM_SOURCE_DIR "/CMakeLists.txt", registry)

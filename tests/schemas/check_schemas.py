@@ -239,10 +239,10 @@ def commands_with_json(program):
         if "Subcommands:" in text:
             inner = re.findall(r"^  ([a-z][a-z-]+) {2,}\S", text.split("Subcommands:")[-1],
                                re.MULTILINE)
-        if re.search(r"^ *--json\b", text.split("Subcommands:")[0], re.MULTILINE):
+        if re.search(r"^ {2,8}--json\b", text.split("Subcommands:")[0], re.MULTILINE):
             found.add(name)
         for sub in inner:
-            if re.search(r"^ *--json\b", run(program, [name, sub, "--help"])[1], re.MULTILINE):
+            if re.search(r"^ {2,8}--json\b", run(program, [name, sub, "--help"])[1], re.MULTILINE):
                 found.add(f"{name}-{sub}")
     return found
 

@@ -25,6 +25,10 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZOO = ROOT / "graphs/zoo"
 BYTES = {"Content-Type": "application/octet-stream"}
+# Under AddressSanitizer, whose shadow takes terabytes of addresses, no limit of memory can be set, and
+# its figures say nothing.
+SANITIZED = "--sanitized" in sys.argv
+MEMORY_OPTIONS = ["--max-memory-gb", "0"] if SANITIZED else []
 JSON = {"Content-Type": "application/json"}
 
 
@@ -36,7 +40,8 @@ def check(condition, text):
 class Server:
     def __init__(self, program, *options):
         self.program = program
-        self.process = subprocess.Popen([program, "serve-api", "--port", "0", *options], cwd=ROOT,
+        self.process = subprocess.Popen([program, "serve-api", "--port", "0", *MEMORY_OPTIONS, *options],
+                                        cwd=ROOT,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
@@ -190,7 +195,7 @@ def check_streamed_weights(server):
     uploaded, kept = (server.metric(f"dfsim_{name}_bytes_total") for name in ("uploaded", "kept"))
     check(uploaded > 2 * size and kept < uploaded - 2 * size + 100_000, (uploaded, kept))
     memory = server.memory_bytes()
-    check(memory < 400e6, f"{memory / 1e6:.0f} MB of memory")
+    check(SANITIZED or memory < 400e6, f"{memory / 1e6:.0f} MB of memory")
     print(f"models of {size / 1e6:.0f} MB: the server has used {memory / 1e6:.0f} MB at most")
 
 
@@ -322,6 +327,9 @@ def check_limits(program):
         check(links[-1].recv(100).startswith(b"HTTP/1.1 503"), "too many connections")
         for link in links:
             link.close()
+    if SANITIZED:
+        print("not checked: the limit of memory, which the sanitizer does not allow")
+        return
     with Server(program, "--max-memory-gb", "0.15") as server:
         status, answer, _ = server.question("predict", model="resnet18", hw="a100", repeat=100000,
                                             requests=100000)
@@ -362,7 +370,8 @@ def main():
         check_streamed_weights(server)
     with tempfile.TemporaryDirectory() as folder:
         environment = {"TMPDIR": folder, "PATH": "/usr/bin:/bin"}
-        process = subprocess.Popen([program, "serve-api", "--port", "0"], env=environment, cwd=ROOT,
+        process = subprocess.Popen([program, "serve-api", "--port", "0", *MEMORY_OPTIONS],
+                                   env=environment, cwd=ROOT,
                                    stderr=subprocess.PIPE, text=True)
         process.stderr.readline()
         check(len(list(pathlib.Path(folder).iterdir())) == 1, "a directory of its own")

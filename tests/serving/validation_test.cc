@@ -93,9 +93,10 @@ TEST_CASE("Contradictions: a row whose users wait though the cache has room lack
   REQUIRE(found.size() == 1);
   CHECK(found[0].first == 0);
   CHECK(found[0].second == 0);
-  CHECK(found[0].what ==
-        "128 of 512 users run at a time though the cache is 40 % full; the row does not record what "
-        "held the others back");
+  CHECK(
+      found[0].what ==
+      "128 of 512 users run at a time though the cache is 40 % full; the row does not record what "
+      "held the others back");
   RunPrediction full = row;  // a full cache is a reason to wait
   full.cache_share = 0.9;
   RunPrediction quick = row;  // more than half of the users run

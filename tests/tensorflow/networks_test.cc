@@ -24,9 +24,6 @@ namespace fs = std::filesystem;
 const std::string kFolder = DFSIM_SOURCE_DIR "/graphs/zoo/tensorflow/";
 constexpr double kMostMacDifference = 0.005;
 constexpr double kMostTimeDifference = 0.03;
-// With models of small operators: the file of TensorFlow has more of them (EfficientNet's layout,
-// the loop of an LSTM), which a lower limit hardly counts.
-constexpr double kMostTimeDifferenceOfMany = 0.1;
 
 struct Network {
   const char* tensorflow;
@@ -164,30 +161,47 @@ nlohmann::json json_of(const std::string& arguments) {
   return nlohmann::json::parse(text);
 }
 
-double latency_ms(const std::string& file, const std::string& options, const std::string& hardware,
-                  const std::string& runtime) {
-  return json_of(fmt::format("predict '{}{}' {} --hw {} --runtime {}", kFolder, file, options,
-                             hardware, runtime))["latency_ms"]
+double latency_ms(const std::string& file, const std::string& options, const std::string& machine) {
+  return json_of(fmt::format("predict '{}{}' {} {}", kFolder, file, options, machine))["latency_ms"]
       .get<double>();
 }
 
-// Every shipped runtime on its own machine.
-TEST_CASE("Zoo: TensorFlow and ONNX give the same predicted latency") {
+// Every network of the zoo, as two files, takes the same time on a machine.
+void check_same_latency(const std::string& machine) {
+  for (const Network& network : networks()) {
+    const double ours = latency_ms(network.tensorflow, network.options, machine);
+    const double theirs = latency_ms(network.onnx, network.onnx_options, machine);
+    INFO(network.tensorflow << " with " << machine);
+    CHECK(ours > 0);
+    CHECK(ours == Approx(theirs).epsilon(kMostTimeDifference));
+  }
+}
+
+std::vector<std::string> shipped_runtimes() {
   std::vector<std::string> runtimes;
   for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/hardware/runtimes")) {
     runtimes.push_back(entry.path().stem().string());
   }
   std::sort(runtimes.begin(), runtimes.end());
   CHECK(runtimes.size() >= 9);
-  for (const Network& network : networks()) {
-    for (const std::string& runtime : runtimes) {
-      const std::string hardware = runtime.starts_with("ort") ? "xeon-8380" : "a100";
-      const double ours = latency_ms(network.tensorflow, network.options, hardware, runtime);
-      const double theirs = latency_ms(network.onnx, network.onnx_options, hardware, runtime);
-      INFO(network.tensorflow << " on " << hardware << " with " << runtime);
-      const std::string name = network.tensorflow;
-      const bool many = name == "efficientnet_b0" || name == "lstm";
-      CHECK(ours == Approx(theirs).epsilon(many ? kMostTimeDifferenceOfMany : kMostTimeDifference));
+  return runtimes;
+}
+
+bool is_onnx_runtime(const std::string& runtime) { return runtime.starts_with("ort"); }
+
+TEST_CASE("Zoo: TensorFlow and ONNX give the same latency by their bounds, with every runtime") {
+  for (const std::string& runtime : shipped_runtimes()) {
+    const bool cpu = is_onnx_runtime(runtime) && runtime != "ort-cuda";
+    check_same_latency(
+        fmt::format("--hw {} --runtime {} --cost-model sol", cpu ? "xeon-8380" : "a100", runtime));
+  }
+}
+
+// ONNX Runtime and TensorRT run ONNX files, and choose kernels by what those have.
+TEST_CASE("Zoo: TensorFlow and ONNX give the same latency by a trained model") {
+  for (const std::string& runtime : shipped_runtimes()) {
+    if (!is_onnx_runtime(runtime) && runtime != "tensorrt") {
+      check_same_latency(fmt::format("--hw a100 --runtime {}", runtime));
     }
   }
 }

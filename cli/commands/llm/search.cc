@@ -38,8 +38,7 @@ StatusOr<DeploymentSearch> search_with_progress(const DeploymentSearchOptions& o
                                                 bool quiet) {
   ProgressLine line(quiet);
   return search_deployments(options, [&line](int64_t done) {
-    line.stage(fmt::format("{} deployments simulated", done));
-    return true;
+    return line.stage(fmt::format("{} deployments simulated", done)).ok();
   });
 }
 

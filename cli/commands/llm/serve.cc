@@ -169,8 +169,7 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
   {
     ProgressLine line(quiet);
     DFSIM_ASSIGN_OR_RETURN(view->result, simulate_serving(setup, trace.get(), [&](int64_t done) {
-                             line.stage(fmt::format("{} requests served", done));
-                             return true;
+                             return line.stage(fmt::format("{} requests served", done)).ok();
                            }));
   }
   if (trace != nullptr) {

@@ -24,8 +24,7 @@ Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
   const auto fit = [&]() -> StatusOr<ServingFitReport> {
     ProgressLine line(quiet);
     return fit_serving(o, o.fitting, [&line](int64_t done) {
-      line.stage(fmt::format("{} sets of parameters tried", done));
-      return true;
+      return line.stage(fmt::format("{} sets of parameters tried", done)).ok();
     });
   };
   DFSIM_ASSIGN_OR_RETURN(const ServingFitReport report, fit());

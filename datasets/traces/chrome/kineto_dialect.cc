@@ -71,7 +71,7 @@ int64_t number_after(std::string_view json, std::string_view key) {
   return parse_number<int64_t>(json.substr(colon + 1, end - colon - 1)).value_or(-1);
 }
 
-// JSON on one line. Where another program has written a file anew with line breaks and indents, it
+// JSON on one line. Where another program has written a file again with line breaks and indents, it
 // becomes as Kineto writes it: one blank after each comma, none elsewhere. Strings stay as they
 // are. O(text).
 std::string on_one_line(std::string_view json) {

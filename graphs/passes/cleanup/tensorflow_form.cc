@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/passes/passes.h"
@@ -69,6 +71,42 @@ void narrow_slices(EditableGraph& graph) {
   }
 }
 
+std::optional<int64_t> concat_axis(const EditableGraph& graph, const Op& op) {
+  if (op.op_type != "Concat" || !op.domain.empty() || op.outputs.size() != 1) {
+    return std::nullopt;
+  }
+  const int64_t axis = op.attributes.int_or("axis", 0);
+  return axis < 0 ? axis + graph.shape(op.outputs[0]).rank() : axis;
+}
+
+// A Concat that only another one along the same axis reads copies everything twice.
+void join_concats(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    const std::optional<int64_t> axis =
+        graph.alive(id) ? concat_axis(graph, graph.op(id)) : std::nullopt;
+    if (!axis) {
+      continue;
+    }
+    Op joined = graph.op(id);
+    std::vector<OpId> replaced = {id};
+    joined.inputs.clear();
+    for (const TensorId input : graph.op(id).inputs) {
+      const OpId inner = graph.producer(input);
+      if (inner.valid() && graph.sole_reader(input) == id &&
+          concat_axis(graph, graph.op(inner)) == axis) {
+        const Op& first = graph.op(inner);
+        joined.inputs.insert(joined.inputs.end(), first.inputs.begin(), first.inputs.end());
+        replaced.push_back(inner);
+      } else {
+        joined.inputs.push_back(input);
+      }
+    }
+    if (replaced.size() > 1) {
+      graph.fuse(replaced, std::move(joined));
+    }
+  }
+}
+
 }  // namespace
 
 bool comes_from_tensorflow(const Graph& graph) {
@@ -92,6 +130,7 @@ StatusOr<Graph> tensorflow_form(const Graph& graph) {
     narrow_slices(edited);
     move_transposes(edited);
     find_elements(edited);
+    join_concats(edited);
   }
   return edited.finish_by_height();
 }

@@ -6,8 +6,9 @@
 // list's element with Gather. TensorFlow never runs a graph as it is written; its rewriter,
 // Grappler, folds and cleans up first. So does this, before the passes of a runtime: sums and
 // products that change nothing go, equal operators run once, padding, scales and sums per channel
-// go into convolutions, a bias into its matrix product, transposes to where they cancel; an element
-// of a list is a view. A training step is left as it is: its weights are not constants.
+// go into convolutions, a bias into its matrix product, a Concat into the one
+// that reads it, transposes to where they cancel; an element of a list is a view. A training step
+// is left as it is: its weights are not constants.
 #pragma once
 
 #include "base/status.h"

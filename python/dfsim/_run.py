@@ -1,0 +1,233 @@
+"""Options become arguments of the command line, and what runs becomes a result.
+
+The functions of _commands.py, which the build writes, call these.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import functools
+import inspect
+import json
+import os
+import tempfile
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, cast
+
+from ._errors import with_result
+from ._load import load
+from ._native import _dfsim
+from ._policies import Scheduler
+from ._results import Prediction, Result, Sweep
+from ._support import Hardware, Option, Progress, Watched, assignments, text, whole
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(function: F) -> F:
+    """Answers an unknown option with the nearest valid one."""
+    names = [name for name, parameter in inspect.signature(function).parameters.items()]
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean '{near[0]}'? " if near else ""
+                raise TypeError(f"{function.__name__}: unknown option '{name}'; {hint}valid: "
+                                f"{', '.join(names)}")
+        return function(*arguments, **options)
+
+    return cast(F, call)
+
+
+def _values(name: str, value: Any, kind: str) -> List[str]:
+    """The value of an option as texts, one for each time that the option is given."""
+    if kind.startswith("dict"):
+        return assignments(value, name)
+    if kind.startswith("list"):
+        inner = kind[5:-1]
+        several = (isinstance(value, Iterable) and not hasattr(value, "path")
+                   and not hasattr(value, "SerializeToString")
+                   and not isinstance(value, (str, bytes, Mapping, os.PathLike, Hardware)))
+        return [item for one in (value if several else [value]) for item in _values(name, one, inner)]
+    if kind == "int":
+        return [str(whole(value, name))]
+    if kind == "series" and not isinstance(value, str):
+        return [str(whole(value, name))]
+    if kind == "float":
+        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+            raise TypeError(f"{name}: found a value of type {type(value).__name__}, expected a "
+                            "number")
+        number = float(value)
+        short = f"{number:g}"
+        return [short if float(short) == number else repr(number)]
+    if kind == "model":
+        return [text(value if isinstance(value, (str, os.PathLike)) else load(value), name)]
+    return [text(value, name)]
+
+
+class Arguments:
+    """The arguments of one command. Models that are temporary files live as long as this."""
+
+    def __init__(self, command: str, options: Sequence[Option]) -> None:
+        self.kept: List[Any] = []
+        words: List[str] = command.split()
+        behind: List[str] = []
+        for name, value, kind in options:
+            shown = name.lstrip("-").replace("-", "_").lower()
+            if kind in ("flag", "no"):
+                if not isinstance(value, bool):
+                    raise TypeError(f"{shown}: found a value of type {type(value).__name__}, "
+                                    "expected True or False")
+                if value == (kind == "flag"):
+                    words.append(name)
+                continue
+            if value is None:
+                continue
+            if "model" in kind:
+                value = self._keep(value)
+            texts = _values(shown, value, kind)
+            if name.startswith("-"):
+                words += [f"{name}={one}" for one in texts]
+            else:
+                behind += texts
+        self.words = words
+        self.behind = ["--", *behind] if behind else []
+
+    def _keep(self, value: Any) -> Any:
+        def loaded(one: Any) -> Any:
+            if isinstance(one, (str, os.PathLike)):
+                return one
+            model = load(one)
+            self.kept.append(model)
+            return model
+
+        if isinstance(value, (list, tuple)):
+            return [loaded(one) for one in value]
+        return loaded(value)
+
+    def encoded(self, *more: str) -> List[bytes]:
+        # Names of files that are not UTF-8 come as they are; other surrogates are a ValueError.
+        return [word.encode("utf-8", "surrogateescape")
+                for word in [*self.words, *more, *self.behind]]
+
+
+def _machine_runtimes(options: Sequence[Option]) -> List[Option]:
+    """A Hardware with a runtime of its own sets --runtime, unless that is given."""
+    given = dict((name, value) for name, value, _ in options)
+    machine = given.get("--hw")
+    machines = machine if isinstance(machine, (list, tuple)) else [machine]
+    own = [one.given_runtime for one in machines
+           if isinstance(one, Hardware) and one.given_runtime is not None]
+    if not own:
+        return list(options)
+    if len(machines) > 1:
+        raise TypeError("hardware: found Hardware with a runtime of its own among several, "
+                        "expected machines without one; give it with runtime=")
+    return [(name, own[0] if name == "--runtime" and value is None else value, kind)
+            for name, value, kind in options]
+
+
+def result(command: str, options: Sequence[Option], progress: Progress) -> Result:
+    """The result that the command prints with --json."""
+    arguments = Arguments(command, _machine_runtimes(options))
+    with Watched(progress) as tell:
+        printed, refused = _dfsim.run(arguments.encoded("--json"), tell)
+    return _accepted(Result(printed), refused)
+
+
+R = TypeVar("R")
+
+
+def _accepted(found: R, refused: Optional[Tuple[str, str]]) -> R:
+    if refused is not None:
+        raise with_result(*refused, found)
+    return found
+
+
+def written(command: str, options: Sequence[Option], progress: Progress) -> str:
+    """The text that a command without --json prints."""
+    with Watched(progress) as tell:
+        printed, _ = _dfsim.run(Arguments(command, options).encoded(), tell)
+    return str(printed)
+
+
+def _with_schedulers(options: Sequence[Option], name: str
+                     ) -> Tuple[List[Option], List[Tuple[str, Any]]]:
+    """Policies that are objects become names, and the objects by name."""
+    objects: Dict[str, Scheduler] = {}
+
+    def named(policy: Any) -> Any:
+        if not isinstance(policy, Scheduler):
+            return policy
+        if objects.setdefault(policy.name, policy) is not policy:
+            raise ValueError(f"{name.lstrip('-')}: two schedulers have the name {policy.name!r}")
+        return policy.name
+
+    changed: List[Option] = []
+    for option, value, kind in options:
+        if option == name and value is not None:
+            value = ([named(one) for one in value] if isinstance(value, (list, tuple))
+                     else named(value))
+            if option == "--policies" and isinstance(value, list):
+                value = ",".join(text(one, "policies") for one in value)
+        changed.append((option, value, kind))
+    return changed, list(objects.items())
+
+
+def prediction(command: str, options: Sequence[Option], progress: Progress) -> Prediction:
+    options, policies = _with_schedulers(_machine_runtimes(options), "--policy")
+    costs = next((value for name, value, _ in options if name == "--cost-model"), None)
+    predict_ops = costs if callable(costs) else None
+    arguments = Arguments(command, [option for option in options
+                                    if predict_ops is None or option[0] != "--cost-model"])
+
+    def again(trace: str) -> None:
+        changed = copy.copy(arguments)
+        changed.words = [word for word in arguments.words if not word.startswith("--trace=")]
+        _dfsim.predict(changed.encoded(f"--trace={trace}"), None, predict_ops, policies)
+
+    with Watched(progress) as tell:
+        native, refused = _dfsim.predict(arguments.encoded(), tell, predict_ops, policies)
+    return _accepted(Prediction(native, again), refused)
+
+
+def comparison(command: str, options: Sequence[Option], progress: Progress) -> Result:
+    options, policies = _with_schedulers(_machine_runtimes(options), "--policies")
+    with Watched(progress) as tell:
+        printed, refused = _dfsim.compare(Arguments(command, options).encoded("--json"), tell, policies)
+    return _accepted(Result(printed), refused)
+
+
+def table(command: str, options: Sequence[Option], journal: Any, progress: Progress,
+          executor: Any = None, parts: Optional[int] = None, retries: int = 3) -> Sweep:
+    if executor is not None:
+        if journal is not None:
+            raise ValueError("journal: found one next to executor, expected one of them; the engine "
+                             "keeps what is done")
+        from . import fleet
+
+        return fleet.table(options, executor, parts, retries, progress)
+    if parts is not None:
+        raise ValueError("parts: found a number of parts without executor; give executor=, too")
+    prices = next((value for name, value, _ in options if name == "--prices"), None)
+    machines = next((value for name, value, _ in options if name == "--hw"), None)
+    for machine in machines if isinstance(machines, (list, tuple)) else [machines]:
+        if isinstance(machine, Hardware) and machine.given_runtime is not None:
+            raise TypeError("sweep: found Hardware with a runtime of its own, expected machines "
+                            "without one; give the runtimes with runtime=")
+    with tempfile.TemporaryDirectory(prefix="dfsim-") as folder:
+        if isinstance(prices, Mapping):
+            file = os.path.join(folder, "prices.yaml")
+            with open(file, "w", encoding="utf-8") as out:
+                for name, price in prices.items():
+                    (cost,) = _values("prices", price, "float")
+                    out.write(f"{json.dumps(text(name, 'prices'))}: {cost}\n")
+            options = [(name, file if name == "--prices" else value, kind)
+                       for name, value, kind in options]
+        arguments = Arguments(command, options)
+        with Watched(progress) as tell:
+            native = _dfsim.sweep(arguments.encoded(), tell,
+                                  "" if journal is None else text(journal, "journal"))
+    return Sweep(native)
