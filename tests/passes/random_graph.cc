@@ -188,7 +188,7 @@ void RandomGraph::add_norm(const Value& x) {
   }
   if (!normed.empty()) {
     keep(op("LayerNormalization", {normed, weight({width}), weight({width})},
-            {{"axis", int64_t{-1}}, {"epsilon", 1e-3}}),
+            {{"axis", int64_t{-1}}, {"epsilon", 1e-5}}),
          x.extents);
   }
 }
@@ -204,7 +204,7 @@ void RandomGraph::add_written_norm(const Value& x) {
   const std::string centred = op("Sub", {x.name, mean});
   const std::string square = op("Pow", {centred, number(2)});
   const std::string variance = op("ReduceMean", {square}, over_last);
-  const std::string deviation = op("Sqrt", {op("Add", {variance, number(1e-3)})});
+  const std::string deviation = op("Sqrt", {op("Add", {variance, number(1e-5)})});
   const std::string scaled = op("Mul", {op("Div", {centred, deviation}), weight({width})});
   keep(op("Add", {scaled, weight({width})}), x.extents);
 }

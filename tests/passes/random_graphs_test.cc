@@ -256,6 +256,22 @@ int check_results(const std::map<std::string, ConstValue>& expected, const Graph
   return compared;
 }
 
+// The products, for a message.
+std::string products_of(const Graph& graph, const GraphTotals& totals) {
+  std::string text;
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    if (totals.work[i].macs != 0) {
+      text += op.op_type + "(";
+      for (const TensorId input : op.inputs) {
+        text += graph.tensor(input).name + " " + format_shape(graph.tensor(input).shape) + ", ";
+      }
+      text += ") = " + std::to_string(totals.work[i].macs) + "\n";
+    }
+  }
+  return text;
+}
+
 std::vector<std::string> runtime_names() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(DFSIM_SOURCE_DIR "/hardware/runtimes")) {
@@ -290,6 +306,7 @@ TEST_CASE("Random graphs: every runtime's rewriting keeps shapes, MACs and resul
       CHECK(outputs_of(rewritten->graph) == outputs_of(pruned->graph));
       const auto after = graph_totals(rewritten->graph);
       REQUIRE(after.ok());
+      INFO(products_of(pruned->graph, *before) << "now\n" << products_of(rewritten->graph, *after));
       CHECK(after->macs == before->macs);
       changed[name] += rewritten->graph.op_count() != pruned->graph.op_count() ? 1 : 0;
       if (has_the_weights_of(rewritten->graph, *graph)) {
