@@ -113,6 +113,18 @@ TEST_CASE("Multi-head and grouped attention: have shapes and work") {
   CHECK(grouped.work().macs == 8 * 100 * (8 + 8));
 }
 
+TEST_CASE("FusedMatMul: with both transpositions contracts the first axis") {
+  // [K, B, M] becomes [B, M, K], and [B', K, N] is read as it is: 4 products of 8x2 and 2x8.
+  const OpOutcome product = checked({"FusedMatMul",
+                                     {operand({2, 4, 8}), operand({4, 2, 8})},
+                                     {{"transA", int64_t{1}}, {"transBatchA", int64_t{1}}},
+                                     1,
+                                     1,
+                                     kMs});
+  CHECK(product.shape() == "4x8x8");
+  CHECK(product.work().macs == 4 * 8 * 2 * 8);
+}
+
 TEST_CASE("ONNX Runtime's operators: products and norms have shapes and work") {
   const OpOutcome bits =
       checked({"MatMulNBits",

@@ -4,10 +4,12 @@
 // The value rules of graphs/ops, which a table test compares with ONNX's reference evaluator,
 // compute both graphs. Fused operators of ONNX Runtime are written out for that, by their
 // definitions.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 
 #include "graphs/ops/infer.h"
@@ -118,15 +120,21 @@ class WrittenOut {
     return name;
   }
 
-  std::string turned(TensorId id, bool turn) {
-    if (!turn) {
+  // An operand of FusedMatMul as MatMul reads it.
+  std::string turned(TensorId id, bool turn, bool batch_inside) {
+    if (!turn && !batch_inside) {
       return name_of(id);
     }
     std::vector<int64_t> perm;
     for (int i = 0; i < graph_.tensor(id).shape.rank(); ++i) {
       perm.push_back(i);
     }
-    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    if (batch_inside) {
+      std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+    }
+    if (turn) {
+      std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    }
     Attributes attributes;
     attributes.set("perm", perm);
     return put("Transpose", {name_of(id)}, "", attributes);
@@ -138,11 +146,11 @@ class WrittenOut {
                       op.inputs.size() < 2 ? "" : name_of(op.inputs[1])};
     Attributes tanh;
     tanh.set("approximate", std::string("tanh"));
-    if (op.op_type == "FusedMatMul" && !op.attributes.int_or("transBatchA", 0) &&
-        !op.attributes.int_or("transBatchB", 0)) {
+    const auto is_set = [&](std::string_view name) { return op.attributes.int_or(name, 0) != 0; };
+    if (op.op_type == "FusedMatMul") {
       const std::string product =
-          put("MatMul", {turned(op.inputs[0], op.attributes.int_or("transA", 0) != 0),
-                         turned(op.inputs[1], op.attributes.int_or("transB", 0) != 0)});
+          put("MatMul", {turned(op.inputs[0], is_set("transA"), is_set("transBatchA")),
+                         turned(op.inputs[1], is_set("transB"), is_set("transBatchB"))});
       put("Mul", {product, scalar(op.attributes.get_float("alpha").value_or(1))}, out);
     } else if (op.op_type == "Gelu") {
       put("Gelu", {in[0]}, out);

@@ -151,6 +151,24 @@ class Robustness(unittest.TestCase):
         result = run(["analyze", cut["trace.json"]])
         self.assertEqual(result.code, 0, result.stderr)
 
+    def test_truncated_tables_and_yaml(self):
+        """Tables and hand-written files, cut at nine places each: none passes for a smaller one."""
+        sources = {"hardware": ROOT / "hardware/platforms/nvidia/a100-sxm4-80gb.yaml",
+                   "predict --hw": ROOT / "hardware/platforms/nvidia/v100-sxm2-16gb.yaml",
+                   "inspect --runtime": ROOT / "hardware/runtimes/ort-cpu.yaml",
+                   "validate": ROOT / DATA / "runs.csv",
+                   "profiles check": ROOT / DATA / "profile_matmul.csv"}
+        lines = {}
+        for command, source in sources.items():
+            content = source.read_bytes()
+            for percent in range(10, 100, 10):
+                cut = self.tmp / f"{source.stem}_{percent}{source.suffix}"
+                cut.write_bytes(content[: len(content) * percent // 100])
+                lines[f"{command} {percent} %"] = self.line(READERS[command], cut)
+        for name, result in run_all(lines).items():
+            with self.subTest(command=name):
+                self.check_refused(result, code=2)
+
     def test_file_without_permission(self):
         (self.tmp / "secret").write_text("x")
         (self.tmp / "secret").chmod(0)

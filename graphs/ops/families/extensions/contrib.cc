@@ -86,7 +86,9 @@ Status infer_fused_matmul(InferContext& context) {
 void work_fused_matmul(WorkContext& context) {
   const Shape& a = context.input(0).shape;
   const bool transposed = context.op().attributes.int_or("transA", 0) != 0 && a.rank() >= 2;
-  const Dim contracted = a[a.rank() - (transposed ? 2 : 1)];
+  // transBatchA moves the first axis in front of the last, and transA contracts what stands there.
+  const bool batch_inside = context.op().attributes.int_or("transBatchA", 0) != 0 && a.rank() >= 3;
+  const Dim contracted = a[!transposed ? a.rank() - 1 : batch_inside ? 0 : a.rank() - 2];
   context.add_macs(context.output(0).shape.elements() * Count(contracted.extent()));
   context.add_flops(context.output(0).shape.elements(), context.flops_per_element());
   context.set_matrix();
