@@ -374,7 +374,9 @@ def page(rows, exceptions):
              "    --page docs/reference/exported-networks.md", "```", ""]
     versions = ", ".join(f"{name} {module_version(name)}" for name in
                          ("torch", "onnx", "onnxruntime", "onnxscript", "timm", "torchvision", "transformers"))
-    lines += [f"Measured with {versions}.", ""]
+    listed = 2 * len([*TIMM, *TORCHVISION, *TRANSFORMERS])
+    lines += [f"Measured with {versions}.", "",
+              f"{len(rows)} of the {listed} exports that the script lists have been run.", ""]
     lines += [f"- {line}" for line in summary(rows, exceptions)[0]]
     lines += ["", "`tensors` counts the inner tensors whose shapes both know.", "",
               "| network | exporter | operators | unresolved | GMACs | next to PyTorch | tensors | finding |",
