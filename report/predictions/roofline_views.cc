@@ -237,10 +237,12 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
                                              roofline.above.in_cache));
     }
     if (roofline.above.in_cache < roofline.above.ops) {
-      text += roofline_field(
-          "", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
-                          roofline.above.ops - roofline.above.in_cache));
-      text += roofline_field("", "than the one that the peak was measured with");
+      text += roofline_field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a {}",
+                                             roofline.above.ops - roofline.above.in_cache,
+                                             roofline.bare_roofs ? "higher" : "better kernel"));
+      text +=
+          roofline_field("", roofline.bare_roofs ? "clock than the roofs stand for"
+                                                 : "than the one that the peak was measured with");
     }
   }
   text += '\n';
