@@ -282,14 +282,14 @@ StatusOr<RooflineReport> make_roofline(const RooflineInput& input) {
 }
 
 std::string_view step_reading_name(StepReading reading) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "ideal",         "better-reuse", "overhead",   "bandwidth-roof", "compute-roof",
-      "extra-traffic", "no-gain",      "fits-cache", "partial",        "oversubscribed"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "ideal",   "better-reuse", "overhead", "bandwidth-roof", "compute-roof", "extra-traffic",
+      "no-gain", "fits-cache",   "partial",  "oversubscribed", "bound-only",   "prior"};
   return kNames[static_cast<size_t>(reading)];
 }
 
 std::string_view step_advice(StepReading reading) {
-  constexpr std::array<std::string_view, 10> kAdvice = {
+  constexpr std::array<std::string_view, 12> kAdvice = {
       "go on: the rate grows with the work",
       "go on: each byte is used by more samples",
       "a larger step, fusion or a compiled graph: fixed costs dominate",
@@ -300,6 +300,8 @@ std::string_view step_advice(StepReading reading) {
       "keep: the working set of each thread fits its cache now",
       "part of the work is serial: fusion, a larger batch, inter-op threads",
       "step back: more threads than the work or the cores can use",
+      "the times are the bound itself and explain nothing: measure, or name a trained model",
+      "the times are assumed shares of the bound: measure, or name a trained model",
   };
   return kAdvice[static_cast<size_t>(reading)];
 }
@@ -346,7 +348,12 @@ std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& roo
       const ComputeRoof* roof = roof_for(roofline, b);
       step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
       step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
-      step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
+      if (a.explains() && b.explains()) {
+        step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
+      } else {
+        const bool prior = a.source != CostSource::kBoundOnly && b.source != CostSource::kBoundOnly;
+        step.reading = prior ? StepReading::kPrior : StepReading::kBoundOnly;
+      }
       line.steps.push_back(step);
     }
     lines.push_back(std::move(line));

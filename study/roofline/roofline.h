@@ -52,6 +52,9 @@ struct RoofPoint {
   double intensity() const { return bytes > 0 ? flops / bytes : 0; }
   double flops_per_s() const { return time_s > 0 ? flops / time_s : 0; }
   double bytes_per_s() const { return time_s > 0 ? bytes / time_s : 0; }
+  // Whether the time tells how near the roof the operator runs: a bound-only time is the roof
+  // itself, and a prior's is an assumed share of it.
+  bool explains() const { return source != CostSource::kBoundOnly && source != CostSource::kPrior; }
   // Fraction of the least time; over 1 above the roof.
   double efficiency() const { return time_s > 0 ? bound_s / time_s : 0; }
 };
@@ -139,6 +142,8 @@ enum class StepReading : uint8_t {
   kFitsCache,       // threads: the rate rises faster than their number, with the intensity
   kPartial,         // threads: the rate rises, but by less than half of what was added
   kOversubscribed,  // threads: more of them, and no higher rate
+  kBoundOnly,       // a time at either end is the bound itself, so it explains nothing
+  kPrior,           // a time at either end is an assumed share of the bound
 };
 // The quantity that a trajectory follows: work per step (batch, a dimension), or threads at the
 // same work.

@@ -96,6 +96,27 @@ TEST_CASE("Roofs: a level need not move what the caches before it hold") {
   CHECK(least_memory_seconds(roofs, 400) == Approx(40));
 }
 
+TEST_CASE("Trajectories: a step between times that are the bound is not explained") {
+  std::vector<RooflineReport> rooflines(2);
+  for (size_t i = 0; i < 2; ++i) {
+    RoofPoint& point = rooflines[i].network;
+    point.flops = i == 0 ? 1e9 : 2e9;
+    point.bytes = 1e8;
+    point.time_s = 1e-3;
+    point.source = CostSource::kPredicted;
+    rooflines[i].roofs = {{DType::kUnknown, false, 1e13}};
+    rooflines[i].bytes_per_s = 1e12;
+  }
+  const auto reading = [&rooflines] {
+    return make_trajectories(rooflines, {1, 2}).front().steps.front().reading;
+  };
+  CHECK(reading() == StepReading::kBetterReuse);
+  rooflines[0].network.source = CostSource::kPrior;
+  CHECK(reading() == StepReading::kPrior);
+  rooflines[1].network.source = CostSource::kBoundOnly;
+  CHECK(reading() == StepReading::kBoundOnly);
+}
+
 TEST_CASE("Roofs: measuring gives a rate per dtype and per level") {
   if (compute_kernels().empty()) {
     CHECK(measure_roofs({}).status().code() == StatusCode::kFailed);
