@@ -27,6 +27,7 @@ const std::vector<std::string>& device_figures() {
       "copy_engines",
       "overlap_slowdown",
       "cache_levels",
+      "roofs",
       "board_power_w",
       "sustained_vector_tflops",
       "sustained_matrix_tflops",
@@ -181,7 +182,8 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
-  read_memory_levels(fields);  // no caller keeps it: whoever wants them reads them again
+  read_memory_levels(fields);  // no caller keeps these two: whoever wants them reads them again
+  read_roofs(fields);
   merge_citations(node, read_citations(fields, node, device_figures(), sources),
                   &device->citations);
 }

@@ -16,6 +16,7 @@ constexpr size_t kMaxLevels = 8;
 struct Entry {
   std::string model;
   std::vector<MemoryLevel> levels;
+  Roofs roofs;
 };
 
 const YamlNode* child(const YamlNode& map, std::string_view key) {
@@ -48,16 +49,23 @@ StatusOr<Entry> entry_of(const YamlNode& node, const SourceTable& sources,
   }
   const std::string model = text_of(node, "model");
   entry.model = model.empty() ? entry.model : model;
-  if (child(node, "cache_levels") != nullptr) {
-    YamlFields fields(node, file, "a device");
-    entry.levels = read_memory_levels(fields);
-    const YamlNode* const cite = child(node, "cite");
-    std::string id = cite == nullptr ? "" : text_of(*cite, "cache_levels");
+  YamlFields fields(node, file, "a device");
+  const YamlNode* const cite = child(node, "cite");
+  const auto source_of = [&](const std::string& figure) {
+    std::string id = cite == nullptr ? "" : text_of(*cite, figure);
     id = id.empty() && cite != nullptr ? text_of(*cite, "default") : id;
     const auto source = sources.find(id);
+    return source == sources.end() ? std::string() : source->second;
+  };
+  if (child(node, "cache_levels") != nullptr) {
+    entry.levels = read_memory_levels(fields);
     for (MemoryLevel& level : entry.levels) {
-      level.source = source == sources.end() ? "" : source->second;
+      level.source = source_of("cache_levels");
     }
+  }
+  if (child(node, "roofs") != nullptr) {
+    entry.roofs = read_roofs(fields);
+    entry.roofs.source = source_of("roofs");
   }
   return entry;
 }
@@ -75,6 +83,13 @@ StatusOr<std::vector<Entry>> entries_of(const std::string& name, const std::stri
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+StatusOr<Entry> entry_of_model(const std::string& name_or_path, const std::string& device_model) {
+  DFSIM_ASSIGN_OR_RETURN(std::vector<Entry> entries, entries_of(name_or_path, ""));
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const Entry& entry) { return entry.model == device_model; });
+  return found == entries.end() ? Entry{} : std::move(*found);
 }
 
 }  // namespace
@@ -112,10 +127,52 @@ std::vector<MemoryLevel> read_memory_levels(YamlFields& fields) {
 
 StatusOr<std::vector<MemoryLevel>> load_memory_levels(const std::string& name_or_path,
                                                       const std::string& device_model) {
-  DFSIM_ASSIGN_OR_RETURN(std::vector<Entry> entries, entries_of(name_or_path, ""));
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [&](const Entry& entry) { return entry.model == device_model; });
-  return found == entries.end() ? std::vector<MemoryLevel>() : std::move(found->levels);
+  DFSIM_ASSIGN_OR_RETURN(Entry entry, entry_of_model(name_or_path, device_model));
+  return std::move(entry.levels);
+}
+
+Roofs read_roofs(YamlFields& fields) {
+  Roofs roofs;
+  const YamlNode* const map = fields.map("roofs");
+  if (map == nullptr) {
+    return roofs;
+  }
+  YamlFields rates(*map, fields.file(), "roofs");
+  double value = 0;
+  if (rates.number("memory_bandwidth_gb_per_s", kBandwidthRange, &value)) {
+    roofs.memory_bytes_per_s = value * kGiga;
+  }
+  if (const YamlNode* const vector = rates.map("vector_tflops"); vector != nullptr) {
+    YamlFields peaks(*vector, fields.file(), "vector_tflops");
+    for (const char* const name : {"fp64", "fp32", "fp16", "bf16", "int8"}) {
+      if (peaks.number(name, {1e-6, 1e7, "TFLOP/s"}, &value)) {
+        roofs.peaks.push_back({.dtype = dtype_from_name(name), .flops_per_s = value * kTera});
+      }
+    }
+    fields.error(peaks.finish());
+  }
+  fields.error(rates.finish());
+  return roofs;
+}
+
+StatusOr<Roofs> load_roofs(const std::string& name_or_path, const std::string& device_model) {
+  DFSIM_ASSIGN_OR_RETURN(Entry entry, entry_of_model(name_or_path, device_model));
+  return std::move(entry.roofs);
+}
+
+DeviceSpec with_roofs(DeviceSpec device, const Roofs& roofs) {
+  for (const PeakRate& roof : roofs.peaks) {
+    const auto peak =
+        std::find_if(device.peaks.begin(), device.peaks.end(),
+                     [&roof](const PeakRate& rate) { return rate.dtype == roof.dtype; });
+    if (peak == device.peaks.end()) {
+      device.peaks.push_back(roof);
+    } else {
+      peak->flops_per_s = std::max(peak->flops_per_s, roof.flops_per_s);
+    }
+  }
+  device.memory_bytes_per_s = std::max(device.memory_bytes_per_s, roofs.memory_bytes_per_s);
+  return device;
 }
 
 }  // namespace dfsim::inline hardware

@@ -4,6 +4,14 @@
 //
 //   cache_levels:
 //     - {name: L2, bandwidth_gb_per_s: 7219, mib: 40}   # nearest to the units first
+//
+// `roofs` are the highest rates that any code reaches, measured with bare loops or derived from the
+// units and the clock. They stand apart from `vector_tflops`, because cost models are trained with
+// the rates that real kernels reach as features: a roof must not change a prediction.
+//
+//   roofs:
+//     vector_tflops: {fp32: 0.2364, int8: 0.9458}
+//     memory_bandwidth_gb_per_s: 75.6
 #pragma once
 
 #include <string>
@@ -11,6 +19,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "hardware/platform.h"
 
 namespace dfsim::inline hardware {
 
@@ -30,5 +39,22 @@ std::vector<MemoryLevel> read_memory_levels(YamlFields& fields);
 // reads without error; none where the file has none. Errors: those of load_platform().
 StatusOr<std::vector<MemoryLevel>> load_memory_levels(const std::string& name_or_path,
                                                       const std::string& device_model);
+
+struct Roofs {
+  std::vector<PeakRate> peaks;    // of vector units
+  double memory_bytes_per_s = 0;  // 0 = no roof of its own
+  std::string source;             // in the file's words; "" = not cited
+
+  bool empty() const { return peaks.empty() && memory_bytes_per_s <= 0; }
+};
+
+// `roofs` of an entry of `devices:`; errors go into `fields`. The source is left empty.
+Roofs read_roofs(YamlFields& fields);
+
+// Those of the device of that model, as load_memory_levels() finds it; empty where it has none.
+StatusOr<Roofs> load_roofs(const std::string& name_or_path, const std::string& device_model);
+
+// A copy of `device` whose rates are the roofs, where those are higher.
+DeviceSpec with_roofs(DeviceSpec device, const Roofs& roofs);
 
 }  // namespace dfsim::inline hardware

@@ -49,6 +49,14 @@ OptionTable calibrate_options(CalibrateCommand& o) {
        .help = "Most threads of ONNX Runtime to measure with; 0 = one per core",
        .value = "N",
        .range = {0, 1024}},
+      {.names = "--roofs",
+       .target = &o.roofs,
+       .help =
+           "Measure the roofs of dfsim roofline with bare loops, skip that, or measure only them, "
+           "in seconds and without Python",
+       .value = "HOW",
+       .show_default = true,
+       .choices = "measure,skip,only"},
       {.names = "--json", .target = &o.json, .help = "The report as JSON"},
   };
 }

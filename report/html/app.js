@@ -339,7 +339,7 @@
         label: { show: true, position: l.name === 'network' ? 'top' : 'right', color: b.fg, formatter: q => q.data.step }, labelLayout: { hideOverlap: true }, data: l.points.map((p, k) => [p, k]).filter(q => q[0].intensity > 0).map(([p, k]) => ({ value: [p.intensity, p.flops_per_s], point: p, step: l.steps.length ? String(k ? l.steps[k - 1].to : l.steps[0].from) : '' })) }));
       return {
         legend: Object.assign({ data: [...new Set(lines.map(l => l.name).concat(classes))], top: 0 }, b.legend),
-        tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>' + p.intensity.toPrecision(3) + ' FLOP/B, ' + scaled(p.flops_per_s, 'FLOP/s') + '<br>' + percent(p.efficiency) + ' of its roof, ' + percent(p.share) + ' of the time<br>bound: ' + p.bound + ', time ' + p.source : ''; } }, b.tooltip),
+        tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>' + p.intensity.toPrecision(3) + ' FLOP/B, ' + scaled(p.flops_per_s, 'FLOP/s') + '<br>' + (p.efficiency === null ? '' : percent(p.efficiency) + ' of its roof, ') + percent(p.share) + ' of the time<br>bound: ' + p.bound + ', time ' + p.source : ''; } }, b.tooltip),
         grid: { left: 16, right: 24, top: 48, bottom: 44, containLabel: true },
         xAxis: Object.assign({ type: 'log', min: left, max: right, name: 'FLOP per byte', nameLocation: 'middle', nameGap: 28 }, b.axis),
         yAxis: Object.assign({ type: 'log', min: bottom, max: Math.pow(10, Math.ceil(Math.log10(top) + 0.05)), name: 'FLOP/s' }, b.axis, { axisLabel: { color: b.fg, formatter: v => scaled(v, '') } }),
@@ -592,9 +592,9 @@
     const two = element('div', { class: 'two' });
     main.append(two);
     showBars(two, 'Time by class', last.classes.map(c => [c.name, c.time_us]), time);
-    showBars(two, 'Of the roof by class', last.classes.map(c => [c.name, c.efficiency]), percent);
+    showBars(two, 'Of the roof by class', last.classes.filter(c => c.efficiency !== null).map(c => [c.name, c.efficiency]), percent);
     showTable('Operators', [['name', null], ['type', null], ['class', null], ['dtype', null], ['time', time], ['share', percent], ['FLOP/B', v => v.toPrecision(3)], ['rate', v => scaled(v, 'FLOP/s')], ['bytes/s', v => scaled(v, 'B/s')], ['of roof', percent], ['bound', null], ['source', null]],
-      last.ops.map(o => [o.name, o.op_type, o.class, o.dtype, o.time_us, o.share, o.intensity, o.flops_per_s, o.bytes_per_s, o.efficiency, o.bound, o.source]));
+      last.ops.map(o => [o.name, o.op_type, o.class, o.dtype, o.time_us, o.share, o.intensity, o.flops_per_s, o.bytes_per_s, o.efficiency ?? '-', o.bound, o.source]));
   }
 
   const PARTS = [['computation', 'computation_ms'], ['exposed communication', 'exposed_communication_ms'], ['exposed copies', 'exposed_copies_ms'], ['idle', 'idle_ms'], ['total', 'total_ms']];

@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <filesystem>
 
+#include "base/text.h"
+#include "base/text_table.h"
+#include "report/text_parts.h"
+
 namespace dfsim::inline report {
 namespace {
 
@@ -34,22 +38,82 @@ std::string networks_text(const Calibration& calibration) {
                          : "are a first guess: " + calibration.not_fitted);
 }
 
+std::string roofs_text(const std::vector<HostRoofs>& all) {
+  TextTable table({{"Roof"}, {"threads", Align::kRight}, {"rate", Align::kRight}, {"kernel"}});
+  for (const HostRoofs& roofs : all) {
+    for (const MeasuredPeak& peak : roofs.peaks) {
+      table.add_row({std::string(dtype_name(peak.dtype)), std::to_string(roofs.threads),
+                     format_count(peak.flops_per_s, "op/s"), peak.kernel});
+    }
+    for (const MeasuredBandwidth& level : roofs.bandwidths) {
+      table.add_row({level.level, std::to_string(roofs.threads),
+                     format_count(level.bytes_per_s, "B/s"), level.kernel});
+    }
+  }
+  std::string text = table.render(kTextColumns, 0);
+  if (!all.empty() && !all.back().without_kernel.empty()) {
+    std::vector<std::string> names;
+    for (const DType dtype : all.back().without_kernel) {
+      names.emplace_back(dtype_name(dtype));
+    }
+    text += fmt::format("no roof for {}: its matrix units have no kernel here\n",
+                        fmt::join(names, ", "));
+  }
+  return text;
+}
+
+Json roofs_tree(const std::vector<HostRoofs>& all) {
+  Json list = Json::array();
+  for (const HostRoofs& roofs : all) {
+    Json peaks = Json::array();
+    for (const MeasuredPeak& peak : roofs.peaks) {
+      peaks.push_back({{"dtype", dtype_name(peak.dtype)},
+                       {"flops_per_s", peak.flops_per_s},
+                       {"kernel", peak.kernel}});
+    }
+    Json levels = Json::array();
+    for (const MeasuredBandwidth& level : roofs.bandwidths) {
+      levels.push_back({{"level", level.level},
+                        {"bytes_per_s", level.bytes_per_s},
+                        {"bytes", level.bytes},
+                        {"kernel", level.kernel}});
+    }
+    list.push_back({{"threads", roofs.threads},
+                    {"peaks", std::move(peaks)},
+                    {"bandwidths", std::move(levels)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string calibration_text(const Calibration& calibration) {
+  std::string text = calibration.roofs.empty() ? "" : roofs_text(calibration.roofs) + "\n";
+  if (!calibration.no_roofs.empty()) {
+    text += fmt::format("roofs          not measured: {}\n", calibration.no_roofs);
+  }
+  if (calibration.hardware.empty()) {
+    return text + fmt::format("roofs          {}\n", calibration.roofs_file);
+  }
   const std::string& host = calibration.hardware.back();
-  return fmt::format(
-      "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n               "
-      "{}\n\nNext: dfsim "
-      "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
-      fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
-      expectation(calibration.held_out), networks_text(calibration), host,
-      (std::filesystem::path(host).parent_path() / "runs.csv").string(),
-      fmt::join(calibration.hardware, " --hw "));
+  return text + fmt::format(
+                    "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n "
+                    "              "
+                    "{}\n\nNext: dfsim "
+                    "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
+                    fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
+                    expectation(calibration.held_out), networks_text(calibration), host,
+                    (std::filesystem::path(host).parent_path() / "runs.csv").string(),
+                    fmt::join(calibration.hardware, " --hw "));
 }
 
 std::string calibration_json(const Calibration& calibration) {
+  if (calibration.hardware.empty()) {
+    const Json json = {{"schema", "dfsim.calibrate/1"}, {"roofs", roofs_tree(calibration.roofs)}};
+    return json.text();
+  }
   const Json json = {{"schema", "dfsim.calibrate/1"},
+                     {"roofs", roofs_tree(calibration.roofs)},
                      {"hardware", calibration.hardware},
                      {"model", calibration.model},
                      {"rows", calibration.rows},

@@ -35,6 +35,12 @@ std::string roof_name(const ComputeRoof& roof) {
   return fmt::format("{}{}", dtype_name(roof.dtype), roof.matrix ? " (matrix)" : "");
 }
 
+// The share of the roof, or why the time does not tell it.
+std::string share_of_roof(const RoofPoint& point) {
+  return point.explains() ? percent_text(point.efficiency())
+                          : std::string(cost_source_name(point.source));
+}
+
 std::string table_of(std::string_view title, const std::vector<RoofPoint>& points, size_t top,
                      bool classes) {
   TextTable table({{std::string(title)},
@@ -50,8 +56,7 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
     table.add_row({printable(point.name, 40),
                    classes ? std::to_string(point.ops) : printable(point.op_type, 16),
                    roof_time(point.time_s), percent_text(point.share), intensity(point),
-                   rate(point), percent_text(point.efficiency()),
-                   std::string(bound_name(point.bound))});
+                   rate(point), share_of_roof(point), std::string(bound_name(point.bound))});
   }
   return table.render(kTextColumns, 2);
 }
@@ -67,9 +72,10 @@ std::string floors_table(const RooflineReport& roofline) {
                    {"over", Align::kRight}});
   const auto row = [&table](const RoofPoint& point) {
     const double least = std::max({point.compute_s, point.memory_s, point.launch_s});
-    table.add_row({printable(point.name, 30), roof_time(point.compute_s), roof_time(point.memory_s),
-                   roof_time(point.launch_s), roof_time(point.time_s),
-                   least > 0 ? fmt::format("{:.2f}x", point.time_s / least) : "-"});
+    table.add_row(
+        {printable(point.name, 30), roof_time(point.compute_s), roof_time(point.memory_s),
+         roof_time(point.launch_s), roof_time(point.time_s),
+         least > 0 && point.explains() ? fmt::format("{:.2f}x", point.time_s / least) : "-"});
   };
   for (const RoofPoint& point : roofline.classes) {
     row(point);
@@ -98,7 +104,7 @@ Json point_json(const RoofPoint& point) {
           {"flops_per_s", point.flops_per_s()},
           {"bytes_per_s", point.bytes_per_s()},
           {"roof_flops_per_s", point.roof_flops_per_s},
-          {"efficiency", point.efficiency()},
+          {"efficiency", point.explains() ? Json(point.efficiency()) : Json(nullptr)},
           {"share", point.share},
           {"bound", bound_name(point.bound)},
           {"source", cost_source_name(point.source)}};
@@ -213,8 +219,10 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
   text += roofline_field(
       "network",
       roofline.unknown.complete()
-          ? fmt::format("{} FLOP/B, {}, {} of its roof; {}{} on the device", intensity(network),
-                        rate(network), percent_text(network.efficiency()),
+          ? fmt::format("{} FLOP/B, {}, {}; {}{} on the device", intensity(network), rate(network),
+                        network.explains()
+                            ? percent_text(network.efficiency()) + " of its roof"
+                            : fmt::format("{} times", cost_source_name(network.source)),
                         least_prefix(roofline.unknown, roofline.bound_only_share),
                         roof_time(network.time_s))
           : fmt::format("at least {} on the device; of the part that is known: {} FLOP/B, {}",
@@ -237,10 +245,12 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
                                              roofline.above.in_cache));
     }
     if (roofline.above.in_cache < roofline.above.ops) {
-      text += roofline_field(
-          "", fmt::format("{}: fewer FLOPs than counted (Winograd), or a better kernel",
-                          roofline.above.ops - roofline.above.in_cache));
-      text += roofline_field("", "than the one that the peak was measured with");
+      text += roofline_field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a {}",
+                                             roofline.above.ops - roofline.above.in_cache,
+                                             roofline.bare_roofs ? "higher" : "better kernel"));
+      text +=
+          roofline_field("", roofline.bare_roofs ? "clock than the roofs stand for"
+                                                 : "than the one that the peak was measured with");
     }
   }
   text += '\n';

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/train/training.h"
@@ -25,6 +26,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
 constexpr std::string_view kModelFolder = "model";
 constexpr std::string_view kOverheadsFile = "overheads.json";
+constexpr std::string_view kRoofsFile = "roofs.json";
+constexpr double kRoofSeconds = 0.3;  // of each kernel on each level
 // Small enough for a few minutes, and of every kind.
 constexpr std::array<std::string_view, 8> kNetworks = {
     "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
@@ -43,11 +46,24 @@ class Calibrator {
       return failed(fmt::format("{}: cannot make the folder: {}", printable(options_.directory),
                                 error.message()));
     }
+    if (options_.roofs == "only") {
+      Calibration calibration;
+      DFSIM_RETURN_IF_ERROR(measure_all_roofs(&calibration));
+      return calibration;
+    }
     DFSIM_ASSIGN_OR_RETURN(
         python_,
         ort_environment({options_.directory, options_.python, options_.no_install}, progress_));
-    DFSIM_RETURN_IF_ERROR(collect());
-    DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train());
+    Calibration measured;
+    if (options_.roofs == "measure") {
+      const Status status = measure_all_roofs(&measured);
+      if (!status.ok() && status.code() != StatusCode::kFailed) {
+        return status;
+      }
+      measured.no_roofs = status.message();
+    }
+    DFSIM_RETURN_IF_ERROR(collect(measured.roofs_file));
+    DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train(std::move(measured)));
     DFSIM_RETURN_IF_ERROR(judge(&calibration));
     return calibration;
   }
@@ -69,16 +85,34 @@ class Calibrator {
     return most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
   }
 
-  Status collect() {
+  Status measure_all_roofs(Calibration* calibration) const {
+    DFSIM_RETURN_IF_ERROR(begin("measuring roofs"));
+    std::vector<HostRoofs> all;
+    for (const int count : thread_counts()) {
+      DFSIM_ASSIGN_OR_RETURN(HostRoofs roofs,
+                             measure_roofs({.threads = count, .seconds = kRoofSeconds}, progress_));
+      all.push_back(std::move(roofs));
+    }
+    DFSIM_RETURN_IF_ERROR(write_file(in(kRoofsFile), roofs_json(all)));
+    calibration->roofs = std::move(all);
+    calibration->roofs_file = in(kRoofsFile);
+    return ok_status();
+  }
+
+  // `roofs` is a file, or "".
+  Status collect(const std::string& roofs) {
     std::string threads;
     for (const int count : thread_counts()) {
       threads += fmt::format("{}{}", threads.empty() ? "" : ",", count);
     }
     DFSIM_RETURN_IF_ERROR(begin("measuring peaks"));
-    DFSIM_RETURN_IF_ERROR(
-        run_program({python_, collector_, "hardware", "-o", options_.directory, "--name", "host",
-                     "--threads", threads, "--cost-model", std::string(kModelFolder)},
-                    "measuring peaks"));
+    std::vector<std::string> hardware = {
+        python_, collector_,  "hardware", "-o",           options_.directory,       "--name",
+        "host",  "--threads", threads,    "--cost-model", std::string(kModelFolder)};
+    if (!roofs.empty()) {
+      hardware.insert(hardware.end(), {"--roofs", roofs});
+    }
+    DFSIM_RETURN_IF_ERROR(run_program(hardware, "measuring peaks"));
     std::vector<std::string> campaign = {python_,
                                          collector_,
                                          "run",
@@ -109,8 +143,7 @@ class Calibrator {
                        "writing the profile");
   }
 
-  StatusOr<Calibration> train() {
-    Calibration calibration;
+  StatusOr<Calibration> train(Calibration calibration) {
     TrainOptions train;
     for (const int count : thread_counts()) {
       const bool most = count == thread_counts().back();

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "opmodel/train/error_stats.h"
+#include "study/measuring/roofs.h"
 #include "study/progress.h"
 #include "study/validation/validation.h"
 
@@ -19,9 +20,14 @@ struct CalibrateOptions {
   int threads = 0;            // at most; 0 = as many as the machine has
   bool no_install = false;    // `python` has what the collector needs
   std::string dfsim_version;  // for the model's manifest
+  // "measure": roofs first, then everything else; "skip"; "only": roofs alone, without Python.
+  std::string roofs = "measure";
 };
 
 struct Calibration {
+  std::vector<HostRoofs> roofs;       // per number of threads, fewest first
+  std::string roofs_file;             // "" = not measured
+  std::string no_roofs;               // why not; "" = measured or not wanted
   std::vector<std::string> hardware;  // files; the last one has most threads
   std::string model;
   int64_t rows = 0;
@@ -30,9 +36,11 @@ struct Calibration {
   std::string not_fitted;  // why the intervals of networks were not fitted to them; "" = they were
 };
 
-// Measures with ONNX Runtime, trains, validates on the measured networks and fits the intervals of
-// networks to them. Errors: those of the collector, of train_model() and of the files it writes;
-// Progress's. Networks that cannot be validated are reported in `not_fitted`.
+// Measures the roofs and, unless they alone are wanted, measures with ONNX Runtime, trains,
+// validates on the measured networks and fits the intervals of networks to them. Errors: those of
+// the collector, of train_model() and of the files it writes; Progress's. Networks that cannot be
+// validated are reported in `not_fitted`; so is, in `no_roofs`, a processor that the roofs' kernels
+// do not fit, which is an error only if roofs alone are wanted.
 StatusOr<Calibration> calibrate(const CalibrateOptions& options, const Progress& progress = {});
 
 }  // namespace dfsim::inline study

@@ -20,8 +20,7 @@ double seconds(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerSec
 RoofPoint point_of(const RooflineInput& input, TaskId task) {
   const uint32_t row = input.workload.graph.cost_row(task);
   const OpCost& cost = input.costs.at(row, input.device);
-  RoofPoint point = roof_point(input.platform.device(input.device), input.workload.rows[row],
-                               seconds(cost.time_ns));
+  RoofPoint point = roof_point(input.roofs, input.workload.rows[row], seconds(cost.time_ns));
   point.name = input.executed.op(input.workload.graph.op(task)).name;
   point.low_s = seconds(cost.low_ns);
   point.high_s = seconds(cost.high_ns);
@@ -181,7 +180,24 @@ std::string_view peak_origin_name(PeakOrigin origin) {
   return kNames[static_cast<size_t>(origin)];
 }
 
-RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s) {
+double least_memory_seconds(const DeviceRoofs& roofs, double bytes) {
+  const double memory = roofs.device.memory_bytes_per_s;
+  if (!roofs.of_all_levels) {
+    return memory > 0 ? bytes / memory : 0;
+  }
+  // An operator's data may be where the operator before left them. What a cache holds at most, the
+  // levels behind it need not move.
+  double least = 0;
+  double held = 0;
+  for (const MemoryLevel& cache : roofs.caches) {
+    least = std::max(least, std::max(0.0, bytes - held) / cache.bytes_per_s);
+    held = std::max(held, static_cast<double>(cache.bytes));
+  }
+  return memory > 0 ? std::max(least, std::max(0.0, bytes - held) / memory) : least;
+}
+
+RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double time_s) {
+  const DeviceSpec& device = roofs.device;
   RoofPoint point;
   point.op_type = op.op_type;
   point.op_class = op.op_class;
@@ -192,7 +208,7 @@ RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double ti
   point.time_s = time_s;
   const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
   point.compute_s = peak > 0 ? point.flops / peak : 0;
-  point.memory_s = device.memory_bytes_per_s > 0 ? point.bytes / device.memory_bytes_per_s : 0;
+  point.memory_s = least_memory_seconds(roofs, point.bytes);
   point.launch_s = seconds(device.launch_overhead_ns);
   point.bound_s = std::max(point.compute_s, point.memory_s);
   point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
@@ -214,13 +230,18 @@ PeakOrigin peak_origin_of(const std::string& source) {
   return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
 }
 
-void finish_roofline(const DeviceSpec& device, RooflineReport* roofline) {
+void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline) {
+  const DeviceSpec& device = roofs.device;
+  roofline->bare_roofs = roofs.of_all_levels;
+  roofline->caches = roofs.caches;
   roofline->device = device.name;
   roofline->device_model = device.model;
   roofline->bytes_per_s = device.memory_bytes_per_s;
-  roofline->peaks_source = citation_of(device, "vector_tflops");
+  roofline->peaks_source =
+      roofs.of_all_levels ? roofs.source : citation_of(device, "vector_tflops");
   roofline->peaks = peak_origin_of(roofline->peaks_source);
-  roofline->bandwidth = peak_origin_of(citation_of(device, "memory_bandwidth"));
+  roofline->bandwidth =
+      peak_origin_of(roofs.of_all_levels ? roofs.source : citation_of(device, "memory_bandwidth"));
   double total_s = 0;
   for (const RoofPoint& op : roofline->ops) {
     total_s += op.time_s;
@@ -231,7 +252,8 @@ void finish_roofline(const DeviceSpec& device, RooflineReport* roofline) {
       const double each = op.bytes / static_cast<double>(std::max<int64_t>(op.ops, 1));
       roofline->above.ops += op.ops;
       roofline->above.share += op.share;
-      roofline->above.in_cache += each <= static_cast<double>(device.l2_bytes) ? op.ops : 0;
+      roofline->above.in_cache +=
+          !roofs.of_all_levels && each <= static_cast<double>(device.l2_bytes) ? op.ops : 0;
     }
   }
   add_roofs(device, roofline);
@@ -255,19 +277,19 @@ StatusOr<RooflineReport> make_roofline(const RooflineInput& input) {
     }
     roofline.ops.push_back(point_of(input, task));
   }
-  finish_roofline(device, &roofline);
+  finish_roofline(input.roofs, &roofline);
   return roofline;
 }
 
 std::string_view step_reading_name(StepReading reading) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "ideal",         "better-reuse", "overhead",   "bandwidth-roof", "compute-roof",
-      "extra-traffic", "no-gain",      "fits-cache", "partial",        "oversubscribed"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "ideal",   "better-reuse", "overhead", "bandwidth-roof", "compute-roof", "extra-traffic",
+      "no-gain", "fits-cache",   "partial",  "oversubscribed", "bound-only",   "prior"};
   return kNames[static_cast<size_t>(reading)];
 }
 
 std::string_view step_advice(StepReading reading) {
-  constexpr std::array<std::string_view, 10> kAdvice = {
+  constexpr std::array<std::string_view, 12> kAdvice = {
       "go on: the rate grows with the work",
       "go on: each byte is used by more samples",
       "a larger step, fusion or a compiled graph: fixed costs dominate",
@@ -278,6 +300,8 @@ std::string_view step_advice(StepReading reading) {
       "keep: the working set of each thread fits its cache now",
       "part of the work is serial: fusion, a larger batch, inter-op threads",
       "step back: more threads than the work or the cores can use",
+      "the times are the bound itself and explain nothing: measure, or name a trained model",
+      "the times are assumed shares of the bound: measure, or name a trained model",
   };
   return kAdvice[static_cast<size_t>(reading)];
 }
@@ -324,7 +348,12 @@ std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& roo
       const ComputeRoof* roof = roof_for(roofline, b);
       step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
       step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
-      step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
+      if (a.explains() && b.explains()) {
+        step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
+      } else {
+        const bool prior = a.source != CostSource::kBoundOnly && b.source != CostSource::kBoundOnly;
+        step.reading = prior ? StepReading::kPrior : StepReading::kBoundOnly;
+      }
       line.steps.push_back(step);
     }
     lines.push_back(std::move(line));

@@ -43,7 +43,7 @@ struct RoofPoint {
   double roof_flops_per_s = 0;  // at its intensity; for sums: FLOPs over the sum of least times
   double bound_s = 0;           // time at the roof: least time for its FLOPs and bytes
   double compute_s = 0;         // FLOPs at the peak
-  double memory_s = 0;          // bytes at the memory's bandwidth
+  double memory_s = 0;          // least_memory_seconds() of its bytes
   double launch_s = 0;          // least time of that many kernels
   double share = 0;             // of the summed time
   Bound bound = Bound::kNone;
@@ -52,6 +52,9 @@ struct RoofPoint {
   double intensity() const { return bytes > 0 ? flops / bytes : 0; }
   double flops_per_s() const { return time_s > 0 ? flops / time_s : 0; }
   double bytes_per_s() const { return time_s > 0 ? bytes / time_s : 0; }
+  // Whether the time tells how near the roof the operator runs: a bound-only time is the roof
+  // itself, and a prior's is an assumed share of it.
+  bool explains() const { return source != CostSource::kBoundOnly && source != CostSource::kPrior; }
   // Fraction of the least time; over 1 above the roof.
   double efficiency() const { return time_s > 0 ? bound_s / time_s : 0; }
 };
@@ -90,7 +93,22 @@ struct RooflineReport {
   std::vector<RoofPoint> classes;  // most time first
   std::vector<RoofPoint> ops;      // most time first
   AboveRoof above;
+  bool bare_roofs = false;  // of the hardware file's `roofs`: no kernel is faster
 };
+
+// The roofs of a device: its rates, raised to `roofs` of its hardware file where that has them.
+struct DeviceRoofs {
+  DeviceSpec device;
+  std::vector<MemoryLevel> caches;  // nearest to the units first
+  // The file has roofs of the units and the memory: then caches bound times, too.
+  bool of_all_levels = false;
+  std::string source;  // of those roofs, in the file's words
+};
+
+// Least seconds for moving `bytes` once: by the memory's bandwidth alone, or with
+// `of_all_levels` at the slowest level, where each level moves what the caches before it cannot
+// hold.
+double least_memory_seconds(const DeviceRoofs& roofs, double bytes);
 
 struct RooflineInput {
   const std::string& model_name;
@@ -101,16 +119,17 @@ struct RooflineInput {
   const Platform& platform;
   DeviceId device;
   std::string_view cost_model;
+  const DeviceRoofs& roofs;  // of that device
 };
 
 // Error (kInvalidInput): an operator that the device cannot run.
 StatusOr<RooflineReport> make_roofline(const RooflineInput& input);
 
 // A point of that work and time under the device's roofs.
-RoofPoint roof_point(const DeviceSpec& device, const OpDescriptor& op, double time_s);
+RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double time_s);
 // Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
 // above the roof; sorts `ops`.
-void finish_roofline(const DeviceSpec& device, RooflineReport* roofline);
+void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline);
 
 enum class StepReading : uint8_t {
   kIdeal,           // time per unit of work falls as the swept value rises, or stays at full rate
@@ -123,6 +142,8 @@ enum class StepReading : uint8_t {
   kFitsCache,       // threads: the rate rises faster than their number, with the intensity
   kPartial,         // threads: the rate rises, but by less than half of what was added
   kOversubscribed,  // threads: more of them, and no higher rate
+  kBoundOnly,       // a time at either end is the bound itself, so it explains nothing
+  kPrior,           // a time at either end is an assumed share of the bound
 };
 // The quantity that a trajectory follows: work per step (batch, a dimension), or threads at the
 // same work.

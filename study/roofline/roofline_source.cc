@@ -34,26 +34,25 @@ StatusOr<DeviceId> find_device_of(const Platform& platform, const std::string& n
 }
 
 StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const ModelOptions& options,
-                                        const Platform& platform) {
+                                        const Platform& platform, DeviceId device,
+                                        const DeviceRoofs& roofs) {
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, source.cost_model));
-  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const CostTable costs, cost_operators(model, platform, *cost_model));
   DFSIM_ASSIGN_OR_RETURN(
       RooflineReport roofline,
       make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
-                     platform, device, cost_model->name()}));
+                     platform, device, cost_model->name(), roofs}));
   roofline.unknown = model.unknown;
   return roofline;
 }
 
 // One point per network: all of its work, in the time that was measured.
 StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t batch,
-                                       const Platform& platform) {
+                                       const Platform& platform, const DeviceRoofs& roofs) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<NetworkRun> runs, read_runs(source.model.path));
-  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
-  const DeviceSpec& spec = platform.device(device);
+  const DeviceSpec& spec = roofs.device;
   RooflineReport roofline;
   roofline.model = fs::path(source.model.path).filename().string();
   roofline.hardware = platform.name;
@@ -72,7 +71,7 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
     RoofPoint sum;
     for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
       const OpDescriptor& op = model.workload.rows[model.workload.graph.cost_row(TaskId(t))];
-      const RoofPoint point = roof_point(spec, op, 0);
+      const RoofPoint point = roof_point(roofs, op, 0);
       sum.flops += point.flops;
       sum.bytes += point.bytes;
       sum.bound_s += point.bound_s;
@@ -95,7 +94,7 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
         "--hw",
         source.model.path, batch, printable(spec.model), platform.name));
   }
-  finish_roofline(spec, &roofline);
+  finish_roofline(roofs, &roofline);
   roofline.classes = roofline.ops;  // a line per network
   return roofline;
 }
@@ -103,17 +102,19 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
 // On a machine that is loaded.
 StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
                                      const std::map<std::string, int64_t>& at,
-                                     const Platform& platform) {
+                                     const Platform& platform, const std::string& hardware) {
+  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+  DFSIM_ASSIGN_OR_RETURN(const DeviceRoofs roofs,
+                         load_device_roofs(hardware, platform.device(device)));
   const auto batch = at.find("batch");
   if (kind == RooflineKind::kTrace) {
     DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
-    DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
-    return make_trace_roofline(trace, platform, device);
+    return make_trace_roofline(trace, platform, roofs);
   }
   if (kind == RooflineKind::kRuns) {
     const int64_t size =
         batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
-    return runs_roofline(source, size, platform);
+    return runs_roofline(source, size, platform, roofs);
   }
   ModelOptions options = source.model;
   for (const auto& [name, value] : at) {
@@ -123,7 +124,7 @@ StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind 
       options.dims.push_back(fmt::format("{}={}", name, value));
     }
   }
-  return model_roofline(source, options, platform);
+  return model_roofline(source, options, platform, device, roofs);
 }
 
 }  // namespace
@@ -180,6 +181,16 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   return json || head.starts_with("\x1f\x8b") ? RooflineKind::kTrace : RooflineKind::kModel;
 }
 
+StatusOr<DeviceRoofs> load_device_roofs(const std::string& hardware, const DeviceSpec& device) {
+  DFSIM_ASSIGN_OR_RETURN(Roofs roofs, load_roofs(hardware, device.model));
+  DeviceRoofs found;
+  found.device = with_roofs(device, roofs);
+  found.of_all_levels = !roofs.empty();
+  found.source = std::move(roofs.source);
+  DFSIM_ASSIGN_OR_RETURN(found.caches, load_memory_levels(hardware, device.model));
+  return found;
+}
+
 StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
                                        const std::map<std::string, int64_t>& at) {
   Platform platform;
@@ -193,9 +204,7 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
     DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
                                                           threads->second, &hardware));
   }
-  DFSIM_ASSIGN_OR_RETURN(RooflineReport roofline, roofline_on(source, kind, at, platform));
-  DFSIM_ASSIGN_OR_RETURN(roofline.caches, load_memory_levels(hardware, roofline.device_model));
-  return roofline;
+  return roofline_on(source, kind, at, platform, hardware);
 }
 
 }  // namespace dfsim::inline study

@@ -34,6 +34,10 @@ enum class RooflineKind : uint8_t { kModel, kTrace, kRuns };
 // Errors: kNotFound. A file that is neither a trace nor a runs file is read as a model.
 StatusOr<RooflineKind> roofline_kind(const std::string& path);
 
+// The roofs of a device that the hardware file or built-in one of that name describes. Errors:
+// those of load_platform().
+StatusOr<DeviceRoofs> load_device_roofs(const std::string& hardware, const DeviceSpec& device);
+
 // The roofline with some dimensions set ("batch", "threads" or names of dimensions to values).
 StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
                                        const std::map<std::string, int64_t>& at);

@@ -44,7 +44,7 @@ std::vector<double> op_times(const Trace& trace) {
 }  // namespace
 
 StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
-                                             DeviceId device) {
+                                             const DeviceRoofs& roofs) {
   RooflineReport roofline;
   roofline.model = std::filesystem::path(trace.path).filename().string();
   roofline.hardware = platform.name;
@@ -70,7 +70,7 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
       continue;
     }
     const auto count = static_cast<double>(calls.count);
-    RoofPoint point = roof_point(platform.device(device), *op, calls.time_s);
+    RoofPoint point = roof_point(roofs, *op, calls.time_s);
     // All calls together, as sums are.
     for (double* sum : {&point.flops, &point.bytes, &point.bound_s, &point.compute_s,
                         &point.memory_s, &point.launch_s}) {
@@ -94,7 +94,7 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
         trace.path));
   }
   roofline.without_work = total_s > 0 ? 1 - known_s / total_s : 0;
-  finish_roofline(platform.device(device), &roofline);
+  finish_roofline(roofs, &roofline);
   return roofline;
 }
 

@@ -14,6 +14,6 @@ namespace dfsim::inline study {
 // not known (no recorded shapes, or outputs that the inputs do not tell) are counted as
 // `without_work`. Error (kInvalidInput): no operator's work is known.
 StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
-                                             DeviceId device);
+                                             const DeviceRoofs& roofs);
 
 }  // namespace dfsim::inline study

@@ -335,6 +335,7 @@ class Tuner {
       roofline->network.time_s = time * result->default_time.median_ms / 1e3 /
                                  static_cast<double>(result->candidates[0].setting.batch) *
                                  static_cast<double>(best.batch);
+      roofline->network.source = CostSource::kMeasured;
       rooflines.push_back(std::move(*roofline));
       values.push_back(threads);
     }

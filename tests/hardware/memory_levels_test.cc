@@ -48,6 +48,41 @@ TEST_CASE("Memory levels: a platform uses the caches of the device file that it 
   CHECK(levels->at(1).bytes == platform->devices.front().l2_bytes);
 }
 
+TEST_CASE("Roofs: raise a copy of the device and leave predictions' peaks alone") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "dfsim_roofs_test.yaml").string();
+  REQUIRE(write_file(path, machine("    roofs:\n"
+                                   "      vector_tflops: {fp32: 3, int8: 12}\n"
+                                   "      memory_bandwidth_gb_per_s: 4\n"
+                                   "    cite: {roofs: paper}\n"))
+              .ok());
+  const auto platform = load_platform(path);
+  REQUIRE(platform.ok());
+  const DeviceSpec& device = platform->devices.front();
+  CHECK(device.peak_flops_per_s(DType::kFloat32, false) == 1e12);
+  const auto roofs = load_roofs(path, "D");
+  REQUIRE(roofs.ok());
+  CHECK(roofs->source == "a paper");
+  CHECK(load_roofs(path, "another")->empty());
+  const DeviceSpec raised = with_roofs(device, *roofs);
+  CHECK(raised.peak_flops_per_s(DType::kFloat32, false) == 3e12);
+  CHECK(raised.peak_flops_per_s(DType::kInt8, false) == 12e12);
+  // A rate that was reached is no lower than a roof.
+  CHECK(raised.memory_bytes_per_s == 10e9);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("Roofs: impossible ones are errors") {
+  for (const char* lines :
+       {"    roofs: 5\n", "    roofs: {fp32: 1}\n", "    roofs: {vector_tflops: {fp32: -1}}\n",
+        "    roofs: {vector_tflops: {fp33: 1}}\n", "    roofs: {memory_bandwidth_gb_per_s: 0}\n"}) {
+    INFO(lines);
+    const auto platform = parse_platform(machine(lines), "m.yaml");
+    REQUIRE_FALSE(platform.ok());
+    CHECK(platform.status().message().starts_with("m.yaml:1"));
+  }
+}
+
 TEST_CASE("Memory levels: impossible caches are errors") {
   for (const char* lines :
        {"    cache_levels: 5\n", "    cache_levels:\n      - {name: L1}\n",

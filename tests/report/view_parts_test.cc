@@ -120,6 +120,7 @@ RooflineReport made_roofline() {
   point.bound_s = 1e-3;
   point.roof_flops_per_s = 1e12;
   point.share = 1;
+  point.source = CostSource::kPredicted;
   roofline.network = roofline.classes.emplace_back(point);
   roofline.ops = {point};
   return roofline;
@@ -144,6 +145,21 @@ TEST_CASE("roofline_text: roofs, the network and the slowest operators") {
   CHECK_THAT(text, Contains("(matrix)") && Contains("conv1") && Contains("cost model sol"));
   CHECK_THAT(text, Contains("50.0 %"));
   CHECK_THAT(roofline_text(made_roofline(), 0), !Contains("conv1  Conv"));
+}
+
+TEST_CASE(
+    "Roofline views: a time that is the bound itself, or a prior, shows no share of the roof") {
+  for (const CostSource source : {CostSource::kBoundOnly, CostSource::kPrior}) {
+    RooflineReport roofline = made_roofline();
+    for (RoofPoint* point : {&roofline.network, &roofline.classes[0], &roofline.ops[0]}) {
+      point->source = source;
+    }
+    const std::string text = roofline_text(roofline, 1);
+    CHECK_THAT(text, !Contains("50.0 %") && !Contains("of its roof"));
+    CHECK_THAT(text, Contains(std::string(cost_source_name(source)) + " times"));
+    const json parsed = json::parse(roofline_json({roofline}, "", {}));
+    CHECK(parsed["rooflines"][0]["ops"][0]["efficiency"].is_null());
+  }
 }
 
 TEST_CASE("trajectories_text: reads each step and explains each reading once") {

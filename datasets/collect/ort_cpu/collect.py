@@ -249,7 +249,8 @@ def hardware(options):
     processor = options.device or probe.processor_name()
     names = [options.name if t == max(threads) else f"{options.name}-{t}t" for t in threads]
     paths = probe.write_hardware(measure, options.output, names, lambda t: export.device_name(processor, t), threads,
-                                 options.cost_model or options.name, options.runtime or probe.usual_runtime())
+                                 options.cost_model or options.name, options.runtime or probe.usual_runtime(),
+                                 json.loads(options.roofs.read_text())["threads"] if options.roofs else None)
     for path in paths:
         print(path)
 
@@ -293,6 +294,7 @@ def parse_arguments():
     command.add_argument("--name", default="host", help="of the file with most threads; default: host")
     command.add_argument("--threads", default="1,2", help="default: 1,2")
     command.add_argument("--cost-model", help="name or folder of the model of these devices; default: the name")
+    command.add_argument("--roofs", type=pathlib.Path, help="roofs.json of dfsim calibrate, for the roofs of dfsim roofline")
     command.add_argument("--runtime", help="default: ort-avx512 where the processor has that, else ort-cpu")
     return parser.parse_args()
 

@@ -133,7 +133,7 @@ def best_seconds(measure, kind, inputs, output, threads):
     return best
 
 
-def peaks(measure, threads):
+def peaks(measure, threads, with_caches=True):
     """FLOP/s of a matrix product in fp32 and int8, bytes/s of a sum of long vectors."""
     n = GEMM
     square = np.full((n, n), 0.5, np.float32)
@@ -143,12 +143,29 @@ def peaks(measure, threads):
     vector = np.full(STREAM, 0.5, np.float32)
     stream = best_seconds(measure, "Add", [vector, vector.copy()], vector.copy(), threads)
     return {"fp32": 2 * n**3 / fp32, "int8": 2 * n**3 / int8, "bytes_per_s": 3 * 4 * STREAM / stream,
-            "caches": cache_rates(threads)}
+            "caches": cache_rates(threads) if with_caches else []}
 
 
-def hardware_yaml(name, device, threads, measured, cost_model, runtime, date):
-    """Text of a hardware file. measured: of peaks()."""
+SHORT = {"float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": "int8"}
+
+
+def roof_lines(roofs):
+    """(`roofs` of a hardware file, [(level, bytes/s, bytes)]) of what `dfsim calibrate` measured with bare loops."""
+    peaks = ", ".join(f"{SHORT[peak['dtype']]}: {peak['flops_per_s'] / 1e12:.4f}" for peak in roofs["peaks"])
+    *caches, memory = roofs["bandwidths"]
+    text = (f"    roofs:\n      vector_tflops: {{{peaks}}}\n"
+            f"      memory_bandwidth_gb_per_s: {memory['bytes_per_s'] / 1e9:.2f}\n")
+    return text, [(level["level"], level["bytes_per_s"], level["bytes"]) for level in caches]
+
+
+def hardware_yaml(name, device, threads, measured, cost_model, runtime, date, roofs=None):
+    """Text of a hardware file. measured: of peaks(); roofs: of `dfsim calibrate` at that number of threads."""
     cache = last_cache_mib()
+    roof_text, roof_source = "", ""
+    if roofs:
+        roof_text, caches = roof_lines(roofs)
+        measured = dict(measured, caches=caches)
+        roof_source = f'''  bare: "measured by dfsim calibrate, {date}: best runs of multiply-adds in registers, triads and sums in each cache"\n'''
     levels = "".join(f"      - {{name: {level}, bandwidth_gb_per_s: {rate / 1e9:.1f}, mib: {size / 2**20:g}}}\n"
                      for level, rate, size in measured.get("caches", []))
     levels = "    cache_levels:\n" + levels if levels else ""
@@ -157,8 +174,8 @@ description: {processor_name()}, ONNX Runtime with {threads} thread{'' if thread
 runtime: {runtime}
 
 sources:
-  measured: "datasets/collect/ort_cpu probe, {date}: best of a {GEMM}-cubed matrix product and of a sum of vectors of {STREAM * 4 >> 20} MiB; caches: of sums of vectors that fill half of one"
-  system: "what the operating system says of the machine"
+  measured: "datasets/collect/ort_cpu probe, {date}: best of a {GEMM}-cubed matrix product and of a sum of vectors of {STREAM * 4 >> 20} MiB{'' if roofs else '; caches: of sums of vectors that fill half of one'}"
+{roof_source}  system: "what the operating system says of the machine"
   estimate: "estimate of this project, not measured"
 
 devices:
@@ -174,24 +191,28 @@ devices:
     queues: 1
     copy_engines: 0
     cost_model: {cost_model}
-{levels}    cite:
+{levels}{roof_text}    cite:
       default: system
       vector_tflops: measured
       memory_bandwidth_gb_per_s: measured
       l2_mib: {'system' if cache is not None else 'estimate'}
-{"      cache_levels: measured" + chr(10) if levels else ""}      launch_overhead_us: estimate
+{f"      cache_levels: {'bare' if roofs else 'measured'}" + chr(10) if levels else ""}{"      roofs: bare" + chr(10) if roofs else ""}      launch_overhead_us: estimate
       queues: estimate
       copy_engines: estimate
 """
 
 
-def write_hardware(measure, folder, names, device, threads, cost_model, runtime):
-    """One file for each number of threads; gives their paths. names: of the files, without .yaml."""
+def write_hardware(measure, folder, names, device, threads, cost_model, runtime, roofs=None):
+    """One file for each number of threads; gives their paths. names: of the files, without .yaml.
+
+    roofs: {"1": {...}}, of `dfsim calibrate`, for some of the numbers of threads.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, t in zip(names, threads):
-        text = hardware_yaml(name, device(t), t, peaks(measure, t), cost_model, runtime,
-                             datetime.date.today().isoformat())
+        bare = (roofs or {}).get(str(t))
+        text = hardware_yaml(name, device(t), t, peaks(measure, t, not bare), cost_model, runtime,
+                             datetime.date.today().isoformat(), bare)
         path = folder / f"{name}.yaml"
         path.write_text(text)
         paths.append(path)
