@@ -9,8 +9,10 @@
 
 namespace dfsim::inline graphs {
 
-EditableGraph::EditableGraph(const Graph& graph)
+EditableGraph::EditableGraph(const Graph& graph, const OpenDims& open)
     : tensors_(graph.tensors().begin(), graph.tensors().end()),
+      open_(graph.tensor_count(), false),
+      first_added_(graph.tensor_count()),
       readers_(graph.tensor_count()),
       constants_(graph.tensor_count()),
       inputs_(graph.inputs().begin(), graph.inputs().end()),
@@ -22,6 +24,9 @@ EditableGraph::EditableGraph(const Graph& graph)
       constants_[t] = *value;
     }
   }
+  for (size_t t = 0; !open.empty() && t < tensors_.size(); ++t) {
+    open_[t] = !open.all_known(tensors_[t].name);
+  }
   for (const Op& op : graph.ops()) {
     ops_.push_back(op);
     alive_.push_back(true);
@@ -30,13 +35,18 @@ EditableGraph::EditableGraph(const Graph& graph)
 }
 
 void EditableGraph::link(OpId id) {
+  bool open = false;
   for (const TensorId input : op(id).inputs) {
     if (input.valid()) {
       readers_[input.index()].push_back(id);
+      open = open || open_[input.index()];
     }
   }
   for (const TensorId output : op(id).outputs) {
     if (output.valid()) {
+      if (output.index() >= first_added_) {
+        open_[output.index()] = open;
+      }
       tensors_[output.index()].producer = id;
     }
   }
@@ -132,6 +142,7 @@ TensorId EditableGraph::add_tensor(std::string name, DType dtype, Shape shape) {
   tensor.dtype = dtype;
   tensor.shape = std::move(shape);
   tensors_.push_back(std::move(tensor));
+  open_.push_back(false);
   readers_.emplace_back();
   constants_.emplace_back();
   return TensorId(tensors_.size() - 1);

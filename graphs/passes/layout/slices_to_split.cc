@@ -136,7 +136,8 @@ void slices_to_split(EditableGraph& graph) {
     }
     const Op& op = graph.op(id);
     const bool takes = op.domain.empty() && (op.op_type == "Gather" || op.op_type == "Slice");
-    if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static()) {
+    if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static() ||
+        !graph.shape_known(op.inputs[0])) {
       continue;
     }
     const TensorId source = op.inputs[0];

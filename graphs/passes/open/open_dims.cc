@@ -1,0 +1,43 @@
+// The import says which axes of inputs are open; the follower carries them through the graph.
+#include "graphs/passes/open/open_dims.h"
+
+#include <utility>
+
+#include "graphs/passes/open/follower.h"
+
+namespace dfsim::inline graphs {
+
+OpenDims::OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes) {
+  if (axes.empty()) {
+    return;
+  }
+  open::Follower follower(graph);
+  std::unordered_map<std::string, Extent> symbols;
+  for (const OpenAxis& axis : axes) {
+    const auto symbol = static_cast<Extent>(symbols.size() + 1);
+    const Extent own = symbols.emplace(axis.name, symbol).first->second;
+    for (const TensorId input : graph.inputs()) {
+      if (graph.tensor(input).name == axis.input) {
+        follower.open(input, axis.axis, own);
+      }
+    }
+  }
+  follower.run();
+  for (size_t t = 0; t < graph.tensor_count(); ++t) {
+    if (!open::all_known(follower.facts(TensorId(t)).axes)) {
+      axes_.emplace(graph.tensor(TensorId(t)).name, follower.facts(TensorId(t)).axes);
+    }
+  }
+  constant_ops_ = std::move(follower.constant_ops);
+  constant_reshapes_ = std::move(follower.constant_reshapes);
+}
+
+Extent OpenDims::extent(const std::string& tensor, int axis) const {
+  const auto it = axes_.find(tensor);
+  if (it == axes_.end() || axis < 0 || static_cast<size_t>(axis) >= it->second.size()) {
+    return kKnownExtent;
+  }
+  return it->second[static_cast<size_t>(axis)];
+}
+
+}  // namespace dfsim::inline graphs

@@ -1,0 +1,48 @@
+// Which extents a runtime knows before the first run of a model with dynamic dimensions.
+//
+// Purpose: dfsim gives every dimension a number, a runtime that loads the file does not. ONNX
+//   Runtime fuses less where it does not know a shape and computes shapes again in every run. This
+//   follows the file's dynamic dimensions through the graph as ONNX's shape inference does.
+// An axis is known, a symbol (the same extent as another axis of that symbol), or unknown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graphs/ir/graph.h"
+#include "graphs/ir/import.h"
+
+namespace dfsim::inline graphs {
+
+// The state of an axis or of an element of a shape; a symbol is any number above 0.
+using Extent = int32_t;
+inline constexpr Extent kKnownExtent = 0;
+inline constexpr Extent kUnknownExtent = -1;
+
+class OpenDims {
+ public:
+  // Nothing is open.
+  OpenDims() = default;
+  // `axes` are those of the import report. O(size of the graph).
+  OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes);
+
+  bool empty() const { return axes_.empty(); }
+  // By the tensor's name, which rewriting keeps; a tensor that rewriting adds has known extents.
+  Extent extent(const std::string& tensor, int axis) const;
+  bool all_known(const std::string& tensor) const { return !axes_.contains(tensor); }
+  // Whether the operator (by id in the constructor's graph) computes the same in every run: it
+  // reads constants only, or the shape of a tensor whose shape is known.
+  bool is_constant(OpId id) const { return empty() || constant_ops_[id.index()]; }
+  // Whether ONNX Runtime replaces the computed shape of this Reshape by a constant, with 0 and -1
+  // for open axes.
+  bool is_constant_reshape(OpId id) const { return !empty() && constant_reshapes_[id.index()]; }
+
+ private:
+  std::unordered_map<std::string, std::vector<Extent>> axes_;  // tensors with an open axis
+  std::vector<bool> constant_ops_;
+  std::vector<bool> constant_reshapes_;
+};
+
+}  // namespace dfsim::inline graphs
