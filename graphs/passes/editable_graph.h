@@ -43,6 +43,9 @@ class EditableGraph {
   // The runtime knows every extent before the first run. False for a tensor that a pass adds and
   // that an operator makes from operands with open extents.
   bool shape_known(TensorId id) const { return !id.valid() || !open_[id.index()]; }
+  // The runtime knows that one before the first run, or at least how many there are.
+  bool extent_known(TensorId id, int axis) const;
+  bool rank_known(TensorId id) const { return shape_known(id) || !open_[id.index()]->empty(); }
   // The operator that makes the tensor, or none.
   OpId producer(TensorId id) const { return tensor(id).producer; }
   // One entry for each time the tensor is read.
@@ -110,8 +113,8 @@ class EditableGraph {
   size_t living_ = 0;
   uint64_t edits_ = 0;
   std::vector<Tensor> tensors_;
-  std::vector<bool> open_;  // by tensor: an extent isn't known
-  size_t first_added_ = 0;  // tensors from here on were added
+  std::vector<std::optional<std::vector<Extent>>> open_;  // by tensor, where one isn't known
+  size_t first_added_ = 0;                                // tensors from here on were added
   std::vector<std::vector<OpId>> readers_;
   std::vector<std::optional<ConstValue>> constants_;
   std::vector<TensorId> inputs_;

@@ -4,7 +4,8 @@
 // ort_ops.json (the zoo) and ort_measured_ops.json (networks of datasets/measured/networks, some of
 // them quantised), made with AVX2, and ort_avx512_ops.json (both) hold what
 // datasets/collect/ort_optimized_ops counted in the graphs that ONNX Runtime writes at its default
-// level, at the graphs' default dimensions.
+// level, at the graphs' default dimensions. ort_open_ops.json holds the same of the zoo's files as
+// they are, with their dimensions open.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,11 @@ namespace fs = std::filesystem;
 
 // The project's goal is 95 %; all of them agree in every operator and must continue to do so.
 constexpr double kLeastAgreement = 1;
+// With open dimensions 18 of the 20 networks agree in every operator. vit_b_16 lacks one Gather
+// that ONNX Runtime adds behind a Shape whose Transpose it moved; swin_t has reshapes that ONNX
+// Runtime knows less about (98.4 % of 2,441 operators).
+constexpr double kLeastAgreementOpen = 0.98;
+const std::set<std::string> kNearlyOpen = {"swin_t", "vit_b_16"};
 
 using Counts = std::map<std::string, int64_t>;
 
@@ -84,7 +90,7 @@ std::set<std::string> check_networks(const std::string& oracle_file, const std::
     const double share =
         agreement(predicted_ops(path_of(model), *spec, open), counts.get<Counts>(), &differences);
     INFO(model << ": " << share << " of operators; " << differences);
-    CHECK(share >= kLeastAgreement);
+    CHECK(share >= (open && kNearlyOpen.contains(model) ? kLeastAgreementOpen : kLeastAgreement));
     names.insert(model);
   }
   return names;

@@ -80,7 +80,8 @@ std::vector<Part> parts_of(const EditableGraph& graph, TensorId id) {
       next = part.end;
       return follows;
     });
-    if (covers && parts.size() > 1 && next == shape[axis].extent()) {
+    if (covers && parts.size() > 1 && graph.extent_known(id, axis) &&
+        next == shape[axis].extent()) {
       return parts;
     }
   }
@@ -136,8 +137,7 @@ void slices_to_split(EditableGraph& graph) {
     }
     const Op& op = graph.op(id);
     const bool takes = op.domain.empty() && (op.op_type == "Gather" || op.op_type == "Slice");
-    if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static() ||
-        !graph.shape_known(op.inputs[0])) {
+    if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static()) {
       continue;
     }
     const TensorId source = op.inputs[0];

@@ -3,6 +3,16 @@
 
 namespace dfsim::inline graphs::open {
 
+void Follower::unranked(const Op& op) {
+  lost(op);
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (op.outputs[i].valid()) {
+      out(op, i).ranked = false;
+      out(op, i).elements.reset();
+    }
+  }
+}
+
 void Follower::lost(const Op& op) {
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i].valid()) {
@@ -163,8 +173,7 @@ void Follower::tile(const Op& op) {
 }
 
 void Follower::filled(const Op& op) {
-  const auto& elements = in(op, 0).elements;
-  set_axes(op, 0, elements ? *elements : Extents(rank_out(op), kUnknownExtent));
+  return unranked(op);  // ONNX's inference reads constant shapes only, and those are folded
 }
 
 }  // namespace dfsim::inline graphs::open

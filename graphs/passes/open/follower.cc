@@ -111,17 +111,25 @@ bool Follower::is_constant(const Op& op) const {
     return false;
   }
   if (op.op_type == "Shape" || op.op_type == "Size") {
-    return has(op, 0) && all_known(in(op, 0).axes);
+    return has(op, 0) && in(op, 0).ranked && all_known(in(op, 0).axes);
   }
-  if (op.op_class == OpClass::kConstant) {
-    return true;
-  }
-  return !op.inputs.empty() && std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-    return !id.valid() || facts_[id.index()].constant;
-  });
+  const bool has_source = !op.inputs.empty() || op.op_class == OpClass::kConstant;
+  return has_source && std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+           return !id.valid() || facts_[id.index()].constant;
+         });
+}
+
+bool Follower::reads_unranked(const Op& op) const {
+  return std::any_of(op.inputs.begin(), op.inputs.end(),
+                     [&](TensorId id) { return id.valid() && !facts_[id.index()].ranked; });
 }
 
 void Follower::infer(const Op& op) {
+  const bool shapes = op.domain.empty() && (op.op_type == "Shape" || op.op_type == "Reshape" ||
+                                            op.op_type == "Size" || op.op_type == "Expand");
+  if (!shapes && reads_unranked(op)) {
+    return unranked(op);
+  }
   const auto* const rule =
       std::find_if(std::begin(kRules), std::end(kRules),
                    [&](const NamedRule& r) { return r.op_type == op.op_type; });

@@ -26,6 +26,7 @@ struct Facts {
   Extents axes;
   std::optional<Extents> elements;
   bool constant = false;  // the same in every run
+  bool ranked = true;     // how many axes there are; without that none is known
 };
 
 inline bool all_known(const Extents& axes) {
@@ -98,7 +99,10 @@ class Follower {
   // Broadcasts the axes of all operands but the last `skipped` of each.
   Extents merged_axes(const Op& op, size_t rank, size_t skipped) const;
 
+  // An operand whose number of axes shape inference doesn't know.
+  bool reads_unranked(const Op& op) const;
   void lost(const Op& op);
+  void unranked(const Op& op);
   // Results with the extents of the first operand have its axes; others are lost if it is open.
   void same(const Op& op);
   void broadcast(const Op& op);
@@ -123,6 +127,7 @@ class Follower {
   // Each element of the computed shape is known, the extent of the same axis of the operand, or the
   // one that may be -1.
   bool becomes_constant(const Op& op) const;
+  std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);
   void unsqueeze(const Op& op);

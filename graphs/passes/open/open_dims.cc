@@ -24,20 +24,18 @@ OpenDims::OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes) {
   }
   follower.run();
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
-    if (!open::all_known(follower.facts(TensorId(t)).axes)) {
-      axes_.emplace(graph.tensor(TensorId(t)).name, follower.facts(TensorId(t)).axes);
+    const open::Facts& facts = follower.facts(TensorId(t));
+    if (!facts.ranked || !open::all_known(facts.axes)) {
+      axes_.emplace(graph.tensor(TensorId(t)).name, facts.ranked ? facts.axes : open::Extents());
     }
   }
   constant_ops_ = std::move(follower.constant_ops);
   constant_reshapes_ = std::move(follower.constant_reshapes);
 }
 
-Extent OpenDims::extent(const std::string& tensor, int axis) const {
+const std::vector<Extent>* OpenDims::axes(const std::string& tensor) const {
   const auto it = axes_.find(tensor);
-  if (it == axes_.end() || axis < 0 || static_cast<size_t>(axis) >= it->second.size()) {
-    return kKnownExtent;
-  }
-  return it->second[static_cast<size_t>(axis)];
+  return it != axes_.end() ? &it->second : nullptr;
 }
 
 }  // namespace dfsim::inline graphs

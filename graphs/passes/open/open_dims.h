@@ -29,9 +29,9 @@ class OpenDims {
   OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes);
 
   bool empty() const { return axes_.empty(); }
-  // By the tensor's name, which rewriting keeps; a tensor that rewriting adds has known extents.
-  Extent extent(const std::string& tensor, int axis) const;
-  bool all_known(const std::string& tensor) const { return !axes_.contains(tensor); }
+  // The states of the tensor's axes, by its name, which rewriting keeps; empty when not even their
+  // number is known. nullptr: every extent is known.
+  const std::vector<Extent>* axes(const std::string& tensor) const;
   // Whether the operator (by id in the constructor's graph) computes the same in every run: it
   // reads constants only, or the shape of a tensor whose shape is known.
   bool is_constant(OpId id) const { return empty() || constant_ops_[id.index()]; }
@@ -40,7 +40,8 @@ class OpenDims {
   bool is_constant_reshape(OpId id) const { return !empty() && constant_reshapes_[id.index()]; }
 
  private:
-  std::unordered_map<std::string, std::vector<Extent>> axes_;  // tensors with an open axis
+  std::unordered_map<std::string, std::vector<Extent>>
+      axes_;  // tensors with an open axis; empty: no rank
   std::vector<bool> constant_ops_;
   std::vector<bool> constant_reshapes_;
 };

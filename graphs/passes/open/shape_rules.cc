@@ -112,13 +112,13 @@ void Follower::gather(const Op& op) {
 // Constant shapes: 0 copies, and -1 is known when everything else is, copied axes aside.
 void Follower::reshape(const Op& op) {
   const Extents& x = in(op, 0).axes;
-  const auto target = list(op, "shape", 1);
+  auto target = list(op, "shape", 1);
   const size_t rank = rank_out(op);
+  if (!target && becomes_constant(op)) {
+    target = fixed_target(op);
+  }
   if (!target || target->size() != rank) {
-    const auto& elements = in(op, 1).elements;
-    set_axes(op, 0,
-             elements && elements->size() == rank ? *elements : Extents(rank, kUnknownExtent));
-    return;
+    return unranked(op);
   }
   Extents axes(rank, kKnownExtent);
   std::vector<bool> copied(std::max(rank, x.size()), false);
@@ -128,7 +128,7 @@ void Follower::reshape(const Op& op) {
       copied[i] = x[i] != kKnownExtent;
     }
   }
-  bool rest_known = true;
+  bool rest_known = in(op, 0).ranked;
   for (size_t i = 0; i < x.size(); ++i) {
     rest_known = rest_known && (x[i] == kKnownExtent || copied[i]);
   }
@@ -143,19 +143,27 @@ void Follower::reshape(const Op& op) {
 // Each element of the computed shape is known, the extent of the same axis of the operand, or the
 // one that may be -1.
 bool Follower::becomes_constant(const Op& op) const {
-  const auto& elements = in(op, 1).elements;
   const OpId maker = has(op, 1) ? graph_.tensor(op.inputs[1]).producer : OpId();
-  if (!elements || in(op, 1).constant || !maker.valid() || graph_.op(maker).op_type != "Concat") {
+  if (!in(op, 1).elements || in(op, 1).constant || !maker.valid() ||
+      graph_.op(maker).op_type != "Concat" || graph_.constant(op.inputs[1]) == nullptr) {
     return false;
   }
+  const std::vector<int64_t> target = fixed_target(op);
+  return std::count(target.begin(), target.end(), -1) <= 1;
+}
+
+// The elements of the computed shape, 0 for those that copy and -1 for others that aren't known.
+std::vector<int64_t> Follower::fixed_target(const Op& op) const {
+  const Extents& elements = *in(op, 1).elements;
   const Extents& x = in(op, 0).axes;
-  size_t computed = 0;
-  for (size_t i = 0; i < elements->size(); ++i) {
-    const Extent element = (*elements)[i];
-    const bool copies = i < x.size() && element > 0 && element == x[i];
-    computed += element != kKnownExtent && !copies ? 1 : 0;
+  std::vector<int64_t> target;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const bool copies = i < x.size() && elements[i] > 0 && elements[i] == x[i];
+    const int64_t value =
+        elements[i] == kKnownExtent ? graph_.constant(op.inputs[1])->as_int(i) : -1;
+    target.push_back(copies ? 0 : value);
   }
-  return computed <= 1;
+  return target;
 }
 
 void Follower::flatten(const Op& op) {
@@ -218,8 +226,8 @@ void Follower::unsqueeze(const Op& op) {
 
 void Follower::expand(const Op& op) {
   const auto& elements = in(op, 1).elements;
-  if (!elements) {
-    return lost(op);
+  if (!elements || !in(op, 1).constant) {
+    return unranked(op);
   }
   const size_t rank = rank_out(op);
   const Extents& x = in(op, 0).axes;
@@ -248,7 +256,17 @@ void Follower::shape(const Op& op) {
   };
   const int64_t begin = bound(op.attributes.int_or("start", 0));
   const int64_t end = std::max(begin, bound(op.attributes.int_or("end", rank)));
-  out(op).elements = Extents(x.begin() + begin, x.begin() + end);
+  Extents elements(x.begin() + begin, x.begin() + end);
+  // ONNX Runtime recognises an axis that is gathered from a whole Shape only.
+  if (op.attributes.has("start") || op.attributes.has("end") || !in(op, 0).ranked) {
+    std::replace_if(
+        elements.begin(), elements.end(), [](Extent element) { return element != kKnownExtent; },
+        kUnknownExtent);
+  }
+  if (!in(op, 0).ranked) {
+    lost(op);
+  }
+  out(op).elements = std::move(elements);
 }
 
 }  // namespace dfsim::inline graphs::open
