@@ -1,6 +1,6 @@
 // Follower: the state of every axis of a graph's tensors, operator by operator.
 //
-// Purpose: what OpenDims is made with (open_dims.h); private to this folder. For each tensor it
+// Purpose: what OpenDims is made with; private to this folder. For each tensor it
 // keeps
 //   the states of the axes and, for short lists of integers, those of the elements, because shapes
 //   are made of other tensors' shapes (Shape, Gather, Concat, Reshape).
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "graphs/ir/graph.h"
-#include "graphs/passes/open/open_dims.h"
+#include "graphs/passes/open/extent.h"
 
 namespace dfsim::inline graphs::open {
 

@@ -6,20 +6,15 @@
 // An axis is known, a symbol (the same extent as another axis of that symbol), or unknown.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "graphs/ir/graph.h"
 #include "graphs/ir/import.h"
+#include "graphs/passes/open/extent.h"
 
 namespace dfsim::inline graphs {
-
-// The state of an axis or of an element of a shape; a symbol is any number above 0.
-using Extent = int32_t;
-inline constexpr Extent kKnownExtent = 0;
-inline constexpr Extent kUnknownExtent = -1;
 
 class OpenDims {
  public:
