@@ -28,7 +28,7 @@ std::string open_dims_text(const Prediction& prediction) {
   for (const std::string& name : prediction.open_dims) {
     names.push_back(printable(name, 40));
   }
-  return join(names, ", ") + "; --static: frozen before the runtime optimises";
+  return join(names, ", ") + "; --static says that they are frozen";
 }
 
 std::string memory_text(const Prediction& prediction) {
@@ -175,7 +175,7 @@ std::vector<std::pair<std::string, std::string>> prediction_fields(const Predict
   }
   fields.emplace_back("dimensions", dims_text(prediction));
   if (!prediction.open_dims.empty()) {
-    fields.emplace_back("open in the file", open_dims_text(prediction));
+    fields.emplace_back("open in file", open_dims_text(prediction));
   }
   fields.emplace_back("work",
                       fmt::format("{}{}, {}, {} parameters", at_least,
