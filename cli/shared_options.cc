@@ -86,6 +86,10 @@ OptionTable model_options(ModelOptions& options) {
 
 OptionTable dimension_options(ModelOptions& options) {
   return {
+      {.names = "--static",
+       .target = &options.static_dims,
+       .help = "The model is frozen: ONNX Runtime knows all dimensions when it optimises the "
+               "graph, also those that are open in the file"},
       {.names = "--batch",
        .target = &options.batch,
        .help = "Size of the batch dimension",

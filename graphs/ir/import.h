@@ -32,6 +32,13 @@ struct BoundDim {
   std::string origin;  // "given", "model's default", "assumed", "derived" (from other dimensions)
 };
 
+// An axis of an input without a number in the file; axes of one name have the same extent.
+struct OpenAxis {
+  std::string input;
+  int axis = 0;
+  std::string name;
+};
+
 struct UnresolvedOpInfo {
   std::string name;
   std::string op_type;
@@ -42,6 +49,7 @@ struct ImportReport {
   int64_t file_nodes = 0;  // nodes in the file, constants included
   int64_t batch = 1;
   std::vector<BoundDim> dims;
+  std::vector<OpenAxis> open_axes;  // in the file, whatever the options say
   std::vector<UnresolvedOpInfo> unresolved;
   std::vector<std::string> notes;  // what the user should know, one line each
 };

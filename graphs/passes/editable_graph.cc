@@ -9,8 +9,10 @@
 
 namespace dfsim::inline graphs {
 
-EditableGraph::EditableGraph(const Graph& graph)
+EditableGraph::EditableGraph(const Graph& graph, const OpenDims& open)
     : tensors_(graph.tensors().begin(), graph.tensors().end()),
+      open_(graph.tensor_count()),
+      first_added_(graph.tensor_count()),
       readers_(graph.tensor_count()),
       constants_(graph.tensor_count()),
       inputs_(graph.inputs().begin(), graph.inputs().end()),
@@ -22,6 +24,11 @@ EditableGraph::EditableGraph(const Graph& graph)
       constants_[t] = *value;
     }
   }
+  for (size_t t = 0; !open.empty() && t < tensors_.size(); ++t) {
+    if (const auto* axes = open.axes(tensors_[t].name)) {
+      open_[t] = *axes;
+    }
+  }
   for (const Op& op : graph.ops()) {
     ops_.push_back(op);
     alive_.push_back(true);
@@ -30,13 +37,24 @@ EditableGraph::EditableGraph(const Graph& graph)
 }
 
 void EditableGraph::link(OpId id) {
+  bool open = false;
+  bool ranked = true;
   for (const TensorId input : op(id).inputs) {
     if (input.valid()) {
       readers_[input.index()].push_back(id);
+      open = open || !shape_known(input);
+      ranked = ranked && rank_known(input);
     }
   }
   for (const TensorId output : op(id).outputs) {
     if (output.valid()) {
+      if (output.index() >= first_added_) {
+        const auto rank = static_cast<size_t>(std::max(0, shape(output).rank()));
+        open_[output.index()].reset();
+        if (open) {
+          open_[output.index()].emplace(ranked ? rank : 0, kUnknownExtent);
+        }
+      }
       tensors_[output.index()].producer = id;
     }
   }
@@ -93,6 +111,15 @@ std::vector<OpId> EditableGraph::ops() const {
   return order;
 }
 
+bool EditableGraph::extent_known(TensorId id, int axis) const {
+  if (shape_known(id)) {
+    return true;
+  }
+  const std::vector<Extent>& axes = *open_[id.index()];
+  return axis >= 0 && static_cast<size_t>(axis) < axes.size() &&
+         axes[static_cast<size_t>(axis)] == kKnownExtent;
+}
+
 void EditableGraph::set_class(OpId id, OpClass op_class) {
   edits_ += ops_[id.index()].op_class == op_class ? 0 : 1;
   ops_[id.index()].op_class = op_class;
@@ -132,6 +159,7 @@ TensorId EditableGraph::add_tensor(std::string name, DType dtype, Shape shape) {
   tensor.dtype = dtype;
   tensor.shape = std::move(shape);
   tensors_.push_back(std::move(tensor));
+  open_.emplace_back();
   readers_.emplace_back();
   constants_.emplace_back();
   return TensorId(tensors_.size() - 1);

@@ -14,13 +14,16 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/passes/open/open_dims.h"
 #include "graphs/passes/origins.h"
 
 namespace dfsim::inline graphs {
 
 class EditableGraph {
  public:
-  explicit EditableGraph(const Graph& graph);
+  // `open` says which shapes the runtime doesn't know; by names, so of an earlier form of the
+  // graph.
+  explicit EditableGraph(const Graph& graph, const OpenDims& open = {});
 
   // Ids of the living operators, producers first; ties by id. O(ops + edges).
   std::vector<OpId> ops() const;
@@ -37,6 +40,12 @@ class EditableGraph {
   // An operand that is left out has no rank, no producer, no readers and no value.
   const Tensor& tensor(TensorId id) const;
   const Shape& shape(TensorId id) const { return tensor(id).shape; }
+  // The runtime knows every extent before the first run. False for a tensor that a pass adds and
+  // that an operator makes from operands with open extents.
+  bool shape_known(TensorId id) const { return !id.valid() || !open_[id.index()]; }
+  // The runtime knows that one before the first run, or at least how many there are.
+  bool extent_known(TensorId id, int axis) const;
+  bool rank_known(TensorId id) const { return shape_known(id) || !open_[id.index()]->empty(); }
   // The operator that makes the tensor, or none.
   OpId producer(TensorId id) const { return tensor(id).producer; }
   // One entry for each time the tensor is read.
@@ -104,6 +113,8 @@ class EditableGraph {
   size_t living_ = 0;
   uint64_t edits_ = 0;
   std::vector<Tensor> tensors_;
+  std::vector<std::optional<std::vector<Extent>>> open_;  // by tensor, where one isn't known
+  size_t first_added_ = 0;                                // tensors from here on were added
   std::vector<std::vector<OpId>> readers_;
   std::vector<std::optional<ConstValue>> constants_;
   std::vector<TensorId> inputs_;

@@ -67,8 +67,9 @@ Status check_passes(const PassStages& stages) {
   return ok_status();
 }
 
-StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages) {
-  EditableGraph edited(graph);
+StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages,
+                                    const OpenDims& open) {
+  EditableGraph edited(graph, open);
   PipelineResult result;
   for (const std::vector<std::string>& stage : stages) {
     const size_t first = result.effects.size();

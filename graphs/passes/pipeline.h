@@ -49,6 +49,8 @@ PassStages pass_stages(const std::vector<std::string>& fusions);
 Status check_passes(const PassStages& stages);
 
 // Errors as check_passes(). O(rounds * passes * ops) for what is found at once.
-StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages);
+// `open` says which extents the runtime doesn't know (by the tensors' names).
+StatusOr<PipelineResult> run_passes(const Graph& graph, const PassStages& stages,
+                                    const OpenDims& open = {});
 
 }  // namespace dfsim::inline graphs

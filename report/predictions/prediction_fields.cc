@@ -23,6 +23,14 @@ std::string dims_text(const Prediction& prediction) {
   return parts.empty() ? fmt::format("batch {}", prediction.batch) : join(parts, ", ");
 }
 
+std::string open_dims_text(const Prediction& prediction) {
+  std::vector<std::string> names;
+  for (const std::string& name : prediction.open_dims) {
+    names.push_back(printable(name, 40));
+  }
+  return join(names, ", ") + "; --static says that they are frozen";
+}
+
 std::string memory_text(const Prediction& prediction) {
   std::string total = format_bytes(prediction.peak_memory_bytes);
   if (prediction.memory_bytes > 0 && prediction.peak_memory_bytes > prediction.memory_bytes) {
@@ -166,6 +174,9 @@ std::vector<std::pair<std::string, std::string>> prediction_fields(const Predict
     fields.emplace_back("precision", precision_text(prediction));
   }
   fields.emplace_back("dimensions", dims_text(prediction));
+  if (!prediction.open_dims.empty()) {
+    fields.emplace_back("open in file", open_dims_text(prediction));
+  }
   fields.emplace_back("work",
                       fmt::format("{}{}, {}, {} parameters", at_least,
                                   format_count(static_cast<double>(prediction.macs), "MACs"),

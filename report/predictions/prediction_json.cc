@@ -197,6 +197,7 @@ std::string prediction_json(const Prediction& prediction) {
   for (const BoundDim& dim : prediction.dims) {
     json["dims"].push_back({{"name", dim.name}, {"value", dim.extent}, {"origin", dim.origin}});
   }
+  json["open_dims"] = prediction.open_dims;
   add_headline(prediction, &json);
   json["limited_by"] = limit_name(prediction.verdict.limit);
   json["verdict"] = verdict_json(prediction);

@@ -16,8 +16,9 @@ namespace {
 class Rewriter {
  public:
   Rewriter(ExecutedGraph pruned, const PassStages& stages, const RuntimeSpec& runtime,
-           const ExecutionOptions& options)
+           const ExecutionOptions& options, const OpenDims& open)
       : result_(std::move(pruned)),
+        open_(open),
         stages_(stages),
         runtime_(runtime),
         plan_(options.precision),
@@ -109,7 +110,7 @@ class Rewriter {
     if (stages.empty()) {
       return ok_status();
     }
-    DFSIM_ASSIGN_OR_RETURN(PipelineResult fused, run_passes(result_.graph, stages));
+    DFSIM_ASSIGN_OR_RETURN(PipelineResult fused, run_passes(result_.graph, stages, open_));
     result_.graph = std::move(fused.graph);
     for (const PassEffect& effect : fused.effects) {
       const bool listed = std::find(result_.passes.begin(), result_.passes.end(), effect.name) !=
@@ -122,6 +123,7 @@ class Rewriter {
   }
 
   ExecutedGraph result_;
+  const OpenDims& open_;
   const PassStages& stages_;
   const RuntimeSpec& runtime_;
   const PrecisionPlan& plan_;
@@ -131,6 +133,10 @@ class Rewriter {
 };
 
 }  // namespace
+
+bool sees_open_axes(const RuntimeSpec& runtime) {
+  return runtime.framework == Framework::kOnnxRuntime;
+}
 
 StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime,
                                    const ExecutionOptions& options) {
@@ -143,12 +149,14 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   if (has_control_flow(graph)) {
     DFSIM_ASSIGN_OR_RETURN(expanded, expand_control_flow(graph));
   }
-  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(expanded ? *expanded : graph));
+  const Graph& source = expanded ? *expanded : graph;
+  const OpenDims open = sees_open_axes(runtime) ? OpenDims(source, options.open_axes) : OpenDims();
+  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(source, open));
   const size_t pruned_ops = pruned.graph.op_count();
   if (comes_from_tensorflow(pruned.graph)) {
     DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
   }
-  return Rewriter({std::move(pruned.graph), pruned_ops, {}}, stages, runtime, options).run();
+  return Rewriter({std::move(pruned.graph), pruned_ops, {}}, stages, runtime, options, open).run();
 }
 
 }  // namespace dfsim::inline study

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/ir/import.h"
 #include "graphs/passes/precision/precision.h"
 #include "hardware/platform.h"
 
@@ -22,7 +23,13 @@ struct ExecutionOptions {
   PrecisionPlan precision = {};
   bool cpu = false;            // on what kind of device
   bool training_mode = false;  // dropout drops (graphs/passes/cleanup/dropouts.h)
+  // Of the file, empty when the user freezes them. Only ONNX Runtime optimises at load time, when
+  // it knows no more than the file; other runtimes see every extent.
+  std::vector<OpenAxis> open_axes = {};
 };
+
+// Whether the runtime optimises the graph before it knows the extents that the file leaves open.
+bool sees_open_axes(const RuntimeSpec& runtime);
 
 // Prunes, rewrites the precision as planned (see graphs/passes/precision/precision.h for the order)
 // and runs the runtime's passes. Error: as run_passes(), with the

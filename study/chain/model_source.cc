@@ -168,9 +168,15 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   }
   model.precision = plan.name;
   model.autocast = plan.base == Precision::kMixedFp16 || plan.base == Precision::kMixedBf16;
+  if (!choice.is_training()) {  // its graph isn't made from a file with open dimensions
+    model.open_dims = open_dims_for(imported, options, platform.runtime);
+  }
   auto executed = execute_as(
       imported.graph, runtime_for(choice, platform.runtime),
-      {.precision = plan, .cpu = runs_on_cpu(platform), .training_mode = choice.training_mode});
+      {.precision = plan,
+       .cpu = runs_on_cpu(platform),
+       .training_mode = choice.training_mode,
+       .open_axes = model.open_dims.empty() ? std::vector<OpenAxis>() : imported.report.open_axes});
   if (!executed.ok()) {
     return with_path(executed.status());
   }
@@ -195,6 +201,20 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   }
   model.workload = std::move(*workload);
   return model;
+}
+
+std::vector<std::string> open_dims_for(const ImportedModel& imported, const ModelOptions& options,
+                                       const RuntimeSpec& runtime) {
+  std::vector<std::string> names;
+  if (options.static_dims || !sees_open_axes(runtime)) {
+    return names;
+  }
+  for (const OpenAxis& axis : imported.report.open_axes) {
+    if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
+      names.push_back(axis.name);
+    }
+  }
+  return names;
 }
 
 StatusOr<std::string> find_network(const std::string& name, std::vector<std::string> folders) {

@@ -27,6 +27,7 @@ struct ModelOptions {
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
   std::string precision;                  // a name or a file of rules; "" = as the file has it
+  bool static_dims = false;               // the user's file has numbers for all dimensions
   bool allow_incomplete = false;          // lower limits of a part of the model are welcome
 
   StatusOr<ImportOptions> import_options() const;
@@ -43,6 +44,8 @@ struct LoadedModel {
   Graph executed;                   // as the runtime rewrites it
   std::vector<std::string> passes;  // of the runtime that changed something, each once
   Workload workload;
+  // Dimensions that the runtime doesn't know when it optimises the graph; empty when it knows all.
+  std::vector<std::string> open_dims;
   bool is_training = false;  // `executed` and `workload` are those of a training step
   std::string precision;     // that was asked for and applied; "" = as the file has it
   bool autocast = false;     // the precision is a mixed one
@@ -67,6 +70,11 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
                                           const ImportOptions& import_options);
 
 std::string model_name(const std::string& path);
+
+// Names of the dimensions that are open in the file, in order of first use; none under `options`'
+// static_dims and for runtimes that see every extent.
+std::vector<std::string> open_dims_for(const ImportedModel& imported, const ModelOptions& options,
+                                       const RuntimeSpec& runtime);
 
 // The ONNX file of a measured network, NAME.onnx, in the first of the folders that has it; "" =
 // among the networks that ship. Error: kNotFound.

@@ -315,6 +315,7 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.cost_model = std::string(input.cost_model);
   prediction.batch = input.model.report.batch;
   prediction.dims = input.model.report.dims;
+  prediction.open_dims = input.model.open_dims;
   prediction.latency_ns = input.run.result.makespan_ns;
   prediction.interval = input.run.interval;
   prediction.host_busy_ns = input.run.result.host_busy_ns;

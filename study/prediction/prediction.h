@@ -108,6 +108,7 @@ struct Prediction {
   std::string cost_model;
   int64_t batch = 1;
   std::vector<BoundDim> dims;
+  std::vector<std::string> open_dims;  // not known to the runtime when it optimises the graph
   TimeNs latency_ns = 0;
   LatencyInterval interval;     // of the latency, 80 %
   double throughput_per_s = 0;  // samples, not runs

@@ -210,6 +210,7 @@ class Tuner {
                     {"seconds", seconds},
                     {"rounds", rounds},
                     {"precision", options_.model.precision},
+                    {"static", options_.model.static_dims},
                     {"settings", Json::array()}};
     DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_machine(hardware_, ""));
     for (const TuneSetting& setting : settings) {

@@ -162,6 +162,7 @@ class Validator {
     ModelOptions options;
     DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, options_.networks));
     options.batch = run.batch;
+    options.static_dims = true;  // datasets/collect freezes every dimension before it measures
     options.dims = run.dims;
     options.precision = precision;
     DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, platform));

@@ -4,7 +4,8 @@
 // ort_ops.json (the zoo) and ort_measured_ops.json (networks of datasets/measured/networks, some of
 // them quantised), made with AVX2, and ort_avx512_ops.json (both) hold what
 // datasets/collect/ort_optimized_ops counted in the graphs that ONNX Runtime writes at its default
-// level, at the graphs' default dimensions.
+// level, at the graphs' default dimensions. ort_open_ops.json holds the same of the zoo's files as
+// they are, with their dimensions open.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -24,16 +25,24 @@ namespace fs = std::filesystem;
 
 // The project's goal is 95 %; all of them agree in every operator and must continue to do so.
 constexpr double kLeastAgreement = 1;
+// With open dimensions 18 of the 20 networks agree in every operator. vit_b_16 lacks one Gather
+// that ONNX Runtime adds behind a Shape whose Transpose it moved; swin_t has reshapes that ONNX
+// Runtime knows less about (98.4 % of 2,441 operators).
+constexpr double kLeastAgreementOpen = 0.98;
+const std::set<std::string> kNearlyOpen = {"swin_t", "vit_b_16"};
 
 using Counts = std::map<std::string, int64_t>;
 
-Counts predicted_ops(const std::string& path, const RuntimeSpec& runtime) {
+// `open`: the extents that the file leaves open are not known before the first run.
+Counts predicted_ops(const std::string& path, const RuntimeSpec& runtime, bool open) {
   const auto imported = import_onnx(path, ImportOptions{});
   INFO(path << ": " << imported.status().message());
   REQUIRE(imported.ok());
-  const auto pruned = prune(imported->graph);
+  const OpenDims open_dims =
+      open ? OpenDims(imported->graph, imported->report.open_axes) : OpenDims();
+  const auto pruned = prune(imported->graph, open_dims);
   REQUIRE(pruned.ok());
-  const auto lowered = run_passes(pruned->graph, pass_stages(runtime.fusions));
+  const auto lowered = run_passes(pruned->graph, pass_stages(runtime.fusions), open_dims);
   REQUIRE(lowered.ok());
   Counts counts;
   for (const Op& op : lowered->graph.ops()) {
@@ -69,7 +78,8 @@ std::string path_of(const std::string& model) {
 }
 
 // Every network of the oracle file; gives their names.
-std::set<std::string> check_networks(const std::string& oracle_file, const std::string& runtime) {
+std::set<std::string> check_networks(const std::string& oracle_file, const std::string& runtime,
+                                     bool open = false) {
   std::ifstream file(DFSIM_SOURCE_DIR "/tests/passes/" + oracle_file);
   const nlohmann::json oracle = nlohmann::json::parse(file);
   const auto spec = load_runtime(runtime);
@@ -78,9 +88,9 @@ std::set<std::string> check_networks(const std::string& oracle_file, const std::
   for (const auto& [model, counts] : oracle["models"].items()) {
     std::string differences;
     const double share =
-        agreement(predicted_ops(path_of(model), *spec), counts.get<Counts>(), &differences);
+        agreement(predicted_ops(path_of(model), *spec, open), counts.get<Counts>(), &differences);
     INFO(model << ": " << share << " of operators; " << differences);
-    CHECK(share >= kLeastAgreement);
+    CHECK(share >= (open && kNearlyOpen.contains(model) ? kLeastAgreementOpen : kLeastAgreement));
     names.insert(model);
   }
   return names;
@@ -107,6 +117,10 @@ TEST_CASE("ort-avx512: executes what ONNX Runtime executes, on every network of 
   const std::set<std::string> names = check_networks("ort_avx512_ops.json", "ort-avx512");
   check_all_of("/graphs/zoo", names);
   check_all_of("/datasets/measured/networks", names);
+}
+
+TEST_CASE("ort-avx512: executes what ONNX Runtime executes when the file's dimensions are open") {
+  check_all_of("/graphs/zoo", check_networks("ort_open_ops.json", "ort-avx512", true));
 }
 
 }  // namespace

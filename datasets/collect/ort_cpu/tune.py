@@ -3,7 +3,8 @@
 usage: tune.py REQUEST.json RESULT.json
 The request has "model", "precision" (precision.py), "seconds" (per setting), "rounds", and
 "settings": a list of objects with intra, inter, pinned, level (0 none, 1 basic, 2 extended, 3 all)
-and dims (names of free dimensions to extents). The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
+and dims (names of free dimensions to extents). With "static" true these are fixed before ONNX
+Runtime optimises the graph, otherwise it sees them in each run only. The result has "onnxruntime", its version, and "times_ms": per setting, the times of all
 runs. A model without weights, as dfsim inspect -o writes them, gets made-up ones. A setting that
 ONNX Runtime refuses ends the program with its message and code 3.
 """
@@ -39,7 +40,7 @@ def with_weights(path, folder):
     return str(pathlib.Path(folder) / "model.onnx")
 
 
-def session_of(model, setting):
+def session_of(model, setting, static):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = setting["intra"]
     options.inter_op_num_threads = setting["inter"]
@@ -54,6 +55,9 @@ def session_of(model, setting):
         # One entry for each thread but the caller's; processors count from 1.
         entries = [str(cpus[i % len(cpus)] + 1) for i in range(1, setting["intra"])]
         options.add_session_config_entry("session.intra_op_thread_affinities", ";".join(entries))
+    if static:
+        for name, extent in setting["dims"].items():
+            options.add_free_dimension_override_by_name(name, extent)
     return onnxruntime.InferenceSession(model, options, providers=PROVIDERS)
 
 
@@ -87,7 +91,7 @@ def block(session, feeds, seconds):
 def measured(request, model):
     sessions = []
     for setting in request["settings"]:
-        session = session_of(model, setting)
+        session = session_of(model, setting, request.get("static", False))
         sessions.append((session, inputs_of(session, setting["dims"])))
     times = [[] for _ in sessions]
     # Round by round, so that what changes about the machine changes for all.

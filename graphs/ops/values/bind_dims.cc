@@ -25,6 +25,7 @@ class Binder {
       : builder_(builder), options_(options), report_(report), is_inner_(is_inner) {}
 
   Status run(bool* overridden) {
+    collect_open_axes();
     DFSIM_RETURN_IF_ERROR(apply_input_shapes());
     name_unknown_dims();
     collect_symbols();
@@ -44,6 +45,21 @@ class Binder {
           fmt::format("{} is {}; expected {} to {}", what, extent, least, kMaxExtent));
     }
     return ok_status();
+  }
+
+  void collect_open_axes() {
+    for (const TensorId input : builder_.inputs()) {
+      const Tensor& tensor = builder_.tensor(input);
+      for (int i = 0; i < tensor.shape.rank(); ++i) {
+        const Dim dim = tensor.shape[i];
+        if (!dim.known()) {
+          report_->open_axes.push_back({tensor.name, i,
+                                        dim.is_symbol()
+                                            ? std::string(builder_.symbols()[dim.symbol_index()])
+                                            : fmt::format("{}[{}]", tensor.name, i)});
+        }
+      }
+    }
   }
 
   Status apply_input_shapes() {

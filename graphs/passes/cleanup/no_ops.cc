@@ -51,6 +51,10 @@ bool passes_on(const EditableGraph& graph, const Op& op) {
   if (op.op_type == "Identity" || (op.op_type == "Dropout" && op.op_class == OpClass::kView)) {
     return !mask_wanted;
   }
+  if (op.op_type == "Expand" && !graph.shape_known(op.outputs[0]) &&
+      !graph.is_parameter(op.inputs[1])) {
+    return false;  // the extents are computed in each run
+  }
   if (op.op_type == "Cast" || op.op_type == "Expand") {
     return same_type_and_shape(graph, op);
   }

@@ -59,8 +59,8 @@ std::vector<TensorId> storage_roots(const Graph& graph) {
 // Rebuilds a graph from the ops to keep and the tensors they touch.
 class Rebuilder {
  public:
-  explicit Rebuilder(const Graph& graph)
-      : graph_(graph), roots_(storage_roots(graph)), new_ids_(graph.tensor_count()) {
+  Rebuilder(const Graph& graph, const OpenDims& open)
+      : graph_(graph), open_(open), roots_(storage_roots(graph)), new_ids_(graph.tensor_count()) {
     builder_.info() = graph.info();
   }
 
@@ -73,8 +73,13 @@ class Rebuilder {
         continue;
       }
       Op op = graph_.op(OpId(i));
-      for (TensorId& input : op.inputs) {
-        input = input.valid() ? copy(input, constant[input.index()]) : input;
+      for (size_t at = 0; at < op.inputs.size(); ++at) {
+        TensorId& input = op.inputs[at];
+        if (at == 1 && open_.is_constant_reshape(OpId(i))) {
+          input = fixed_shape(op);
+        } else {
+          input = input.valid() ? copy(input, constant[input.index()]) : input;
+        }
       }
       for (TensorId& output : op.outputs) {
         output = output.valid() ? copy(output, false) : output;
@@ -104,13 +109,34 @@ class Rebuilder {
       tensor.storage_key = roots_[id.index()].value() + 1;
     }
     new_id = builder_.add_tensor(std::move(tensor));
-    if (const ConstValue* value = graph_.constant(id)) {
+    const bool known = open_.empty() || constant || tensor_is_parameter(id);
+    if (const ConstValue* value = known ? graph_.constant(id) : nullptr) {
       builder_.set_constant(new_id, *value);
     }
     return new_id;
   }
 
+  bool tensor_is_parameter(TensorId id) const {
+    return graph_.tensor(id).role != TensorRole::kActivation;
+  }
+
+  // What ONNX Runtime writes instead of a shape that is computed in each run. The value is that of
+  // these extents: with 0 and -1 in it, the result is the same.
+  TensorId fixed_shape(const Op& reshape) {
+    const Shape& result = graph_.tensor(reshape.outputs[0]).shape;
+    Tensor tensor = graph_.tensor(reshape.inputs[1]);
+    tensor.name = reshape.name + "/fixed_shape";
+    tensor.producer = OpId();
+    tensor.is_input = false;
+    tensor.is_output = false;
+    tensor.role = TensorRole::kConstant;
+    const TensorId id = builder_.add_tensor(std::move(tensor));
+    builder_.set_constant(id, ConstValue{DType::kInt64, {result.rank()}, result.extents(), {}});
+    return id;
+  }
+
   const Graph& graph_;
+  const OpenDims& open_;
   std::vector<TensorId> roots_;
   GraphBuilder builder_;
   std::vector<TensorId> new_ids_;
@@ -118,7 +144,7 @@ class Rebuilder {
 
 }  // namespace
 
-StatusOr<PruneResult> prune(const Graph& graph) {
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open) {
   std::vector<bool> constant(graph.tensor_count());
   const bool training = is_training(graph);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
@@ -129,7 +155,7 @@ StatusOr<PruneResult> prune(const Graph& graph) {
   std::vector<bool> keep(graph.op_count(), true);
   for (size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
-    if (is_foldable(graph, op, constant)) {
+    if (open.is_constant(OpId(i)) && is_foldable(graph, op, constant)) {
       keep[i] = false;
       ++result.folded_ops;
       for (const TensorId output : op.outputs) {
@@ -153,14 +179,14 @@ StatusOr<PruneResult> prune(const Graph& graph) {
       ++result.dead_ops;
     }
     if (keep[i]) {
-      for (const TensorId input : op.inputs) {
-        if (input.valid()) {
-          needed[input.index()] = true;
+      for (size_t at = 0; at < op.inputs.size(); ++at) {
+        if (op.inputs[at].valid() && !(at == 1 && open.is_constant_reshape(OpId(i)))) {
+          needed[op.inputs[at].index()] = true;
         }
       }
     }
   }
-  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph).run(keep, constant));
+  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open).run(keep, constant));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/passes/open/open_dims.h"
 
 namespace dfsim::inline graphs {
 
@@ -17,6 +18,8 @@ struct PruneResult {
 // weights (kTrainingKey) fold constants only. Unused tensors are dropped, so the result's weights
 // are what a runtime keeps. A weight that only changes its layout (transposes, views) shares its
 // source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
-StatusOr<PruneResult> prune(const Graph& graph);
+// `open` (of the same graph) says what the runtime doesn't know before a run: what depends on that
+// is not folded, and has no value in the result.
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open = {});
 
 }  // namespace dfsim::inline graphs

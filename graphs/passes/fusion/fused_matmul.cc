@@ -43,6 +43,10 @@ struct Scale {
 std::optional<Scale> scale_of(const EditableGraph& graph, OpId id) {
   const Op& op = graph.op(id);
   const bool divides = op.op_type == "Div";
+  // ONNX Runtime takes in a quotient only where it knows how many axes there are.
+  if (divides && !graph.rank_known(op.inputs[0])) {
+    return std::nullopt;
+  }
   if (!op.domain.empty() || (op.op_type != "Mul" && !divides)) {
     return std::nullopt;
   }
@@ -101,6 +105,10 @@ bool absorb_transpose(EditableGraph& graph, OpId id, size_t input) {
     return false;
   }
   // Batches are moved for both operands of equal rank or not at all.
+  if (orientation->moves_batch &&
+      !(graph.rank_known(product.inputs[0]) && graph.rank_known(product.inputs[1]))) {
+    return false;
+  }
   if (orientation->moves_batch &&
       graph.shape(product.inputs[0]).rank() != graph.shape(product.inputs[1]).rank()) {
     return false;

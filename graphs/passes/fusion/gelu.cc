@@ -111,8 +111,8 @@ void fuse_bias_gelu(EditableGraph& graph) {
       }
       const Shape& x = graph.shape(found->tensors[0]);
       const Shape& bias = graph.shape(found->tensors[1]);
-      if (!x.is_static() || bias.rank() != 1 || x.rank() < 1 ||
-          x[x.rank() - 1].extent() != bias[0].extent()) {
+      if (!x.is_static() || !graph.extent_known(found->tensors[0], x.rank() - 1) ||
+          bias.rank() != 1 || x.rank() < 1 || x[x.rank() - 1].extent() != bias[0].extent()) {
         continue;
       }
       Op fused;

@@ -82,6 +82,9 @@ std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
     return std::nullopt;
   }
   Sum sum{{norm, add}, graph.op(add).inputs[0], graph.op(add).inputs[1], TensorId()};
+  if (!graph.shape_known(sum.x) || !graph.shape_known(sum.skip)) {
+    return std::nullopt;
+  }
   if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
     std::swap(sum.x, sum.skip);
   }

@@ -80,7 +80,9 @@ void fuse_matmul_add(EditableGraph& graph) {
     const Shape& a = graph.shape(matmul.inputs[0]);
     const Shape& b = graph.shape(matmul.inputs[1]);
     if (!next.valid() || graph.op(next).op_type != "Add" || !a.is_static() || !b.is_static() ||
-        a.rank() < 1 || b.rank() != 2 || !is_float(graph.tensor(matmul.inputs[0]).dtype)) {
+        a.rank() < 1 || b.rank() != 2 || !graph.rank_known(matmul.inputs[0]) ||
+        (a.rank() != 2 && !graph.shape_known(matmul.inputs[0])) ||
+        !is_float(graph.tensor(matmul.inputs[0]).dtype)) {
       continue;
     }
     const size_t bias = graph.op(next).inputs[0] == matmul.outputs[0] ? 1 : 0;

@@ -9,7 +9,7 @@ bool merges(const EditableGraph& graph, const Op& op) {
   const bool reshapes =
       op.op_type == "Reshape" || op.op_type == "Squeeze" || op.op_type == "Unsqueeze";
   return reshapes && op.domain.empty() && op.attributes.int_or("allowzero", 0) == 0 &&
-         graph.shape(op.outputs[0]).is_static();
+         graph.shape(op.outputs[0]).is_static() && graph.shape_known(op.outputs[0]);
 }
 
 }  // namespace

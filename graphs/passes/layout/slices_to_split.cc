@@ -80,7 +80,8 @@ std::vector<Part> parts_of(const EditableGraph& graph, TensorId id) {
       next = part.end;
       return follows;
     });
-    if (covers && parts.size() > 1 && next == shape[axis].extent()) {
+    if (covers && parts.size() > 1 && graph.extent_known(id, axis) &&
+        next == shape[axis].extent()) {
       return parts;
     }
   }

@@ -126,9 +126,11 @@ class TransposeMover {
     if (!shape.is_static()) {
       return kUnknownRank;
     }
-    const std::vector<int64_t> extents = shape.extents();
-    return static_cast<int>(
-        std::count_if(extents.begin(), extents.end(), [](int64_t e) { return e != 1; }));
+    int moved = 0;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      moved += shape[axis].extent() != 1 || !graph_.extent_known(id, axis) ? 1 : 0;
+    }
+    return moved;
   }
 
   bool can_vanish(OpId transpose) const {
@@ -178,6 +180,10 @@ class TransposeMover {
           const Shape& shape = graph_.shape(before.inputs[i]);
           return shape.is_static() && shape.rank() <= static_cast<int>(perm.size());
         })) {
+      return false;
+    }
+    if (!std::all_of(before.inputs.begin(), before.inputs.end(),
+                     [&](TensorId in) { return graph_.rank_known(in); })) {
       return false;
     }
     if (!std::all_of(before.outputs.begin(), before.outputs.end(),

@@ -1,0 +1,44 @@
+// Which extents a runtime knows before the first run of a model with dynamic dimensions.
+//
+// Purpose: dfsim gives every dimension a number, a runtime that loads the file does not. ONNX
+//   Runtime fuses less where it does not know a shape and computes shapes again in every run. This
+//   follows the file's dynamic dimensions through the graph as ONNX's shape inference does.
+// An axis is known, a symbol (the same extent as another axis of that symbol), or unknown.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graphs/ir/graph.h"
+#include "graphs/ir/import.h"
+#include "graphs/passes/open/extent.h"
+
+namespace dfsim::inline graphs {
+
+class OpenDims {
+ public:
+  // Nothing is open.
+  OpenDims() = default;
+  // `axes` are those of the import report. O(size of the graph).
+  OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes);
+
+  bool empty() const { return axes_.empty(); }
+  // The states of the tensor's axes, by its name, which rewriting keeps; empty when not even their
+  // number is known. nullptr: every extent is known.
+  const std::vector<Extent>* axes(const std::string& tensor) const;
+  // Whether the operator (by id in the constructor's graph) computes the same in every run: it
+  // reads constants only, or the shape of a tensor whose shape is known.
+  bool is_constant(OpId id) const { return empty() || constant_ops_[id.index()]; }
+  // Whether ONNX Runtime replaces the computed shape of this Reshape by a constant, with 0 and -1
+  // for open axes.
+  bool is_constant_reshape(OpId id) const { return !empty() && constant_reshapes_[id.index()]; }
+
+ private:
+  std::unordered_map<std::string, std::vector<Extent>>
+      axes_;  // tensors with an open axis; empty: no rank
+  std::vector<bool> constant_ops_;
+  std::vector<bool> constant_reshapes_;
+};
+
+}  // namespace dfsim::inline graphs
