@@ -64,6 +64,21 @@ def test_ops_are_arrays():
     assert ops["flops"].sum() == sum(op["flops"] for op in expected)
 
 
+def stderr_of(*lines):
+    done = subprocess.run([sys.executable, "-c", "\n".join(["import dfsim", *lines])],
+                          capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_says_nothing_on_stderr_unless_asked():
+    predict = f"dfsim.predict({RESNET!r}, 'a100')"
+    assert stderr_of(predict) == ""
+    assert "dfsim: info: cost model device=gpu0" in stderr_of("dfsim.set_log_level('info')", predict)
+    with pytest.raises(ValueError, match="level: found 'loud', expected one of trace"):
+        dfsim.set_log_level("loud")
+
+
 def test_hardware_has_devices():
     machine = dfsim.Hardware("dgx-a100", runtime="cuda-graph")
     assert [device["type"] for device in machine.devices].count("gpu") == 8
