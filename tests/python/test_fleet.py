@@ -139,7 +139,7 @@ def test_ray_with_killed_workers(ray, whole):
         stop.set()
         thread.join()
     assert len(killed) == 2
-    assert found.to_csv() == whole.to_csv()
+    assert found.to_csv() == whole
 
 
 def test_ray_refuses_a_worker_of_another_version(ray, monkeypatch):
@@ -184,7 +184,7 @@ def under_mpi(tmp_path, text):
 def test_mpi(tmp_path, whole):
     done, output = under_mpi(tmp_path, MPI_DRIVER.format(sweep=SWEEP))
     assert done.returncode == 0, done.stderr
-    assert output.read_text() == whole.to_csv()
+    assert output.read_text() == whole
 
 
 def test_open_mpi_ends_a_job_that_loses_a_worker(tmp_path):
