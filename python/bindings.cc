@@ -2,9 +2,6 @@
 // arguments of the command line and give JSON or a small object; the package around the module
 // (python/dfsim) has the names, types and documentation that people see, which
 // python/generate_commands.py writes from the tables that commands() returns.
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include "cli/program.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
@@ -98,22 +95,13 @@ nb::dict machine(const std::string& hardware, const std::string& runtime) {
   return found;
 }
 
-// The program's messages and their form. Warnings are on from the start, as on the command line.
-void set_up_logging() {
-  if (spdlog::get("dfsim") == nullptr) {
-    spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
-  }
-  spdlog::set_pattern("dfsim: %l: %v");
-  spdlog::set_level(spdlog::level::warn);
-}
-
 }  // namespace
 }  // namespace dfsim::python
 
 NB_MODULE(_dfsim, module) {
   using namespace dfsim::python;
   nb::register_exception_translator(raise_status);
-  set_up_logging();
+  dfsim::cli::log_to_stderr("warning");
   bind_prediction(module);
   bind_sweep(module);
   bind_policies(module);
@@ -136,8 +124,7 @@ NB_MODULE(_dfsim, module) {
       [](const std::string& json) { return value_or_throw(dfsim::html_page("HTML report", json)); },
       nb::arg("json"));
   module.def(
-      "set_log_level",
-      [](const std::string& level) { spdlog::set_level(spdlog::level::from_str(level)); },
+      "set_log_level", [](const std::string& level) { dfsim::cli::log_to_stderr(level); },
       nb::arg("level"));
   module.attr("version") = DFSIM_VERSION;
 }

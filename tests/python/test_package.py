@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dfsim
+from golden_calls import without_help
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESNET = str(ROOT / "graphs/zoo/resnet18.onnx")
@@ -33,7 +34,7 @@ def cli_error(*arguments):
     done = subprocess.run([os.environ["DFSIM"], *arguments], capture_output=True, text=True,
                           check=False, timeout=300)
     assert done.returncode == 2
-    return done.stderr.strip().removeprefix("dfsim: error: ")
+    return without_help(done.stderr.strip().removeprefix("dfsim: error: "))
 
 
 def test_predict_equals_the_command_line():
