@@ -49,6 +49,9 @@ void schedule(benchmark::State& state, const std::string& name) {
       ->Unit(benchmark::kMillisecond)
 DFSIM_SCHEDULER_BENCH(heft, "heft");
 DFSIM_SCHEDULER_BENCH(donf, "donf");
+DFSIM_SCHEDULER_BENCH(donfl, "donfl");
+DFSIM_SCHEDULER_BENCH(heft_ready, "heft@ready");
+DFSIM_SCHEDULER_BENCH(send_ahead, "send-ahead");
 DFSIM_SCHEDULER_BENCH(peft, "peft");
 DFSIM_SCHEDULER_BENCH(dls, "dls");
 DFSIM_SCHEDULER_BENCH(etf, "etf");

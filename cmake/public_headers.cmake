@@ -8,6 +8,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/prediction/predict.h
   study/comparison/compare.h
   study/comparison/comparison.h
+  study/comparison/noise_options.h
   study/inspection/inspect.h
   study/inspection/known_ops.h
   study/machines/machines.h
@@ -116,6 +117,8 @@ set(DFSIM_PUBLIC_HEADERS
   graphs/tensorflow/importer.h
   graphs/taskgraph/task_graph.h
   graphs/taskgraph/generate.h
+  graphs/taskgraph/daggen_options.h
+  graphs/taskgraph/triplet_cluster.h
   # seen through them:
   graphs/ir/attributes.h
   graphs/ir/op_class.h

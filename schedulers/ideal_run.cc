@@ -109,6 +109,11 @@ class IdealRun final : public OnlineView {
   }
   TimeNs arrival(const TaskInputs::Input& input, DeviceId device);
   Status apply(const Decision& decision);
+  void append(TaskId task, DeviceId device, TimeNs there);
+  void insert(TaskId task, DeviceId device, TimeNs there, uint32_t passes);
+  TimeNs time_ns(TaskId task, DeviceId device) const {
+    return problem_.costs.time_ns(problem_.graph.cost_row(task), device);
+  }
   // Advances to the next finish; false when nothing is running.
   bool advance();
   void finish_tasks(size_t device);
@@ -202,27 +207,70 @@ Status IdealRun::apply(const Decision& decision) {
   if (ready_[decision.task.index()] != 1) {
     return bad(ready_[decision.task.index()] == 0 ? "it is not ready" : "it was decided before");
   }
-  const TimeNs time = problem_.costs.time_ns(graph.cost_row(decision.task), decision.device);
-  if (time < 0) {
+  if (time_ns(decision.task, decision.device) < 0) {
     return bad("it cannot run there");
   }
-  TimeNs start = available_ns(decision.device);
+  TimeNs there = now_;
   for (const TaskInputs::Input& input : inputs_.of(decision.task)) {
-    start = std::max(start, arrival(input, decision.device));
+    there = std::max(there, arrival(input, decision.device));
   }
   counter_.fetch_ahead(decision.task);
   memory_.decided(decision.task, decision.device);
   ready_[decision.task.index()] = 2;
   ++decided_;
-  available_[decision.device.index()] = start + time;
-  schedule_.placements[decision.task.index()] = {decision.device, start, start + time};
   device_[decision.task.index()] = decision.device;
-  schedule_.order[decision.device.index()].push_back(decision.task);
-  if (next_finish_[decision.device.index()] == kNever) {
-    next_finish_[decision.device.index()] = start + time;
+  if (decision.passes == 0) {
+    append(decision.task, decision.device, there);
+  } else {
+    insert(decision.task, decision.device, there, decision.passes);
   }
-  schedule_.planned_makespan_ns = std::max(schedule_.planned_makespan_ns, start + time);
   return ok_status();
+}
+
+void IdealRun::append(TaskId task, DeviceId device, TimeNs there) {
+  const TimeNs start = std::max(available_ns(device), there);
+  const TimeNs finish = start + time_ns(task, device);
+  available_[device.index()] = finish;
+  schedule_.placements[task.index()] = {device, start, finish};
+  schedule_.order[device.index()].push_back(task);
+  if (next_finish_[device.index()] == kNever) {
+    next_finish_[device.index()] = finish;
+  }
+  schedule_.planned_makespan_ns = std::max(schedule_.planned_makespan_ns, finish);
+}
+
+// Ahead of the last `passes` tasks of the device that have not started. Those that were to start
+// before it ends start when the task before them has ended; the others keep their starts, which
+// waited for their data.
+void IdealRun::insert(TaskId task, DeviceId device, TimeNs there, uint32_t passes) {
+  std::vector<TaskId>& order = schedule_.order[device.index()];
+  const size_t head = head_[device.index()];
+  size_t position = order.size();
+  const auto starts = [&](size_t at) {
+    return schedule_.placements[order[at].index()].planned_start_ns;
+  };
+  while (position > head && passes-- > 0 && starts(position - 1) > now_) {
+    --position;
+  }
+  if (position == order.size()) {
+    return append(task, device, there);
+  }
+  const TimeNs free =
+      position > head ? schedule_.placements[order[position - 1].index()].planned_finish_ns : now_;
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(position), task);
+  TimeNs earliest = std::max({now_, free, there});
+  for (size_t i = position; i < order.size(); ++i) {
+    Placement& placement = schedule_.placements[order[i].index()];
+    if (i > position && placement.planned_start_ns >= earliest) {
+      break;
+    }
+    const TimeNs finish = earliest + time_ns(order[i], device);
+    placement = {device, earliest, finish};
+    schedule_.planned_makespan_ns = std::max(schedule_.planned_makespan_ns, finish);
+    available_[device.index()] = std::max(available_[device.index()], finish);
+    earliest = finish;
+  }
+  update_next_finish(device.index());
 }
 
 bool IdealRun::advance() {

@@ -17,7 +17,7 @@
 namespace dfsim::inline schedulers {
 
 // Raised whenever scheduler.h, registry.h or what they include changes its layout or meaning.
-inline constexpr uint32_t kPluginInterfaceVersion = 4;  // 4: policies are made by std::function
+inline constexpr uint32_t kPluginInterfaceVersion = 5;  // 5: decisions may pass others
 
 // The type of the symbol `dfsim_scheduler_plugin` of a plugin.
 struct SchedulerPlugin {

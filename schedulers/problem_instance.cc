@@ -11,6 +11,7 @@ namespace dfsim::inline schedulers {
 namespace {
 
 constexpr size_t kMaxInstanceDevices = 1024;
+constexpr size_t kMaxMeshDevices = 128;
 constexpr double kBytesPerNs = 1e9;  // one byte stands for one nanosecond of delay
 
 OpCost given(TimeNs time) {
@@ -58,6 +59,26 @@ Platform star(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, T
   return platform;
 }
 
+// Devices with a full-duplex link between each two that carries one transfer at a time.
+Platform mesh(const std::vector<TaskGraphDevice>& devices, double bytes_per_s, TimeNs latency_ns) {
+  Platform platform = star(devices, bytes_per_s, latency_ns);
+  platform.switches.clear();
+  platform.links.clear();
+  for (size_t a = 0; a < devices.size(); ++a) {
+    for (size_t b = a + 1; b < devices.size(); ++b) {
+      LinkSpec link;
+      link.name = devices[a].name + "-" + devices[b].name;
+      link.from = devices[a].name;
+      link.to = devices[b].name;
+      link.bytes_per_s = bytes_per_s;
+      link.sharing = LinkSharing::kFifo;
+      link.latency_ns = latency_ns;
+      platform.links.push_back(link);
+    }
+  }
+  return platform;
+}
+
 Status finish(ProblemInstance& instance, TaskGraph& task_graph) {
   instance.graph_name = task_graph.name;
   instance.graph = std::move(task_graph.graph);
@@ -100,11 +121,76 @@ StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMac
                       : task_graph.bytes_per_s > 0 ? task_graph.bytes_per_s
                                                    : machine.bytes_per_s;
   ProblemInstance instance;
-  instance.platform = star(devices, rate, task_graph.latency_ns);
-  instance.hardware_name = fmt::format("{} {}processors", devices.size(),
-                                       task_graph.devices.empty() ? "identical " : "");
+  const bool is_fifo = machine.links.value_or(task_graph.links) == TaskGraphLinks::kFifo;
+  if (is_fifo && devices.size() > kMaxMeshDevices) {
+    return invalid_input(fmt::format(
+        "{}: found {} devices, expected at most {} with a link between each two that carries one "
+        "transfer at a time; use free links or a hardware file",
+        printable(task_graph.name), devices.size(), kMaxMeshDevices));
+  }
+  instance.platform = is_fifo ? mesh(devices, rate, task_graph.latency_ns)
+                              : star(devices, rate, task_graph.latency_ns);
+  instance.hardware_name =
+      fmt::format("{} {}processors{}", devices.size(),
+                  task_graph.devices.empty() ? "identical " : "", is_fifo ? ", fifo links" : "");
   instance.platform.name = instance.hardware_name;
   instance.costs = cost_table(task_graph, columns);
+  DFSIM_RETURN_IF_ERROR(finish(instance, task_graph));
+  return instance;
+}
+
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TripletCluster& cluster,
+                                        std::optional<TaskGraphLinks> links) {
+  constexpr double kMostNs = 1e18;
+  const size_t devices = cluster.devices.size();
+  if (task_graph.demands.size() != task_graph.cost_rows()) {
+    return invalid_input(
+        fmt::format("{}: its tasks have times, but a cluster of TripletRun needs what they "
+                    "compute; use a graph "
+                    "of TripletRun, or a hardware file",
+                    printable(task_graph.name)));
+  }
+  std::vector<TaskGraphDevice> named;
+  for (const TripletCluster::Device& device : cluster.devices) {
+    named.push_back({fmt::format("dev{}", device.id), device.memory_bytes});
+  }
+  ProblemInstance instance;
+  instance.platform = star(named, 1, 0);
+  instance.platform.switches.clear();
+  instance.platform.links.clear();
+  const bool is_fifo = links.value_or(TaskGraphLinks::kFifo) == TaskGraphLinks::kFifo;
+  for (size_t a = 0; a < devices; ++a) {
+    for (size_t b = a + 1; b < devices; ++b) {
+      LinkSpec link;
+      link.name = named[a].name + "-" + named[b].name;
+      link.from = named[a].name;
+      link.to = named[b].name;
+      link.bytes_per_s = cluster.bytes_per_s(a, b);
+      link.sharing = is_fifo ? LinkSharing::kFifo : LinkSharing::kNone;
+      if (link.bytes_per_s > 0) {
+        instance.platform.links.push_back(link);
+      }
+    }
+  }
+  instance.platform.name = cluster.name;
+  instance.hardware_name = cluster.name;
+  instance.costs = CostTable(task_graph.cost_rows(), devices);
+  for (uint32_t row = 0; row < task_graph.cost_rows(); ++row) {
+    const TaskDemand& demand = task_graph.demands[row];
+    for (size_t d = 0; d < devices; ++d) {
+      const TripletCluster::Device& device = cluster.devices[d];
+      const double ns = std::max(demand.compute / device.compute_per_s,
+                                 demand.data_bytes / device.memory_bytes_per_s) *
+                        static_cast<double>(kNsPerSecond);
+      if (!(ns < kMostNs)) {
+        return invalid_input(
+            fmt::format("{}: a task would take {:.3g} s on '{}', expected less "
+                        "than 1e9 s",
+                        printable(task_graph.name), ns / 1e9, named[d].name));
+      }
+      instance.costs.at(row, DeviceId(d)) = given(static_cast<TimeNs>(ns + 0.5));
+    }
+  }
   DFSIM_RETURN_IF_ERROR(finish(instance, task_graph));
   return instance;
 }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "graphs/taskgraph/task_graph.h"
+#include "graphs/taskgraph/triplet_cluster.h"
 #include "schedulers/scheduler.h"
 
 namespace dfsim::inline schedulers {
@@ -39,12 +41,21 @@ struct TaskGraphMachine {
   size_t processors = 0;  // identical processors; 0 = as many as the file names
   // Of each link when the file gives bytes but no rate: 1 Gbit/s Ethernet.
   double bytes_per_s = 125e6;
+  std::optional<TaskGraphLinks> links = std::nullopt;  // none = as the file says
 };
 
-// The platform is the file's own device table, or `processors` identical devices, all joined by
-// contention-free links. Errors (kInvalidInput): the file says neither how many devices there are
-// nor the caller; or both, and they differ; over 1024 devices.
+// The platform is the file's own device table, or `processors` identical devices, each two joined
+// by a link of the file's or the caller's kind. Errors (kInvalidInput): the file says neither how
+// many devices there are nor the caller; or both, and they differ; over 1024 devices, or over 128
+// with links that carry one transfer at a time.
 StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TaskGraphMachine& machine);
+
+// The task graph on a cluster of TripletRun: a task takes the longer of its work at the device's
+// speed and its data at the device's bandwidth. Each two devices have a link of their own, unless
+// `links` says otherwise with one transfer at a time in each direction. Errors (kInvalidInput): a
+// graph that gives times, not demands; a time above 10^18 ns; devices that no link joins.
+StatusOr<ProblemInstance> make_instance(TaskGraph task_graph, const TripletCluster& cluster,
+                                        std::optional<TaskGraphLinks> links = std::nullopt);
 
 // The task graph on a given platform: a graph with one column runs equally fast on all devices;
 // columns are matched to devices by name, then by order when the counts are equal. Data moves over

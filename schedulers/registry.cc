@@ -1,7 +1,12 @@
 #include "schedulers/registry.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
 #include "base/text.h"
 #include "schedulers/ideal_run.h"
 #include "schedulers/policies.h"
@@ -12,6 +17,9 @@ namespace {
 constexpr const char* kTopcuoglu = "Topcuoglu, Hariri, Wu 2002, doi:10.1109/71.993206";
 constexpr const char* kLin = "Lin, Li, Jia, Liu, An 2019, doi:10.1007/s11390-019-1962-4";
 constexpr const char* kBaechi = "Jeon et al. 2020 (Baechi), doi:10.1145/3419111.3421302";
+
+using StaticPtrMaker = decltype(PolicyInfo::make_static);
+using OnlinePtrMaker = decltype(PolicyInfo::make_online);
 
 // The name that users give: hyphens where C++ has underscores.
 std::string policy_name(std::string name) {
@@ -27,15 +35,45 @@ std::vector<std::string> names_of(const std::vector<PolicyInfo>& policies) {
   return names;
 }
 
+constexpr std::string_view kAtAhead = "@ahead";
+constexpr std::string_view kAtReady = "@ready";
+
+std::string_view at(DecideWhen when) { return when == DecideWhen::kAhead ? kAtAhead : kAtReady; }
+
+// The policy that decides at the other time, without its maker.
+PolicyInfo variant_of(const std::string& name) {
+  const auto& policies = builtin_policies();
+  const auto base = std::ranges::find(policies, name, &PolicyInfo::name);
+  DFSIM_CHECK(base != policies.end());
+  PolicyInfo variant = *base;
+  variant.name += base->online() ? kAtAhead : kAtReady;
+  variant.summary += base->online() ? ", decided ahead" : ", decided when ready";
+  variant.make_static = nullptr;
+  variant.make_online = nullptr;
+  return variant;
+}
+
+PolicyInfo ready_variant(const std::string& name, OnlinePtrMaker make) {
+  PolicyInfo variant = variant_of(name);
+  variant.make_online = make;
+  return variant;
+}
+
+PolicyInfo ahead_variant(const std::string& name, StaticPtrMaker make) {
+  PolicyInfo variant = variant_of(name);
+  variant.make_static = make;
+  return variant;
+}
+
 }  // namespace
 
 const std::vector<PolicyInfo>& builtin_policies() {
   using namespace policies;
   static const std::vector<PolicyInfo> kPolicies = {
-#define DFSIM_OFFLINE_POLICY(name, summary, citation, task_limit) \
-  {policy_name(#name), summary, citation, make_##name, nullptr, task_limit},
-#define DFSIM_ONLINE_POLICY(name, summary, citation) \
-  {policy_name(#name), summary, citation, nullptr, make_##name, 0},
+#define DFSIM_OFFLINE_POLICY(name, work, summary, citation, task_limit) \
+  {policy_name(#name), summary, citation, make_##name, nullptr, task_limit, DecisionWork::work},
+#define DFSIM_ONLINE_POLICY(name, work, summary, citation) \
+  {policy_name(#name), summary, citation, nullptr, make_##name, 0, DecisionWork::work},
 #include "schedulers/policies.inc"
 #undef DFSIM_OFFLINE_POLICY
 #undef DFSIM_ONLINE_POLICY
@@ -43,28 +81,68 @@ const std::vector<PolicyInfo>& builtin_policies() {
   return kPolicies;
 }
 
-StatusOr<const PolicyInfo*> PolicyRegistry::find(std::string_view name) const {
-  const auto found = std::ranges::find(policies_, name, &PolicyInfo::name);
-  if (found == policies_.end()) {
-    return invalid_input(unknown_name_message("policy", name, names_of(policies_)));
-  }
-  return &*found;
+const std::vector<PolicyInfo>& policy_variants() {
+  using namespace policies;
+  static const std::vector<PolicyInfo> kVariants = {
+#define DFSIM_READY_VARIANT(name) ready_variant(policy_name(#name), ready_##name),
+#define DFSIM_AHEAD_VARIANT(name) ahead_variant(policy_name(#name), ahead_##name),
+#include "schedulers/variants.inc"
+#undef DFSIM_READY_VARIANT
+#undef DFSIM_AHEAD_VARIANT
+  };
+  return kVariants;
 }
 
-StatusOr<std::vector<const PolicyInfo*>> PolicyRegistry::select(std::string_view list,
-                                                                size_t tasks) const {
+StatusOr<const PolicyInfo*> PolicyRegistry::find(std::string_view name) const {
+  const auto found = std::ranges::find(policies_, name, &PolicyInfo::name);
+  if (found != policies_.end()) {
+    return &*found;
+  }
+  const auto& variants = policy_variants();
+  const auto variant = std::ranges::find(variants, name, &PolicyInfo::name);
+  if (variant != variants.end()) {
+    return &*variant;
+  }
+  if (!name.ends_with(kAtAhead) && !name.ends_with(kAtReady)) {
+    return invalid_input(unknown_name_message("policy", name, names_of(policies_)));
+  }
+  DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* base, find(name.substr(0, name.rfind('@'))));
+  if (base->online() == name.ends_with(kAtReady)) {
+    return base;
+  }
+  return invalid_input(fmt::format("policy '{}': {} only decides {}; expected one of {}",
+                                   printable(name), base->name,
+                                   base->online() ? "when tasks become ready" : "ahead of the run",
+                                   join(names_of(variants), ", ")));
+}
+
+StatusOr<std::vector<const PolicyInfo*>> PolicyRegistry::select(
+    std::string_view list, size_t tasks, std::optional<DecideWhen> when) const {
   std::vector<const PolicyInfo*> selected;
+  const auto add = [&](const PolicyInfo* policy) {
+    if (when.has_value() && policy->online() != (*when == DecideWhen::kReady)) {
+      const auto& variants = policy_variants();
+      const std::string other = policy->name + std::string(at(*when));
+      const auto variant = std::ranges::find(variants, other, &PolicyInfo::name);
+      policy = variant == variants.end() ? policy : &*variant;
+    }
+    if (std::ranges::find(selected, policy) == selected.end()) {
+      selected.push_back(policy);
+    }
+  };
   if (list == "all") {
     for (const PolicyInfo& policy : policies_) {
       if (policy.task_limit == 0 || tasks <= policy.task_limit) {
-        selected.push_back(&policy);
+        add(&policy);
       }
     }
     return selected;
   }
   for (const std::string& name : split(list, ',')) {
     DFSIM_ASSIGN_OR_RETURN(const PolicyInfo* policy, find(name));
-    if (std::ranges::find(selected, policy) == selected.end()) {
+    if (name.find('@') == std::string::npos) {
+      add(policy);
+    } else if (std::ranges::find(selected, policy) == selected.end()) {
       selected.push_back(policy);
     }
   }

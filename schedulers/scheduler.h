@@ -77,10 +77,15 @@ class OnlineView {
 struct Decision {
   TaskId task;
   DeviceId device;
+  // The task goes ahead of so many that were decided for the device before, counted from the last;
+  // never ahead of one that has started. Devices whose tasks the host dispatches into a queue, and
+  // those that take the first ready task, ignore it.
+  uint32_t passes = 0;
 };
 
 // Decides during the run. A task is ready when its last predecessor has finished; its inputs then
-// start to move as soon as it is decided. A device runs its tasks in the order of the decisions.
+// start to move as soon as it is decided. A device runs its tasks in the order of the decisions,
+// apart from those that pass others.
 class OnlineScheduler {
  public:
   virtual ~OnlineScheduler() = default;

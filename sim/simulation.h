@@ -46,6 +46,9 @@ struct SimOptions {
   // Host time to dispatch each task; empty = the runtime's dispatch_ns for all.
   std::vector<TimeNs> dispatch_ns;
   uint64_t seed = 0;  // handed to online policies
+  // The time that an online policy thinks about each task that became ready. It decides on several
+  // at the end of all the thinking. 0 = it decides at once.
+  TimeNs decision_ns = 0;
 };
 
 // Makes an online policy, for modes that need several.

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/io/file.h"
@@ -37,6 +40,10 @@ struct CompareCommand {
   std::string runtime;
   std::string cost_model;
   std::string policies = "all";
+  std::string decide;
+  std::string links;
+  double charge_ns = 0;
+  std::string noise;
   std::vector<std::string> plugins;
   std::string gantt = "best";
   std::string unit = "auto";
@@ -63,6 +70,47 @@ Status check(const CompareCommand& options) {
   return ok_status();
 }
 
+// --decide, --charge-decisions, --repeat and --noise.
+Status read_run_options(CompareCommand& command) {
+  CompareOptions& compare = command.compare;
+  constexpr double kMostChargeNs = 1e9;
+  constexpr double kMostCv = 10;
+  constexpr size_t kMostRuns = 1'000'000;
+  if (!command.decide.empty()) {
+    compare.decide = command.decide == "ahead" ? DecideWhen::kAhead : DecideWhen::kReady;
+  }
+  if (!(command.charge_ns >= 0 && command.charge_ns <= kMostChargeNs)) {
+    return invalid_input(fmt::format("--charge-decisions is {}, expected 0 to {} nanoseconds",
+                                     command.charge_ns, kMostChargeNs));
+  }
+  compare.charge_ns = static_cast<TimeNs>(command.charge_ns + 0.5);
+  if (!(compare.policy.alpha >= 0 && compare.policy.ratio >= 0)) {
+    return invalid_input(fmt::format("--alpha is {} and --ratio {}, expected 0 or more",
+                                     compare.policy.alpha, compare.policy.ratio));
+  }
+  if (compare.noise.runs > kMostRuns) {
+    return invalid_input(
+        fmt::format("--repeat is {}, expected 1 to {} runs", compare.noise.runs, kMostRuns));
+  }
+  if (command.noise.empty() || command.noise == "measured") {
+    return compare.noise.runs > 0 || command.noise.empty()
+               ? ok_status()
+               : invalid_input("--noise without --repeat; say how many runs with --repeat N");
+  }
+  double cv = 0;
+  const char* const end = command.noise.data() + command.noise.size();
+  const std::from_chars_result parsed = std::from_chars(command.noise.data(), end, cv);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(cv > 0 && cv <= kMostCv)) {
+    return invalid_input(fmt::format(
+        "--noise is '{}', expected measured, or a standard deviation / time above 0 and up to {}",
+        printable(command.noise), kMostCv));
+  }
+  compare.noise.cv = cv;
+  return compare.noise.runs > 0
+             ? ok_status()
+             : invalid_input("--noise without --repeat; say how many runs with --repeat N");
+}
+
 StatusOr<MemoryPolicy> memory_policy(const std::string& name) {
   const std::vector<std::string> names = {"off", "track", "fail", "wait", "spill"};
   const auto found = std::ranges::find(names, name);
@@ -83,6 +131,11 @@ std::vector<MachineChoice> machines_of(const CompareCommand& options) {
   }
   if (machines.empty()) {
     machines.push_back({"", 0, options.bandwidth, "", ""});
+  }
+  for (MachineChoice& machine : machines) {
+    if (!options.links.empty()) {
+      machine.links = options.links == "fifo" ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
+    }
   }
   return machines;
 }
@@ -186,6 +239,7 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
 
 Status run_compare(CompareCommand& command, PolicyRegistry registry, bool quiet) {
   DFSIM_RETURN_IF_ERROR(check(command));
+  DFSIM_RETURN_IF_ERROR(read_run_options(command));
   DFSIM_ASSIGN_OR_RETURN(command.compare.memory, memory_policy(command.memory));
   for (const std::string& plugin : command.plugins) {
     DFSIM_RETURN_IF_ERROR(load_plugin(plugin, registry));
@@ -222,12 +276,13 @@ OptionTable compare_inputs(CompareCommand& o) {
       {{
            {.names = "GRAPH",
             .target = &o.graphs,
-            .help = "Task graphs (STG, DOT, WfFormat, DAX, dfsim JSON) or ONNX models",
+            .help = "Task graphs (STG, DOT, WfFormat, DAX, TripletRun, dfsim JSON) or ONNX models",
             .value = "FILE...",
             .required = true},
            {.names = "--hw",
             .target = &o.hardware,
-            .help = "A hardware file, or the name of a built-in one; repeatable",
+            .help = "A hardware file, the name of a built-in one, or a cluster of TripletRun; "
+                    "repeatable",
             .value = "FILE|NAME",
             .suggest = hardware_names},
            {.names = "--procs",
@@ -240,6 +295,12 @@ OptionTable compare_inputs(CompareCommand& o) {
             .help = "Bytes per second of links, for task graphs with bytes but no rate; default: "
                     "1.25e8",
             .value = "X"},
+           {.names = "--links",
+            .target = &o.links,
+            .help = "Between a task graph's processors: free (transfers never meet) or fifo (a "
+                    "link between each two, one transfer at a time); default: as the file says",
+            .value = "KIND",
+            .choices = "free,fifo"},
        },
        dimension_options(o.model),
        {allow_incomplete_option(&o.model.allow_incomplete),
@@ -260,6 +321,35 @@ OptionTable compared_policies(CompareCommand& o) {
        .help = "all (the default: those that take a graph of this size), or some of: " +
                join(policy_names(), ", "),
        .value = "all|A,B,C"},
+      {.names = "--decide",
+       .target = &o.decide,
+       .help = "List policies decide ahead of the run, or when a task becomes ready; default: as "
+               "each was published. NAME@ahead and NAME@ready in --policies do it for one",
+       .value = "WHEN",
+       .choices = "ahead,ready"},
+      {.names = "--alpha",
+       .target = &o.compare.policy.alpha,
+       .help = "Weight of later generations in donf2, donfl2, adon and adonl; default: 0.5",
+       .value = "X"},
+      {.names = "--ratio",
+       .target = &o.compare.policy.ratio,
+       .help = "datacentric: a task goes to its largest input when moving that costs more than X "
+               "times the task; default: 1",
+       .value = "X"},
+      {.names = "--charge-decisions",
+       .target = &o.charge_ns,
+       .help = "Count scheduling in the makespan: nanoseconds per look of a decision at a device "
+               "or an input (docs/reference/schedulers.md)",
+       .value = "NS"},
+      {.names = "--repeat",
+       .target = &o.compare.noise.runs,
+       .help = "Also run each policy N times with drawn times, and count who wins how often",
+       .value = "N"},
+      {.names = "--noise",
+       .target = &o.noise,
+       .help = "Times of --repeat: from the intervals of the operator times (measured, the "
+               "default), or with a standard deviation of X times the time",
+       .value = "measured|X"},
       {.names = "--plugin",
        .target = &o.plugins,
        .help = "A shared library with more policies (docs/reference/schedulers.md); repeatable",

@@ -10,6 +10,7 @@ namespace {
 
 struct GenerateCommand {
   GenerateOptions graph;
+  std::string links;
   std::string output = "-";
   bool json = false;
 };
@@ -36,6 +37,32 @@ OptionTable generate_options(GenerateCommand& o) {
        .target = &o.graph.heterogeneity,
        .help = "How much costs differ between devices, 0 to 2; default: 0.5",
        .value = "X"},
+      {.names = "--speed-spread",
+       .target = &o.graph.speed_spread,
+       .help = "The fastest device's speed / the slowest's; default: 1",
+       .value = "X"},
+      {.names = "--fat",
+       .target = &o.graph.daggen.fat,
+       .help = "daggen: layers have N^fat tasks on average, 0 to 1; default: 0.5",
+       .value = "X"},
+      {.names = "--density",
+       .target = &o.graph.daggen.density,
+       .help = "daggen: share of the layer above that a task may depend on; default: 0.5",
+       .value = "X"},
+      {.names = "--regularity",
+       .target = &o.graph.daggen.regularity,
+       .help = "daggen: 1 makes all layers equally wide; default: 0.9",
+       .value = "X"},
+      {.names = "--jump",
+       .target = &o.graph.daggen.jump,
+       .help = "daggen: edges lead from up to so many layers above; default: 1",
+       .value = "N"},
+      {.names = "--links",
+       .target = &o.links,
+       .help = "Between the devices: free (transfers never meet) or fifo (a link between each two, "
+               "one transfer at a time); default: fifo for daggen, else free",
+       .value = "KIND",
+       .choices = "free,fifo"},
       {.names = "--restricted",
        .target = &o.graph.restricted,
        .help = "Share of tasks that only some devices can run; default: 0",
@@ -52,7 +79,10 @@ OptionTable generate_options(GenerateCommand& o) {
   };
 }
 
-Status run_generate(const GenerateCommand& options) {
+Status run_generate(GenerateCommand& options) {
+  const bool is_fifo =
+      options.links.empty() ? options.graph.shape == "daggen" : options.links == "fifo";
+  options.graph.links = is_fifo ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
   DFSIM_ASSIGN_OR_RETURN(const TaskGraph graph, generate_task_graph(options.graph));
   return write_task_graph(graph, options.output);
 }

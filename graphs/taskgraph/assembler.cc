@@ -38,6 +38,13 @@ StatusOr<TimeNs> checked_ns(double value, double ns_per_unit, std::string_view w
   return static_cast<TimeNs>(std::llround(ns));
 }
 
+StatusOr<bool> second_of(std::string_view text, std::string_view what, const std::string& first,
+                         const std::string& second) {
+  return text == first || text == second
+             ? StatusOr<bool>(text == second)
+             : invalid_input(unknown_name_message(what, text, {first, second}));
+}
+
 StatusOr<Bytes> checked_bytes(double value, std::string_view what) {
   if (!(value >= 0) || !(value <= kMaxValue)) {
     return invalid_input(

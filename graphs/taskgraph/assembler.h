@@ -23,6 +23,10 @@ StatusOr<TimeNs> checked_ns(double value, double ns_per_unit, std::string_view w
 // `value` bytes, fractions rounded up. Error: NaN, negative or above 2^61.
 StatusOr<Bytes> checked_bytes(double value, std::string_view what);
 
+// Whether `text` is the second of two words. Error (kInvalidInput, without place): it is neither.
+StatusOr<bool> second_of(std::string_view text, std::string_view what, const std::string& first,
+                         const std::string& second);
+
 class Assembler {
  public:
   // `columns` = times per task. Reserving is a hint; 0 when unknown.

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "graphs/taskgraph/assembler.h"
+#include "graphs/taskgraph/shapes.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -19,17 +20,7 @@ constexpr size_t kMaxGeneratedTasks = 1'000'000'000;
 // Costs are whole thousandths of a unit, so that a written file reads back the same.
 constexpr double kNsPerStep = static_cast<double>(kNsPerFileUnit) / 1000.0;
 
-using Arcs = std::vector<std::pair<uint32_t, uint32_t>>;
-
-struct ShapeBuilder {
-  size_t tasks;
-  Rng rng;
-  Arcs arcs;
-
-  void add(size_t from, size_t to) {
-    arcs.emplace_back(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
-  }
-};
+using taskgraph::ShapeBuilder;
 
 void chain(ShapeBuilder& b) {
   for (size_t i = 1; i < b.tasks; ++i) {
@@ -174,11 +165,17 @@ struct ShapeEntry {
 constexpr ShapeEntry kShapes[] = {
     {"chain", chain},
     {"cholesky", cholesky},
+    {"daggen", taskgraph::daggen},
+    {"epigenomics", taskgraph::epigenomics},
     {"fft", fft},
     {"fork-join", fork_join},
+    {"gaussian", taskgraph::gaussian},
+    {"hpcg", taskgraph::hpcg},
     {"in-tree", in_tree},
     {"independent", independent},
     {"layered", layered},
+    {"lu", taskgraph::lu},
+    {"montage", taskgraph::montage},
     {"random", random_dag},
     {"stencil", stencil},
     {"tree", out_tree},
@@ -202,17 +199,27 @@ Status check_options(const GenerateOptions& options) {
       check(options.ccr >= 0 && options.ccr <= 1e6, "ccr", options.ccr, "0 to 1e6"));
   DFSIM_RETURN_IF_ERROR(check(options.heterogeneity >= 0 && options.heterogeneity <= 2,
                               "heterogeneity", options.heterogeneity, "0 to 2"));
-  return check(options.restricted >= 0 && options.restricted <= 1, "restricted", options.restricted,
-               "0 to 1");
+  DFSIM_RETURN_IF_ERROR(check(options.speed_spread >= 1 && options.speed_spread <= 1e6,
+                              "speed spread", options.speed_spread, "1 to 1e6"));
+  const auto check_share = [&](double value, std::string_view what) {
+    return check(value >= 0 && value <= 1, what, value, "0 to 1");
+  };
+  DFSIM_RETURN_IF_ERROR(check_share(options.daggen.fat, "fat"));
+  DFSIM_RETURN_IF_ERROR(check_share(options.daggen.density, "density"));
+  DFSIM_RETURN_IF_ERROR(check_share(options.daggen.regularity, "regularity"));
+  DFSIM_RETURN_IF_ERROR(check(options.daggen.jump >= 1 && options.daggen.jump <= kMaxGeneratedTasks,
+                              "jump", options.daggen.jump, "1 to 1e9"));
+  return check_share(options.restricted, "restricted");
 }
 
 // Times of one task; at least one device can run it.
-void draw_costs(const GenerateOptions& options, Rng& rng, std::vector<TimeNs>& row) {
+void draw_costs(const GenerateOptions& options, const std::vector<double>& slowness, Rng& rng,
+                std::vector<TimeNs>& row) {
   const double mean = 1.0 + 99.0 * rng.uniform();
-  for (TimeNs& time : row) {
+  for (size_t d = 0; d < row.size(); ++d) {
     const double factor =
         options.devices == 0 ? 1.0 : 1.0 + options.heterogeneity * (rng.uniform() - 0.5);
-    time = round_to_step(mean * factor);
+    row[d] = round_to_step(mean * factor * slowness[d]);
   }
   if (options.restricted > 0 && rng.uniform() < options.restricted) {
     const size_t keep = rng.below(row.size());
@@ -221,6 +228,39 @@ void draw_costs(const GenerateOptions& options, Rng& rng, std::vector<TimeNs>& r
         row[d] = -1;
       }
     }
+  }
+}
+
+// By how much the devices stretch times, 1 on average.
+std::vector<double> draw_slowness(const GenerateOptions& options, size_t columns, Rng rng) {
+  std::vector<double> slowness(columns, 1.0);
+  if (options.speed_spread == 1.0) {
+    return slowness;
+  }
+  double sum = 0;
+  for (double& each : slowness) {
+    each = std::pow(options.speed_spread, -rng.uniform());
+    sum += each;
+  }
+  for (double& each : slowness) {
+    each *= static_cast<double>(columns) / sum;
+  }
+  return slowness;
+}
+
+// The delay of each edge, in the order of (producer, reader).
+void add_delays(const GenerateOptions& options, ShapeBuilder& builder, Rng rng,
+                taskgraph::Assembler& assembler) {
+  std::sort(builder.arcs.begin(), builder.arcs.end());
+  builder.arcs.erase(std::unique(builder.arcs.begin(), builder.arcs.end()), builder.arcs.end());
+  const bool one_result = options.shape == "daggen";
+  double delay = 0;
+  for (size_t i = 0; i < builder.arcs.size(); ++i) {
+    const auto [from, to] = builder.arcs[i];
+    if (!one_result || i == 0 || builder.arcs[i - 1].first != from) {
+      delay = options.ccr * kMeanCost * 2.0 * rng.uniform();
+    }
+    assembler.add_edge(TaskId(from), TaskId(to), round_to_step(delay));
   }
 }
 
@@ -244,31 +284,27 @@ StatusOr<TaskGraph> generate_task_graph(const GenerateOptions& options) {
   }
   DFSIM_RETURN_IF_ERROR(check_options(options));
   const Rng seeded(options.seed);
-  ShapeBuilder builder{options.tasks, seeded.split(0), {}};
+  ShapeBuilder builder{options.daggen, options.tasks, seeded.split(0), {}};
   shape->build(builder);
 
   TaskGraph out;
   out.name =
       fmt::format("{}-{}-ccr{}-seed{}", options.shape, builder.tasks, options.ccr, options.seed);
   out.format = "generated";
+  out.links = options.links;
   for (size_t d = 0; d < options.devices; ++d) {
     out.devices.push_back({fmt::format("P{}", d + 1), 0});
   }
   taskgraph::Assembler assembler(out.columns());
   assembler.reserve(builder.tasks, builder.arcs.size());
   Rng costs = seeded.split(1);
+  const std::vector<double> slowness = draw_slowness(options, out.columns(), seeded.split(3));
   std::vector<TimeNs> row(out.columns());
   for (size_t i = 0; i < builder.tasks; ++i) {
-    draw_costs(options, costs, row);
+    draw_costs(options, slowness, costs, row);
     assembler.add_task("", row);
   }
-  std::sort(builder.arcs.begin(), builder.arcs.end());
-  builder.arcs.erase(std::unique(builder.arcs.begin(), builder.arcs.end()), builder.arcs.end());
-  Rng delays = seeded.split(2);
-  for (const auto& [from, to] : builder.arcs) {
-    const double delay = options.ccr * kMeanCost * 2.0 * delays.uniform();
-    assembler.add_edge(TaskId(from), TaskId(to), round_to_step(delay));
-  }
+  add_delays(options, builder, seeded.split(2), assembler);
   DFSIM_RETURN_IF_ERROR(assembler.finish("generated graph", out));
   return out;
 }

@@ -114,11 +114,12 @@ Status OwnListener::set_comm(CommKind kind) {
 Status OwnListener::on_header(const JsonEvent& event) {
   const std::string_view key = event.path;
   const bool text = key == "format" || key == "name" || key == "unit" || key == "communication" ||
-                    key == "comment";
+                    key == "links" || key == "comment";
   const bool number = key == "version" || key == "bandwidth_bytes_per_s" || key == "latency";
   if (!text && !number) {
-    return unknown_key(event, {"format", "version", "name", "comment", "unit", "communication",
-                               "bandwidth_bytes_per_s", "latency", "devices", "tasks", "edges"});
+    return unknown_key(event,
+                       {"format", "version", "name", "comment", "unit", "communication", "links",
+                        "bandwidth_bytes_per_s", "latency", "devices", "tasks", "edges"});
   }
   if (event.kind != (text ? Kind::kString : Kind::kNumber)) {
     return wrong_kind(event, text ? "a text" : "a number");
@@ -146,12 +147,13 @@ Status OwnListener::on_header(const JsonEvent& event) {
       names.emplace_back(unit.name);
     }
     return invalid_input(unknown_name_message("unit", event.text, names));
+  } else if (key == "links") {
+    DFSIM_ASSIGN_OR_RETURN(const bool fifo, second_of(event.text, "kind of links", "free", "fifo"));
+    out_.links = fifo ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
   } else if (key == "communication") {
-    if (event.text != "delay" && event.text != "bytes") {
-      return invalid_input(
-          unknown_name_message("kind of communication", event.text, {"delay", "bytes"}));
-    }
-    return set_comm(event.text == "delay" ? CommKind::kDelay : CommKind::kBytes);
+    DFSIM_ASSIGN_OR_RETURN(const bool bytes,
+                           second_of(event.text, "kind of communication", "delay", "bytes"));
+    return set_comm(bytes ? CommKind::kBytes : CommKind::kDelay);
   }
   return ok_status();
 }

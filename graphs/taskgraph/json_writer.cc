@@ -77,6 +77,9 @@ void Writer::write_header() {
     append_time(out_, task_graph_.latency_ns, ns_per_unit_);
     out_ += ",\n";
   }
+  if (task_graph_.links == TaskGraphLinks::kFifo) {
+    out_ += "\"links\": \"fifo\",\n";
+  }
   if (!task_graph_.devices.empty()) {
     out_ += "\"devices\": [";
     for (size_t d = 0; d < task_graph_.devices.size(); ++d) {

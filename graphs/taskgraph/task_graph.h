@@ -24,30 +24,43 @@ enum class CommKind : uint8_t {
   kBytes,  // data_bytes are bytes; the time depends on links
 };
 
+// The links between the devices of a file, one between each two: any number of transfers at a time
+// and none slows another down, or one after the other in each direction.
+enum class TaskGraphLinks : uint8_t { kFree, kFifo };
+
 struct TaskGraphDevice {
   std::string name;
   Bytes memory_bytes = 0;  // 0 = not limited
+};
+
+// The work and the data of the tasks of a cost row, on any device: for formats that leave times to
+// a cluster.
+struct TaskDemand {
+  double compute = 0;     // units of work
+  double data_bytes = 0;  // moved to or from the device's memory at the same time
 };
 
 // Invariants: times_ns has cost_rows * columns() entries, each >= 0 or -1 ("cannot run there"), at
 // least one >= 0 per row; all times and delays together stay below 2^62.
 struct TaskGraph {
   std::string name;
-  std::string format;  // "stg", "dot", "wfformat", "dax", "json" or "generated"
+  std::string format;  // "stg", "dot", "wfformat", "dax", "tripletrun", "json" or "generated"
   ExecGraph graph;
   std::vector<TaskGraphDevice> devices;  // empty: identical processors, times_ns has one column
   std::vector<TimeNs> times_ns;          // row-major: cost row, device
+  std::vector<TaskDemand> demands;       // by cost row; empty for formats that give times
   CommKind comm = CommKind::kDelay;
-  bool has_unit = false;         // times are real; otherwise one unit is kNsPerFileUnit
-  double bytes_per_s = 0;        // link rate the file gives (kBytes), 0 = none
-  TimeNs latency_ns = 0;         // added to each transfer
+  bool has_unit = false;   // times are real; otherwise one unit is kNsPerFileUnit
+  double bytes_per_s = 0;  // link rate the file gives (kBytes), 0 = none
+  TimeNs latency_ns = 0;   // added to each transfer
+  TaskGraphLinks links = TaskGraphLinks::kFree;
   size_t suggested_devices = 0;  // machines the file names for identical processors, 0 = none
 
   size_t columns() const { return devices.empty() ? 1 : devices.size(); }
   size_t cost_rows() const { return times_ns.size() / columns(); }
 };
 
-// Reads STG, DOT with weights, WfFormat 1.5, DAX or dfsim's own JSON
+// Reads STG, DOT with weights, WfFormat 1.5, DAX, TripletRun's or dfsim's own JSON
 // (docs/reference/task-graphs.md); the format is recognised by content. Errors (kInvalidInput,
 // kNotFound): "FILE:LINE: ..." where a line is to blame. Streams: memory is that of the resulting
 // graph. O(tasks + edges) log(tasks).

@@ -1,3 +1,4 @@
+// Comparisons as JSON and CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "report/predictions/comparison_parts.h"
 #include "report/predictions/comparison_views.h"
 #include "report/text_parts.h"
 #include "report/unknown_work_json.h"
@@ -13,15 +15,6 @@ namespace dfsim::inline report {
 namespace {
 
 using Json = JsonTree;
-
-Bytes peak_memory(const PolicyOutcome& outcome) {
-  Bytes peak = 0;
-  for (const DeviceUse& device : outcome.result.devices) {
-    peak = std::max(peak, device.peak_memory_bytes);
-  }
-  return peak;
-}
-
 double utilisation(const PolicyOutcome& outcome, size_t device) {
   return outcome.makespan_ns == 0 ? 0
                                   : static_cast<double>(outcome.result.devices[device].busy_ns) /
@@ -37,23 +30,22 @@ double mean_utilisation(const PolicyOutcome& outcome) {
                                         : sum / static_cast<double>(outcome.result.devices.size());
 }
 
-// "heft: 2.00 kB of 1.00 kB on gpu0" for each device that holds more than it can; "" when none.
-std::string overflow(const Comparison& comparison, const PolicyOutcome& outcome) {
-  std::string text;
-  for (size_t d = 0; d < comparison.devices.size() && !comparison.delays; ++d) {
-    const Bytes peak = outcome.result.devices[d].peak_memory_bytes;
-    const Bytes capacity = comparison.capacity_bytes[d];
-    if (capacity > 0 && peak > capacity) {
-      text += fmt::format("{}{} of {} on {}", text.empty() ? "" : ", ", format_bytes(peak),
-                          format_bytes(capacity), printable(comparison.devices[d]));
-    }
-  }
-  return text;
-}
-
 // A figure that only the time of a whole model can give.
 Json if_complete(const Comparison& comparison, double figure) {
   return comparison.unknown.complete() ? Json(figure) : Json(nullptr);
+}
+
+Json repeated_json(const PolicyOutcome& outcome) {
+  const RepeatResult& runs = *outcome.repeated;
+  return {{"runs", runs.makespans_ns.size()},
+          {"mean_ms", runs.mean_ns / static_cast<double>(kNsPerMs)},
+          {"standard_deviation_ms", runs.standard_deviation_ns / static_cast<double>(kNsPerMs)},
+          {"min_ms", in_ms(runs.min_ns)},
+          {"p10_ms", in_ms(runs.p10_ns)},
+          {"p50_ms", in_ms(runs.p50_ns)},
+          {"p90_ms", in_ms(runs.p90_ns)},
+          {"max_ms", in_ms(runs.max_ns)},
+          {"win_fraction", outcome.win_share}};
 }
 
 Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
@@ -87,6 +79,12 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   json["copies"] = outcome.result.transfers;
   json["schedule_time_ms"] =
       outcome.schedule_time_ms < 0 ? Json(nullptr) : Json(outcome.schedule_time_ms);
+  if (outcome.decisions_ns > 0) {
+    json["decisions_ms"] = in_ms(outcome.decisions_ns);
+  }
+  if (outcome.repeated.has_value()) {
+    json["repeated"] = repeated_json(outcome);
+  }
   Json& utilisations = json["utilisation"] = Json::object();
   for (size_t d = 0; d < comparison.devices.size(); ++d) {
     utilisations[comparison.devices[d]] = utilisation(outcome, d);
@@ -139,215 +137,27 @@ Json machine_json(const MachineRank& rank) {
           {"ratio_to_best", rank.ratio_to_best > 0 ? Json(rank.ratio_to_best) : Json(nullptr)}};
 }
 
-// How much of the best run is a bare bound, when it is much.
-std::string bound_only_line(const Comparison& comparison) {
-  const PolicyOutcome* best = comparison.best();
-  return best == nullptr || !best->is_limit()
-             ? ""
-             : fmt::format("{} of the time is bound-only: makespans are lower limits\n",
-                           percent_text(best->bound_only_share));
-}
-
-// Policies whose makespans read the same.
-struct Tie {
-  std::vector<const PolicyOutcome*> policies;  // the one that plans fastest first
-  TimeNs makespan_ns() const { return policies.front()->makespan_ns; }
-};
-
-// Those that gave a schedule, in the order of the comparison.
-std::vector<Tie> ties_of(const Comparison& comparison, const TimeFormat& format) {
-  std::vector<Tie> ties;
-  for (const PolicyOutcome& outcome : comparison.policies) {
-    if (!outcome.status.ok()) {
-      continue;
-    }
-    const bool joins = !ties.empty() &&
-                       format.text(ties.back().makespan_ns()) == format.text(outcome.makespan_ns) &&
-                       ties.back().policies.front()->is_limit() == outcome.is_limit();
-    if (!joins) {
-      ties.emplace_back();
-    }
-    ties.back().policies.push_back(&outcome);
-  }
-  for (Tie& tie : ties) {
-    // The best of all comes first in its row, whatever else ties with it.
-    std::ranges::stable_sort(tie.policies, {}, [&](const PolicyOutcome* outcome) {
-      return std::pair(outcome != comparison.best(), outcome->schedule_time_ms);
-    });
-  }
-  return ties;
-}
-
-std::string planning_text(const PolicyOutcome& outcome) {
-  return outcome.schedule_time_ms < 0
-             ? "-"
-             : format_time(static_cast<TimeNs>(outcome.schedule_time_ms * kNsPerMs));
-}
-
-// "20 policies tie at 16.8 ms: …; cheapest to plan: best-single-device, 60 us" for each row of
-// several.
-std::string ties_text(const Comparison& comparison, const TimeFormat& format) {
-  std::string text;
-  for (const Tie& tie : ties_of(comparison, format)) {
-    if (tie.policies.size() < 2) {
-      continue;
-    }
-    const PolicyOutcome& cheapest = **std::ranges::min_element(
-        tie.policies, {}, [](const PolicyOutcome* outcome) { return outcome->schedule_time_ms; });
-    std::vector<std::string> names;
-    for (const PolicyOutcome* outcome : tie.policies) {
-      names.push_back(outcome->name);
-    }
-    std::ranges::sort(names);
-    text += fmt::format("{} policies tie at {}{}: {}", names.size(), format.text(tie.makespan_ns()),
-                        format.unit.empty() ? "" : " " + format.unit, join(names, ", "));
-    text += cheapest.schedule_time_ms < 0 ? "\n"
-                                          : fmt::format("; cheapest to plan: {}, {}\n",
-                                                        cheapest.name, planning_text(cheapest));
-  }
-  return text.empty() ? "" : '\n' + text;
-}
-
-// The answer: which policy, or that one device is as good.
-std::string answer_line(const Comparison& comparison, const TimeFormat& format) {
-  if (!comparison.names_best()) {
-    return "";
-  }
-  const PolicyOutcome& best = *comparison.best();
-  const auto time = [&](TimeNs time_ns, double bound_only) {
-    return std::string(least_prefix(comparison.unknown, bound_only)) + format.text(time_ns) +
-           (format.unit.empty() ? "" : " " + format.unit);
-  };
-  if (comparison.one_device_is_enough()) {
-    return fmt::format("one {} is as good: {} alone takes {}, the best of {} policies {}\n",
-                       comparison.single_device_is_gpu ? "GPU" : "device",
-                       printable(comparison.single_device, 40),
-                       time(comparison.single_device_ns, comparison.single_device_is_limit ? 1 : 0),
-                       comparison.policies.size(), time(best.makespan_ns, best.bound_only_share));
-  }
-  std::string text =
-      fmt::format("best: {}, {}", best.name, time(best.makespan_ns, best.bound_only_share));
-  if (comparison.devices.size() > 1 && comparison.unknown.complete() &&
-      comparison.single_device_is_limit == best.is_limit()) {
-    text += fmt::format(", {:.2f} times as fast as one device", best.speedup);
-  }
-  const PolicyOutcome& shortest = comparison.policies.front();
-  if (shortest.makespan_ns < best.makespan_ns) {
-    text += fmt::format("; {} saves {} more but takes {} to plan", shortest.name,
-                        time(best.makespan_ns - shortest.makespan_ns, 0), planning_text(shortest));
-  }
-  return text + '\n';
-}
-
-// The row of policies with one makespan; figures that may differ are those of the first.
-std::vector<std::string> policy_row(const Comparison& comparison, const Tie& tie,
-                                    const TimeFormat& format) {
-  const PolicyOutcome& outcome = *tie.policies.front();
-  const bool is_beside = comparison.is_limit_among_estimates(outcome);
-  const bool best = comparison.names_best() && &outcome == comparison.best();
-  const Bytes moved = outcome.result.bytes_moved;
-  const bool complete = comparison.unknown.complete();
-  const auto comparable = [&](const std::string& text) {
-    return is_beside || !complete ? std::string("-") : text;
-  };
-  const std::string others =
-      tie.policies.size() > 1 ? fmt::format(" +{}", tie.policies.size() - 1) : "";
-  return {outcome.name + others + (best ? " *" : ""),
-          std::string(least_prefix(comparison.unknown, outcome.bound_only_share)) +
-              format.text(outcome.makespan_ns),
-          comparable(fmt::format("{:.3f}", outcome.ratio_to_best)),
-          fmt::format("{:.1f} %", 100 * outcome.gap_to_bound),
-          comparable(fmt::format("{:.2f}", outcome.speedup)),
-          complete ? fmt::format("{:.3f}", outcome.slr) : "-",
-          comparable(fmt::format("{:.2f}", outcome.efficiency)),
-          comparison.delays ? format.text(moved) : format_bytes(moved),
-          comparison.delays ? "-" : format_bytes(peak_memory(outcome)),
-          planning_text(outcome)};
-}
-
 }  // namespace
 
-std::string TimeFormat::text(TimeNs time_ns) const {
-  if (ns_per_unit == 0) {
-    return format_time(time_ns);
+Bytes peak_memory(const PolicyOutcome& outcome) {
+  Bytes peak = 0;
+  for (const DeviceUse& device : outcome.result.devices) {
+    peak = std::max(peak, device.peak_memory_bytes);
   }
-  std::string number = fmt::format("{:.3f}", static_cast<double>(time_ns) / ns_per_unit);
-  number.erase(number.find_last_not_of('0') + 1);
-  return number.back() == '.' ? number.substr(0, number.size() - 1) : number;
+  return peak;
 }
 
-StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
-  if (name == "none" || (name == "auto" && unitless)) {
-    return TimeFormat{static_cast<double>(kNsPerMs), ""};
-  }
-  if (name == "auto") {
-    return TimeFormat{};
-  }
-  if (name == "ms" || name == "us") {
-    return TimeFormat{static_cast<double>(name == "ms" ? kNsPerMs : kNsPerUs), std::string(name)};
-  }
-  return invalid_input(unknown_name_message("unit", name, {"auto", "ms", "us", "none"}));
-}
-
-std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
-  std::string out = incomplete_line(comparison.unknown);
-  out +=
-      fmt::format("{} on {}: {}, {}\n", printable(comparison.graph), printable(comparison.hardware),
-                  counted(comparison.tasks, "task"), counted(comparison.edges, "edge"));
-  out += answer_line(comparison, format);
-  if (!comparison.cost_model.empty()) {
-    std::vector<std::string> sources;
-    for (const auto& [source, tasks] : comparison.cost_sources) {
-      sources.push_back(fmt::format("{} {}", tasks, source));
-    }
-    out += fmt::format("runtime {}; operator times: {} ({})\n", comparison.runtime,
-                       comparison.cost_model, join(sources, ", "));
-  }
-  out += bound_only_line(comparison);
-  out += fmt::format("lower bound {}, one device alone {}{}\n\n",
-                     format.text(comparison.lower_bound_ns),
-                     least_prefix(comparison.unknown, comparison.single_device_is_limit ? 1 : 0),
-                     format.text(comparison.single_device_ns));
-  TextTable table({{"policy", Align::kLeft, true},
-                   {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
-                   {"to best", Align::kRight},
-                   {"bound", Align::kRight},
-                   {"speed", Align::kRight},
-                   {"SLR", Align::kRight},
-                   {"effic.", Align::kRight},
-                   {"moved", Align::kRight},
-                   {"peak mem", Align::kRight},
-                   {"planning", Align::kRight}});
-  std::string errors;
-  std::string overflows;
-  for (const PolicyOutcome& outcome : comparison.policies) {
-    if (!outcome.status.ok()) {
-      errors += fmt::format("{}: {}\n", outcome.name, outcome.status.message());
-      continue;
-    }
-    if (const std::string over = overflow(comparison, outcome); !over.empty()) {
-      overflows += fmt::format("{}: {}\n", outcome.name, over);
+std::string overflow(const Comparison& comparison, const PolicyOutcome& outcome) {
+  std::string text;
+  for (size_t d = 0; d < comparison.devices.size() && !comparison.delays; ++d) {
+    const Bytes peak = outcome.result.devices[d].peak_memory_bytes;
+    const Bytes capacity = comparison.capacity_bytes[d];
+    if (capacity > 0 && peak > capacity) {
+      text += fmt::format("{}{} of {} on {}", text.empty() ? "" : ", ", format_bytes(peak),
+                          format_bytes(capacity), printable(comparison.devices[d]));
     }
   }
-  for (const Tie& tie : ties_of(comparison, format)) {
-    table.add_row(policy_row(comparison, tie, format));
-  }
-  table.drop_empty_columns();
-  out += table.render() + ties_text(comparison, format);
-  if (!comparison.bound_only_devices.empty()) {
-    out += fmt::format(
-        "\nwithout a trained model: {}. These times are lower bounds and make the other devices "
-        "look slow, so policies prefer these devices. Runs that mostly use them (≥) come last. "
-        "--cost-model sol compares like with like.\n",
-        printable(join(comparison.bound_only_devices, ", "), 60));
-  }
-  if (!overflows.empty()) {
-    out += "\nmore memory than there is (--memory fail, wait or spill enforces it):\n" + overflows;
-  }
-  if (!errors.empty()) {
-    out += "\nwithout a result:\n" + errors;
-  }
-  return out;
+  return text;
 }
 
 std::string comparison_json(const std::vector<Comparison>& comparisons,

@@ -189,7 +189,9 @@ std::string profile_svg(const std::vector<PolicySummary>& summary, size_t instan
     return kLeft + kPlotWidth * std::log(std::clamp(factor, 1.0, most)) / std::log(most);
   };
   const auto y = [&](double share) { return kTop + kPlotHeight * (1 - share); };
-  std::string out = svg_head(kWidth, kHeight);
+  // The legend may be longer than the plot is high.
+  const double height = std::max(kHeight, kTop + 20 + static_cast<double>(summary.size()) * 13);
+  std::string out = svg_head(kWidth, height);
   out += svg_text(kLeft, 22,
                   fmt::format("share of {} problems within a factor of the best", instances));
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {

@@ -24,6 +24,7 @@ class PlanBuilder {
 
   const TaskView& view() const { return view_; }
   size_t devices() const { return view_.devices(); }
+  std::span<const TaskInputs::Input> inputs_of(TaskId task) const { return inputs_.of(task); }
 
   bool placed(TaskId task) const { return device(task).valid(); }
   DeviceId device(TaskId task) const { return placements_[task.index()].device; }

@@ -14,6 +14,7 @@ namespace dfsim::inline serving {
 struct ServingSystem {
   std::string_view name;      // as in measured tables: "h100_sxm"
   std::string_view platform;  // the built-in hardware file of a server of these, or ""
+  std::string_view aliases;   // names of hardware files with these GPUs, separated by spaces
   std::string_view gpu_name;  // as the driver reports it
   KernelGpu gpu;              // dense peaks without sparsity
   Bytes memory_bytes = 0;     // as the driver reports it
@@ -22,7 +23,8 @@ struct ServingSystem {
 };
 
 std::span<const ServingSystem> serving_systems();
-// Also takes the short names h100, h200, a100. Error: kNotFound with the valid names.
+// Also takes the aliases, so that the names of `dfsim hardware` work here. Error: kNotFound with
+// the valid names.
 StatusOr<ServingSystem> find_serving_system(std::string_view name);
 
 }  // namespace dfsim::inline serving

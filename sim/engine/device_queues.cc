@@ -55,13 +55,18 @@ void DeviceQueues::grow(uint32_t slot) {
   }
 }
 
-void DeviceQueues::line_up(uint32_t instance, uint32_t d) {
+void DeviceQueues::line_up(uint32_t instance, uint32_t d, uint32_t passes) {
   Device& device = devices_[d];
   if (device.ready_first) {
     position_[instance] = decided_++;
     return;
   }
   append_to_line(instance, device.order, device.position);
+  if (passes > 0) {
+    const auto in_line = static_cast<uint32_t>(device.order.size() - device.position);
+    std::rotate(device.order.end() - std::min(passes + 1, in_line), device.order.end() - 1,
+                device.order.end());
+  }
 }
 
 void DeviceQueues::push_ready(uint32_t instance, uint32_t d) {

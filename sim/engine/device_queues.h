@@ -48,7 +48,9 @@ class DeviceQueues {
   void load_plan(const std::vector<std::vector<TaskId>>& order);
   // Room for the decided instances of this slot and all before it.
   void grow(uint32_t slot);
-  void line_up(uint32_t instance, uint32_t device);  // a decision
+  // A decision. On a device that takes its tasks in order, the instance goes ahead of the last
+  // `passes` in line that have not been taken.
+  void line_up(uint32_t instance, uint32_t device, uint32_t passes = 0);
   // A task was given to the device, for which it will take `duration_ns`.
   void expect(uint32_t device, TimeNs duration_ns) {
     ++devices_[device].unfinished;

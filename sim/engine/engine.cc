@@ -46,6 +46,10 @@ Status check_options(const SimOptions& options, size_t tasks, const RequestPlan&
     return invalid_input(fmt::format("dispatch times of {} tasks are given, but there are {}",
                                      options.dispatch_ns.size(), tasks));
   }
+  if (options.decision_ns < 0) {
+    return invalid_input(
+        fmt::format("decision time: {} ns; expected 0 or more", options.decision_ns));
+  }
   if (options.memory == MemoryPolicy::kSpill && requests.requests > 1) {
     return invalid_input(
         "memory policy 'spill' is for single runs; use 'wait' or 'fail' with several requests");
@@ -83,7 +87,7 @@ StatusOr<EngineResult> run_under_policy(const EngineInput& engine, Policy& polic
   DFSIM_ASSIGN_OR_RETURN(const auto comm, make_comm_model(input.platform));
   const SchedulingProblem problem{input.graph, input.costs, input.platform, *comm, options.seed};
   EventLoop loop(input, options, mode, listener, LineKind::kDecided);
-  loop.use_policy(problem, policy);
+  loop.use_policy(problem, policy, options.decision_ns);
   return run_loop(loop);
 }
 

@@ -148,6 +148,8 @@ void EventLoop::handle(const Event& event) {
       return transfers_.tell_started(event.payload);
     case kTransferFinished:
       return transfers_.tell_finished(event.payload);
+    case kPolicyThought:
+      return policies_->thought();
   }
 }
 

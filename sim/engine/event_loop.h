@@ -55,8 +55,9 @@ class EventLoop final : private DecisionTaker {
   // MakePolicy). One of the two, before run(). Errors: weights or tasks that do not fit.
   Status use_plan(const Schedule& schedule, std::vector<uint32_t> placement);
   template <typename Policy>
-  void use_policy(const SchedulingProblem& problem, Policy& policy) {
+  void use_policy(const SchedulingProblem& problem, Policy& policy, TimeNs decision_ns = 0) {
     policies_ = std::make_unique<PolicyDriver>(problem, policy, slots_, tasks_, view_, timeline_);
+    policies_->think_for(decision_ns);
   }
 
   StatusOr<SimResult> run();

@@ -37,6 +37,9 @@ void PolicyDriver::begin(uint32_t slot) {
     newly_ready_.resize(slot + 1);
   }
   newly_ready_[slot].clear();
+  if (slot < thought_about_.size()) {
+    thought_about_[slot].clear();
+  }
   if (policies_.size() <= slot) {
     made_.push_back((*make_policy_)());
     policies_.push_back(made_.back().get());
@@ -51,8 +54,35 @@ void PolicyDriver::now_ready(uint32_t instance) {
   ask_ = true;
 }
 
+bool PolicyDriver::has_thought() {
+  if (thinking_ && timeline_.now_ns() < thinks_until_ns_) {
+    return false;
+  }
+  if (std::exchange(thinking_, false)) {
+    ask_ = true;  // then about those that became ready in the meantime
+    return true;
+  }
+  size_t tasks = 0;
+  thought_about_.resize(newly_ready_.size());
+  for (size_t slot = 0; slot < newly_ready_.size(); ++slot) {
+    tasks += newly_ready_[slot].size();
+    thought_about_[slot].swap(newly_ready_[slot]);
+    newly_ready_[slot].clear();
+  }
+  if (tasks == 0) {
+    return true;  // about tasks that were held back
+  }
+  thinking_ = true;
+  thinks_until_ns_ = timeline_.now_ns() + decision_ns_ * static_cast<TimeNs>(tasks);
+  timeline_.push(thinks_until_ns_, kPolicyThought, 0);
+  return false;
+}
+
 void PolicyDriver::ask(DecisionTaker& taker) {
   ask_ = false;
+  if (decision_ns_ > 0 && !has_thought()) {
+    return;
+  }
   if (slots_.size() == 1) {
     // One request at a time needs no order, and most runs ask after every finish.
     if (slots_.request_of(0) != kNoIndex) {
@@ -112,7 +142,7 @@ Status PolicyDriver::refusal(uint32_t slot, const Decision& decision) const {
 
 Status PolicyDriver::ask_one(uint32_t slot, DecisionTaker& taker) {
   view_.look_at(slot);
-  std::vector<TaskId>& newly_ready = newly_ready_[slot];
+  std::vector<TaskId>& newly_ready = decision_ns_ > 0 ? thought_about_[slot] : newly_ready_[slot];
   if (newly_ready.size() > 1) {
     std::ranges::sort(newly_ready);
   }

@@ -40,16 +40,24 @@ class PolicyDriver {
   void begin(uint32_t slot);
   // The task can be decided from now on.
   void now_ready(uint32_t instance);
+  // From now on policies think for `decision_ns` about each task that became ready (SimOptions).
+  void think_for(TimeNs decision_ns) { decision_ns_ = decision_ns; }
+  // The thinking that was begun is over.
+  void thought() { ask_ = true; }
   // Something happened that policies may have waited for.
   void ask_again() { ask_ = true; }
   bool wants_to_ask() const { return ask_; }
-  // Asks all policies. Fails the timeline with a policy's or the taker's error.
+  // Asks all policies, or lets them begin to think. Fails the timeline with a policy's or the
+  // taker's error.
   void ask(DecisionTaker& taker);
   // For a run in which nothing is left to happen: the error of a policy that holds ready tasks
   // back.
   Status stuck() const;
 
  private:
+  // Whether the policies may decide now, about `thought_about_`. Begins to think about what became
+  // ready since, unless they still think.
+  bool has_thought();
   // Returns whether the policy's decisions could be carried out.
   bool ask_or_fail(uint32_t slot, DecisionTaker& taker);
   Status ask_one(uint32_t slot, DecisionTaker& taker);
@@ -67,6 +75,10 @@ class PolicyDriver {
   std::vector<OnlineScheduler*> policies_;  // by slot
   std::vector<std::unique_ptr<OnlineScheduler>> made_;
   std::vector<std::vector<TaskId>> newly_ready_;  // by slot
+  TimeNs decision_ns_ = 0;
+  TimeNs thinks_until_ns_ = 0;
+  bool thinking_ = false;
+  std::vector<std::vector<TaskId>> thought_about_;  // by slot; only where thinking takes time
   std::vector<Decision> decisions_;
   std::vector<uint32_t> asked_;  // slots, in the order of their requests
   bool ask_ = false;

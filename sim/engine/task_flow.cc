@@ -15,7 +15,8 @@ Status EventLoop::decided(uint32_t slot, const Decision& decision) {
   const uint32_t instance = slots_.instance(slot, task);
   place(instance, d);
   tasks_.decided(instance, slots_.arrival_ns(slot));
-  queues_.line_up(instance, d);
+  // A stream that the host launches into is in the order of the launches.
+  queues_.line_up(instance, d, host_.dispatches(d) ? 0 : decision.passes);
   if (lifetimes_ != nullptr) {
     DFSIM_RETURN_IF_ERROR(lifetimes_->allocate_weights_of(task, d));
   }

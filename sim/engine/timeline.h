@@ -28,6 +28,7 @@ enum SimEventKind : uint32_t {
   kInputsArrived,     // payload: instance; its last input is there
   kTransferStarted,   // payload: transfer; only with a listener
   kTransferFinished,  // the same, where arrivals are known ahead
+  kPolicyThought,     // the policy has thought about what became ready
 };
 
 class Timeline {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "graphs/tensorflow/format.h"
 #include "hardware/platform_loader.h"
 #include "study/chain/dispatch_modes.h"
 #include "study/chain/precision_choice.h"
@@ -27,6 +28,10 @@ StatusOr<Platform> load_machine(const std::string& hardware, const std::string& 
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(hardware, runtime));
   apply_precision(precision, &platform);
   return platform;
+}
+
+std::string runtime_for(const std::string& model_path, const std::string& runtime) {
+  return runtime.empty() && recognise_tensorflow(model_path).has_value() ? "tensorflow" : runtime;
 }
 
 StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,

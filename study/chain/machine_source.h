@@ -16,6 +16,10 @@ StatusOr<Platform> load_machine(const std::string& hardware, const std::string& 
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime,
                                 const std::string& precision);
 
+// The runtime that runs a model when the user names none ("" in `runtime`): "tensorflow" for a file
+// of TensorFlow's, otherwise "", the hardware's. Reads the first bytes of the file.
+std::string runtime_for(const std::string& model_path, const std::string& runtime);
+
 // The hardware as it was measured at that many threads: `hardware` itself, or the file NAME-Nt
 // next to it (dfsim calibrate writes both). Peaks of one thread are never multiplied. `found` gets
 // the name or path of the file. Error: kNotFound.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "graphs/taskgraph/task_graph.h"
+#include "graphs/taskgraph/triplet_cluster.h"
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
@@ -17,7 +18,11 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   DFSIM_ASSIGN_OR_RETURN(TaskGraph task_graph, read_task_graph(path));
   if (machine.hardware.empty()) {
     return make_instance(std::move(task_graph),
-                         TaskGraphMachine{machine.processors, machine.bytes_per_s});
+                         TaskGraphMachine{machine.processors, machine.bytes_per_s, machine.links});
+  }
+  if (looks_like_triplet_cluster(machine.hardware)) {
+    DFSIM_ASSIGN_OR_RETURN(const TripletCluster cluster, read_triplet_cluster(machine.hardware));
+    return make_instance(std::move(task_graph), cluster, machine.links);
   }
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
   return make_instance(std::move(task_graph), std::move(platform));
@@ -33,8 +38,9 @@ StatusOr<LoadedProblem> from_model(ModelOptions model, const std::string& path,
                     path));
   }
   model.path = path;
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
-                         load_machine(machine.hardware, machine.runtime, model.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      const Platform platform,
+      load_machine(machine.hardware, runtime_for(path, machine.runtime), model.precision));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform));
   DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
                          load_cost_model_for(platform, machine.cost_model));

@@ -2,6 +2,7 @@
 // identical processors.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct MachineChoice {
   double bytes_per_s = 125e6;
   std::string runtime;     // a runtime file or name; "" = the hardware's
   std::string cost_model;  // of ONNX models; "" = what each device names
+  // Between a task graph's own devices or processors; none = as its file says.
+  std::optional<TaskGraphLinks> links = std::nullopt;
 };
 
 struct LoadedProblem {

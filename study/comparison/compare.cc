@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "study/comparison/drawn_runs.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -28,8 +29,14 @@ StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyReg
   DFSIM_ASSIGN_OR_RETURN(LoadedProblem loaded,
                          load_instance(request.graph, request.model, request.machine));
   ProblemInstance& problem = loaded.problem;
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<const PolicyInfo*> policies,
-                         registry.select(request.policies, problem.graph.task_count()));
+  DFSIM_ASSIGN_OR_RETURN(
+      const std::vector<const PolicyInfo*> policies,
+      registry.select(request.policies, problem.graph.task_count(), request.options.decide));
+  if (request.options.noise.runs > 0) {
+    if (Status status = add_noise(problem, request.options.noise); !status.ok()) {
+      return status.with_place(request.graph);
+    }
+  }
   auto compared = compare_policies(problem, policies, request.options, progress);
   if (!compared.ok()) {
     return compared.status().with_place(request.graph);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "schedulers/planning/task_view.h"
 #include "study/chain/policy_run.h"
+#include "study/comparison/drawn_runs.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -55,14 +57,23 @@ StatusOr<PolicyOutcome> outcome_of(const ProblemInstance& instance, const Policy
                                                      nullptr, &instance.costs, instance.graph_name,
                                                      instance.hardware_name, policy.name}));
   }
-  auto run = run_policy(instance.problem(options.seed), policy, run_options(instance, options),
+  PolicyRunOptions policy_options = run_options(instance, options);
+  const DecisionCharge charge =
+      charge_decisions(instance.problem(options.seed), policy, options.charge_ns, policy_options);
+  outcome.decisions_ns = charge.all_ns;
+  auto run = run_policy(instance.problem(options.seed), policy, policy_options,
                         recorder == nullptr ? nullptr : recorder->listener());
   if (!run.ok()) {
     outcome.status = run.status();
     return outcome;
   }
   outcome.result = std::move(run->result);
-  outcome.makespan_ns = outcome.result.makespan_ns;
+  outcome.makespan_ns = outcome.result.makespan_ns + charge.planning_ns;
+  if (options.noise.runs > 0) {
+    DFSIM_ASSIGN_OR_RETURN(outcome.repeated,
+                           run_with_noise(instance.problem(options.seed), policy, options.noise,
+                                          policy_options, charge.planning_ns));
+  }
   if (!instance.cost_model.empty()) {
     outcome.bound_only_share = bound_only_time_share(instance, outcome.result);
   }
@@ -191,6 +202,23 @@ void drop_tasks(Comparison& comparison, std::string_view kept) {
   }
 }
 
+// In how many of the repeated runs no policy was faster.
+void count_wins(Comparison& comparison) {
+  for (size_t run = 0; run < comparison.noise.runs; ++run) {
+    TimeNs least = std::numeric_limits<TimeNs>::max();
+    for (const PolicyOutcome& outcome : comparison.policies) {
+      if (outcome.repeated.has_value()) {
+        least = std::min(least, outcome.repeated->makespans_ns[run]);
+      }
+    }
+    for (PolicyOutcome& outcome : comparison.policies) {
+      if (outcome.repeated.has_value() && outcome.repeated->makespans_ns[run] == least) {
+        outcome.win_share += 1.0 / static_cast<double>(comparison.noise.runs);
+      }
+    }
+  }
+}
+
 void derive(Comparison& comparison) {
   std::ranges::stable_sort(comparison.policies, {}, rank_key);
   for (PolicyOutcome& outcome : comparison.policies) {
@@ -278,6 +306,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
     DFSIM_RETURN_IF_ERROR(check_memory(instance));
   }
   Comparison comparison;
+  comparison.noise = options.noise;
   comparison.graph = instance.graph_name;
   comparison.hardware = instance.hardware_name;
   comparison.tasks = instance.graph.task_count();
@@ -307,6 +336,7 @@ StatusOr<Comparison> compare_policies(const ProblemInstance& instance,
     drop_tasks(comparison, options.keep_tasks_of);
   }
   derive(comparison);
+  count_wins(comparison);
   comparison.cost_sources = cost_sources(instance, comparison);
   comparison.bound_only_devices = bound_only_devices(instance);
   return comparison;

@@ -2,6 +2,7 @@
 // scheduling research.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,9 +10,11 @@
 #include "base/status.h"
 #include "schedulers/problem_instance.h"
 #include "schedulers/registry.h"
+#include "sim/repeat.h"
 #include "sim/simulator.h"
 #include "study/chain/run_recorder.h"
 #include "study/chain/unknown_work.h"
+#include "study/comparison/noise_options.h"
 #include "study/progress.h"
 
 namespace dfsim::inline study {
@@ -20,6 +23,11 @@ struct PolicyOutcome {
   std::string name;
   Status status;  // why there is no result
   TimeNs makespan_ns = 0;
+  // The charge of --charge-decisions: all of it before the run for a plan, per task that became
+  // ready for an online policy. Part of the makespan; 0 = not charged.
+  TimeNs decisions_ns = 0;
+  std::optional<RepeatResult> repeated;  // runs with drawn times
+  double win_share = 0;                  // of these runs, in which no policy was faster
   // Wall time of planning; of all decisions for online policies. Negative = not asked for.
   double schedule_time_ms = 0;
   double bound_only_share = 0;  // of its tasks' time
@@ -60,6 +68,7 @@ struct Comparison {
   bool single_device_fits = true;  // its memory holds the whole run
   // Estimates by makespan, then name; then limits likewise; failed ones last.
   std::vector<PolicyOutcome> policies;
+  NoiseOptions noise;
 
   // The policy whose makespan and planning together take least, so that planning never costs more
   // than it gains; of equals the one that plans fastest, then by name. An estimate where there is
@@ -77,6 +86,9 @@ struct Comparison {
 
 struct CompareOptions {
   PolicyOptions policy;
+  std::optional<DecideWhen> decide;  // when list policies decide; none = as each does by default
+  TimeNs charge_ns = 0;              // per look of a decision (schedulers/decision_cost.h)
+  NoiseOptions noise;
   MemoryPolicy memory = MemoryPolicy::kTrack;
   uint64_t seed = 0;
   // SimResult::tasks are kept of this policy and of the best one only; "all": of all.

@@ -333,8 +333,10 @@ Partitioner::Partitioner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Partitioner::~Partitioner() = default;
 
 StatusOr<std::unique_ptr<Partitioner>> Partitioner::create(const PartitionOptions& options) {
-  DFSIM_ASSIGN_OR_RETURN(Platform platform,
-                         load_machine(options.hardware, options.runtime, options.model.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      Platform platform,
+      load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
+                   options.model.precision));
   if (options.nodes > 0) {
     DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
   }

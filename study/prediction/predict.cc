@@ -107,8 +107,10 @@ Status add_change(const PredictOptions& options, const ImportedModel& imported,
 StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostModel* given,
                                     const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
-                         load_machine(options.hardware, options.runtime, options.model.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      const Platform platform,
+      load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
+                   options.model.precision));
   DFSIM_RETURN_IF_ERROR(options.training.options().status());
   DFSIM_RETURN_IF_ERROR(resolve_precision(options.model.precision, platform).status());
   DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options.model));

@@ -186,8 +186,9 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
   std::string hardware = source.hardware;
   const auto threads = at.find("threads");
   if (threads == at.end()) {
-    DFSIM_ASSIGN_OR_RETURN(platform,
-                           load_machine(source.hardware, source.runtime, source.model.precision));
+    DFSIM_ASSIGN_OR_RETURN(
+        platform, load_machine(source.hardware, runtime_for(source.model.path, source.runtime),
+                               source.model.precision));
   } else {
     DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
                                                           threads->second, &hardware));

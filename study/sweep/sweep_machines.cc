@@ -26,6 +26,10 @@ std::string cost_model_version(const std::string& entry) {
 
 }  // namespace
 
+SweepMachines::Key SweepMachines::key_of(const SweepPoint& point) {
+  return {point.hardware, runtime_for(point.model, point.runtime), point.precision};
+}
+
 std::string file_version(const std::string& path) {
   std::error_code error;
   const fs::path file =
@@ -44,7 +48,7 @@ std::string file_version(const std::string& path) {
 
 Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::string& cost_model) {
   for (const SweepPoint& point : points) {
-    if (!machines_.contains(Key(point.hardware, point.runtime, point.precision))) {
+    if (!machines_.contains(key_of(point))) {
       DFSIM_RETURN_IF_ERROR(add(point, cost_model));
     }
   }
@@ -53,8 +57,9 @@ Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::str
 
 Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model) {
   auto machine = std::make_unique<SweepMachine>();
-  DFSIM_ASSIGN_OR_RETURN(machine->platform,
-                         load_machine(point.hardware, point.runtime, point.precision));
+  DFSIM_ASSIGN_OR_RETURN(
+      machine->platform,
+      load_machine(point.hardware, runtime_for(point.model, point.runtime), point.precision));
   const std::vector<std::string> models = cost_models_of(machine->platform, cost_model);
   std::shared_ptr<const CostModel>& shared = cost_models_[models];
   if (shared == nullptr) {
@@ -69,7 +74,7 @@ Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model
     versions.push_back(model + "@" + cost_model_version(model));
   }
   machine->version = join(versions, ";");
-  machines_.emplace(Key(point.hardware, point.runtime, point.precision), std::move(machine));
+  machines_.emplace(key_of(point), std::move(machine));
   return ok_status();
 }
 

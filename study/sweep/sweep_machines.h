@@ -29,12 +29,12 @@ class SweepMachines {
   // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
   Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
   // `point` is one of those that were loaded.
-  const SweepMachine& of(const SweepPoint& point) const {
-    return *machines_.at(Key(point.hardware, point.runtime, point.precision));
-  }
+  const SweepMachine& of(const SweepPoint& point) const { return *machines_.at(key_of(point)); }
 
  private:
   Status add(const SweepPoint& point, const std::string& cost_model);
+  // Hardware, runtime and precision.
+  static Key key_of(const SweepPoint& point);
 
   std::map<Key, std::unique_ptr<SweepMachine>> machines_;
   std::map<std::vector<std::string>, std::shared_ptr<const CostModel>> cost_models_;

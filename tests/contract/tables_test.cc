@@ -52,6 +52,22 @@ TEST_CASE("Policies: every factory of schedulers/policies is in the registry") {
   }
 }
 
+TEST_CASE("Policy variants: every factory of schedulers/policies is in the table") {
+  const auto files = source_files("schedulers/policies", ".*\\.cc");
+  Names ready = names_in(files, R"(^OnlinePtr ready_(\w+)\(const PolicyOptions&)");
+  Names ahead = names_in(files, R"(^StaticPtr ahead_(\w+)\(const PolicyOptions&)");
+  std::sort(ready.begin(), ready.end());
+  std::sort(ahead.begin(), ahead.end());
+  const std::string table = table_text("schedulers/variants.inc");
+  CHECK(names_in(table, R"(^DFSIM_READY_VARIANT\((\w+)\)$)") == ready);
+  CHECK(names_in(table, R"(^DFSIM_AHEAD_VARIANT\((\w+)\)$)") == ahead);
+  for (const PolicyInfo& policy : policy_variants()) {
+    INFO(policy.name);
+    CHECK((policy.make_static == nullptr) != (policy.make_online == nullptr));
+    CHECK(policy.online() == policy.name.ends_with("@ready"));
+  }
+}
+
 TEST_CASE("Trace readers: every *_reader.cc and *_dialect.cc is in the table") {
   const auto files = source_files("datasets/traces", ".*_(reader|dialect)\\.cc");
   Names table = names_in(table_text("datasets/traces/trace_readers.inc"),

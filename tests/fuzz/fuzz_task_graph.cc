@@ -1,11 +1,12 @@
-// libFuzzer target of the readers of task graphs (STG, DOT, WfFormat, DAX, dfsim's JSON): no input
-// may crash, hang or grow memory.
+// libFuzzer target of the readers of task graphs (STG, DOT, WfFormat, DAX, TripletRun's and dfsim's
+// JSON) and of TripletRun's clusters: no input may crash, hang or grow memory.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "graphs/taskgraph/task_graph.h"
+#include "graphs/taskgraph/triplet_cluster.h"
 
 namespace {
 
@@ -19,6 +20,12 @@ void expect(bool promise) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto cluster = dfsim::parse_triplet_cluster(text, "fuzz");
+  if (cluster.ok()) {
+    expect(!cluster->devices.empty() && cluster->bytes_per_s(0, 0) >= 0);
+  } else {
+    expect(cluster.status().message().starts_with("fuzz:"));
+  }
   const auto task_graph = dfsim::parse_task_graph(text, "fuzz");
   if (!task_graph.ok()) {
     expect(task_graph.status().message().starts_with("fuzz:"));

@@ -55,10 +55,11 @@ def main():
                                 comments=True)) for case in case_names()]
     cases += [(" ".join(words), words) for words in (*MORE, *helps(program))]
     for case, arguments in cases:
-        # Shell scripts, man pages, Markdown, HTML and imported profiles (CSV) keep their own line
-        # lengths.
+        # Shell scripts, man pages, Markdown, HTML, imported profiles (CSV) and task graphs (JSON) keep
+        # their own line lengths.
         generated = ("--format" in arguments or "--slurm" in arguments or arguments[:1] == ["report"]
-                     or arguments[:2] == ["profiles", "import"])
+                     or arguments[:2] == ["profiles", "import"]
+                     or (arguments[:1] == ["generate"] and not {"-o", "--help"} & set(arguments)))
         if generated or any(a.split("=")[0] in NOT_FOR_PEOPLE for a in arguments):
             continue
         with tempfile.TemporaryDirectory(prefix="dfsim_width_") as tmp:

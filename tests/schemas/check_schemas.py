@@ -42,11 +42,15 @@ CASES = {
     ],
     "compare": [
         ["compare", HEFT, "--policies", "heft,cpop"],
+        ["compare", HEFT, "--policies", "heft,donf", "--repeat", "5", "--noise", "0.1",
+         "--charge-decisions", "100"],
         ["compare", LSTM[0], "--cost-model", "sol", "--hw", "pcie-2gpu", "--policies", "heft"],
         ["compare", UNKNOWN, "--hw", "a100", "--policies", "heft"],
     ],
     "compare-many": [
         ["compare", HEFT, PEFT, "--policies", "heft,peft"],
+        ["compare", HEFT, PEFT, "--policies", "heft,donf", "--repeat", "5", "--noise", "0.1",
+         "--charge-decisions", "100"],
         ["compare", UNKNOWN, "--hw", "a100", "--hw", "mi210", "--policies", "heft"],
     ],
     "diff": [["diff", KINETO, KINETO, "--nodes"]],

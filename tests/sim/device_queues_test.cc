@@ -73,6 +73,28 @@ TEST_CASE("DeviceQueues: decided instances run in the order of the decisions", "
   CHECK(queues.next(0) == 0);
 }
 
+TEST_CASE("DeviceQueues: a decided instance passes those behind the started one", "[sim]") {
+  PartCase sim(1);
+  for (int i = 0; i < 4; ++i) {
+    sim.task(10);
+  }
+  sim.arrive();
+  DeviceQueues queues(sim.platform, QueueOrder::kInOrder, LineKind::kDecided, *sim.slots,
+                      sim.timeline);
+  queues.line_up(0, 0);
+  queues.start(queues.take(0, 0), 0);
+  queues.line_up(1, 0);
+  queues.line_up(2, 0, 1);
+  queues.line_up(3, 0, 9);  // all that have not started
+  CHECK(queues.next(0) == 3);
+  queues.finish(0);
+  queues.start(queues.take(0, 3), 0);
+  CHECK(queues.next(0) == 2);
+  queues.finish(0);
+  queues.start(queues.take(0, 2), 0);
+  CHECK(queues.next(0) == 1);
+}
+
 TEST_CASE("DeviceQueues: the plan starts again for the next request", "[sim]") {
   PartCase sim(1);
   sim.requests.requests = 2;

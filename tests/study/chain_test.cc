@@ -140,6 +140,14 @@ TEST_CASE("Machines: another runtime replaces the runtime of the hardware file")
   CHECK_FALSE(load_machine("a100", "cuda-grph").ok());
 }
 
+TEST_CASE("Machines: TensorFlow's files run under TensorFlow unless the user names a runtime") {
+  const std::string graph = std::string(DFSIM_SOURCE_DIR) + "/tests/fuzz/corpus/graphdef/cond.pb";
+  CHECK(runtime_for(graph, "") == "tensorflow");
+  CHECK(runtime_for(graph, "none") == "none");
+  CHECK(runtime_for(zoo_model("lstm").path, "") == "");
+  CHECK(runtime_for("no such file", "") == "");
+}
+
 TEST_CASE("Machines: finds the file for another number of threads next to the given file") {
   const auto one = machine_with_threads("epyc-genoa", "", 1);
   const auto none = machine_with_threads("epyc-genoa", "", 77);

@@ -1,6 +1,10 @@
 #include <catch2/catch.hpp>
 
+#include <map>
+#include <utility>
+
 #include "graphs/taskgraph/task_graph.h"
+#include "graphs/taskgraph/triplet_cluster.h"
 #include "tests/taskgraph/temp_file.h"
 
 using namespace dfsim;
@@ -234,4 +238,67 @@ TEST_CASE("Task graphs: files in another format are refused") {
   CHECK(error("hello").find("is not a task graph") != std::string::npos);
   CHECK(read_task_graph("/nonexistent/x").status().code() == StatusCode::kNotFound);
   CHECK(read_task_graph("/").status().code() == StatusCode::kInvalidInput);
+}
+
+TEST_CASE("TripletRun: reads demands, weights in KB, and data without a weight") {
+  const TaskGraph graph = read(R"({"nodes": [{"id": "7", "comDmd": "10", "dataDmd": "3"},
+    {"id": 8, "comDmd": 20.5, "dataDmd": 6}, {"id": "9", "comDmd": "5", "dataDmd": "4.5"}],
+    "edges": [{"src": "7", "dst": "9", "weight": "2"}, {"src": 8, "dst": 9}, {"src": 7, "dst": 8,
+    "weight": "-1"}]})");
+  CHECK(graph.format == "tripletrun");
+  REQUIRE(graph.graph.task_count() == 3);
+  CHECK(graph.graph.name(TaskId(0)) == "7");
+  REQUIRE(graph.demands.size() == graph.cost_rows());
+  const TaskDemand& demand = graph.demands[graph.graph.cost_row(TaskId(1))];
+  CHECK(demand.compute == 20.5);
+  CHECK(demand.data_bytes == 6 * 1024);
+  CHECK(time_of(graph, 0) == 10);
+  std::map<std::pair<size_t, size_t>, Bytes> bytes;
+  for (const Edge& edge : graph.graph.edges()) {
+    bytes[{edge.from.index(), edge.to.index()}] = graph.graph.edge_bytes(edge);
+  }
+  CHECK(bytes[{0, 2}] == 2 * 1024);
+  CHECK(bytes[{1, 2}] == 3 * 1024);  // 6 of the 9 that its producers have, and it takes 4.5
+  CHECK(bytes[{0, 1}] == 3 * 1024);  // all: the reader takes 6
+}
+
+TEST_CASE("TripletRun: damaged graphs are refused") {
+  CHECK(
+      error(R"({"nodes": [{"id": "1", "comDmd": "x"}], "edges": []})").find("expected a number") !=
+      std::string::npos);
+  CHECK(error(R"({"nodes": [{"id": "1", "comDmd": "-1"}], "edges": []})").find("0 or more") !=
+        std::string::npos);
+  CHECK(error(R"({"nodes": [5, {"comDmd": 1}]})").find("is not an object") != std::string::npos);
+  CHECK(
+      error(R"({"nodes": [{"id": 1, "comDmd": 1}, {"id": 1, "comDmd": 1}]})").find("two nodes 1") !=
+      std::string::npos);
+  CHECK(error(R"({"nodes": [{"id": 1, "comDmd": 1}], "edges": [{"src": 1, "dst": 2}]})")
+            .find("there is no node 2") != std::string::npos);
+  CHECK(error(R"({"nodes": [{"id": 1, "comDmd": 1}], "edges": [{"src": 1, "dst": 1}]})") != "");
+}
+
+TEST_CASE("TripletRun: clusters have links between devices or their computers") {
+  const auto cluster = parse_triplet_cluster(
+      R"({"devices": [{"id": "3", "compute": "2", "bw": "4", "RAM": "8", "loc": "0"},
+      {"id": 5, "compute": 3, "bw": 4, "loc": 0}, {"id": 6, "compute": 3, "bw": 4, "loc": 1}],
+      "links": [{"src": 5, "dst": 3, "bw": "16"},
+      {"src": "1", "dst": "0", "bw": 2, "BetweenNode": "true"}]})",
+      "cluster.json");
+  INFO(cluster.status().message());
+  REQUIRE(cluster.ok());
+  CHECK(cluster->name == "cluster");
+  CHECK(cluster->devices[0].memory_bytes == 8 * 1024);
+  CHECK(cluster->bytes_per_s(0, 1) == 16 * 1024);
+  CHECK(cluster->bytes_per_s(1, 0) == 16 * 1024);
+  CHECK(cluster->bytes_per_s(0, 2) == 2 * 1024);
+  const auto refused = [](std::string_view text) {
+    return parse_triplet_cluster(text, "cluster.json").status().message();
+  };
+  CHECK(refused(R"({"devices": [], "links": []})").find("found no devices") != std::string::npos);
+  CHECK(refused(R"({"devices": [{"id": 1, "compute": 0, "bw": 1}]})").find("lacks") !=
+        std::string::npos);
+  CHECK(refused(R"({"devices": [{"id": 1, "compute": 1, "bw": 1}], "links": [7]})") != "");
+  CHECK(refused(R"({"devices": [{"id": 1, "compute": 1, "bw": 1}],
+                    "links": [{"src": 1, "dst": 2, "bw": 1}]})")
+            .find("not both there") != std::string::npos);
 }

@@ -29,9 +29,10 @@ OptionTable llm_model_options(LlmModelOptions& o) {
 
 OptionTable llm_width_options(LlmWidthOptions& o) {
   return {
-      {.names = "--system",
+      {.names = "--system,--hw",
        .target = &o.system,
-       .help = "GPUs whose kernels were measured: h100_sxm, h200_sxm, a100_sxm, l40s",
+       .help = "GPUs whose kernels were measured: h100_sxm, h200_sxm, a100_sxm, l40s; names of "
+               "'dfsim hardware' with these GPUs are taken, too",
        .value = "NAME",
        .show_default = true},
       {.names = "--framework",

@@ -6,6 +6,7 @@
 
 #include "schedulers/planning/ranks.h"
 #include "schedulers/planning/ready_queue.h"
+#include "schedulers/policies/list/critical_path.h"
 #include "schedulers/static_policy.h"
 
 namespace dfsim::inline schedulers::policies {
@@ -14,7 +15,8 @@ namespace {
 // The ranks are sums in different orders, so equal priorities may differ in the last digits.
 constexpr double kTolerance = 1e-9;
 
-// One path of tasks whose priority equals the largest of an entry.
+}  // namespace
+
 std::vector<TaskId> critical_path(const TaskView& view, const std::vector<double>& priority) {
   TaskId task;
   for (size_t i = 0; i < view.tasks(); ++i) {
@@ -39,9 +41,6 @@ std::vector<TaskId> critical_path(const TaskView& view, const std::vector<double
   return path;
 }
 
-// The device that runs the path in the least time. Tasks that it cannot run (the paper has none)
-// will run elsewhere and count their mean; a device that can run none of the path is not a
-// candidate.
 size_t path_device(const TaskView& view, const std::vector<TaskId>& path) {
   size_t best = 0;
   double best_sum = std::numeric_limits<double>::infinity();
@@ -60,6 +59,8 @@ size_t path_device(const TaskView& view, const std::vector<TaskId>& path) {
   }
   return best;
 }
+
+namespace {
 
 StatusOr<Schedule> plan_cpop(const TaskView& view) {
   std::vector<double> priority = upward_rank(view);

@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedulers/planning/out_degree.h"
 #include "schedulers/policies/online/online_base.h"
 
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-constexpr double kAlpha = 0.5;
-
 enum class Depth { kOne, kTwo, kAll };
 
 class Donf final : public OnlineBase {
  public:
-  Donf(std::string_view name, Depth depth) : OnlineBase(name), depth_(depth) {}
+  Donf(std::string_view name, Depth depth, double alpha)
+      : OnlineBase(name), depth_(depth), alpha_(alpha) {}
 
   void decide(const OnlineView& view, std::span<const TaskId> newly_ready,
               std::vector<Decision>& decisions) override {
@@ -40,6 +40,7 @@ class Donf final : public OnlineBase {
   bool decide_one(const OnlineView& view, TaskId task, std::vector<Decision>& decisions);
 
   Depth depth_;
+  double alpha_;
   std::vector<double> priority_;
   std::vector<TaskId> waiting_;  // decided later, for want of memory
   std::vector<TimeNs> ahead_;    // per device: availability including this call's decisions
@@ -55,19 +56,9 @@ Status Donf::prepare() {
                                  [](const DeviceSpec& d) { return d.memory_bytes > 0; });
   free_.assign(tasks().devices(), 0);
   taken_.assign(tasks().devices(), 0);
-  std::vector<double> wod(tasks().tasks(), 0.0);
-  for (size_t i = 0; i < wod.size(); ++i) {
-    for (const Edge& edge : graph.out_edges(TaskId(i))) {
-      wod[i] += 1.0 / static_cast<double>(graph.in_degree(edge.to));
-    }
-  }
-  priority_ = wod;
-  for (size_t i = wod.size(); depth_ != Depth::kOne && i-- > 0;) {
-    for (const Edge& edge : graph.out_edges(TaskId(i))) {
-      priority_[i] +=
-          kAlpha * (depth_ == Depth::kAll ? priority_[edge.to.index()] : wod[edge.to.index()]);
-    }
-  }
+  priority_ = depth_ == Depth::kOne   ? weighted_out_degree(graph)
+              : depth_ == Depth::kTwo ? weighted_out_degree_of_two(graph, alpha_)
+                                      : recursive_out_degree(graph, alpha_);
   return ok_status();
 }
 
@@ -115,8 +106,14 @@ bool Donf::decide_one(const OnlineView& view, TaskId task, std::vector<Decision>
 
 }  // namespace
 
-OnlinePtr make_donf(const PolicyOptions&) { return std::make_unique<Donf>("donf", Depth::kOne); }
-OnlinePtr make_donf2(const PolicyOptions&) { return std::make_unique<Donf>("donf2", Depth::kTwo); }
-OnlinePtr make_adon(const PolicyOptions&) { return std::make_unique<Donf>("adon", Depth::kAll); }
+OnlinePtr make_donf(const PolicyOptions& options) {
+  return std::make_unique<Donf>("donf", Depth::kOne, options.alpha);
+}
+OnlinePtr make_donf2(const PolicyOptions& options) {
+  return std::make_unique<Donf>("donf2", Depth::kTwo, options.alpha);
+}
+OnlinePtr make_adon(const PolicyOptions& options) {
+  return std::make_unique<Donf>("adon", Depth::kAll, options.alpha);
+}
 
 }  // namespace dfsim::inline schedulers::policies

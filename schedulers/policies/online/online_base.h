@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ class OnlineBase : public OnlineScheduler {
   virtual Status prepare() = 0;
 
   const TaskView& tasks() const { return *view_; }
+  std::span<const TaskInputs::Input> inputs_of(TaskId task) const { return inputs_->of(task); }
   // Collects where the inputs of a ready task are; the calls below are about that task.
   void look_at(const OnlineView& view, TaskId task);
   // Time to fetch the inputs: the slowest source device, bytes summed per source, sources in
