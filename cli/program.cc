@@ -38,12 +38,18 @@ int reported(const Status& status) {
 void set_up_logging(const GlobalOptions& global) {
   choose_color(global.color);
   choose_progress(global.progress);
-  spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
-  spdlog::set_pattern("dfsim: %l: %v");
-  spdlog::set_level(spdlog::level::from_str(global.quiet ? "error" : global.log_level));
+  log_to_stderr(global.quiet ? "error" : global.log_level);
 }
 
 }  // namespace
+
+void log_to_stderr(const std::string& level) {
+  if (spdlog::get("dfsim") == nullptr) {
+    spdlog::set_default_logger(spdlog::stderr_color_mt("dfsim"));
+  }
+  spdlog::set_pattern("dfsim: %l: %v");
+  spdlog::set_level(spdlog::level::from_str(level));
+}
 
 int exit_code_for(const Status& status) {
   switch (status.code()) {

@@ -1,6 +1,8 @@
 // The whole program as data: its commands, its global options, its exit codes.
 #pragma once
 
+#include <string>
+
 #include "base/status.h"
 #include "cli/option_table.h"
 
@@ -16,6 +18,9 @@ int exit_code_for(const Status& status);
 
 // All commands, in the order of --help. `global` outlives the result.
 CommandSpec dfsim_program(GlobalOptions& global);
+
+// Messages from `level` on go to stderr, in the program's form. Any number of calls.
+void log_to_stderr(const std::string& level);
 
 // Parses the arguments, runs the command that they name and returns the exit code. Results go to
 // stdout, messages to stderr.

@@ -5,8 +5,8 @@
 #   PYTHON=python3.12     the Python to build for (default: python3); a wheel built for 3.12 or later
 #                         serves all later versions, an earlier one its own version
 #   DFSIM_NO_INSTALL=1    never install packages of Debian
-# The wheel runs on Linux with at least the C library of the machine that builds it: its tag says
-# which (manylinux_2_36 for Debian 12).
+# The tag of the wheel says from which C library on it runs: auditwheel finds out what the compiled
+# parts need (manylinux_2_35, when they are built on Debian 12).
 set -eu -o pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 source "$root/packaging/launcher.sh"
@@ -42,5 +42,7 @@ for file in zipfile.ZipFile(sys.argv[1]).infolist():
     data = "/opmodel/pretrained/" in file.filename or "/serving/kernels/" in file.filename
     parts["models" if data else "libraries and code"] += file.compress_size
 print(", ".join(f"{name}: {size / 1e6:.1f} MB" for name, size in parts.items()))
+if parts["libraries and code"] > 40e6:
+    sys.exit("the wheel is too large: expected at most 40 MB of libraries and code")
 EOT
 printf '%s\n' "$wheel"

@@ -10,7 +10,7 @@ trap 'rm -rf -- "$tmp"' EXIT
 "$tmp/venv/bin/pip" install --quiet "$wheel"
 mkdir "$tmp/empty"
 cd -- "$tmp/empty"
-env -i "$tmp/venv/bin/python" - <<'EOT'
+env -i "$tmp/venv/bin/python" - 2>"$tmp/said" <<'EOT' || { cat -- "$tmp/said" >&2; exit 1; }
 import glob
 import json
 import os
@@ -35,3 +35,4 @@ assert os.path.exists(os.path.join(package, "py.typed"))
 assert os.path.exists(os.path.join(package, "_native/_dfsim.pyi"))
 print(f"dfsim {dfsim.__version__}: {result}")
 EOT
+[[ ! -s $tmp/said ]] || { cat -- "$tmp/said" >&2; echo "the package wrote to stderr" >&2; exit 1; }

@@ -101,6 +101,7 @@ nb::dict machine(const std::string& hardware, const std::string& runtime) {
 NB_MODULE(_dfsim, module) {
   using namespace dfsim::python;
   nb::register_exception_translator(raise_status);
+  dfsim::cli::log_to_stderr("warning");
   bind_prediction(module);
   bind_sweep(module);
   bind_policies(module);
@@ -122,5 +123,8 @@ NB_MODULE(_dfsim, module) {
       "html_page",
       [](const std::string& json) { return value_or_throw(dfsim::html_page("HTML report", json)); },
       nb::arg("json"));
+  module.def(
+      "set_log_level", [](const std::string& level) { dfsim::cli::log_to_stderr(level); },
+      nb::arg("level"));
   module.attr("version") = DFSIM_VERSION;
 }

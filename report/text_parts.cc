@@ -20,15 +20,9 @@ std::string duration_text(double time_us) {
   return format_time(ns_from_seconds(std::max(time_us, 0.0) / 1e6));
 }
 
-std::string counted(uint64_t count, std::string_view noun, std::string_view plural) {
-  return count == 1       ? fmt::format("1 {}", noun)
-         : plural.empty() ? fmt::format("{} {}s", count, noun)
-                          : fmt::format("{} {}", count, plural);
-}
-
 std::string unknown_work_text(const UnknownWork& unknown) {
-  return fmt::format("the work of {} of {} operators is not known, because of {} '{}': {}",
-                     unknown.ops, unknown.of, printable(unknown.first.op_type, 40),
+  return fmt::format("the work of {} of {} is not known, because of {} '{}': {}", unknown.ops,
+                     counted(unknown.of, "operator"), printable(unknown.first.op_type, 40),
                      printable(unknown.first.name, 60), unknown.first.reason);
 }
 

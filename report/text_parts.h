@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "study/chain/unknown_work.h"
 
@@ -19,9 +20,6 @@ std::string percent_text(double fraction);
 std::string percent_number(double fraction);
 // A duration with its unit; negative ones are shown as none.
 std::string duration_text(double time_us);
-
-// "1 operator", "2 operators": a count with its noun; `plural` where an "s" is not enough.
-std::string counted(uint64_t count, std::string_view noun, std::string_view plural = {});
 
 // "the work of 271 of 612 operators is not known, because of Pad 'x': its shape depends on ..."
 std::string unknown_work_text(const UnknownWork& unknown);

@@ -77,7 +77,16 @@ void EditableGraph::unlink(OpId id) {
   ++edits_;
 }
 
+// Most passes change nothing, so the order of the last call usually still holds.
 std::vector<OpId> EditableGraph::ops() const {
+  if (order_edits_ != edits_) {
+    order_ = sorted_ops();
+    order_edits_ = edits_;
+  }
+  return order_;
+}
+
+std::vector<OpId> EditableGraph::sorted_ops() const {
   std::vector<uint32_t> pending(ops_.size(), 0);
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
   for (size_t i = 0; i < ops_.size(); ++i) {

@@ -25,7 +25,8 @@ class EditableGraph {
   // graph.
   explicit EditableGraph(const Graph& graph, const OpenDims& open = {});
 
-  // Ids of the living operators, producers first; ties by id. O(ops + edges).
+  // Ids of the living operators, producers first; ties by id. O(ops log ops + edges); O(ops) when
+  // nothing was edited since the last call. Not for two threads at once.
   std::vector<OpId> ops() const;
   bool alive(OpId id) const { return alive_[id.index()]; }
   size_t living() const { return living_; }
@@ -106,12 +107,16 @@ class EditableGraph {
   void unlink(OpId id);
   void remove_dead();
   StatusOr<Graph> finish(bool by_height);
+  std::vector<OpId> sorted_ops() const;
   std::vector<OpId> ops_by_height() const;
 
   std::vector<Op> ops_;
   std::vector<bool> alive_;
   size_t living_ = 0;
   uint64_t edits_ = 0;
+  // What ops() gave when `edits_` was `order_edits_`.
+  mutable std::vector<OpId> order_;
+  mutable uint64_t order_edits_ = ~uint64_t{0};
   std::vector<Tensor> tensors_;
   std::vector<std::optional<std::vector<Extent>>> open_;  // by tensor, where one isn't known
   size_t first_added_ = 0;                                // tensors from here on were added

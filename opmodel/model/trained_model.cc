@@ -155,7 +155,7 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
     }
     const int score = (part.kind == geometry.kind || part.kind == kAnyKind ? 32 : 0) +
                       (part.trained_on(geometry.dtype) ? 16 : 0) +
-                      (part.find_device(as_known(part, device).model) != nullptr ? 8 : 0) +
+                      (part.find_device(known_name(part, device)) != nullptr ? 8 : 0) +
                       (is_device_time(part.timing) == is_device_time(timing) ? 4 : 0) +
                       (part.kind == geometry.kind ? 2 : 0) + (part.file.empty() ? 0 : 1);
     if (score > best_score) {
@@ -166,19 +166,23 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
   return best;
 }
 
-// `device` under the name by which `part` knows its chip, where it does.
-DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
-  DeviceSpec known = device;
+// The name by which `part` knows the chip of `device`, or the device's own.
+const std::string& TrainedModel::known_name(const ModelPart& part, const DeviceSpec& device) const {
   if (part.find_device(device.model) != nullptr) {
-    return known;
+    return device.model;
   }
   for (const PartDevice& trained : part.devices) {
     const DeviceSpec* const spec = manifest_.find_device(trained.model);
     if (spec != nullptr && same_chip(*spec, device)) {
-      known.model = trained.model;
-      break;
+      return trained.model;
     }
   }
+  return device.model;
+}
+
+DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
+  DeviceSpec known = device;
+  known.model = known_name(part, device);
   return known;
 }
 

@@ -76,6 +76,8 @@ class TrainedModel : public CostModel {
                                     TimingKind timing) const;
   int choose_part(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
                   TimingKind timing) const;
+  const std::string& known_name(const ModelPart& part, const DeviceSpec& device) const;
+  // `device` under that name.
   DeviceSpec as_known(const ModelPart& part, const DeviceSpec& device) const;
   double launch_overhead_us(const ModelPart* part, const DeviceSpec& device) const;
   Status predict_with_part(size_t part, std::span<const uint32_t> which,

@@ -11,7 +11,7 @@ with --json. Work runs without the interpreter's lock and stops at Ctrl-C.
 """
 
 from . import llm, profiles
-from ._api import Model, cost_models, load, machines, runtimes
+from ._api import Model, cost_models, load, machines, runtimes, set_log_level
 from ._commands import (
     analyze,
     calibrate,
@@ -80,6 +80,7 @@ __all__ = [
     "replay",
     "roofline",
     "runtimes",
+    "set_log_level",
     "sweep",
     "train",
     "tune",

@@ -49,3 +49,14 @@ def runtimes() -> List[str]:
 def cost_models() -> List[str]:
     """Names of the cost models that come with dfsim."""
     return list(_dfsim.cost_models())
+
+
+_LOG_LEVELS = ("trace", "debug", "info", "warning", "error", "off")
+
+
+def set_log_level(level: str) -> None:
+    """The least severe messages that go to stderr, as --log-level: "info" explains decisions. It starts at
+    "warning"."""
+    if level not in _LOG_LEVELS:
+        raise ValueError(f"level: found {level!r}, expected one of {', '.join(_LOG_LEVELS)}")
+    _dfsim.set_log_level(level)

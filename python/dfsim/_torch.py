@@ -40,7 +40,7 @@ def _arguments(inputs: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
 def export(module: Any, inputs: Any, path: str) -> None:
     """Writes the module's forward pass to `path`; weights are references to a file that is not
     written. The module's mode (train or eval) is left as it is and exported as evaluation."""
-    import torch
+    import torch  # type: ignore[import-not-found,unused-ignore]
 
     if inputs is None:
         raise TypeError("load: found a torch.nn.Module without inputs, expected example inputs; "
@@ -71,7 +71,7 @@ def export(module: Any, inputs: Any, path: str) -> None:
 
 
 def _save_without_weights(model: Any, path: str) -> None:
-    import onnx_ir
+    import onnx_ir  # type: ignore[import-not-found,unused-ignore]
 
     offset = 0
     for initializer in model.graph.initializers.values():

@@ -12,6 +12,7 @@ import concurrent.futures
 import functools
 import gzip
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -68,11 +69,16 @@ def _before_files(arguments: Sequence[bytes], *more: str) -> List[bytes]:
     return [*arguments[:end], *(word.encode() for word in more), *arguments[end:]]
 
 
+def _untyped(module: str) -> Any:
+    """A package that need not be there, and whose types differ between its releases."""
+    return importlib.import_module(module)
+
+
 Engine = Callable[[List[_Task], int], Iterator[PartRows]]
 
 
 def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-    import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    ray = _untyped("ray")
 
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False)
@@ -92,7 +98,7 @@ def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
 
 def _on_dask(client: Any) -> Engine:
     def run(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-        from distributed import as_completed  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        as_completed = _untyped("distributed").as_completed
 
         futures = client.map(run_part, tasks, pure=False, retries=retries)
         try:
@@ -105,12 +111,12 @@ def _on_dask(client: Any) -> Engine:
 
 
 def _by_name_dask(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
-    from distributed import Client, get_client  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    distributed = _untyped("distributed")
 
     try:
-        yield from _on_dask(get_client())(tasks, retries)
+        yield from _on_dask(distributed.get_client())(tasks, retries)
     except ValueError:  # there is none
-        with Client(threads_per_worker=1) as client:
+        with distributed.Client(threads_per_worker=1) as client:
             yield from _on_dask(client)(tasks, retries)
 
 
@@ -150,9 +156,7 @@ class _Borrowed:
 
 
 def _mpi_executor() -> Any:
-    from mpi4py.futures import MPIPoolExecutor  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    return MPIPoolExecutor()
+    return _untyped("mpi4py.futures").MPIPoolExecutor()
 
 
 _ENGINES: Dict[str, Tuple[Engine, str]] = {
@@ -193,7 +197,7 @@ def _part_count(executor: Any, parts: Optional[int]) -> int:
         return max(2, parts)
     workers = getattr(executor, "_max_workers", None) or (os.cpu_count() or 1)
     if executor == "ray":
-        import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        ray = _untyped("ray")
 
         if ray.is_initialized():
             workers = int(ray.cluster_resources().get("CPU", workers))

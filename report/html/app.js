@@ -8,6 +8,8 @@
   const MAX_ROWS = 500;
   const MAX_DEPTH = 11; // lanes of a track below its first
   const MAX_NODES = 3000; // of the drawing of a network
+  // A drawing by itself follows the system's preference; on a page, the page's theme decides (style.css).
+  const drawingSource = svg => 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(svg.replace(/<style>[^]*?<\/style>\n?/, ''));
   const data = JSON.parse(document.getElementById('data').textContent);
   const main = document.getElementById('main');
   const charts = [];
@@ -677,7 +679,7 @@
       showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best, familyOf(p.name)]), v => v.toFixed(3), 60);
       if (c.drawing) {
         const node = section('Gantt chart');
-        node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(c.drawing), alt: 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best, class: 'drawing' }));
+        node.append(element('img', { src: drawingSource(c.drawing), alt: 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best, class: 'drawing' }));
       }
       showTable('Policies', [['policy', null], ['family', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, FAMILIES[familyOf(p.name)][0].split(':')[0], limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
     });
@@ -773,7 +775,7 @@
     if (d.drawing) {
       // An image, not part of the page: what is in it cannot run.
       const node = section('The best plan');
-      node.append(element('img', { src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(d.drawing), alt: 'Plan ' + (best ? planWords(best.strategy) : '') + ': devices over time, and how weights are cut', class: 'drawing' }));
+      node.append(element('img', { src: drawingSource(d.drawing), alt: 'Plan ' + (best ? planWords(best.strategy) : '') + ': devices over time, and how weights are cut', class: 'drawing' }));
     }
     showTable('Plans', [['strategy', null], ['in words', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
       plans.concat([d.single_device]).map(p => [p.strategy, planWords(p.strategy), p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 // The files of the page, put into the program by the assembler: a string literal of half a megabyte
@@ -67,7 +68,8 @@ std::string reason_of_result(const nlohmann::json& result) {
                ? unknown[name].get<uint64_t>()
                : 0;
   };
-  return fmt::format("the work of {} of {} operators is not known", count("ops"), count("of"));
+  return fmt::format("the work of {} of {} is not known", count("ops"),
+                     counted(count("of"), "operator"));
 }
 
 }  // namespace

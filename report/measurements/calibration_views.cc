@@ -1,4 +1,5 @@
 #include "report/measurements/calibration_views.h"
+#include "base/counted.h"
 #include "base/json/json_tree.h"
 
 #include <fmt/format.h>
@@ -19,8 +20,8 @@ std::string expectation(const ErrorStats& held_out) {
   }
   return fmt::format(
       "operators of shapes not measured: {:.1f} % off on average, half of them less than {:.1f} %\n"
-      "               (held out: {} shapes)",
-      held_out.mape * 100, held_out.median * 100, held_out.n);
+      "               (held out: {})",
+      held_out.mape * 100, held_out.median * 100, counted(held_out.n, "shape"));
 }
 
 std::string networks_text(const Calibration& calibration) {
@@ -29,9 +30,10 @@ std::string networks_text(const Calibration& calibration) {
       networks.runs == 0
           ? "networks: not known"
           : fmt::format(
-                "networks: {:.1f} % off on average, at most {:.1f} % ({} runs of {} "
-                "networks whose operators were trained on)",
-                networks.mean * 100, networks.worst * 100, networks.runs, networks.networks);
+                "networks: {:.1f} % off on average, at most {:.1f} % ({} of {} "
+                "whose operators were trained on)",
+                networks.mean * 100, networks.worst * 100, counted(networks.runs, "run"),
+                counted(networks.networks, "network"));
   return fmt::format("{}\n               80 % intervals of networks {}", errors,
                      calibration.not_fitted.empty()
                          ? "are fitted to these runs"
@@ -97,12 +99,13 @@ std::string calibration_text(const Calibration& calibration) {
   }
   const std::string& host = calibration.hardware.back();
   return text + fmt::format(
-                    "hardware       {}\nmodel          {}, trained on {} rows\nto expect      {}\n "
+                    "hardware       {}\nmodel          {}, trained on {}\nto expect      {}\n "
                     "              "
                     "{}\n\nNext: dfsim "
                     "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
-                    fmt::join(calibration.hardware, ", "), calibration.model, calibration.rows,
-                    expectation(calibration.held_out), networks_text(calibration), host,
+                    fmt::join(calibration.hardware, ", "), calibration.model,
+                    counted(calibration.rows, "row"), expectation(calibration.held_out),
+                    networks_text(calibration), host,
                     (std::filesystem::path(host).parent_path() / "runs.csv").string(),
                     fmt::join(calibration.hardware, " --hw "));
 }

@@ -1,6 +1,7 @@
 // How far collectives are off, as text and JSON.
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -68,7 +69,8 @@ std::string collective_evaluation_text(const CollectiveEvaluation& evaluation) {
   std::string text = fmt::format("{} against {}\n{}", printable(evaluation.hardware),
                                  printable(evaluation.file), table.render(100));
   if (evaluation.rows_across_nodes > 0) {
-    text += fmt::format("left out: {} rows across nodes\n", evaluation.rows_across_nodes);
+    text +=
+        fmt::format("left out: {} across nodes\n", counted(evaluation.rows_across_nodes, "row"));
   }
   if (evaluation.held_out) {
     const CollectiveMape& mape = *evaluation.held_out;

@@ -116,8 +116,8 @@ std::string evaluation_text(const Evaluation& evaluation, bool always_networks) 
       "times - 1; cover: answered by a measured shape or a trained class; bound: MAPE of bound x "
       "constant\n";
   if (evaluation.drops.total() > 0) {
-    text += fmt::format("Left out, faster than half of their bound: {} rows\n{}",
-                        evaluation.drops.total(), first_drops(evaluation.drops));
+    text += fmt::format("Left out, faster than half of their bound: {}\n{}",
+                        counted(evaluation.drops.total(), "row"), first_drops(evaluation.drops));
   }
   if (!evaluation.networks.empty() || always_networks) {
     text += '\n';

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -88,9 +89,9 @@ std::string profile_import_text(const ProfileImport& imported, const std::string
       imported.completed == 0
           ? ""
           : fmt::format("{} of them completed from {}\n", imported.completed, model);
-  return fit_lines(fmt::format("{} rows of {} written to {}\n{}{}", imported.profile.size(),
-                               join(imported.devices, ", "), output, completed,
-                               drops_text(imported.drops)));
+  return fit_lines(
+      fmt::format("{} of {} written to {}\n{}{}", counted(imported.profile.size(), "row"),
+                  join(imported.devices, ", "), output, completed, drops_text(imported.drops)));
 }
 
 JsonTree profile_checks_json(std::span<const ProfileCheck> checks) {
@@ -111,7 +112,7 @@ JsonTree profile_checks_json(std::span<const ProfileCheck> checks) {
 std::string profile_checks_text(std::span<const ProfileCheck> checks) {
   std::string text;
   for (const ProfileCheck& file : checks) {
-    text += fmt::format("{}: {} rows of {}\n", file.path, file.rows,
+    text += fmt::format("{}: {} of {}\n", file.path, counted(file.rows, "row"),
                         file.devices.empty() ? "no device" : join(file.devices, ", "));
     text += file.drops.total() > 0 ? drops_text(file.drops) : "";
   }
@@ -173,8 +174,9 @@ std::string profile_summary_text(const ProfileSummary& summary) {
     }
     text += networks.render() + "\n";
   }
-  text += fmt::format("{} rows; {} measurements are there more than once ({} rows)", stats.rows,
-                      stats.duplicates.measurements, stats.duplicates.rows);
+  text += fmt::format("{}; {} there more than once ({})", counted(stats.rows, "row"),
+                      counted(stats.duplicates.measurements, "measurement is", "measurements are"),
+                      counted(stats.duplicates.rows, "row"));
   if (stats.duplicates.measurements > 0) {
     text += fmt::format(", {:.2f} % from their median (p90 {:.2f} %)",
                         100 * stats.duplicates.median_spread, 100 * stats.duplicates.p90_spread);

@@ -43,8 +43,8 @@ std::string recording_line(const std::string& part, const RecordingEffect& effec
                                      ? "the reference"
                                      : fmt::format("{} % slower than the reference",
                                                    percent_number(std::exp(effect.log_effect) - 1));
-  return fmt::format("{} on {}, {}: {} shapes, {}{}\n", part, effect.device, effect.recording,
-                     effect.rows, difference,
+  return fmt::format("{} on {}, {}: {}, {}{}\n", part, effect.device, effect.recording,
+                     counted(effect.rows, "shape"), difference,
                      effect.throttled ? ": a throttled board, which predictions leave out" : "");
 }
 
@@ -58,9 +58,9 @@ Json stats_json(const ErrorStats& stats) {
 std::string training_text(const TrainResult& result) {
   const auto& [report, loaded, directory] = result;
   const ModelManifest& manifest = report.manifest;
-  std::string text =
-      fmt::format("Model '{}' in {}: {} parts from {} rows in {:.1f} s\n", manifest.name, directory,
-                  manifest.parts.size(), manifest.rows_used, report.seconds);
+  std::string text = fmt::format("Model '{}' in {}: {} from {} in {:.1f} s\n", manifest.name,
+                                 directory, counted(manifest.parts.size(), "part"),
+                                 counted(manifest.rows_used, "row"), report.seconds);
   text += fmt::format(
       "Left out: reading {}; faster than half of their bound {}; of other devices or ops "
       "{}\n",
@@ -116,10 +116,10 @@ std::string training_text(const TrainResult& result) {
       text += recording_line(part_name(part), effect);
     }
     for (const auto& [device, errors] : part.left_out) {
-      text += fmt::format(
-          "{} on {}, trained on the other devices: {} % (median {}, bias {}), {} shapes\n",
-          part_name(part), device, percent_number(errors.mape), percent_number(errors.median),
-          percent_number(errors.bias), errors.n);
+      text += fmt::format("{} on {}, trained on the other devices: {} % (median {}, bias {}), {}\n",
+                          part_name(part), device, percent_number(errors.mape),
+                          percent_number(errors.median), percent_number(errors.bias),
+                          counted(errors.n, "shape"));
     }
   }
   TextTable features({{"part"}, {"strongest features, share of the gain"}});

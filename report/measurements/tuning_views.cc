@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json/json_tree.h"
 #include "base/text_table.h"
 #include "report/predictions/roofline_views.h"
@@ -15,8 +16,8 @@ namespace {
 using Json = JsonTree;
 
 std::string timing_text(const TuneTiming& timing) {
-  return fmt::format("{:.3g} ms (80 %: {:.3g} to {:.3g}, {} runs)", timing.median_ms, timing.low_ms,
-                     timing.high_ms, timing.runs);
+  return fmt::format("{:.3g} ms (80 %: {:.3g} to {:.3g}, {})", timing.median_ms, timing.low_ms,
+                     timing.high_ms, counted(timing.runs, "run"));
 }
 
 Json setting_json(const TuneSetting& setting) {

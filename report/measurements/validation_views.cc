@@ -84,18 +84,19 @@ std::string summary_text(const ValidationSummary& summary) {
   std::string text = "no run was predicted as a whole\n";
   if (summary.runs > 0) {
     text = fmt::format(
-        "{} runs of {} networks: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
+        "{} of {}: mean error {:.1f} %, median {:.1f} %, worst {:.1f} % ({}); bias "
         "{:+.1f} %\n{:.0f} % of the runs are inside their 80 % interval\n",
-        summary.runs, summary.networks, summary.mean * 100, summary.median * 100,
-        summary.worst * 100, summary.worst_run, summary.bias * 100, summary.inside * 100);
+        counted(summary.runs, "run"), counted(summary.networks, "network"), summary.mean * 100,
+        summary.median * 100, summary.worst * 100, summary.worst_run, summary.bias * 100,
+        summary.inside * 100);
   }
   if (summary.incomplete > 0) {
-    text += fmt::format("not counted: {} run{} of networks of which a part is not known\n",
-                        summary.incomplete, summary.incomplete == 1 ? "" : "s");
+    text += fmt::format("not counted: {} of networks of which a part is not known\n",
+                        counted(summary.incomplete, "run"));
   }
   if (summary.memory_runs > 0) {
-    text += fmt::format("peak memory of activations: mean error {:.1f} % over {} runs\n",
-                        summary.memory_mean * 100, summary.memory_runs);
+    text += fmt::format("peak memory of activations: mean error {:.1f} % over {}\n",
+                        summary.memory_mean * 100, counted(summary.memory_runs, "run"));
   }
   return text;
 }
@@ -140,9 +141,10 @@ std::string fits_text(const std::vector<IntervalFit>& fits) {
   std::string text;
   for (const IntervalFit& fit : fits) {
     text += fmt::format(
-        "intervals on {}: now {:.2f} times as wide as the operators' make them, from {} runs of {} "
-        "networks; with those of the other networks alone {:.0f} % of the runs would be inside\n",
-        fit.device, fit.scale, fit.runs, fit.networks, fit.inside * 100);
+        "intervals on {}: now {:.2f} times as wide as the operators' make them, from {} of {}; "
+        "with those of the other networks alone {:.0f} % of the runs would be inside\n",
+        fit.device, fit.scale, counted(fit.runs, "run"), counted(fit.networks, "network"),
+        fit.inside * 100);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -34,8 +35,8 @@ std::string first_output_shape(const Graph& graph, const Op& op) {
 }
 
 std::string structure_text(const GraphStructure& structure, int64_t flops) {
-  std::string text =
-      fmt::format("{} operators deep, at most {} side by side", structure.depth, structure.width);
+  std::string text = fmt::format("{} deep, at most {} side by side",
+                                 counted(structure.depth, "operator"), structure.width);
   if (flops > 0) {
     text += fmt::format(
         "; one chain holds {:.1f} % of the FLOPs",
@@ -55,8 +56,9 @@ std::string dependence_text(const StudiedSymbol* symbol, const Graph& graph) {
     return "";
   }
   return symbol->varied == 0 ? "; the model takes no other of the values tried"
-                             : fmt::format("; {} of {} operators depend on it", symbol->op_count(),
-                                           graph.op_count());
+                             : fmt::format("; {} of {} {} on it", symbol->op_count(),
+                                           counted(graph.op_count(), "operator"),
+                                           symbol->op_count() == 1 ? "depends" : "depend");
 }
 
 // Names of the dimensions that the shapes of an op depend on.
@@ -89,8 +91,9 @@ std::string header_text(const Inspection& inspection) {
   std::string text = fmt::format("{}\n\n", name);
   text += field("producer", printable(graph.info().producer, 60));
   text += field("opset", fmt::format("{} (IR {})", join(opsets, ", "), graph.info().ir_version));
-  text += field("nodes", fmt::format("{} in the file, {} operators besides constants",
-                                     model.report.file_nodes, graph.op_count()));
+  text +=
+      field("nodes", fmt::format("{} in the file, {} besides constants", model.report.file_nodes,
+                                 counted(graph.op_count(), "operator")));
   if (!runtime.empty()) {
     text += field(
         "runtime",
@@ -116,7 +119,7 @@ std::string header_text(const Inspection& inspection) {
                             format_bytes(totals.weight_bytes)));
   text += field("unresolved", model.report.unresolved.empty()
                                   ? "none"
-                                  : fmt::format("{} operators", model.report.unresolved.size()));
+                                  : counted(model.report.unresolved.size(), "operator"));
   for (const std::string& note : model.report.notes) {
     text += field("note", note);
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace dfsim::inline report {
@@ -175,7 +176,8 @@ class OpTree {
       }
       const size_t held = nodes_[entry.module].held;
       rows_.push_back(
-          {depth, fmt::format("{} ({} operators)", printable(entry.path, kMostNameChars), held),
+          {depth,
+           fmt::format("{} ({})", printable(entry.path, kMostNameChars), counted(held, "operator")),
            nullptr, held, entry.time_ns});
       add_level(entry.module, depth + 1);
     }

@@ -94,17 +94,18 @@ std::string memory_line(const PlanOutcome& best) {
 std::string notes_of(const PlanOutcome& best) {
   std::string out = best.training ? memory_line(best) : "";
   if (best.gradients_without_rule > 0) {
-    out += fmt::format(
-        "{} operators have no gradient rule of their own: twice their forward arithmetic, on every "
-        "device\n",
-        best.gradients_without_rule);
+    out += fmt::format("{} of {} own: twice the forward arithmetic, on every device\n",
+                       counted(best.gradients_without_rule, "operator has no gradient rule",
+                               "operators have no gradient rule"),
+                       best.gradients_without_rule == 1 ? "its" : "their");
   }
   if (best.stands_for > 1) {
     out += fmt::format("each simulated device stands for {} that do the same\n", best.stands_for);
   }
   if (!best.unsplittable.empty()) {
-    out += fmt::format("\n{} operators cannot be split, every device runs them:\n",
-                       best.unsplittable.size());
+    out += fmt::format("\n{}:\n", counted(best.unsplittable.size(),
+                                          "operator cannot be split, every device runs it",
+                                          "operators cannot be split, every device runs them"));
     for (size_t i = 0; i < std::min(kMaxListed, best.unsplittable.size()); ++i) {
       out += "  " + best.unsplittable[i] + "\n";
     }

@@ -237,9 +237,10 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
                                                    percent_text(roofline.without_work)));
   }
   if (roofline.above.ops > 0) {
-    text += roofline_field(
-        "above", fmt::format("{} operators ({} of the time) are above the roof", roofline.above.ops,
-                             percent_text(roofline.above.share)));
+    text += roofline_field("above", fmt::format("{} ({} of the time) {} above the roof",
+                                                counted(roofline.above.ops, "operator"),
+                                                percent_text(roofline.above.share),
+                                                roofline.above.ops == 1 ? "is" : "are"));
     if (roofline.above.in_cache > 0) {
       text += roofline_field("", fmt::format("{}: all their bytes fit into the last-level cache",
                                              roofline.above.in_cache));

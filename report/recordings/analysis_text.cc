@@ -20,11 +20,6 @@ std::string analysis_time(double us) {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// "1 span", "2 spans"
-std::string counted(int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string analysis_field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<14}{}\n", label, value);
 }

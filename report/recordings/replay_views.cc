@@ -180,10 +180,10 @@ Json timeline_json(const Trace& trace, double origin_us) {
 }  // namespace
 
 std::string replay_text(const ReplayReport& report, size_t top) {
-  std::string text =
-      fmt::format("{}: {} trace, replayed as {} pieces with {} dependencies\n",
-                  printable(std::filesystem::path(report.path).filename().string(), 30),
-                  report.format, report.pieces, report.dependencies);
+  std::string text = fmt::format(
+      "{}: {} trace, replayed as {} with {}\n",
+      printable(std::filesystem::path(report.path).filename().string(), 30), report.format,
+      counted(report.pieces, "piece"), counted(report.dependencies, "dependency", "dependencies"));
   if (!report.device_name.empty()) {
     text += replay_field("recorded on", printable(report.device_name, 60));
   }
@@ -192,12 +192,12 @@ std::string replay_text(const ReplayReport& report, size_t top) {
       replay_field("replayed", fmt::format("{} as recorded ({:+.2f} %)",
                                            format_time(report.same.span_ns), report.error() * 100));
   for (const ReplayChange& change : report.changes) {
-    text += replay_field("change",
-                         fmt::format("{} ({} pieces)", printable(change.text, 46), change.pieces));
+    text += replay_field("change", fmt::format("{} ({})", printable(change.text, 46),
+                                               counted(change.pieces, "piece")));
   }
   if (report.kept.pieces > 0) {
     text += replay_field("not moved",
-                         fmt::format("{} pieces ({}): {}", report.kept.pieces,
+                         fmt::format("{} ({}): {}", counted(report.kept.pieces, "piece"),
                                      format_time(report.kept.measured_ns), report.kept.reason));
   }
   if (!report.changes.empty()) {
@@ -208,13 +208,14 @@ std::string replay_text(const ReplayReport& report, size_t top) {
   text += replay_field("80 % interval", fmt::format("{} to {}", format_time(report.interval.low_ns),
                                                     format_time(report.interval.high_ns)));
   if (report.unlaunched > 0 && report.launched > 0) {
-    text += replay_field(
-        "no launch",
-        fmt::format("{} pieces of device work keep their measured gaps", report.unlaunched));
+    text += replay_field("no launch",
+                         counted(report.unlaunched, "piece of device work keeps its measured gap",
+                                 "pieces of device work keep their measured gaps"));
   }
   if (report.too_early > 0) {
-    text += replay_field(
-        "clocks", fmt::format("{} pieces of work began before their launch", report.too_early));
+    text +=
+        replay_field("clocks", counted(report.too_early, "piece of work began before its launch",
+                                       "pieces of work began before their launch"));
   }
   for (const std::string& table :
        {breakdown_table(report), path_table(report), sources_table(report)}) {

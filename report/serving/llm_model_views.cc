@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/counted.h"
 #include "base/text_table.h"
 #include "base/units.h"
 
@@ -67,9 +68,9 @@ JsonTree predicted_step_json(const StepPrediction& step) {
 }  // namespace
 
 std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r) {
-  std::string text =
-      fmt::format("{} ({}): {} layers, hidden size {}, vocabulary {}, {} positions\n\n", r.name,
-                  r.model_type, r.layers, config.hidden, config.vocab, config.max_positions);
+  std::string text = fmt::format("{} ({}): {}, hidden size {}, vocabulary {}, {}\n\n", r.name,
+                                 r.model_type, counted(r.layers, "layer"), config.hidden,
+                                 config.vocab, counted(config.max_positions, "position"));
   TextTable parameters({{"parameters"}, {"number", Align::kRight}});
   const auto add = [&](const char* name, int64_t count) {
     parameters.add_row({name, fmt::format("{}", count)});
@@ -139,15 +140,15 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
 }
 
 std::string llm_prediction_text(const LlmPredictOptions& options, const LlmPrediction& r) {
-  std::string text = fmt::format("memory per GPU: {}\n  {} tokens fit, {} each\n\n",
-                                 describe_memory(r.memory), r.memory.cache_tokens,
+  std::string text = fmt::format("memory per GPU: {}\n  {}, {} each\n\n", describe_memory(r.memory),
+                                 counted(r.memory.cache_tokens, "token fits", "tokens fit"),
                                  format_bytes(static_cast<Bytes>(r.memory.cache_bytes_per_token)));
-  text +=
-      predicted_step_text(fmt::format("prefill of {} tokens", options.prompt_tokens), r.prefill) +
-      "\n";
-  text += predicted_step_text(fmt::format("decode of {} sequences with {} cached tokens each",
-                                          options.sequences, options.context_tokens),
-                              r.decode);
+  text += predicted_step_text("prefill of " + counted(options.prompt_tokens, "token"), r.prefill) +
+          "\n";
+  text += predicted_step_text(
+      fmt::format("decode of {} with {} each", counted(options.sequences, "sequence"),
+                  counted(options.context_tokens, "cached token")),
+      r.decode);
   text += fmt::format("\n{:.0f} tokens/s while decoding\n", r.decode_tokens_per_s);
   for (const std::string& note : r.notes) {
     text += fmt::format("note: {}\n", note);

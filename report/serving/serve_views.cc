@@ -61,17 +61,17 @@ JsonTree estimate_json(const Estimate& e) {
 std::string serve_text(const ServeView& view) {
   const ServeResult& r = view.result;
   std::string text = fmt::format(
-      "{} requests in {:.2f} s on {} GPU{}: {} prompt and {} output tokens\n", r.requests,
-      r.duration_s, r.gpus, r.gpus == 1 ? "" : "s", r.prompt_tokens, r.output_tokens);
+      "{} in {:.2f} s on {}: {} prompt and {}\n", counted(r.requests, "request"), r.duration_s,
+      counted(r.gpus, "GPU"), r.prompt_tokens, counted(r.output_tokens, "output token"));
   if (r.overloaded) {
     text += fmt::format(
-        "OVERLOADED: {} requests waited when the last one came; latencies grow with the length of "
+        "OVERLOADED: {} waited when the last one came; latencies grow with the length of "
         "the run\n",
-        r.waiting_at_last_arrival);
+        counted(r.waiting_at_last_arrival, "request"));
   }
   if (r.rejected > 0) {
-    text +=
-        fmt::format("{} requests were refused: longer than the context or the cache\n", r.rejected);
+    text += counted(r.rejected, "request was refused", "requests were refused") +
+            ": longer than the context or the cache\n";
   }
   TextTable table({{"ms"},
                    {"mean (80 % interval)", Align::kRight},
@@ -98,10 +98,10 @@ std::string serve_text(const ServeView& view) {
   if (r.dollars_per_million_tokens) {
     text += fmt::format("dollars per million  {}\n", estimate_text(*r.dollars_per_million_tokens));
   }
-  text += fmt::format("\n{} steps, {:.1f} sequences decode in one on average, engine busy {}\n",
-                      r.steps, r.mean_decodes, percent_text(r.busy_share));
-  text += fmt::format("cache of {} tokens, at most {} in use, {} preemptions\n", r.cache_tokens,
-                      percent_text(r.peak_cache_share), r.preemptions);
+  text += fmt::format("\n{}, {:.1f} sequences decode in one on average, engine busy {}\n",
+                      counted(r.steps, "step"), r.mean_decodes, percent_text(r.busy_share));
+  text += fmt::format("cache of {}, at most {} in use, {}\n", counted(r.cache_tokens, "token"),
+                      percent_text(r.peak_cache_share), counted(r.preemptions, "preemption"));
   if (r.transfers > 0) {
     text += fmt::format("{} prompts' caches sent from prefill to decode replicas\n", r.transfers);
   }

@@ -114,9 +114,9 @@ std::string serving_validation_json(const ServingValidation& v) {
 std::string serving_fit_text(const ServingFitReport& report) {
   std::string text;
   for (const ServingFit& fit : report.fits) {
-    text += fmt::format("{}: {} rows, loss {:.4f} before and {:.4f} after {} evaluations\n",
-                        framework_name(fit.profile.framework), fit.rows, fit.loss_before,
-                        fit.loss_after, fit.evaluations);
+    text += fmt::format("{}: {}, loss {:.4f} before and {:.4f} after {}\n",
+                        framework_name(fit.profile.framework), counted(fit.rows, "row"),
+                        fit.loss_before, fit.loss_after, counted(fit.evaluations, "evaluation"));
     TextTable table({{"parameter"}, {"before", Align::kRight}, {"fitted", Align::kRight}});
     for (const FitParameter& parameter : fit_parameters()) {
       table.add_row({parameter.name, fmt::format("{:g}", parameter.of(fit.before)),

@@ -122,13 +122,8 @@ std::string front_line(const FrontPlot& plot, const DeploymentSearch& search) {
 
 std::string front_svg(const DeploymentSearch& search, const std::string& title) {
   const FrontPlot plot(search);
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 "
-             "0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" "
-             "height=\"100%\" fill=\"white\"/>\n",
-             kFrontWidth, kFrontHeight) +
-         svg_text(kFrontLeft, 20, title) + plot.axes() + candidate_points(plot, search) +
-         front_line(plot, search) + "</svg>\n";
+  return svg_head(kFrontWidth, kFrontHeight) + svg_text(kFrontLeft, 20, title) + plot.axes() +
+         candidate_points(plot, search) + front_line(plot, search) + "</svg>\n";
 }
 
 }  // namespace dfsim::inline report

@@ -34,14 +34,6 @@ std::vector<std::vector<TaskId>> rows_of(const Comparison& comparison,
 
 const char* colour(size_t i) { return kColours[i % std::size(kColours)]; }
 
-std::string svg_head(double width, double height) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
-      "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n",
-      width, height);
-}
-
 std::string gantt_rows_svg(const Comparison& comparison, const PolicyOutcome& outcome,
                            const ExecGraph& graph, const TimeFormat& format, double top,
                            double left, double width, double row_height, TimeNs longest) {

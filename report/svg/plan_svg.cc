@@ -139,11 +139,7 @@ std::string plan_svg(const PlanOutcome& outcome, const PlanRun& run, const Graph
   const double chart = 70;
   const double pictures = chart + kRow * static_cast<double>(devices.size()) + 40;
   const double height = pictures + kCell * static_cast<double>(shown) + 20;
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
-      "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n",
-      kPlanWidth, height);
+  std::string out = svg_head(kPlanWidth, height);
   out += svg_text(10, 22, fmt::format("{} on {}: {}", plan.model, plan.hardware, outcome.name));
   out += svg_text(
       10, 42,

@@ -190,11 +190,7 @@ std::string paths(const Plot& plot, const RooflineReport& roofline,
 
 std::string roofline_svg(const RooflineReport& roofline, const std::vector<Trajectory>& lines) {
   const Plot plot(roofline, lines);
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
-      "{1}\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n",
-      kSvgWidth, kSvgHeight);
+  std::string out = svg_head(kSvgWidth, kSvgHeight);
   out +=
       svg_text(kLeft, 20,
                fmt::format("{} on {}, batch {} (peaks: {})", roofline.model, roofline.device_model,

@@ -23,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kCalibrationSteps = 3;  // peaks, operators and networks, training
 constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
 constexpr std::string_view kModelFolder = "model";
 constexpr std::string_view kOverheadsFile = "overheads.json";
@@ -73,9 +74,11 @@ class Calibrator {
     return (fs::path(options_.directory) / name).string();
   }
 
-  Status begin(const std::string& step) const {
+  Status begin(const std::string& step) {
     progress_.note(step);
-    return progress_.stage(step);
+    DFSIM_RETURN_IF_ERROR(progress_.stage(step));
+    progress_.advance(begun_++, kCalibrationSteps, "steps");
+    return ok_status();
   }
 
   std::vector<int> thread_counts() const {
@@ -208,6 +211,7 @@ class Calibrator {
   const Progress& progress_;
   std::string collector_;
   std::string python_;
+  double begun_ = 0;  // steps
 };
 
 }  // namespace

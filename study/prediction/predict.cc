@@ -88,8 +88,9 @@ Status add_change(const PredictOptions& options, const ImportedModel& imported,
   if (!model.ok()) {
     return ok_status();  // that runtime cannot run it, so there is no such change
   }
-  DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(*model, platform, costs,
-                                                               {options.policy, options.seed}));
+  DFSIM_ASSIGN_OR_RETURN(
+      const ModelRun run,
+      ModelRun::prepare(*model, platform, costs, {options.policy, options.seed, options.policies}));
   DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
   DFSIM_ASSIGN_OR_RETURN(
       const Prediction changed,

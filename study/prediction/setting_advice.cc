@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "hardware/builtin_files.h"
 #include "hardware/platform_loader.h"
@@ -69,9 +70,9 @@ void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) 
   if (p.host_busy_ns > p.device_busy_ns) {
     Variant graph = plain(context, "launch-overhead");
     graph.insight = fmt::format(
-        "the host launches {} operators one by one: it is busy {} of the "
+        "the host launches {} one by one: it is busy {} of the "
         "time, the device {}",
-        p.ops.size(), percent_of(p.host_busy_ns, p.latency_ns),
+        counted(p.ops.size(), "operator"), percent_of(p.host_busy_ns, p.latency_ns),
         percent_of(p.device_busy_ns, p.latency_ns));
     graph.action = "launch the model as one graph (CUDA graphs): --runtime cuda-graph";
     graph.options.runtime = "cuda-graph";

@@ -10,6 +10,14 @@ namespace dfsim::inline study {
 
 namespace {
 
+void explain_trace(const Trace& trace, const Progress& progress) {
+  progress.decide("trace", {{"file", trace.path},
+                            {"format", trace.format},
+                            {"device", trace.device_name.empty() ? "unknown" : trace.device_name},
+                            {"spans", std::to_string(trace.spans.size())},
+                            {"tracks", std::to_string(trace.tracks.size())}});
+}
+
 // The parts of an analysis that the replay graph gives. A trace with nothing to replay has neither.
 Status add_replayed(const AnalyzeOptions& options, const Progress& progress, const Trace& trace,
                     TraceAnalysis* analysis) {
@@ -30,7 +38,7 @@ Status add_replayed(const AnalyzeOptions& options, const Progress& progress, con
     return ok_status();
   }
   DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
-  return advise(trace, *graph, analysis);
+  return advise(trace, *graph, analysis, progress);
 }
 
 }  // namespace
@@ -39,7 +47,10 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
   AnalyzedTraces analyzed;
   for (const std::string& path : options.traces) {
     DFSIM_RETURN_IF_ERROR(progress.stage("reading " + path));
+    progress.advance(static_cast<double>(analyzed.traces.size()),
+                     static_cast<double>(options.traces.size()), "traces");
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
+    explain_trace(trace, progress);
     DFSIM_RETURN_IF_ERROR(
         progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans"));
     analyzed.analyses.push_back(analyze_trace(trace, /*path=*/options.critical_path != "replay"));
@@ -53,8 +64,11 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
 StatusOr<TraceDiff> diff(const DiffOptions& options, const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + options.a));
   DFSIM_ASSIGN_OR_RETURN(const Trace a, read_trace(options.a));
+  explain_trace(a, progress);
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + options.b));
   DFSIM_ASSIGN_OR_RETURN(const Trace b, read_trace(options.b));
+  explain_trace(b, progress);
+  DFSIM_RETURN_IF_ERROR(progress.stage("comparing"));
   return diff_traces(analyze_trace(a), analyze_trace(b), options.by_node);
 }
 

@@ -152,11 +152,20 @@ StatusOr<Replay> replay(const ReplayOptions& options, const Progress& progress) 
   DFSIM_RETURN_IF_ERROR(progress.stage(fmt::format("replaying {} spans", trace.spans.size())));
   DFSIM_ASSIGN_OR_RETURN(const ReplayGraph recorded, make_replay_graph(trace));
   ReplayReport& report = result.report = report_of(trace, recorded);
+  progress.decide("trace", {{"file", trace.path},
+                            {"format", trace.format},
+                            {"spans", std::to_string(trace.spans.size())},
+                            {"pieces", std::to_string(report.pieces)},
+                            {"launched", std::to_string(report.launched)},
+                            {"unlaunched", std::to_string(report.unlaunched)}});
   DFSIM_ASSIGN_OR_RETURN(report.same, run_replay(recorded));
   ReplayGraph graph = recorded;
   std::vector<PieceSource> sources(graph.pieces.size(), PieceSource::kMeasured);
   DFSIM_RETURN_IF_ERROR(move_over(options, trace, &graph, &sources, &report));
   DFSIM_RETURN_IF_ERROR(apply_scales(options, trace, &graph, &sources, &report));
+  for (const ReplayChange& change : report.changes) {
+    progress.decide("change", {{"what", change.text}, {"pieces", std::to_string(change.pieces)}});
+  }
   DFSIM_ASSIGN_OR_RETURN(report.run, run_graph(options, graph, &report));
   DFSIM_RETURN_IF_ERROR(progress.stage("drawing times for the interval"));
   DFSIM_ASSIGN_OR_RETURN(report.interval, replay_interval(graph, options.seed));

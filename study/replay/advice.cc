@@ -41,7 +41,8 @@ Status advise(const Trace& trace, TraceAnalysis* analysis) {
   return advise(trace, *graph, analysis);
 }
 
-Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis) {
+Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis,
+              const Progress& progress) {
   analysis->advice.asked = true;
   DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(graph));
   DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(graph, kSeed));
@@ -49,7 +50,9 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
       std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base_ns));
   const AdviceInput input{trace, *analysis, graph};
   std::vector<Advice> found;
+  double done = 0;
   for (const AdviceRule& rule : advice_rules()) {
+    progress.advance(done++, static_cast<double>(advice_rules().size()), "changes");
     const Finding finding = rule.find(input);
     if (finding.insight.empty()) {
       continue;
@@ -61,7 +64,11 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
     advice.action = finding.action;
     advice.before_us = us(base_ns);
     advice.after_us = us(changed_ns) / finding.per_run;
-    if (advice.before_us - advice.after_us > analysis->advice.width_us) {
+    const bool kept = advice.before_us - advice.after_us > analysis->advice.width_us;
+    progress.decide("advice", {{"change", std::string(rule.kind)},
+                               {"saves", format_time(base_ns - changed_ns)},
+                               {"shown", kept ? "yes" : "no, within the interval"}});
+    if (kept) {
       found.push_back(std::move(advice));
     }
   }

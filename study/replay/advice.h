@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "study/analysis/trace_analysis.h"
+#include "study/progress.h"
 #include "study/replay/replay.h"
 
 namespace dfsim::inline study {
@@ -19,7 +20,8 @@ namespace dfsim::inline study {
 // Errors: those of the simulation. O(rules x pieces log pieces).
 Status advise(const Trace& trace, TraceAnalysis* analysis);
 // The same with the result of make_replay_graph(trace).
-Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis);
+Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analysis,
+              const Progress& progress = {});
 
 // The data that the rules examine.
 struct AdviceInput {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "datasets/importers/op_names.h"
 #include "opmodel/train/profile_ops.h"
@@ -142,8 +143,9 @@ Finding find_pageable_copies(const AdviceInput& input) {
   for (const uint32_t p : freed) {
     set_device_time(&finding.changed.pieces[p], least_ns);
   }
-  finding.insight = fmt::format("{} copies of {} from pageable memory hold the host for {}",
-                                freed.size(), format_bytes(bytes.value()), format_time(held_ns));
+  finding.insight = fmt::format(
+      "{} of {} from pageable memory {} the host for {}", counted(freed.size(), "copy", "copies"),
+      format_bytes(bytes.value()), freed.size() == 1 ? "holds" : "hold", format_time(held_ns));
   finding.action = "copy from pinned memory and do not wait: pin_memory=True, non_blocking=True";
   return finding;
 }
@@ -181,8 +183,11 @@ Finding find_layout_copies(const AdviceInput& input) {
   }
   drop_host_pieces(dropped, &finding.changed);
   if (count > 0) {
-    finding.insight = fmt::format("{} pieces of device work only change a layout or type ({})",
-                                  count, format_time(spent_ns));
+    finding.insight =
+        fmt::format("{} a layout or type ({})",
+                    counted(static_cast<uint64_t>(count), "piece of device work only changes",
+                            "pieces of device work only change"),
+                    format_time(spent_ns));
     finding.action =
         "keep one layout (channels_last) and one type through the model; convert weights once";
   }

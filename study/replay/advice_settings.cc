@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "opmodel/train/profile_ops.h"
 #include "study/analysis/analysis_parts.h"
@@ -161,8 +162,10 @@ Finding find_recomputation(const AdviceInput& input) {
   }
   const Breakdown& b = input.analysis.recompute.again;
   finding.insight =
-      fmt::format("{} pieces of the forward pass run again for the backward pass ({})",
-                  input.analysis.recompute.items, format_time(ns_from_seconds(b.busy_us() / 1e6)));
+      fmt::format("{} again for the backward pass ({})",
+                  counted(static_cast<uint64_t>(input.analysis.recompute.items),
+                          "piece of the forward pass runs", "pieces of the forward pass run"),
+                  format_time(ns_from_seconds(b.busy_us() / 1e6)));
   const std::string room =
       memory.capacity > 0 && memory.peak > 0
           ? fmt::format(": {} of the device's {} are in use at most", format_bytes(memory.peak),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "study/replay/advice.h"
 
@@ -99,8 +100,8 @@ Finding find_preemption(const AdviceInput& input) {
   if (worst.removed.pauses > 0) {
     const std::string by = worst.cause.empty() ? "another program" : printable(worst.cause, 40);
     finding.insight =
-        fmt::format("{} takes the CPU away {} times ({}), most of all from {}", by,
-                    worst.removed.pauses, format_time(worst.removed.time_ns),
+        fmt::format("{} takes the CPU away {} ({}), most of all from {}", by,
+                    counted(worst.removed.pauses, "time"), format_time(worst.removed.time_ns),
                     worst.op.empty() ? "the runtime's calls" : printable(worst.op, 40));
     finding.action = fmt::format(
         "give the program cores of its own (taskset, cpuset, isolcpus), or move {} to others or "
@@ -118,8 +119,8 @@ Finding find_blocking_calls(const AdviceInput& input) {
   if (worst.removed.pauses > 0) {
     const std::string in = worst.cause.empty() ? "a wait" : printable(worst.cause, 40) + "()";
     finding.insight =
-        fmt::format("{} blocks its thread {} times ({}), most of all in {}", in,
-                    worst.removed.pauses, format_time(worst.removed.time_ns),
+        fmt::format("{} blocks its thread {} ({}), most of all in {}", in,
+                    counted(worst.removed.pauses, "time"), format_time(worst.removed.time_ns),
                     worst.op.empty() ? "the runtime's calls" : printable(worst.op, 40));
     finding.action =
         "let another thread make the call ahead of time (prefetching, asynchronous input), or "

@@ -25,6 +25,8 @@ StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind 
   RooflineStudy swept;
   swept.swept = sweeps[0].name;
   const std::vector<int64_t> none = {0};
+  const size_t points = sweeps[0].values.size() * (sweeps.size() > 1 ? sweeps[1].values.size() : 1);
+  double done = 0;
   for (const int64_t other : sweeps.size() > 1 ? sweeps[1].values : none) {
     std::vector<RooflineReport> rooflines;
     std::vector<double> values;
@@ -37,6 +39,7 @@ StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind 
       }
       DFSIM_RETURN_IF_ERROR(
           progress.stage(fmt::format("costing {} at {}", options.source.model.path, where)));
+      progress.advance(done++, static_cast<double>(points), "points");
       DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));
@@ -61,6 +64,9 @@ StatusOr<RooflineStudy> study_roofline(const RooflineOptions& options, const Pro
   RooflineStudy study;
   DFSIM_RETURN_IF_ERROR(progress.stage("costing " + options.source.model.path));
   DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}));
+  progress.decide("roofline", {{"device", one.device_model},
+                               {"operators", std::to_string(one.ops.size())},
+                               {"above_the_roof", std::to_string(one.above.ops)}});
   study.rooflines.push_back(std::move(one));
   return study;
 }

@@ -11,6 +11,11 @@ StatusOr<EvaluateResult> evaluate(const EvaluateRequest& request, const Progress
                          load_trained_model(request.model));
   DFSIM_RETURN_IF_ERROR(progress.stage("reading profiles"));
   DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(request.inputs));
+  progress.decide("profiles", {{"rows", std::to_string(loaded.profile.size())},
+                               {"dropped", loaded.drops.summary()},
+                               {"other_devices", std::to_string(loaded.other_devices)}});
+  progress.decide("cost model", {{"name", std::string(model->name())},
+                                 {"measured_shapes", request.use_lookup ? "used" : "not used"}});
   EvaluateOptions options;
   options.device = request.inputs.device;
   options.use_lookup = request.use_lookup;

@@ -61,6 +61,9 @@ class Tuner {
     TuneSearch search(std::move(candidates), options_.budget);
     for (auto next = search.next(); next.has_value(); next = search.next()) {
       const TuneSetting& setting = search.candidates()[*next].setting;
+      progress_.decide("next measurement", {{"setting", tune_setting_text(setting)},
+                                            {"measured", std::to_string(search.measured())},
+                                            {"budget", std::to_string(options_.budget)}});
       DFSIM_ASSIGN_OR_RETURN(const double relative, measured_or_measure(setting, *next == 0));
       search.add(*next, relative);
       progress_.note(fmt::format("{}: {:.3f} of the default's time per sample",
@@ -193,8 +196,11 @@ class Tuner {
 
   StatusOr<std::vector<TuneCandidate>> predict_all() {
     std::vector<TuneCandidate> candidates;
-    for (const TuneSetting& setting : tune_space(cores_, batches_)) {
+    const std::vector<TuneSetting> space = tune_space(cores_, batches_);
+    for (const TuneSetting& setting : space) {
       DFSIM_RETURN_IF_ERROR(progress_.stage("predicting " + tune_setting_text(setting)));
+      progress_.advance(static_cast<double>(candidates.size()), static_cast<double>(space.size()),
+                        "settings");
       TuneCandidate candidate;
       candidate.setting = setting;
       DFSIM_ASSIGN_OR_RETURN(candidate.predicted, predict(setting));
@@ -224,6 +230,8 @@ class Tuner {
       request["settings"].push_back(std::move(json));
     }
     DFSIM_RETURN_IF_ERROR(progress_.stage(fmt::format("measuring {}", options_.model.path)));
+    progress_.advance(static_cast<double>(state_["points"].size()),
+                      static_cast<double>(options_.budget), "measurements");
     DFSIM_RETURN_IF_ERROR(write_file(in("request.json"), request.dump() + "\n"));
     DFSIM_RETURN_IF_ERROR(run_program({python_, helper_, in("request.json"), in("result.json")},
                                       fmt::format("measuring {}", options_.model.path)));

@@ -5,22 +5,19 @@ usage: browser_test.py DFSIM [--screenshots FOLDER]
 Exits with 77 (skipped, for CTest) without the playwright package or a browser.
 """
 
-import argparse
 import json
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
+import in_chromium
 from page_checks import check, check_page, corner
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SKIPPED = 77
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def synthetic_trace(spans):
@@ -354,25 +351,24 @@ def check_partitioning(reports):
     check(problems == [], problems)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("dfsim")
-    parser.add_argument("--screenshots", type=pathlib.Path)
-    options = parser.parse_args()
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("skipped: the Python package playwright is not installed")
-        return SKIPPED
-    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
-    if found is None:
-        print("skipped: no Chromium (package chromium)")
-        return SKIPPED
-    if options.screenshots:
-        options.screenshots.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="dfsim_html_") as folder, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        reports = Reports(options.dfsim, pathlib.Path(folder), browser, options.screenshots)
+def check_drawing_files(reports):
+    """A drawing that is opened by itself follows what the reader's system prefers."""
+    drawing = reports.folder / "roofline.svg"
+    subprocess.run([reports.program, "roofline", "graphs/zoo/resnet18.onnx", "--hw", "a100", "--svg",
+                    drawing], cwd=ROOT, check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL)
+    for scheme, dark in (("light", False), ("dark", True)):
+        tab = reports.browser.new_page(color_scheme=scheme)
+        tab.goto(drawing.as_uri())
+        check((max(corner(tab, "svg")) < 64) == dark, f"the paper of a drawing, {scheme}")
+        words = tab.evaluate("getComputedStyle(document.querySelector('text')).fill")
+        check((words == "rgb(230, 237, 243)") == dark, f"the words of a drawing, {scheme}: {words}")
+        tab.close()
+
+
+def look(program, browser, screenshots):
+    with tempfile.TemporaryDirectory(prefix="dfsim_html_") as folder:
+        reports = Reports(program, pathlib.Path(folder), browser, screenshots)
         check_prediction(reports)
         check_partitioning(reports)
         check_analysis(reports)
@@ -382,10 +378,8 @@ def main():
         check_others(reports)
         check_serving(reports)
         check_sweep(reports)
-        browser.close()
-    print("all reports are right")
-    return 0
+        check_drawing_files(reports)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_chromium.main(look, "all reports are right"))

@@ -150,3 +150,8 @@ def text_of(result):
 
 
 assert dfsim.__version__
+
+
+def without_help(message):
+    """An error without the advice to run --help, which is the terminal's; Python has help()."""
+    return re.sub(r"; run 'dfsim [a-z -]+ --help' for its arguments", "", message)

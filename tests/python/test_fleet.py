@@ -3,7 +3,10 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -94,13 +97,101 @@ def test_dask_with_a_killed_worker(whole):
             timer.join()
 
 
-def test_ray(whole):
+@pytest.fixture(scope="module")
+def ray():
     ray = pytest.importorskip("ray")
+    # A worker takes the package from where this process has it.
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    yield ray
+    ray.shutdown()
+
+
+def working_on_ray():
+    """Processes that run a part now; Ray names them after the function."""
+    found = []
+    for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if command.read_bytes().startswith(b"ray::run_part"):
+                found.append(int(command.parent.name))
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def test_ray_with_killed_workers(ray, whole):
+    killed = set()
+    stop = threading.Event()
+
+    def kill():
+        while not stop.is_set() and len(killed) < 2:
+            for process in working_on_ray():
+                if process not in killed:
+                    os.kill(process, signal.SIGKILL)
+                    killed.add(process)
+                    break
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
     try:
-        assert dfsim.sweep(**SWEEP, executor="ray", parts=6).to_csv() == whole
+        found = dfsim.sweep(**SWEEP, executor="ray", parts=24)
     finally:
-        ray.shutdown()
+        stop.set()
+        thread.join()
+    assert len(killed) == 2
+    assert found.to_csv() == whole
+
+
+def test_ray_refuses_a_worker_of_another_version(ray, monkeypatch):
+    monkeypatch.setattr(fleet, "program_identity", lambda: "dfsim 99 (0123456789abcdef)")
+    with pytest.raises(dfsim.FailedError, match="found a worker with dfsim .*expected dfsim 99"):
+        dfsim.sweep(**SWEEP, executor="ray", parts=2)
+
+
+MPI_DRIVER = """
+import os, signal, sys
+import dfsim
+
+if __name__ == "__main__":
+    table = dfsim.sweep(**{sweep!r}, executor="mpi", parts=9)
+    open(sys.argv[1], "w").write(table.to_csv())
+"""
+
+# A rank that kills itself in its first part.
+MPI_LOSES_A_WORKER = """
+import os, signal
+from mpi4py import MPI
+from dfsim import fleet
+
+if MPI.COMM_WORLD.Get_rank() == 2:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def under_mpi(tmp_path, text):
+    pytest.importorskip("mpi4py")
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun; Debian's package openmpi-bin has it")
+    script, output = tmp_path / "driver.py", tmp_path / "table.csv"
+    script.write_text(text)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-m",
+                           "mpi4py.futures", str(script), str(output)], env=environment,
+                          capture_output=True, text=True, check=False, timeout=300)
+    return done, output
+
+
+def test_mpi(tmp_path, whole):
+    done, output = under_mpi(tmp_path, MPI_DRIVER.format(sweep=SWEEP))
+    assert done.returncode == 0, done.stderr
+    assert output.read_text() == whole
+
+
+def test_open_mpi_ends_a_job_that_loses_a_worker(tmp_path):
+    done, output = under_mpi(tmp_path, MPI_LOSES_A_WORKER + MPI_DRIVER.format(sweep=SWEEP))
+    assert done.returncode != 0
+    assert "signal 9" in done.stderr
+    assert not output.exists()
 
 
 def test_wrong_arguments():

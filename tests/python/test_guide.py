@@ -57,6 +57,8 @@ def test_notebooks_run(page, folder):
     needed = ["jupytext", "nbmake", "ipykernel"]
     if "torch" in page.stem:
         needed += ["torch", "onnxscript"]
+    if "ray" in page.stem:
+        needed += ["ray"]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"this Python lacks {', '.join(missing)}; pip install them next to dfsim")

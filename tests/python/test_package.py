@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dfsim
+from golden_calls import without_help
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESNET = str(ROOT / "graphs/zoo/resnet18.onnx")
@@ -33,7 +34,7 @@ def cli_error(*arguments):
     done = subprocess.run([os.environ["DFSIM"], *arguments], capture_output=True, text=True,
                           check=False, timeout=300)
     assert done.returncode == 2
-    return done.stderr.strip().removeprefix("dfsim: error: ")
+    return without_help(done.stderr.strip().removeprefix("dfsim: error: "))
 
 
 def test_predict_equals_the_command_line():
@@ -62,6 +63,21 @@ def test_ops_are_arrays():
     assert ops["duration_ns"].dtype == np.int64
     assert list(ops["name"]) == [op["name"] for op in expected]
     assert ops["flops"].sum() == sum(op["flops"] for op in expected)
+
+
+def stderr_of(*lines):
+    done = subprocess.run([sys.executable, "-c", "\n".join(["import dfsim", *lines])],
+                          capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_says_nothing_on_stderr_unless_asked():
+    predict = f"dfsim.predict({RESNET!r}, 'a100')"
+    assert stderr_of(predict) == ""
+    assert "dfsim: info: cost model device=gpu0" in stderr_of("dfsim.set_log_level('info')", predict)
+    with pytest.raises(ValueError, match="level: found 'loud', expected one of trace"):
+        dfsim.set_log_level("loud")
 
 
 def test_hardware_has_devices():

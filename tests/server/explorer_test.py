@@ -6,19 +6,16 @@ usage: explorer_test.py DFSIM [--screenshots FOLDER]
 Exits with 77 (skipped, for CTest) without the playwright package or a browser.
 """
 
-import argparse
 import json
 import pathlib
-import shutil
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "html")]
+import in_chromium  # noqa: E402
 from api_test import ROOT, Server, check  # noqa: E402
 
-SKIPPED = 77
 A100 = "a100-sxm4-80gb"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Page:
@@ -141,35 +138,16 @@ def check_widths(server, browser):
         page.tab.close()
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("dfsim")
-    parser.add_argument("--screenshots", type=pathlib.Path)
-    options = parser.parse_args()
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        print("skipped: the Python package playwright is not installed")
-        return SKIPPED
-    found = next((path for path in map(shutil.which, BROWSERS) if path), None)
-    if found is None:
-        print("skipped: no Chromium (package chromium)")
-        return SKIPPED
-    program = str(pathlib.Path(options.dfsim).resolve())
-    with Server(program) as server, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+def look(program, browser, screenshots):
+    with Server(program) as server:
         page = Page(server, browser)
         check_two_machines(server, page)
         check(page.problems == [], page.problems)
         check_upload(server, page)
         check_widths(server, browser)
-        if options.screenshots:
-            options.screenshots.mkdir(parents=True, exist_ok=True)
-            take_pictures(server, browser, options.screenshots)
-        browser.close()
-    print("the page shows what the server answers")
-    return 0
+        if screenshots:
+            take_pictures(server, browser, screenshots)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(in_chromium.main(look, "the page shows what the server answers"))
