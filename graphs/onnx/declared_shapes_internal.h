@@ -23,7 +23,7 @@ class DeclaredShapes {
   void apply(GraphBuilder& builder, OpId op);
 
   // Whether --dim may give `name` although no input uses it: a symbol in the declared shape of
-  // another tensor, or "TENSOR[AXIS]" of a tensor that is no input. O(declared shapes).
+  // another tensor, or "TENSOR[AXIS]" of a tensor that is not an input. O(declared shapes).
   bool is_inner(const GraphBuilder& builder, const std::string& name);
 
   // Writes the extents given for inner dimensions over those of `op`'s outputs that are unknown or
@@ -31,7 +31,7 @@ class DeclaredShapes {
   void apply_given(GraphBuilder& builder, OpId op);
 
   // An extent given for an inner dimension that changed nothing contradicts the model, or names a
-  // tensor whose rank nobody knows.
+  // tensor whose rank is unknown.
   Status check_given() const;
 
  private:

@@ -114,7 +114,7 @@ class EditableGraph {
   std::vector<bool> alive_;
   size_t living_ = 0;
   uint64_t edits_ = 0;
-  // What ops() gave when `edits_` was `order_edits_`.
+  // The result of ops() when `edits_` was `order_edits_`.
   mutable std::vector<OpId> order_;
   mutable uint64_t order_edits_ = ~uint64_t{0};
   std::vector<Tensor> tensors_;

@@ -88,7 +88,7 @@ class Calibrator {
     return most > 1 ? std::vector<int>{1, most} : std::vector<int>{1};
   }
 
-  Status measure_all_roofs(Calibration* calibration) const {
+  Status measure_all_roofs(Calibration* calibration) {
     DFSIM_RETURN_IF_ERROR(begin("measuring roofs"));
     std::vector<HostRoofs> all;
     for (const int count : thread_counts()) {

@@ -185,8 +185,8 @@ double least_memory_seconds(const DeviceRoofs& roofs, double bytes) {
   if (!roofs.of_all_levels) {
     return memory > 0 ? bytes / memory : 0;
   }
-  // An operator's data may be where the operator before left them. What a cache holds at most, the
-  // levels behind it need not move.
+  // An operator's data may be where the operator before left them. The levels
+  // behind a cache need not move the bytes that it can hold.
   double least = 0;
   double held = 0;
   for (const MemoryLevel& cache : roofs.caches) {

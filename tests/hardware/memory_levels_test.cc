@@ -67,7 +67,7 @@ TEST_CASE("Roofs: raise a copy of the device and leave predictions' peaks alone"
   const DeviceSpec raised = with_roofs(device, *roofs);
   CHECK(raised.peak_flops_per_s(DType::kFloat32, false) == 3e12);
   CHECK(raised.peak_flops_per_s(DType::kInt8, false) == 12e12);
-  // A rate that was reached is no lower than a roof.
+  // A rate that was reached raises the roof.
   CHECK(raised.memory_bytes_per_s == 10e9);
   std::filesystem::remove(path);
 }

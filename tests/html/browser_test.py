@@ -352,7 +352,7 @@ def check_partitioning(reports):
 
 
 def check_drawing_files(reports):
-    """A drawing that is opened by itself follows what the reader's system prefers."""
+    """A drawing that a reader opens alone follows what the reader's system prefers."""
     drawing = reports.folder / "roofline.svg"
     subprocess.run([reports.program, "roofline", "graphs/zoo/resnet18.onnx", "--hw", "a100", "--svg",
                     drawing], cwd=ROOT, check=True, stdin=subprocess.DEVNULL,

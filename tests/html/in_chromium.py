@@ -1,4 +1,4 @@
-"""The start of tests that look at pages in Chromium: arguments, the browser, and what is said without one."""
+"""The start of tests that look at pages in Chromium: arguments, the browser, and the reason to skip."""
 
 import argparse
 import pathlib

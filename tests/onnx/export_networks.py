@@ -347,7 +347,7 @@ def append_row(path, row):
 
 
 def summary(rows, exceptions):
-    """What the rows come to, as lines; the last field counts the exports that nothing explains."""
+    """The totals of the rows, as lines; the last field counts the exports that nothing explains."""
     exported = [r for r in rows if not r["finding"].startswith("not exported")]
     resolved = [r for r in exported if r["unresolved"] == "0"]
     close = [r for r in resolved if r["counted_macs"] not in ("", "0") and

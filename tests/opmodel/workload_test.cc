@@ -1,4 +1,5 @@
 #include "opmodel/workload.h"
+#include "opmodel/cached_model.h"
 
 #include <catch2/catch.hpp>
 
@@ -119,6 +120,26 @@ TEST_CASE("Workload: the cost table has every row on every device") {
   REQUIRE(table.ok());
   CHECK(table->time_ns(0, DeviceId(size_t{0})) == 8000);
   CHECK(table->time_ns(0, DeviceId(1)) == 4000);
+}
+
+TEST_CASE("Kinds of devices: all figures that a cost model reads tell two devices apart") {
+  DeviceSpec device;
+  device.name = "gpu0";
+  device.model = "chip";
+  device.peaks = {{.dtype = DType::kFloat32, .flops_per_s = 1e13}};
+  device.memory_bytes_per_s = 1e12;
+  DeviceSpec other = device;
+  other.name = "gpu1";
+  CHECK(device_kind(other) == device_kind(device));
+
+  other.sustained_memory_bytes_per_s = 9e11;
+  CHECK(device_kind(other) != device_kind(device));
+  other = device;
+  other.sustained = {{.dtype = DType::kFloat32, .flops_per_s = 8e12}};
+  CHECK(device_kind(other) != device_kind(device));
+  other = device;
+  other.peaks[0].flops_per_s = 2e13;
+  CHECK(device_kind(other) != device_kind(device));
 }
 
 }  // namespace

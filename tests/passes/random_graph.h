@@ -1,8 +1,8 @@
 // Random valid graphs of a few operators, in the forms that the passes look for.
 //
 // Every operator is resolved and every tensor that nothing reads is an output. No two operators are
-// alike, so that sharing common ones changes no count of MACs. Whoever makes the graph supplies the
-// choices: a generator of random numbers in a test, a fuzzer's bytes.
+// alike, so that sharing common ones changes no count of MACs. The caller supplies the choices: a
+// generator of random numbers in a test, a fuzzer's bytes.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,7 @@ Prediction predicted(const std::string& network, int64_t batch, const std::strin
   options.model = zoo_model(network);
   options.model.batch = batch;
   options.hardware = hardware;
+  options.model.static_dims = true;  // as validate, whose runs were measured with frozen dimensions
   auto prediction = predict(options);
   INFO(prediction.status().message());
   REQUIRE(prediction.ok());
@@ -78,6 +79,8 @@ TEST_CASE("One chain: compare gives the figures of predict, also on several devi
       PredictOptions options;
       options.model = zoo_model("resnet18");
       options.hardware = hardware;
+      options.model.static_dims =
+          true;  // as validate, whose runs were measured with frozen dimensions
       options.policy = policy;
       const auto prediction = predict(options);
       REQUIRE(prediction.ok());

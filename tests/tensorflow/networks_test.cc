@@ -192,8 +192,8 @@ bool is_onnx_runtime(const std::string& runtime) { return runtime.starts_with("o
 TEST_CASE("Zoo: TensorFlow and ONNX give the same latency by their bounds, with every runtime") {
   for (const std::string& runtime : shipped_runtimes()) {
     const bool cpu = is_onnx_runtime(runtime) && runtime != "ort-cuda";
-    check_same_latency(
-        fmt::format("--hw {} --runtime {} --cost-model sol", cpu ? "xeon-8380" : "a100", runtime));
+    check_same_latency(fmt::format("--hw {} --runtime {} --cost-model sol --static",
+                                   cpu ? "xeon-8380" : "a100", runtime));
   }
 }
 

@@ -120,8 +120,8 @@ class Rebuilder {
     return graph_.tensor(id).role != TensorRole::kActivation;
   }
 
-  // What ONNX Runtime writes instead of a shape that is computed in each run. The value is that of
-  // these extents: with 0 and -1 in it, the result is the same.
+  // ONNX Runtime writes 0 and -1 instead of a shape that is computed in each run. This takes the
+  // value of these extents: the result is the same.
   TensorId fixed_shape(const Op& reshape) {
     const Shape& result = graph_.tensor(reshape.outputs[0]).shape;
     Tensor tensor = graph_.tensor(reshape.inputs[1]);
