@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kCalibrationSteps = 3;  // peaks, operators and networks, training
+constexpr double kCollectorSteps = 3;  // peaks, operators and networks, training
 constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
 constexpr std::string_view kModelFolder = "model";
 constexpr std::string_view kOverheadsFile = "overheads.json";
@@ -77,8 +77,15 @@ class Calibrator {
   Status begin(const std::string& step) {
     progress_.note(step);
     DFSIM_RETURN_IF_ERROR(progress_.stage(step));
-    progress_.advance(begun_++, kCalibrationSteps, "steps");
+    progress_.advance(begun_++, steps(), "steps");
     return ok_status();
+  }
+
+  double steps() const {
+    if (options_.roofs == "only") {
+      return 1;
+    }
+    return kCollectorSteps + (options_.roofs == "measure" ? 1 : 0);
   }
 
   std::vector<int> thread_counts() const {
