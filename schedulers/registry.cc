@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -55,13 +56,13 @@ PolicyInfo variant_of(const std::string& name) {
 
 PolicyInfo ready_variant(const std::string& name, OnlinePtrMaker make) {
   PolicyInfo variant = variant_of(name);
-  variant.make_online = make;
+  variant.make_online = std::move(make);
   return variant;
 }
 
 PolicyInfo ahead_variant(const std::string& name, StaticPtrMaker make) {
   PolicyInfo variant = variant_of(name);
-  variant.make_static = make;
+  variant.make_static = std::move(make);
   return variant;
 }
 

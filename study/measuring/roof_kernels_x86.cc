@@ -88,18 +88,18 @@ void next_pass() { asm volatile("" : : : "memory"); }
 
 #define DFSIM_HALF256 const __m256 half = _mm256_set1_ps(0.5F)
 #define DFSIM_HALF512 const __m512 half = _mm512_set1_ps(0.5F)
-#define DFSIM_TRIAD256(i)                                                               \
-  _mm256_store_ps(a + at + i * 8, _mm256_fmadd_ps(_mm256_load_ps(c + at + i * 8), half, \
-                                                  _mm256_load_ps(b + at + i * 8)));
-#define DFSIM_PAST256(i)                                                                 \
-  _mm256_stream_ps(a + at + i * 8, _mm256_fmadd_ps(_mm256_load_ps(c + at + i * 8), half, \
-                                                   _mm256_load_ps(b + at + i * 8)));
-#define DFSIM_TRIAD512(i)                                                                 \
-  _mm512_store_ps(a + at + i * 16, _mm512_fmadd_ps(_mm512_load_ps(c + at + i * 16), half, \
-                                                   _mm512_load_ps(b + at + i * 16)));
-#define DFSIM_PAST512(i)                                                                   \
-  _mm512_stream_ps(a + at + i * 16, _mm512_fmadd_ps(_mm512_load_ps(c + at + i * 16), half, \
-                                                    _mm512_load_ps(b + at + i * 16)));
+#define DFSIM_TRIAD256(i)                                                                 \
+  _mm256_store_ps(a + at + i * 8L, _mm256_fmadd_ps(_mm256_load_ps(c + at + i * 8L), half, \
+                                                   _mm256_load_ps(b + at + i * 8L)));
+#define DFSIM_PAST256(i)                                                                   \
+  _mm256_stream_ps(a + at + i * 8L, _mm256_fmadd_ps(_mm256_load_ps(c + at + i * 8L), half, \
+                                                    _mm256_load_ps(b + at + i * 8L)));
+#define DFSIM_TRIAD512(i)                                                                   \
+  _mm512_store_ps(a + at + i * 16L, _mm512_fmadd_ps(_mm512_load_ps(c + at + i * 16L), half, \
+                                                    _mm512_load_ps(b + at + i * 16L)));
+#define DFSIM_PAST512(i)                                                                     \
+  _mm512_stream_ps(a + at + i * 16L, _mm512_fmadd_ps(_mm512_load_ps(c + at + i * 16L), half, \
+                                                     _mm512_load_ps(b + at + i * 16L)));
 DFSIM_STREAM_KERNEL("avx2,fma", triad_avx2, 8, DFSIM_HALF256, DFSIM_TRIAD256, )
 DFSIM_STREAM_KERNEL("avx2,fma", triad_past_avx2, 8, DFSIM_HALF256, DFSIM_PAST256, _mm_sfence();)
 DFSIM_STREAM_KERNEL("avx512f", triad_avx512, 16, DFSIM_HALF512, DFSIM_TRIAD512, )
@@ -107,12 +107,12 @@ DFSIM_STREAM_KERNEL("avx512f", triad_past_avx512, 16, DFSIM_HALF512, DFSIM_PAST5
 
 #define DFSIM_ZERO256(i) __m256 s##i = _mm256_setzero_ps();
 #define DFSIM_ZERO512(i) __m512 s##i = _mm512_setzero_ps();
-#define DFSIM_SUM256(i)                                       \
-  s##i = _mm256_add_ps(s##i, _mm256_load_ps(b + at + i * 8)); \
-  s##i = _mm256_add_ps(s##i, _mm256_load_ps(c + at + i * 8));
-#define DFSIM_SUM512(i)                                        \
-  s##i = _mm512_add_ps(s##i, _mm512_load_ps(b + at + i * 16)); \
-  s##i = _mm512_add_ps(s##i, _mm512_load_ps(c + at + i * 16));
+#define DFSIM_SUM256(i)                                        \
+  s##i = _mm256_add_ps(s##i, _mm256_load_ps(b + at + i * 8L)); \
+  s##i = _mm256_add_ps(s##i, _mm256_load_ps(c + at + i * 8L));
+#define DFSIM_SUM512(i)                                         \
+  s##i = _mm512_add_ps(s##i, _mm512_load_ps(b + at + i * 16L)); \
+  s##i = _mm512_add_ps(s##i, _mm512_load_ps(c + at + i * 16L));
 DFSIM_STREAM_KERNEL("avx2", sum_avx2, 8, DFSIM_EIGHT(DFSIM_ZERO256), DFSIM_SUM256,
                     DFSIM_EIGHT(DFSIM_ADD_UP))
 DFSIM_STREAM_KERNEL("avx512f", sum_avx512, 16, DFSIM_EIGHT(DFSIM_ZERO512), DFSIM_SUM512,
