@@ -386,11 +386,40 @@ std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** 
   return app;
 }
 
+// The command whose words follow a "--", and takes them; nullptr: none does. `argc` becomes the
+// number of words in front of the dashes.
+const CommandSpec* take_behind_dashes(const CommandSpec& root, int& argc, const char* const* argv) {
+  const CommandSpec* command = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") {
+      if (command == nullptr || command->behind_dashes == nullptr) {
+        return nullptr;
+      }
+      command->behind_dashes->assign(argv + i + 1, argv + argc);
+      argc = i;
+      return command;
+    }
+    const auto named = std::ranges::find(root.commands, word, &CommandSpec::name);
+    if (command == nullptr && named != root.commands.end()) {
+      command = &*named;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const char* const* argv) {
   ParsedCommandLine parsed;
   const std::unique_ptr<CLI::App> app = make_app(root, &parsed.command);
+  if (const CommandSpec* command = take_behind_dashes(root, argc, argv); command != nullptr) {
+    for (const OptionSpec& option : command->options) {
+      if (is_argument(option)) {
+        app->get_subcommand(command->name)->get_option(option.names)->required(false);
+      }
+    }
+  }
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success&) {
