@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "cli/behind_dashes.h"
 
 namespace dfsim::cli {
 namespace {
@@ -384,28 +385,6 @@ std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** 
   app->fallthrough();
   fill_app(*app, root, root.footer, selected);
   return app;
-}
-
-// The command whose words follow a "--", and takes them; nullptr: none does. `argc` becomes the
-// number of words in front of the dashes.
-const CommandSpec* take_behind_dashes(const CommandSpec& root, int& argc, const char* const* argv) {
-  const CommandSpec* command = nullptr;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--") {
-      if (command == nullptr || command->behind_dashes == nullptr) {
-        return nullptr;
-      }
-      command->behind_dashes->assign(argv + i + 1, argv + argc);
-      argc = i;
-      return command;
-    }
-    const auto named = std::ranges::find(root.commands, word, &CommandSpec::name);
-    if (command == nullptr && named != root.commands.end()) {
-      command = &*named;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace

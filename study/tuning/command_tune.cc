@@ -36,8 +36,9 @@ class CommandTuner {
                            command_space(options_.command, options_.vary, std::move(cpus)));
     name_unit();
     DFSIM_RETURN_IF_ERROR(warm_up());
-    SettingSearch search(result_.space.axes, result_.space.settings, result_.space.priors,
-                         {.budget = options_.budget});
+    SettingSearch search(
+        result_.space.axes, result_.space.settings, result_.space.priors,
+        {.budget = options_.budget, .spent = options_.warm_ups + 2 * kLeastRounds});
     for (auto next = search.next(); next.has_value(); next = search.next()) {
       progress_.advance(static_cast<double>(search.runs()), static_cast<double>(search.budget()),
                         "runs");
@@ -62,7 +63,7 @@ class CommandTuner {
                                      [](const CommandKnob& knob) { return knob.name == "batch"; });
     const char* per = batches && !options_.fixed_work ? "sample" : "run";
     if (!options_.rate_metric.empty()) {
-      result_.unit = "1 / rate";
+      result_.unit = "s per sample";
     } else if (!options_.time_metric.empty()) {
       result_.unit = fmt::format("the metric per {}", per);
     } else {
@@ -110,7 +111,8 @@ class CommandTuner {
                       printable(options_.command[0]), run.failure,
                       run.failure.starts_with("ran for") ? ", within the time of --limit" : ""));
     }
-    return metric_.cost(run, 1).status();
+    return metric_.cost(run, 1).status().with_place(options_.rate_metric.empty() ? "--metric"
+                                                                                 : "--rate");
   }
 
   // None when the setting does not work.

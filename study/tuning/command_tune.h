@@ -47,7 +47,7 @@ struct CommandTuneResult {
   double ratio_high = 1;  // 95 % interval
   bool decided = false;   // the interval does not hold 1
   std::string no_counters;
-  std::string unit;  // of costs: "s per sample", "s per run", "of the metric per sample"
+  std::string unit;  // of costs: "s per sample", "s per run", "the metric per sample"
 
   size_t runs() const { return search_runs + comparison_runs + warm_ups; }
   size_t exhaustive_runs() const { return space.settings.size() * repeats; }

@@ -73,7 +73,7 @@ size_t SettingSearch::budget() const {
   }
   const auto share =
       static_cast<size_t>(std::floor(limits_.share * static_cast<double>(exhaustive_runs())));
-  return std::max(share, limits_.least);
+  return std::max(share - std::min(share, limits_.spent), limits_.least);
 }
 
 size_t SettingSearch::measured() const {

@@ -20,6 +20,7 @@ namespace dfsim::inline study {
 struct SearchLimits {
   size_t budget = 0;   // runs; 0 = `share` of an exhaustive search's
   double share = 0.1;  // of an exhaustive search's runs
+  size_t spent = 0;    // runs of that share that others need, such as a comparison afterwards
   size_t least = 12;   // runs, when the share is fewer; a search of fewer settings runs each
 };
 
