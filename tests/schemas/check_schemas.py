@@ -93,7 +93,9 @@ CASES = {
         ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
          "--policy", "heft"],
     ],
-    "roofline": [["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"],
+    "roofline": [["roofline", "graphs/zoo/resnet18.onnx", "--hw", "xeon-8380", "--sweep",
+                  "threads=1,40"],
+                 ["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"],
                  ["roofline", UNKNOWN, "--hw", "a100"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
     "profiles-import": [
