@@ -144,10 +144,12 @@ StatusOr<CoreShare> share_of(const std::map<std::string, int64_t>& at, const Dev
   share.threads =
       threads == at.end() ? std::max<int64_t>(cores / share.processes, 1) : threads->second;
   if (share.threads > cores / share.processes) {
-    return invalid_input(
-        fmt::format("--sweep: found {} x {} threads, expected at most the {} cores "
-                    "of {}",
-                    share.processes, share.threads, cores, device.model));
+    const std::string copies =
+        share.processes == 1 ? "" : fmt::format("{} processes x ", share.processes);
+    return invalid_input(fmt::format(
+        "--sweep: found {}{} threads, expected at most the {} cores of {}; --hw names a larger "
+        "machine",
+        copies, share.threads, cores, printable(device.model)));
   }
   return share;
 }
@@ -162,8 +164,10 @@ StatusOr<RooflineReport> extrapolated_roofline(const RooflineSource& source, Roo
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
   DeviceSpec& spec = platform.devices[device.index()];
   if (spec.type != DeviceType::kCpu || kind != RooflineKind::kModel) {
-    return not_found(fmt::format("{}: threads and processes are extrapolated for models on CPUs",
-                                 printable(spec.model)));
+    return not_found(
+        fmt::format("--sweep: found {}, expected a model on a CPU, such as epyc-7742, for threads "
+                    "and processes",
+                    printable(spec.model)));
   }
   DFSIM_ASSIGN_OR_RETURN(const CoreShare share, share_of(at, spec));
   DFSIM_ASSIGN_OR_RETURN(const ThreadScaling scaling, scaling_for(spec));
