@@ -102,8 +102,8 @@ struct CommandSpec {
   std::string footer = {};  // below the options of --help
   std::vector<CommandExample> examples = {};
   std::vector<CommandSpec> commands = {};  // one of them must be given
-  // Takes the words behind a "--", which are then no arguments of ours, and makes the arguments in
-  // front of it optional. nullptr: "--" only says that what follows are no options.
+  // Takes the words behind a "--", which then are not arguments of dfsim, and makes the arguments
+  // in front of it optional. nullptr: "--" only says that options end there.
   std::vector<std::string>* behind_dashes = nullptr;
   Run run = {};         // a command without commands of its own
   bool hidden = false;  // left out of lists

@@ -16,7 +16,7 @@ namespace dfsim::inline study {
 struct CommandCopy {
   std::vector<std::string> arguments;    // arguments[0] is searched on PATH
   std::vector<std::string> environment;  // "NAME=VALUE" set, "NAME" removed; the rest is ours
-  std::vector<int> cpus;                 // that it may use; empty: all of ours
+  std::vector<int> cpus;                 // that it may use; empty: all that dfsim may use
 };
 
 struct CommandRun {

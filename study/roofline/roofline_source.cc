@@ -262,7 +262,7 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
   } else {
     auto measured =
         machine_with_threads(source.hardware, source.runtime, threads->second, &hardware);
-    // A data sheet's machine has as many cores as threads, but nobody measured it with them.
+    // A data sheet's machine has as many cores as threads, but no measurement used them.
     const bool at_hand = measured.ok() && has_measured_peaks(measured->devices.front());
     if (!at_hand) {
       auto scaled = extrapolated_roofline(source, kind, at);

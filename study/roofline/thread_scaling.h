@@ -1,7 +1,7 @@
-// The roofline of a CPU at a number of threads that nobody measured: one core's predicted times,
+// The roofline of a CPU at a number of threads without a measurement: one core's predicted times,
 // scaled by a law that is fitted to networks measured on one and on more threads.
 //
-// Of an operator that takes time I on one core, with a least time B(1) there and B(t) by the roofs
+// For an operator that takes time I on one core, with a least time B(1) there and B(t) by the roofs
 // of t cores, T(t) = I (s + (1 - s) B(t) / B(1)) + f log2 t: Amdahl's serial share s (1967,
 // doi:10.1145/1465482.1465560), arithmetic that divides by t, memory traffic that divides by t
 // until the cores' traffic fills the bandwidth, and the cost f to start and join threads. Units:
@@ -38,7 +38,7 @@ StatusOr<ThreadScaling> fit_thread_scaling(const std::vector<NetworkRun>& runs);
 // networks or its one-thread hardware file do not ship; fit_thread_scaling()'s.
 StatusOr<ThreadScaling> scaling_for(const DeviceSpec& device);
 
-// What one of `processes` copies with `threads` threads each gets of a CPU.
+// The part that one of `processes` copies with `threads` threads each gets of a CPU.
 struct CoreShare {
   int64_t threads = 1;
   int64_t processes = 1;

@@ -26,7 +26,7 @@ constexpr std::array kThreadVariables = {"OMP_NUM_THREADS",        "MKL_NUM_THRE
                                          "OPENBLAS_NUM_THREADS",   "NUMEXPR_NUM_THREADS",
                                          "TF_NUM_INTRAOP_THREADS", "RAYON_NUM_THREADS"};
 constexpr std::array kInterVariables = {"TF_NUM_INTEROP_THREADS"};
-// Of a program about which nothing is known: the start-up and dispatch of a batch take as long as a
+// The assumption about an unknown program: the start-up and dispatch of a batch take as long as a
 // tenth of its first sample's arithmetic.
 constexpr double kUsualBatchOverhead = 0.1;
 constexpr double kUsualSaturation = 0.25;  // of the cores fill the memory's bandwidth
@@ -190,8 +190,8 @@ Status check_placeholders(const CommandSpace& space) {
     const bool variable =
         !knob.name.empty() && knob.name.find_first_of("{}= \t") == std::string::npos;
     if (!variable) {
-      return invalid_input(
-          fmt::format("--vary {}: is no name of a placeholder or variable", printable(knob.name)));
+      return invalid_input(fmt::format("--vary {}: is not a name of a placeholder or variable",
+                                       printable(knob.name)));
     }
   }
   return ok_status();

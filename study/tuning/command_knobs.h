@@ -1,4 +1,4 @@
-// The knobs of a command that nobody knows from inside: threads, copies, placement, batch, and any
+// The knobs of a command unknown to dfsim: threads, copies, placement, batch, and any
 // environment variable or {placeholder} that the user names.
 #pragma once
 

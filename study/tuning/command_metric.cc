@@ -32,8 +32,8 @@ StatusOr<CommandMetric> CommandMetric::make(const std::string& pattern, bool is_
   try {
     metric.pattern_ = std::make_shared<const Pattern>(Pattern{std::regex(pattern)});
   } catch (const std::regex_error& error) {
-    return invalid_input(
-        fmt::format("'{}': is no regular expression: {}", metric.text_, printable(error.what())));
+    return invalid_input(fmt::format("'{}': is not a regular expression: {}", metric.text_,
+                                     printable(error.what())));
   }
   if (metric.pattern_->regex.mark_count() != 1) {
     return invalid_input(fmt::format(

@@ -1,4 +1,4 @@
-// Tunes a command that nobody knows from inside: runs it under settings of its environment, copies,
+// Tunes a command unknown to dfsim: runs it under settings of its environment, copies,
 // placement and placeholders, and finds the one with the least time per sample.
 #pragma once
 

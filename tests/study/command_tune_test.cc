@@ -115,7 +115,7 @@ TEST_CASE("tune_command: commands that do not work are refused in one line") {
   options.time_metric = "hel(lo)";
   CHECK(holds(refused(options), "expected a number above 0"));
   options.time_metric = "(";
-  CHECK(holds(refused(options), "no regular expression"));
+  CHECK(holds(refused(options), "not a regular expression"));
   options.time_metric = "hello";
   CHECK(holds(refused(options), "0 groups"));
   options = shell("sleep 100");
