@@ -11,7 +11,7 @@ namespace dfsim::inline study {
 
 class CommandMetric {
  public:
-  // An empty pattern measures wall time. Error (kInvalidInput): a pattern that is no ECMAScript
+  // An empty pattern measures wall time. Error (kInvalidInput): a pattern that is not an ECMAScript
   // regular expression, or without a group.
   static StatusOr<CommandMetric> make(const std::string& pattern, bool is_rate);
 

@@ -1,5 +1,5 @@
 // The search behind `dfsim tune -- COMMAND`: which setting of a command to run next, so that a
-// tenth of the runs of an exhaustive search finds a setting as good as its best.
+// tenth of the runs of an exhaustive search finds a setting near its best.
 //
 // The first runs repeat the default and show the noise. An exhaustive search needs so many repeats
 // of each setting as tell kWorthwhile apart in that noise; the budget is a share of those runs.

@@ -1,11 +1,11 @@
-// A response surface over settings: what measured settings say about the ones that nobody measured.
+// A response surface over settings: what measured settings say about the others.
 //
 // Purpose: Gaussian-process regression of the logarithm of a cost over a grid of settings
 // (Rasmussen
 //   and Williams 2006, ISBN 026218253X). The kernel is a sum over the knobs plus their product,
 //   both of Matern 5/2 kernels with a length of their own per knob, so that it learns knobs that
 //   act alone and knobs that act together.
-// Units: costs are logarithms; a knob's positions lie in [0, 1].
+// Units: costs are logarithms; a knob's positions are between 0 and 1.
 // Complexity: fit() is O(n^3) in the measured settings, times 20 trials per knob whenever their
 // number
 //   has grown by a fifth; predict() is O(n^2).

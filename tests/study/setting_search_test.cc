@@ -1,4 +1,4 @@
-// The search on surfaces that nobody showed it: models of programs with parameters drawn at random,
+// The search on surfaces that it has not seen: models of programs with parameters drawn at random,
 // and random polynomials of the knobs. An exhaustive look at each surface is the oracle.
 #include "study/tuning/setting_search.h"
 
@@ -27,7 +27,7 @@ CommandSpace space_of(int cores) {
 }
 
 // A program: start-up, Amdahl's law with contention (Gunther's universal law), a memory that
-// saturates, a cache that overflows, placements and concurrent operators. Its form differs from the
+// saturates, a cache that overflows, placements and concurrent operators. The form differs from the
 // search's prior.
 double program_cost(const CommandSpace& space, const SettingIndex& setting, uint64_t seed) {
   Rng rng(seed);
