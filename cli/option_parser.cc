@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
+#include "cli/behind_dashes.h"
 
 namespace dfsim::cli {
 namespace {
@@ -391,6 +392,13 @@ std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** 
 ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const char* const* argv) {
   ParsedCommandLine parsed;
   const std::unique_ptr<CLI::App> app = make_app(root, &parsed.command);
+  if (const CommandSpec* command = take_behind_dashes(root, argc, argv); command != nullptr) {
+    for (const OptionSpec& option : command->options) {
+      if (is_argument(option)) {
+        app->get_subcommand(command->name)->get_option(option.names)->required(false);
+      }
+    }
+  }
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success&) {

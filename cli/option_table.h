@@ -102,8 +102,11 @@ struct CommandSpec {
   std::string footer = {};  // below the options of --help
   std::vector<CommandExample> examples = {};
   std::vector<CommandSpec> commands = {};  // one of them must be given
-  Run run = {};                            // a command without commands of its own
-  bool hidden = false;                     // left out of lists
+  // Takes the words behind a "--", which then are not arguments of dfsim, and makes the arguments
+  // in front of it optional. nullptr: "--" only says that options end there.
+  std::vector<std::string>* behind_dashes = nullptr;
+  Run run = {};         // a command without commands of its own
+  bool hidden = false;  // left out of lists
 };
 
 // "a,b" -> {"a", "b"}; nothing for nullptr.

@@ -107,7 +107,7 @@ EVERYTHING_ALLOWED_IN = ["tests/*"]
 # The C and POSIX headers that are not a matter of layers.
 SYSTEM = re.compile(
     r"^(cxxabi|dirent|dlfcn|errno|fcntl|glob|malloc|poll|pthread|sched|signal|spawn|stddef|stdint|stdio|stdlib|"
-    r"string|time|unistd)\.h$|^sys/[a-z_]+\.h$|^sanitizer/[a-z_]+\.h$"
+    r"string|time|unistd)\.h$|^(sys|linux)/[a-z_]+\.h$|^sanitizer/[a-z_]+\.h$"
 )
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]*)[>"]', re.MULTILINE)

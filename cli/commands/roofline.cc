@@ -83,9 +83,10 @@ OptionTable roofline_options(RooflineCommand& o) {
            {.names = "--sweep",
             .target = &o.sweep,
             .help =
-                "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or over "
-                "threads=1,2,4 on CPUs whose hardware files were measured at each count; a "
-                "second --sweep gives lines for each of its values",
+                "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or on "
+                "CPUs "
+                "over threads=1,2,4 or processes=1,2,4, extrapolated where no hardware file was "
+                "measured at a count; a second --sweep gives lines for each of its values",
             .value = "NAME=A,B,..."},
            {.names = "--networks",
             .target = &o.source.networks,

@@ -1,25 +1,71 @@
-// dfsim tune: the fastest settings of ONNX Runtime for one model on this machine, found with few
-// measurements because predictions say where to look.
+// dfsim tune: the fastest settings of ONNX Runtime for one model on this machine, or of any
+// command, found with few measurements because predictions say where to look.
+
+#include <fmt/format.h>
 
 #include <memory>
 
+#include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
+#include "report/measurements/command_tuning_views.h"
 #include "report/measurements/tuning_views.h"
+#include "study/tuning/command_tune.h"
 
 namespace dfsim::cli {
 namespace {
 
 struct TuneCommand : TuneOptions {
+  CommandTuneOptions any;  // command, behind "--"
+  size_t runs = 0;         // --budget; 0 = the default of models or of commands
   bool host = false;
   bool json = false;
   std::string output = "-";
 };
 
-Status run_tune(const TuneCommand& command, bool quiet) {
+Status run_command_tune(const TuneCommand& command, bool quiet) {
+  if (!command.model.path.empty()) {
+    return invalid_input(
+        fmt::format("MODEL: found '{}' in front of --, expected options alone; the command behind "
+                    "-- brings its model",
+                    printable(command.model.path)));
+  }
+  CommandTuneOptions options = command.any;
+  options.budget = command.runs;
+  options.threads = command.threads;
+  DFSIM_ASSIGN_OR_RETURN(const CommandTuneResult result,
+                         tune_command(options, printed_notes(quiet)));
+  return write_result(command.output, command.json ? command_tuning_json(result)
+                                                   : fit_lines(command_tuning_text(result)));
+}
+
+// Options of the one way to tune that the other ignores would mislead.
+Status check_model_only(const TuneCommand& command) {
+  const CommandTuneOptions& any = command.any;
+  const char* given = !any.vary.empty()          ? "--vary"
+                      : !any.time_metric.empty() ? "--metric"
+                      : !any.rate_metric.empty() ? "--rate"
+                      : any.fixed_work           ? "--fixed-work"
+                                                 : nullptr;
+  return given == nullptr ? ok_status()
+                          : invalid_input(fmt::format(
+                                "{}: is for commands; expected one behind --, as in dfsim tune -- "
+                                "python run.py",
+                                given));
+}
+
+Status run_tune(TuneCommand& command, bool quiet) {
+  if (!command.any.command.empty()) {
+    return run_command_tune(command, quiet);
+  }
+  if (command.model.path.empty()) {
+    return invalid_input("--: no command follows; expected one, as in dfsim tune -- python run.py");
+  }
+  DFSIM_RETURN_IF_ERROR(check_model_only(command));
+  command.budget = command.runs > 0 ? command.runs : command.budget;
   if (!command.host) {
     return invalid_input("--host: not given; dfsim tune measures on this machine and on no other");
   }
@@ -27,6 +73,51 @@ Status run_tune(const TuneCommand& command, bool quiet) {
   const std::string model = model_name(command.model.path);
   return write_result(command.output, command.json ? tuning_json(result, model)
                                                    : fit_lines(tuning_text(result, model)));
+}
+
+constexpr const char* kCommandGroup = "A command";
+
+OptionTable command_options(CommandTuneOptions& o) {
+  return {
+      {.names = "--vary",
+       .target = &o.vary,
+       .help = "Values of a knob, the default's first: threads, processes, placement (free, "
+               "compact, spread, node), batch, inter, or any name. {NAME} in the command becomes "
+               "the value; without it NAME is an environment variable; repeatable",
+       .value = "NAME=A,B,...",
+       .group = kCommandGroup,
+       .one_at_a_time = true},
+      {.names = "--metric",
+       .target = &o.time_metric,
+       .help = "A time that the command prints, as a regular expression with one group; default: "
+               "wall time",
+       .value = "REGEX",
+       .group = kCommandGroup,
+       .excludes = "--rate"},
+      {.names = "--rate",
+       .target = &o.rate_metric,
+       .help = "The same for a rate: samples per second of a copy",
+       .value = "REGEX",
+       .group = kCommandGroup},
+      {.names = "--fixed-work",
+       .target = &o.fixed_work,
+       .help = "A run does the same work at every {batch}; default: work in proportion",
+       .group = kCommandGroup},
+      {.names = "--limit",
+       .target = &o.limit_s,
+       .help = "Seconds that a run may take",
+       .value = "X",
+       .group = kCommandGroup,
+       .show_default = true,
+       .range = {0.01, 86400}},
+      {.names = "--warm-ups",
+       .target = &o.warm_ups,
+       .help = "First runs that do not count",
+       .value = "N",
+       .group = kCommandGroup,
+       .show_default = true,
+       .range = {0, 100}},
+  };
 }
 
 OptionTable tune_options(TuneCommand& o) {
@@ -60,11 +151,11 @@ OptionTable tune_options(TuneCommand& o) {
             .show_default = true,
             .range = {0, 1024}},
            {.names = "--budget",
-            .target = &o.budget,
-            .help = "Most settings to measure",
+            .target = &o.runs,
+            .help = "Most settings of a model to measure (default: 12), or runs of a command "
+                    "(default: a tenth of an exhaustive search's)",
             .value = "N",
-            .show_default = true,
-            .range = {1, 1000}},
+            .range = {1, 100000}},
            {.names = "--seconds",
             .target = &o.seconds,
             .help = "Seconds to measure each setting",
@@ -82,7 +173,8 @@ OptionTable tune_options(TuneCommand& o) {
             .help = "Use --python as it is; it needs numpy, onnx and onnxruntime"},
            {.names = "--json", .target = &o.json, .help = "The result as JSON"},
            output_option(&o.output),
-       }});
+       },
+       command_options(o.any)});
 }
 
 }  // namespace
@@ -91,10 +183,18 @@ CommandSpec tune_command() {
   const auto options = std::make_shared<TuneCommand>();
   return {
       .name = "tune",
-      .summary = "Find the fastest settings of ONNX Runtime for a model on this machine",
+      .summary =
+          "Find the fastest settings of ONNX Runtime for a model, or of any command, on this "
+          "machine",
       .options = tune_options(*options),
+      .footer =
+          "dfsim tune [OPTIONS] -- COMMAND... runs any command under settings of threads, "
+          "processes, placement and what --vary names.",
       .examples = {{"dfsim tune model.onnx --host --dir my-cpu",
-                    "the fastest threads and batch size on this machine"}},
+                    "the fastest threads and batch size on this machine"},
+                   {"dfsim tune --vary batch=1,8,32 -- python infer.py --batch {batch}",
+                    "the fastest threads, copies, placement and batch size of a program"}},
+      .behind_dashes = &options->any.command,
       .run = [options](const GlobalOptions& global) { return run_tune(*options, global.quiet); }};
 }
 

@@ -155,6 +155,7 @@ Json one_json(const RooflineReport& roofline) {
           {"without_work", roofline.without_work},
           {"peaks_from", peak_origin_name(roofline.peaks)},
           {"peaks_source", roofline.peaks_source},
+          {"scaling", roofline.scaling.empty() ? Json(nullptr) : Json(roofline.scaling)},
           {"bandwidth_from", peak_origin_name(roofline.bandwidth)},
           {"roofs", std::move(roofs)},
           {"memory_bytes_per_s", roofline.bytes_per_s},
@@ -232,6 +233,9 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
     times += fmt::format("; {} of the time is bound-only", percent_text(roofline.bound_only_share));
   }
   text += roofline_field("times", times);
+  if (!roofline.scaling.empty()) {
+    text += roofline_field("threads", roofline.scaling);
+  }
   if (roofline.without_work > 0) {
     text += roofline_field("left out", fmt::format("{} of the time: operators of unknown work",
                                                    percent_text(roofline.without_work)));

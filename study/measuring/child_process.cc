@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "study/measuring/command_run.h"
 
 extern char** environ;
 
@@ -104,6 +105,7 @@ void pass_signal_to_child(int signal) noexcept {
   if (const pid_t child = running_child; child > 0) {
     ::kill(child, signal);
   }
+  kill_copies();
 }
 
 }  // namespace dfsim::inline study

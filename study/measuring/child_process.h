@@ -14,8 +14,8 @@ namespace dfsim::inline study {
 // by a signal.
 Status run_program(const std::vector<std::string>& arguments, const std::string& what);
 
-// Sends the signal to the program that run_program() is waiting for, if there is one. Safe to call
-// from a signal handler.
+// Sends the signal to the program that run_program() is waiting for, if there is one, and kills the
+// copies of a command that run_copies() measures. Safe to call from a signal handler.
 void pass_signal_to_child(int signal) noexcept;
 
 }  // namespace dfsim::inline study

@@ -230,6 +230,10 @@ PeakOrigin peak_origin_of(const std::string& source) {
   return has("probe") || has("measured") ? PeakOrigin::kMeasured : PeakOrigin::kOther;
 }
 
+bool has_measured_peaks(const DeviceSpec& device) {
+  return peak_origin_of(citation_of(device, "vector_tflops")) == PeakOrigin::kMeasured;
+}
+
 void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline) {
   const DeviceSpec& device = roofs.device;
   roofline->bare_roofs = roofs.of_all_levels;

@@ -72,6 +72,9 @@ std::string_view peak_origin_name(PeakOrigin origin);
 // By the words of a source.
 PeakOrigin peak_origin_of(const std::string& source);
 
+// Whether the hardware file cites a measurement for the device's arithmetic peaks.
+bool has_measured_peaks(const DeviceSpec& device);
+
 struct RooflineReport {
   UnknownWork unknown;          // of a model; its work, time and shares are those of the rest
   double bound_only_share = 0;  // of the summed time
@@ -94,6 +97,7 @@ struct RooflineReport {
   std::vector<RoofPoint> ops;      // most time first
   AboveRoof above;
   bool bare_roofs = false;  // of the hardware file's `roofs`: no kernel is faster
+  std::string scaling;      // how times were extrapolated over threads; "" = they were not
 };
 
 // The roofs of a device: its rates, raised to `roofs` of its hardware file where that has them.

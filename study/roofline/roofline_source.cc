@@ -13,6 +13,7 @@
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
+#include "study/roofline/thread_scaling.h"
 #include "study/roofline/trace_roofline.h"
 
 namespace dfsim::inline study {
@@ -100,6 +101,19 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
   return roofline;
 }
 
+// The model's options with the dimensions that `at` sets.
+ModelOptions options_at(const RooflineSource& source, const std::map<std::string, int64_t>& at) {
+  ModelOptions options = source.model;
+  for (const auto& [name, value] : at) {
+    if (name == "batch") {
+      options.batch = value;
+    } else if (name != "threads" && name != "processes") {
+      options.dims.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  return options;
+}
+
 // On a machine that is loaded.
 StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
                                      const std::map<std::string, int64_t>& at,
@@ -117,15 +131,56 @@ StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind 
         batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
     return runs_roofline(source, size, platform, roofs);
   }
-  ModelOptions options = source.model;
-  for (const auto& [name, value] : at) {
-    if (name == "batch") {
-      options.batch = value;
-    } else if (name != "threads") {
-      options.dims.push_back(fmt::format("{}={}", name, value));
-    }
+  return model_roofline(source, options_at(source, at), platform, device, roofs);
+}
+
+// The cores that `at` asks for: all of them, divided among the processes, unless it has threads.
+StatusOr<CoreShare> share_of(const std::map<std::string, int64_t>& at, const DeviceSpec& device) {
+  const auto threads = at.find("threads");
+  const auto processes = at.find("processes");
+  const int64_t cores = device.compute_units;
+  CoreShare share;
+  share.processes = processes == at.end() ? 1 : processes->second;
+  share.threads =
+      threads == at.end() ? std::max<int64_t>(cores / share.processes, 1) : threads->second;
+  if (share.threads > cores / share.processes) {
+    const std::string copies =
+        share.processes == 1 ? "" : fmt::format("{} processes x ", share.processes);
+    return invalid_input(fmt::format(
+        "--sweep: found {}{} threads, expected at most the {} cores of {}; --hw names a larger "
+        "machine",
+        copies, share.threads, cores, printable(device.model)));
   }
-  return model_roofline(source, options, platform, device, roofs);
+  return share;
+}
+
+// At threads that no hardware file was measured with, or as several processes.
+StatusOr<RooflineReport> extrapolated_roofline(const RooflineSource& source, RooflineKind kind,
+                                               const std::map<std::string, int64_t>& at) {
+  DFSIM_ASSIGN_OR_RETURN(
+      Platform platform,
+      load_machine(source.hardware, runtime_for(source.model.path, source.runtime),
+                   source.model.precision));
+  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+  DeviceSpec& spec = platform.devices[device.index()];
+  if (spec.type != DeviceType::kCpu || kind != RooflineKind::kModel) {
+    return not_found(
+        fmt::format("--sweep: found {}, expected a model on a CPU, such as epyc-7742, for threads "
+                    "and processes",
+                    printable(spec.model)));
+  }
+  DFSIM_ASSIGN_OR_RETURN(const CoreShare share, share_of(at, spec));
+  DFSIM_ASSIGN_OR_RETURN(const ThreadScaling scaling, scaling_for(spec));
+  DFSIM_ASSIGN_OR_RETURN(const DeviceRoofs whole, load_device_roofs(source.hardware, spec));
+  DeviceRoofs core = whole;
+  core.device = shared_device(whole.device, {}, scaling);
+  for (MemoryLevel& level : core.caches) {
+    level.bytes_per_s /= std::max(spec.compute_units, 1);
+  }
+  spec = shared_device(spec, {}, scaling);
+  DFSIM_ASSIGN_OR_RETURN(const RooflineReport one,
+                         model_roofline(source, options_at(source, at), platform, device, core));
+  return scaled_roofline(one, whole, share, scaling);
 }
 
 }  // namespace
@@ -197,13 +252,26 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
   Platform platform;
   std::string hardware = source.hardware;
   const auto threads = at.find("threads");
+  if (at.count("processes") != 0) {
+    return extrapolated_roofline(source, kind, at);
+  }
   if (threads == at.end()) {
     DFSIM_ASSIGN_OR_RETURN(
         platform, load_machine(source.hardware, runtime_for(source.model.path, source.runtime),
                                source.model.precision));
   } else {
-    DFSIM_ASSIGN_OR_RETURN(platform, machine_with_threads(source.hardware, source.runtime,
-                                                          threads->second, &hardware));
+    auto measured =
+        machine_with_threads(source.hardware, source.runtime, threads->second, &hardware);
+    // A data sheet's machine has as many cores as threads, but no measurement used them.
+    const bool at_hand = measured.ok() && has_measured_peaks(measured->devices.front());
+    if (!at_hand) {
+      auto scaled = extrapolated_roofline(source, kind, at);
+      if (scaled.ok() || scaled.status().code() != StatusCode::kNotFound) {
+        return scaled;
+      }
+      DFSIM_RETURN_IF_ERROR(measured.status());
+    }
+    platform = std::move(measured).value();
   }
   return roofline_on(source, kind, at, platform, hardware);
 }

@@ -4,6 +4,7 @@
 
 #include "report/measurements/calibration_views.h"
 #include "report/measurements/collective_evaluation_views.h"
+#include "report/measurements/command_tuning_views.h"
 #include "report/measurements/evaluation_views.h"
 #include "report/measurements/training_views.h"
 #include "report/measurements/tuning_views.h"
@@ -183,6 +184,61 @@ TEST_CASE("evaluated_rows_csv: quotes fields that hold a comma") {
   CHECK(evaluated_rows_csv(made_evaluation()) ==
         "device,op_type,kind,output_elements,measured_us,predicted_us,split\n"
         "\"GPU, big\",Conv,dense,64,2.000,2.500,unseen-shape\n");
+}
+
+CommandTuneResult made_command_tuning() {
+  CommandTuneResult result;
+  result.space =
+      *command_space({"run", "{batch}"}, {"batch=1,8", "threads=2", "processes=1", "MODE=,x"},
+                     {{0, 0, 0}, {1, 1, 0}});
+  const auto measured = [&result](size_t setting, std::vector<double> costs, std::string failure) {
+    CommandMeasured& made = result.measured.emplace_back();
+    made.setting = setting;
+    made.costs = std::move(costs);
+    made.failure = std::move(failure);
+    made.cpu_share = 1.5;
+  };
+  measured(0, {8, 10}, "");
+  measured(2, {4, 5}, "");
+  measured(3, {}, "ended with code 7: no memory");
+  result.measured[1].counters = {3e9, 2e9, std::nullopt};
+  result.best = 1;
+  result.noise = 0.05;
+  result.search_runs = 5;
+  result.comparison_runs = 6;
+  result.warm_ups = 1;
+  result.repeats = 4;
+  result.ratio = 2;
+  result.ratio_low = 1.9;
+  result.ratio_high = 2.1;
+  result.decided = true;
+  result.no_counters = "no cache misses: why";
+  result.unit = "s per sample";
+  return result;
+}
+
+TEST_CASE("command_tuning_text: names the best, its ratio, the runs and what failed") {
+  const std::string text = command_tuning_text(made_command_tuning());
+  CHECK_THAT(text, Contains("default   placement free, batch 1, MODE unset\n"
+                            "            9 s per sample (8 to 10, 2 runs)"));
+  CHECK_THAT(text, Contains("2x the throughput (95 %: 1.9 to 2.1), run in turns"));
+  CHECK_THAT(text, Contains("12 (5 search, 6 comparison, 1 warm-up)"));
+  CHECK_THAT(text, Contains("settings x 4 runs for an exhaustive search"));
+  CHECK_THAT(text, Contains("counters  no cache misses: why"));
+  CHECK_THAT(text, Contains("MODE x: ended with code 7: no memory"));
+  CHECK_THAT(text, Contains("1.50"));  // instructions per cycle
+}
+
+TEST_CASE("command_tuning_json: has numbers, null for what is missing") {
+  const json result = json::parse(command_tuning_json(made_command_tuning()));
+  CHECK(result["schema"] == "dfsim.tune-command/1");
+  CHECK(result["best"]["batch"] == 8);
+  CHECK(result["best"]["MODE"] == "");
+  CHECK(result["settings"][1]["cache_misses"].is_null());
+  CHECK(result["settings"][1]["instructions"] == 3e9);
+  CHECK(result["settings"][2]["mean"].is_null());
+  CHECK(result["settings"][2]["failure"] == "ended with code 7: no memory");
+  CHECK(result["runs"]["exhaustive"] == 4 * 8);
 }
 
 TuneResult made_tuning() {

@@ -93,7 +93,9 @@ CASES = {
         ["replay", KINETO, "--hw", "h100-sxm", "--from", "a100", "--cost-model", "sol",
          "--policy", "heft"],
     ],
-    "roofline": [["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"],
+    "roofline": [["roofline", "graphs/zoo/resnet18.onnx", "--hw", "xeon-8380", "--sweep",
+                  "threads=1,40"],
+                 ["roofline", *LSTM, "--hw", "l4"], ["roofline", *LSTM, "--hw", "a100"],
                  ["roofline", UNKNOWN, "--hw", "a100"]],
     "evaluate": [["evaluate", "--model", "epyc-milan", "--profiles", OPS]],
     "profiles-import": [
@@ -111,6 +113,10 @@ CASES = {
     "sweep": [["sweep", "--models", "graphs/zoo/bert_base.onnx,missing.onnx", "--hw", "a100,t4",
                "--param", "sequence=16,32", "--prices", "examples/sweeps/prices.yaml",
                "--max-latency-ms", "100", "--max-memory-gb", "10", "--max-price", "100"]],
+    "tune-command": [["tune", "--quiet", "--vary", "threads=1", "--vary", "processes=1", "--vary",
+                      "placement=free", "--vary", "batch=1,8", "--vary", "FAKE_MODE=slow,fast",
+                      "--metric", "latency: ([0-9.]+)", "--", "python3",
+                      "tests/golden/data/fake_inference.py", "{batch}"]],
     "train": [["train", OPS, "--rounds", "3", "-o", "{tmp}/model"]],
 }
 # Not run here, as they measure, or need data that does not ship: their schemas are only checked in
@@ -269,7 +275,10 @@ def check(program):
                 if f"{{tmp}}/{MODEL.name}" in arguments:
                     shutil.copytree(MODEL, pathlib.Path(tmp) / MODEL.name)
                 arguments = [a.replace("{tmp}", tmp) for a in arguments]
-                code, output, errors = run(program, [*arguments, "--json"])
+                # Behind "--" are the words of another command.
+                own = arguments.index("--") if "--" in arguments else len(arguments)
+                code, output, errors = run(
+                    program, [*arguments[:own], "--json", *arguments[own:]])
             shown = " ".join(arguments)
             # Profiles with rows that cannot be used are an error, said in JSON all the same.
             if code != 0 and not output.startswith("{"):
