@@ -127,8 +127,8 @@ int nodes_of(const std::vector<Cpu>& cpus) {
 }
 
 const std::vector<std::string>& placement_names() {
-  static const std::vector<std::string> names = {"free", "compact", "spread", "node"};
-  return names;
+  static const std::vector<std::string> kNames = {"free", "compact", "spread", "node"};
+  return kNames;
 }
 
 StatusOr<std::vector<std::vector<int>>> place_processes(const std::vector<Cpu>& cpus,
