@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -27,7 +28,8 @@ struct JsonEvent {
   Kind kind = Kind::kNull;
   double number = 0;  // also 0 or 1 for kBool
   std::string_view text;
-  // Keys from the root joined by '/', "*" for an element of an array: "tasks/*/cost".
+  // Keys from the root joined by '/', "*" for an element of an array: "tasks/*/cost". Keys are
+  // escaped as append_json_key() does it, so that no key of a file reads like a longer path.
   std::string_view path;
   // The text from `first_line` on up to the value; see line().
   std::string_view before;
@@ -37,6 +39,11 @@ struct JsonEvent {
   // The line of the file, from 1. O(bytes of `before`).
   size_t line() const;
 };
+
+// Appends the key of an object to a path: "~0" stands for '~' and "~1" for '/', as in JSON pointers
+// (RFC 6901), "~2" for '*', and "~3" for the empty key. Without this the key "links/" of a damaged
+// file would pass for an element of "links". O(key).
+void append_json_key(std::string& path, std::string_view key);
 
 // "null", "a number", "a text", "an object"...
 std::string_view json_kind_name(JsonEvent::Kind kind);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/json/json_event.h"
 #include "base/json/json_window_internal.h"
 #include "base/text.h"
 
@@ -17,9 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string child_path(const std::string& parent, std::string_view key) {
-  return parent.empty() ? std::string(key) : fmt::format("{}/{}", parent, key);
+std::string field_path(std::string parent, std::string_view key) {
+  append_json_key(parent, key);
+  return parent;
 }
+
+std::string element_path(const std::string& parent) { return parent.empty() ? "*" : parent + "/*"; }
 
 }  // namespace
 
@@ -197,7 +201,7 @@ StatusOr<JsonItem> JsonStream::State::next_element() {
     }
     ++elements;
     keep_damaged = !strict();
-    path_text = child_path(levels.back().path, "*");
+    path_text = element_path(levels.back().path);
     element.path = path_text;
     return element;
   }
@@ -253,7 +257,7 @@ StatusOr<JsonItem> JsonStream::State::whole_field() {
 StatusOr<JsonItem> JsonStream::State::open_field(std::string key) {
   DFSIM_ASSIGN_OR_RETURN(const bool value, skip_blanks());
   key_text = std::move(key);
-  path_text = child_path(levels.back().path, key_text);
+  path_text = field_path(levels.back().path, key_text);
   const char c = value ? buffer[begin] : ' ';
   const bool list = c == '[' && is_list(path_text);
   if (!list && !(c == '{' && leads_to_list(path_text))) {

@@ -27,7 +27,7 @@ struct JsonItem {
   enum class Kind : uint8_t { kElement, kField, kOpen, kClose, kEnd };
   Kind kind = Kind::kEnd;
   std::string_view key;   // of kField and kOpen: the text between the quotes of its key
-  std::string_view path;  // keys from the root, "*" for an element: "traceEvents/*"
+  std::string_view path;  // as JsonEvent::path: "traceEvents/*"
   std::string_view json;  // valid until the next call; kJsonPaddingBytes behind it may be read
   size_t line = 0;        // where it begins, from 1; only of strict streams
   size_t depth = 0;       // values around it

@@ -204,8 +204,7 @@ class EventWalker {
       if (field.unescaped_key().get(key) != SUCCESS) {
         return malformed("expected a key with valid escapes");
       }
-      path_ += path_.empty() ? "" : "/";
-      path_ += key;
+      append_json_key(path_, key);
       DFSIM_RETURN_IF_ERROR(visit(field.value()));
       path_.resize(path_size);
     }

@@ -54,6 +54,9 @@ Status ClusterListener::on_device(const JsonEvent& event, std::string_view key) 
                ? ok_status()
                : invalid_input(fmt::format("there are two devices {}", device.id));
   }
+  if (!key.starts_with("*/")) {
+    return ok_status();  // a field where the list was expected: there may be no element yet
+  }
   TripletCluster::Device& device = out_.devices.back();
   if (key == "*/id") {
     DFSIM_ASSIGN_OR_RETURN(device.id, taskgraph::triplet_id(event));
@@ -88,6 +91,9 @@ Status ClusterListener::on_link(const JsonEvent& event, std::string_view key) {
     return link.bytes_per_s > 0
                ? ok_status()
                : invalid_input(fmt::format("link {} has no 'bw' above 0", out_.links.size() - 1));
+  }
+  if (!key.starts_with("*/")) {
+    return ok_status();  // a field where the list was expected: there may be no element yet
   }
   TripletCluster::Link& link = out_.links.back();
   if (key == "*/src") {

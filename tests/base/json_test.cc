@@ -141,6 +141,8 @@ TEST_CASE("read_json_events: reports each value with its path and line") {
   CHECK(events_of("{\"n\": null, \"t\": true,\n \"a\": [{\"k\": [1.5]},\n -2e3, \"\\u00e9\"]}") ==
         "1:n= 1:t=true 2:a 2:a/* 2:a/*/k 2:a/*/k/*=1.5 2:a/*/k 2:a/* 3:a/*=-2000 3:a/*=\xC3\xA9 "
         "3:a ");
+  CHECK(events_of(R"({"a/b": 1, "*": 2, "~": {"": 3}, "": {"a": 4}})") ==
+        "1:a~1b=1 1:~2=2 1:~0 1:~0/~3=3 1:~0 1:~3 1:~3/a=4 1:~3 ");
   CHECK(events_of("{\"big\": 123456789012345678901234567890}") == "1:big=1.2345678901234568e+29 ");
 }
 

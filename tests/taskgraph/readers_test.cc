@@ -275,6 +275,8 @@ TEST_CASE("TripletRun: damaged graphs are refused") {
   CHECK(error(R"({"nodes": [{"id": 1, "comDmd": 1}], "edges": [{"src": 1, "dst": 2}]})")
             .find("there is no node 2") != std::string::npos);
   CHECK(error(R"({"nodes": [{"id": 1, "comDmd": 1}], "edges": [{"src": 1, "dst": 1}]})") != "");
+  CHECK(error(R"({"nodes": [], "edges": [], "nodes/*/id": 1, "edges/*/src": 1})") != "");
+  CHECK(error(R"({"nodes": {"*": {"id": 1}}, "edges": {"*": {"src": 1}}})") != "");
 }
 
 TEST_CASE("TripletRun: clusters have links between devices or their computers") {
@@ -301,4 +303,11 @@ TEST_CASE("TripletRun: clusters have links between devices or their computers") 
   CHECK(refused(R"({"devices": [{"id": 1, "compute": 1, "bw": 1}],
                     "links": [{"src": 1, "dst": 2, "bw": 1}]})")
             .find("not both there") != std::string::npos);
+  // Found by fuzzing: keys that read like the path of an element, and objects in place of lists.
+  for (const char* text :
+       {R"({"links/": 1})", R"({"links/*/bw": 1})", R"({"devices/*/id": 1})",
+        R"({"links": {"a": 1}})", R"({"devices": {"*": {"id": 1}}})", R"({"": {"links": [1]}})"}) {
+    CAPTURE(text);
+    CHECK(refused(text).find("found no devices") != std::string::npos);
+  }
 }
