@@ -1,3 +1,5 @@
+// Chooses measured timings for a group by the links that its slowest route crosses, and
+// evaluates them. A library takes its fastest protocol for each call, hence the minimum.
 #include "partition/collectives/collective_timings.h"
 
 #include <algorithm>

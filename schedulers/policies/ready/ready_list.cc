@@ -1,3 +1,6 @@
+// List policies that decide at the moment a task becomes ready. The rule of the policy gives
+// priority and device; this file estimates arrivals, keeps the gaps of devices, and books links
+// where transfers queue for them.
 #include "schedulers/policies/ready/ready_list.h"
 
 #include <algorithm>
