@@ -1,6 +1,3 @@
-// Reads dfsim's own JSON as a stream. Keys may come in any order, so the listener keeps flat
-// arrays of what it read and assembles the graph at the end, when unit and kind of communication
-// are known.
 #include <fmt/format.h>
 
 #include <algorithm>

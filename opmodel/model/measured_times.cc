@@ -1,3 +1,5 @@
+// Draws the time of a measured shape towards the model's answer by how noisy measurements of its
+// kind are: one noisy measurement says less than the model, many agreeing ones say more.
 #include "opmodel/model/measured_times.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Text and JSON of a training: a line per part with held-out errors, and what was left out.
 #include "report/measurements/training_views.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 // Drives the Python collectors as child processes, then trains and fits intervals in this
-// process. Each step leaves its files in the output folder, so a calibration that was stopped
-// goes on where it was.
+// process. Each step leaves its files in the output folder, so a stopped calibration resumes.
 #include "study/measuring/calibrate.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Reads measured collectives, compares them with a platform's predictions, and fits the timings
+// again. Each half of the rows is also predicted by a fit to the other half, so that the
+// reported error is not that of the fit.
 #include "study/training/collective_evaluation.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Runs a command under settings that setting_search.h proposes, then the best and the default in
+// turns until the interval of their ratio is decided. Turns cancel a machine that becomes slower
+// over time.
 #include "study/tuning/command_tune.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // ONNX's Gradient operator names tensors whose gradient it stands for, without a backward graph.
-// Its work is that of the backward pass of the operators between them, found by walking forwards
+// The operator costs the backward pass of the operators between them, found by walking forwards
 // from the one side and backwards from the other.
 #include "graphs/ops/families/extensions/onnx_gradient.h"
 
