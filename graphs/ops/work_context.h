@@ -41,8 +41,6 @@ class WorkContext {
   void add_flops(Count flops) { flops_ += flops; }
   // `per_element` scalar operations for each of `elements`.
   void add_flops(Count elements, double per_element);
-  // Read from one input, as long as nobody says otherwise: all of it, once.
-  Count input_bytes(size_t i) const { return i < read_.size() ? read_[i] : Count(0); }
   // Replaces the bytes read from one input, for ops that touch only part of it.
   void set_input_bytes(size_t i, Count bytes);
   void set_written_bytes(Count bytes) { written_ = bytes; }

@@ -64,7 +64,7 @@ void work_per_gradient_element(WorkContext& context) {
 void work_norm_gradient(WorkContext& context) {
   work_per_gradient_element(context);
   for (size_t i = 0; i < 2 && context.op().outputs.size() > 1; ++i) {
-    context.set_input_bytes(i, context.input_bytes(i) * Count(2));
+    context.set_input_bytes(i, context.input(i).bytes() * Count(2));
   }
 }
 

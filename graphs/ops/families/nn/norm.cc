@@ -60,7 +60,7 @@ void work_batch_norm(WorkContext& context) {
   const bool training = context.op().attributes.int_or("training_mode", 0) != 0;
   context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
   if (training) {
-    context.set_input_bytes(0, context.input_bytes(0) * Count(2));
+    context.set_input_bytes(0, context.input(0).bytes() * Count(2));
   }
 }
 
