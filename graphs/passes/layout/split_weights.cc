@@ -25,9 +25,9 @@ namespace dfsim::inline graphs {
 namespace {
 
 // More parts than a layer has: experts or classes, which are no fused projection.
-constexpr int64_t kMostParts = 8;
+constexpr int64_t kMostFusedParts = 8;
 
-struct Part {
+struct WeightPart {
   TensorId result;
   int64_t first = 0;     // along the axis of the parts
   int64_t extent = 0;    // along it
@@ -35,7 +35,7 @@ struct Part {
 };
 
 // An operator between the product and the pickers, and where the parts lie in its result.
-struct Step {
+struct ProjectionStep {
   OpId op;
   int axis = 0;
   int64_t columns_each = 1;  // columns of the product for an index of the axis
@@ -43,15 +43,15 @@ struct Step {
 
 struct FusedProjection {
   OpId product;
-  std::vector<Step> steps;
+  std::vector<ProjectionStep> steps;
   TensorId end;  // what the pickers read
   int axis = 0;
   int64_t columns_each = 1;
   std::vector<OpId> pickers;
-  std::vector<Part> parts;
+  std::vector<WeightPart> parts;
 };
 
-int64_t elements_from(const Shape& shape, int first) {
+int64_t elements_behind(const Shape& shape, int first) {
   int64_t count = 1;
   for (int d = first; d < shape.rank(); ++d) {
     count *= shape[d].extent();
@@ -59,7 +59,7 @@ int64_t elements_from(const Shape& shape, int first) {
   return count;
 }
 
-int last_axis(const Shape& shape) { return shape.rank() - 1; }
+int last_axis_of(const Shape& shape) { return shape.rank() - 1; }
 
 class ProjectionFinder {
  public:
@@ -72,7 +72,7 @@ class ProjectionFinder {
     if (!graph_.shape(found_.end).is_static() || graph_.shape(found_.end).rank() == 0) {
       return std::nullopt;
     }
-    found_.axis = last_axis(graph_.shape(found_.end));
+    found_.axis = last_axis_of(graph_.shape(found_.end));
     for (OpId next = graph_.sole_reader(found_.end); next.valid() && steps_over(next);
          next = graph_.sole_reader(found_.end)) {
     }
@@ -112,14 +112,14 @@ class ProjectionFinder {
     if (splits_axis_ || from.rank() == 0 || to.rank() == 0) {
       return false;
     }
-    if (from[last_axis(from)] == to[last_axis(to)]) {
-      found_.axis = last_axis(to);
+    if (from[last_axis_of(from)] == to[last_axis_of(to)]) {
+      found_.axis = last_axis_of(to);
       return true;
     }
-    const int64_t columns = from[last_axis(from)].extent();
+    const int64_t columns = from[last_axis_of(from)].extent();
     for (int d = 0; d + 1 < to.rank(); ++d) {
-      if (to[d].extent() > 1 && elements_from(to, d) == columns) {
-        if (to[d].extent() > kMostParts) {
+      if (to[d].extent() > 1 && elements_behind(to, d) == columns) {
+        if (to[d].extent() > kMostFusedParts) {
           return false;
         }
         found_.axis = d;
@@ -137,7 +137,7 @@ class ProjectionFinder {
       const auto* perm = op.attributes.get_ints("perm");
       for (int d = 0; d < from.rank(); ++d) {
         const int64_t source =
-            perm != nullptr ? (*perm)[static_cast<size_t>(d)] : last_axis(from) - d;
+            perm != nullptr ? (*perm)[static_cast<size_t>(d)] : last_axis_of(from) - d;
         if (source == found_.axis) {
           found_.axis = d;
           return true;
@@ -255,16 +255,16 @@ class ProjectionFinder {
 
   // Two parts or more that touch and leave nothing out, so that no arithmetic gets lost.
   bool covers_all() {
-    std::ranges::sort(found_.parts, {}, &Part::first);
+    std::ranges::sort(found_.parts, {}, &WeightPart::first);
     int64_t next = 0;
-    for (const Part& part : found_.parts) {
+    for (const WeightPart& part : found_.parts) {
       if (part.first != next || part.extent < 1) {
         return false;
       }
       next += part.extent;
     }
     const auto count = static_cast<int64_t>(found_.parts.size());
-    return count > 1 && count <= kMostParts &&
+    return count > 1 && count <= kMostFusedParts &&
            next == graph_.shape(found_.end)[found_.axis].extent();
   }
 
@@ -281,7 +281,7 @@ class ProjectionSplitter {
   void run() {
     const Op product = graph_.op(found_.product);
     std::vector<Op> steps;
-    for (const Step& step : found_.steps) {
+    for (const ProjectionStep& step : found_.steps) {
       steps.push_back(graph_.op(step.op));
     }
     for (const OpId id : found_.pickers) {
@@ -298,7 +298,7 @@ class ProjectionSplitter {
   }
 
  private:
-  void make_part(const Op& product, const std::vector<Op>& steps, const Part& part) {
+  void make_part(const Op& product, const std::vector<Op>& steps, const WeightPart& part) {
     const int64_t columns = part.extent * found_.columns_each;
     Op own = product;
     for (size_t k = 1; k < own.inputs.size(); ++k) {
@@ -308,8 +308,8 @@ class ProjectionSplitter {
     }
     const auto result = [&](bool last) { return last && !part.squeeze ? part.result : TensorId(); };
     const Shape whole = graph_.shape(product.outputs[0]);
-    TensorId made =
-        add(std::move(own), with_extent(whole, last_axis(whole), columns), result(steps.empty()));
+    TensorId made = add(std::move(own), with_extent(whole, last_axis_of(whole), columns),
+                        result(steps.empty()));
     for (size_t i = 0; i < steps.size(); ++i) {
       made = add_step(steps[i], found_.steps[i], made, part, result(i + 1 == steps.size()));
     }
@@ -324,7 +324,8 @@ class ProjectionSplitter {
     }
   }
 
-  TensorId add_step(Op op, const Step& step, TensorId made, const Part& part, TensorId result) {
+  TensorId add_step(Op op, const ProjectionStep& step, TensorId made, const WeightPart& part,
+                    TensorId result) {
     const int64_t extent = part.extent * (found_.columns_each / step.columns_each);
     const Shape shape = with_extent(graph_.shape(op.outputs[0]), step.axis, extent);
     size_t moved = 0;
@@ -359,7 +360,7 @@ class ProjectionSplitter {
 
   TensorId part_of(TensorId parameter, int64_t columns, bool turned) {
     const Tensor tensor = graph_.tensor(parameter);
-    const int axis = turned ? 0 : last_axis(tensor.shape);
+    const int axis = turned ? 0 : last_axis_of(tensor.shape);
     return graph_.add_weight(tensor.name + suffix_, tensor.dtype,
                              with_extent(tensor.shape, axis, columns));
   }
