@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / "graphs" / "zoo"), str(ROOT / "tests" / "onnx")]
 
 import export_networks as exports  # noqa: E402
 import onnx  # noqa: E402
+from onnx import inliner  # noqa: E402
 import strip_graph  # noqa: E402
 import torch  # noqa: E402
 
@@ -131,8 +132,7 @@ def export(entry, folder):
         gc.collect()
         graph = onnx.load(path)
     if graph.functions:
-        import onnx.inliner
-        graph = onnx.inliner.inline_local_functions(graph)
+        graph = inliner.inline_local_functions(graph)
     strip_graph.strip(graph, weights, {"dfsim.dim.batch": "1", "dfsim.source": f"export_lists.py {entry}"}, False)
     shorten(graph)
     target = folder / f"{file_name(entry)}.onnx.gz"
