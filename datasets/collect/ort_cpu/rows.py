@@ -105,9 +105,8 @@ def canonical_attributes(node, shapes, constants, opset):
     elif kind in ("Resize", "Upsample"):
         pairs = resize_attributes(kind, attributes)
     elif kind == "Pad":
-        pairs = {"mode": text_of_mode(attributes.get("mode", "constant"))}
-    elif kind in ("LSTM", "GRU", "RNN"):
-        pairs = {"direction": text_of_mode(attributes.get("direction", "forward"))}
+        mode = text_of_mode(attributes.get("mode", "constant"))
+        pairs = {} if mode == "constant" else {"mode": mode}
     elif kind.startswith("Reduce"):
         pairs = {"axes": text_of(reduce_axes(node, attributes, constants, rank)),
                  "keepdims": str(attributes.get("keepdims", 1))}

@@ -144,13 +144,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("list", choices=["test", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("--from-the-end", action="store_true", help="in reverse order, beside another process")
     parser.add_argument("names", nargs="*", metavar="NAME", help="as in the list; default: all of it")
     options = parser.parse_args()
     exports.prepare_torchvision()
     signal.signal(signal.SIGALRM, exports.too_long)
     options.output.mkdir(parents=True, exist_ok=True)
     failed = 0
-    for entry in options.names or json.loads((HERE / "lists.json").read_text())[options.list]:
+    entries = options.names or json.loads((HERE / "lists.json").read_text())[options.list]
+    for entry in reversed(entries) if options.from_the_end else entries:
         target = options.output / f"{file_name(entry)}.onnx.gz"
         if target.exists():
             continue

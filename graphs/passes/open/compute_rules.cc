@@ -44,9 +44,12 @@ void Follower::same(const Op& op) {
 
 void Follower::broadcast(const Op& op) {
   set_axes(op, 0, merged_axes(op, rank_out(op), 0));
-  const bool known = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-    return id.valid() && facts_[id.index()].elements && all_known(*facts_[id.index()].elements);
-  });
+  // ONNX carries the values of shapes through sums, differences and products only.
+  const bool carried = op.op_type == "Add" || op.op_type == "Sub" || op.op_type == "Mul";
+  const bool known =
+      carried && std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+        return id.valid() && facts_[id.index()].elements && all_known(*facts_[id.index()].elements);
+      });
   const ConstValue* value = graph_.constant(op.outputs[0]);
   if (value != nullptr && value->extents.size() <= 1 && value->size() <= kMostElements) {
     out(op).elements = Extents(value->size(), known ? kKnownExtent : kUnknownExtent);

@@ -127,6 +127,8 @@ class Follower {
   // Each element of the computed shape is known, the extent of the same axis of the operand, or the
   // one that may be -1.
   bool becomes_constant(const Op& op) const;
+  bool is_carried(const Op& op) const;
+  bool is_gathered(TensorId tensor) const;
   std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);
