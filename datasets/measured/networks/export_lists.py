@@ -27,7 +27,7 @@ import strip_graph  # noqa: E402
 import torch  # noqa: E402
 
 SEQUENCE = 128
-MOST_SECONDS = 400
+MOST_SECONDS = 900
 
 SMALL = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}
 # name: configuration class, model class, fields that differ from the defaults

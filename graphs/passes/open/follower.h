@@ -46,7 +46,7 @@ struct MergedAxis {
   void add(Extent state, int64_t extent) {
     if (state == kKnownExtent) {
       known = known || extent != 1;
-    } else if (state == kUnknownExtent || (symbol != kKnownExtent && symbol != state)) {
+    } else if (state < 0 || (symbol != kKnownExtent && symbol != state)) {
       lost = true;
     } else {
       symbol = state;

@@ -140,11 +140,12 @@ void Follower::reshape(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
-// Shape inference knows each element of the computed shape as a number or a symbol.
+// Shape inference carries the computed shape, be it with elements that it does not know: it knows
+// at least how many there are.
 bool Follower::is_carried(const Op& op) const {
   const auto& elements = in(op, 1).elements;
   return elements && graph_.constant(op.inputs[1]) != nullptr &&
-         std::count(elements->begin(), elements->end(), kUnknownExtent) == 0;
+         std::count(elements->begin(), elements->end(), kUncarriedExtent) == 0;
 }
 
 // The tensor is one extent, taken straight from a Shape.
@@ -309,6 +310,7 @@ void Follower::shape(const Op& op) {
   }
   if (!in(op, 0).ranked) {
     lost(op);
+    std::fill(elements.begin(), elements.end(), kUncarriedExtent);
   }
   out(op).elements = std::move(elements);
 }
