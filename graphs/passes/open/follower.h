@@ -128,7 +128,7 @@ class Follower {
   // one that may be -1.
   bool becomes_constant(const Op& op) const;
   bool is_carried(const Op& op) const;
-  bool is_gathered(TensorId tensor) const;
+  bool is_gathered(TensorId tensor, TensorId source) const;
   std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);

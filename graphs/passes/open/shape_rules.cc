@@ -148,8 +148,8 @@ bool Follower::is_carried(const Op& op) const {
          std::count(elements->begin(), elements->end(), kUncarriedExtent) == 0;
 }
 
-// The tensor is one extent, taken straight from a Shape.
-bool Follower::is_gathered(TensorId tensor) const {
+// The tensor is one extent, taken straight from the Shape of `source`.
+bool Follower::is_gathered(TensorId tensor, TensorId source) const {
   OpId maker = graph_.tensor(tensor).producer;
   while (maker.valid() &&
          (graph_.op(maker).op_type == "Unsqueeze" || graph_.op(maker).op_type == "Squeeze")) {
@@ -159,8 +159,9 @@ bool Follower::is_gathered(TensorId tensor) const {
       (graph_.op(maker).op_type != "Gather" && graph_.op(maker).op_type != "Slice")) {
     return false;
   }
-  const OpId source = graph_.tensor(graph_.op(maker).inputs[0]).producer;
-  return source.valid() && graph_.op(source).op_type == "Shape";
+  const OpId shape = graph_.tensor(graph_.op(maker).inputs[0]).producer;
+  return shape.valid() && graph_.op(shape).op_type == "Shape" &&
+         graph_.op(shape).inputs[0] == source;
 }
 
 // ONNX Runtime's ReshapeFusion: each element of the computed shape is a constant, the extent of the
@@ -194,7 +195,7 @@ std::vector<int64_t> Follower::fixed_target(const Op& op) const {
       const Facts& facts = facts_[piece.index()];
       const size_t count = facts.elements ? facts.elements->size() : 0;
       for (size_t i = 0; i < count && next < direct.size(); ++i) {
-        direct[next++] = facts.constant || count > 1 || is_gathered(piece);
+        direct[next++] = facts.constant || count > 1 || is_gathered(piece, op.inputs[0]);
       }
     }
   }
