@@ -59,6 +59,23 @@ TEST_CASE("Forms: modes of Resize, dilation, groups, strips, dtypes and transpos
                           "axes=1;keepdims=1")) == "ReduceMean inner axes");
 }
 
+TEST_CASE("Forms: measured times of a power or a dilated convolution are not those of another") {
+  const auto key = [](const char* type, OpClass op_class, Tensors in, Tensors out,
+                      const char* attributes) {
+    return geometry_of(described(type, op_class, std::move(in), std::move(out), attributes)).key;
+  };
+  const auto power = [&](const char* attributes) {
+    return key("Pow", OpClass::kElementwise, {{4, 8}, {}}, {{4, 8}}, attributes);
+  };
+  CHECK(power("exponent=2") != power(""));
+  CHECK(power("exponent=2") != power("exponent=3"));
+  const auto conv = [&](const char* attributes) {
+    return key("Conv", OpClass::kConv, {{1, 8, 9, 9}, {8, 8, 3, 3}}, {{1, 8, 5, 5}}, attributes);
+  };
+  CHECK(conv("dilations=2,2;group=1") != conv("dilations=1,1;group=1"));
+  CHECK(conv("dilations=1,1;group=1") == conv("group=1"));
+}
+
 TEST_CASE("Forms: a part knows those with enough shapes, and all when it has no list") {
   ModelPart part;
   CHECK(part.knows_form("Softmax inner axis"));
