@@ -303,11 +303,12 @@ void Follower::shape(const Op& op) {
   const int64_t begin = bound(op.attributes.int_or("start", 0));
   const int64_t end = std::max(begin, bound(op.attributes.int_or("end", rank)));
   Extents elements(x.begin() + begin, x.begin() + end);
-  // ONNX Runtime recognises an axis that is gathered from a whole Shape only.
+  // ONNX Runtime recognises an axis that is gathered from a whole Shape only, and shape inference
+  // carries no part of one.
   if (op.attributes.has("start") || op.attributes.has("end") || !in(op, 0).ranked) {
     std::replace_if(
         elements.begin(), elements.end(), [](Extent element) { return element != kKnownExtent; },
-        kUnknownExtent);
+        kUncarriedExtent);
   }
   if (!in(op, 0).ranked) {
     lost(op);
