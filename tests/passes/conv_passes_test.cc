@@ -307,8 +307,8 @@ TEST_CASE("hard-swish: becomes HardSigmoid and Mul, and a convolution's activati
   const Graph& split = alone.after({"hard-swish"});
   REQUIRE(split.op_count() == 2);
   CHECK(split.op(OpId(0)).op_type == "HardSigmoid");
-  CHECK(split.op(OpId(0)).attributes.float_or("alpha", 0) == Approx(1.0 / 6));
-  CHECK(split.op(OpId(0)).attributes.float_or("beta", 0) == Approx(0.5));
+  CHECK(split.op(OpId(0)).attributes.get_float("alpha").value_or(0) == Approx(1.0 / 6));
+  CHECK(split.op(OpId(0)).attributes.get_float("beta").value_or(0) == Approx(0.5));
   CHECK(split.op(OpId(1)).op_type == "Mul");
   CHECK(origins_of(split.op(OpId(1))).front().op_type == "HardSwish");
   PassCase fused;
