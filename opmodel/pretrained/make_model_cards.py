@@ -23,7 +23,7 @@ SOURCES = {
         "include the profiler's overhead of each operator (overheads.json); dfsim subtracts it from predictions."),
 }
 MEASURED = {
-    "epyc-milan": {"version": "1.31.1", "state": "idle part of the time, with a speed that changed by half within the hour"},
+    "epyc-milan": {"version": "1.31.1 and 1.32.0", "state": "idle part of the time, with a speed that changed by half within the hour; other programs were stopped while the operators of open graphs were measured, half of which were disturbed all the same"},
     "epyc-genoa": {"version": "1.32.0", "state": "almost idle otherwise"},
 }
 
