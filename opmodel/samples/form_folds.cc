@@ -45,6 +45,26 @@ FormFolds form_folds(const TrainingData& data, const std::vector<uint32_t>& ops)
   return folds;
 }
 
+std::vector<FormTurn> form_turns(const TrainingData& data, const std::vector<uint32_t>& ops) {
+  const FormFolds folds = form_folds(data, ops);
+  std::vector<FormTurn> turns;
+  for (size_t fold = 0; fold < kFormFolds; ++fold) {
+    FormTurn turn;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (folds.fold[i] != fold) {
+        turn.train.push_back(i);
+        turn.kinds.insert(data.geometries[ops[i]].kind);
+      } else if (folds.counts[i]) {
+        turn.held.push_back(i);
+      }
+    }
+    if (!turn.held.empty()) {
+      turns.push_back(std::move(turn));
+    }
+  }
+  return turns;
+}
+
 void count_forms(const TrainingData& data, const std::vector<uint32_t>& ops,
                  std::vector<std::pair<std::string, int64_t>>* forms) {
   std::map<std::string, int64_t> counts(forms->begin(), forms->end());

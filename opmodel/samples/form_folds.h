@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,16 @@ struct FormFolds {
 // of the points or more is what the part is about: nobody meets the part without it. Both are
 // always trained on. O(n log n).
 FormFolds form_folds(const TrainingData& data, const std::vector<uint32_t>& ops);
+
+// One fold's trees and rows, as indices into `ops`.
+struct FormTurn {
+  std::vector<size_t> train;
+  std::vector<size_t> held;     // that count, of the forms left out; never empty
+  std::set<std::string> kinds;  // of the operators in `train`
+};
+
+// The turns of form_folds() that leave something out. O(folds n log n).
+std::vector<FormTurn> form_turns(const TrainingData& data, const std::vector<uint32_t>& ops);
 
 // Names of the forms and their numbers of distinct shapes, by name. Adds to `forms`. O(n log n).
 void count_forms(const TrainingData& data, const std::vector<uint32_t>& ops,

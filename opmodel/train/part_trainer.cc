@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "base/hash.h"
 #include "opmodel/model/intervals.h"
@@ -31,8 +30,7 @@ constexpr size_t kImportantFeatures = 12;
 constexpr size_t kRowsForIntervals = 400;
 
 constexpr size_t kLeastShapesLeftOut = 20;
-// Trees of these many rounds tell how far a foreign form is off as well as all of them do.
-constexpr int kRoundsWithoutForms = 120;
+constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
 
 class PartTrainer {
  public:
@@ -376,31 +374,19 @@ class PartTrainer {
   // Residuals of points whose form none of the trees' rows had. They know nothing of a kind that is
   // left out either.
   Status leave_forms_out(std::vector<Residual>* residuals) {
-    const FormFolds folds = form_folds(data_, ops_of(points_));
     const std::vector<std::pair<std::string, double>> effects = part_.kind_effects;
-    for (size_t fold = 0; fold < kFormFolds; ++fold) {
-      std::vector<size_t> train;
-      std::vector<size_t> held;
-      std::set<std::string> kinds;
-      for (size_t i = 0; i < points_.size(); ++i) {
-        if (folds.fold[i] != fold) {
-          train.push_back(i);
-          kinds.insert(data_.geometries[points_[i].op].kind);
-        } else if (folds.counts[i]) {
-          held.push_back(i);
-        }
-      }
-      if (held.empty() || train.size() < kMinRowsForTrees) {
+    for (const FormTurn& turn : form_turns(data_, ops_of(points_))) {
+      if (turn.train.size() < kMinRowsForTrees) {
         continue;
       }
       std::erase_if(part_.kind_effects,
-                    [&](const auto& effect) { return !kinds.contains(effect.first); });
-      DFSIM_ASSIGN_OR_RETURN(
-          const Booster booster,
-          fit_rounds(train, std::min(part_.rounds, kRoundsWithoutForms), part_.median_log_ratio));
+                    [&](const auto& effect) { return !turn.kinds.contains(effect.first); });
+      const int rounds = std::min(part_.rounds, kRoundsWithoutForms);
+      DFSIM_ASSIGN_OR_RETURN(const Booster booster,
+                             fit_rounds(turn.train, rounds, part_.median_log_ratio));
       DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
       std::vector<DeviceResidual> found;
-      add_residuals(forest, held, &found);
+      add_residuals(forest, turn.held, &found);
       for (const DeviceResidual& entry : found) {
         residuals->push_back(entry.residual);
       }
