@@ -139,6 +139,15 @@ std::string power_attributes(const Graph& graph, const Op& op) {
   return value == 2 || value == 3 ? fmt::format("exponent={:.0f}", value) : "";
 }
 
+// Mode and coordinates decide the algorithm. The first versions had asymmetric coordinates.
+std::string resize_attributes(const Op& op) {
+  const bool old = op.op_type == "Upsample" || op.version < 11;
+  return fmt::format(
+      "{}coordinates={};mode={}", op.attributes.int_or("antialias", 0) != 0 ? "antialias=1;" : "",
+      op.attributes.string_or("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"),
+      op.attributes.string_or("mode", "nearest"));
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -167,6 +176,13 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   }
   if (type == "Pow") {
     return power_attributes(graph, op);
+  }
+  if (type == "Resize" || type == "Upsample") {
+    return resize_attributes(op);
+  }
+  if (type == "Pad") {
+    const std::string mode = op.attributes.string_or("mode", "constant");
+    return mode == "constant" ? "" : fmt::format("mode={}", mode);
   }
   return type.starts_with("Reduce") ? reduce_attributes(graph, op) : "";
 }

@@ -24,6 +24,7 @@ enum RunColumn : size_t {
   kNetwork,
   kBatch,
   kDims,
+  kShapes,
   kDtype,
   kDevice,
   kRuntime,
@@ -38,9 +39,9 @@ enum RunColumn : size_t {
   kProvenance,
 };
 constexpr std::array<std::string_view, kProvenance + 1> kRunColumns = {
-    "network",         "batch",   "dims",      "dtype",   "device", "runtime",
-    "runtime_version", "time_ms", "spread_ms", "samples", "ops_ms", "ops",
-    "arena_bytes",     "date",    "provenance"};
+    "network", "batch",           "dims",    "shapes",    "dtype",   "device",
+    "runtime", "runtime_version", "time_ms", "spread_ms", "samples", "ops_ms",
+    "ops",     "arena_bytes",     "date",    "provenance"};
 constexpr std::array kRequired = {kNetwork, kBatch, kDevice, kTime};
 constexpr double kNsPerMs = 1e6;
 constexpr double kLongestMs = 1e9;
@@ -142,6 +143,11 @@ StatusOr<NetworkRun> parse_run(Cells cells, int64_t line) {
   }
   if (const std::string dims = cells.text(kDims); !dims.empty()) {
     run.dims = split(dims, ';');
+  }
+  const std::string shapes = cells.text(kShapes);
+  run.open_shapes = shapes == "open";
+  if (!run.open_shapes && !shapes.empty() && shapes != "static") {
+    cells.complain(kShapes, "'static' or 'open'");
   }
   if (const std::string dtype = cells.text(kDtype); !dtype.empty()) {
     run.dtype = dtype_from_name(dtype);

@@ -20,6 +20,8 @@ struct NetworkRun {
   std::string network;  // name of the ONNX file without ".onnx"
   int64_t batch = 1;
   std::vector<std::string> dims;  // "sequence=128"
+  // The runtime saw the file's open dimensions; otherwise they were frozen before.
+  bool open_shapes = false;
   DType dtype = DType::kFloat32;
   std::string device;  // as hardware files name their device's model
   std::string runtime;

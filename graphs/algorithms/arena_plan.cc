@@ -87,7 +87,8 @@ std::vector<OpId> execution_order(const Graph& graph) {
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph) : graph_(graph), uses_(graph.tensor_count(), 0) {
+  Planner(const Graph& graph, const std::vector<bool>& unsized)
+      : graph_(graph), unsized_(unsized), uses_(graph.tensor_count(), 0) {
     plan_.buffer.resize(graph.tensor_count());
   }
 
@@ -124,11 +125,14 @@ class Planner {
     return buffer.valid() ? buffer : tensor;
   }
 
+  bool is_sized(TensorId tensor) const { return unsized_.empty() || !unsized_[tensor.index()]; }
+
   bool same_size(TensorId a, TensorId b) const {
     const Tensor& x = graph_.tensor(a);
     const Tensor& y = graph_.tensor(b);
-    return x.shape.is_static() && y.shape.is_static() && !x.is_sequence && !y.is_sequence &&
-           dtype_bits(x.dtype) == dtype_bits(y.dtype) && x.shape.extents() == y.shape.extents();
+    return is_sized(a) && is_sized(b) && x.shape.is_static() && y.shape.is_static() &&
+           !x.is_sequence && !y.is_sequence && dtype_bits(x.dtype) == dtype_bits(y.dtype) &&
+           x.shape.extents() == y.shape.extents();
   }
 
   void share(TensorId tensor, TensorId buffer) {
@@ -237,6 +241,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  const std::vector<bool>& unsized_;
   ArenaPlan plan_;
   std::vector<int64_t> uses_;  // by buffer: how often it is still read
   std::list<TensorId> free_;   // newest first
@@ -244,6 +249,8 @@ class Planner {
 
 }  // namespace
 
-StatusOr<ArenaPlan> plan_arena(const Graph& graph) { return Planner(graph).run(); }
+StatusOr<ArenaPlan> plan_arena(const Graph& graph, const std::vector<bool>& unsized) {
+  return Planner(graph, unsized).run();
+}
 
 }  // namespace dfsim::inline graphs

@@ -32,8 +32,10 @@ struct ArenaPlan {
   OpId peak_op;  // after it the arena is fullest; none without buffers
 };
 
-// `graph` as the runtime executes it. Tensors of unknown shape count as nothing. Error:
-// kInvalidInput when the bytes overflow. O((ops + edges) log degree + reuses * free buffers).
-StatusOr<ArenaPlan> plan_arena(const Graph& graph);
+// `graph` as the runtime executes it. Tensors of unknown shape count as nothing. `unsized`, by
+// tensor: the planner does not know the shape, so the tensor gets a buffer of its own, which goes
+// back to the arena after its last reader; empty: it knows all. Error: kInvalidInput when the bytes
+// overflow. O((ops + edges) log degree + reuses * free buffers).
+StatusOr<ArenaPlan> plan_arena(const Graph& graph, const std::vector<bool>& unsized = {});
 
 }  // namespace dfsim::inline graphs

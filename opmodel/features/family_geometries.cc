@@ -248,6 +248,14 @@ double column_count(const OpDescriptor& op, const Extents& x) {
       x[static_cast<size_t>(op.op_class == OpClass::kSoftmax ? axis : rank - 1)]);
 }
 
+// The operator goes along an axis that others follow.
+bool has_inner_axis(const OpDescriptor& op, const Extents& x) {
+  const auto rank = static_cast<int64_t>(x.size());
+  const int64_t axis = int_attribute(op, "axis", rank - 1);
+  return axis >= 0 && axis + 1 < rank &&
+         elements({x.data() + axis + 1, static_cast<size_t>(rank - axis - 1)}) > 1;
+}
+
 }  // namespace
 
 bool rows_geometry(const OpDescriptor& op, OpGeometry* out) {
@@ -270,6 +278,9 @@ bool rows_geometry(const OpDescriptor& op, OpGeometry* out) {
     largest = std::max(largest, elements(extents));
   }
   std::string kind = op.op_type;
+  if (op.op_class == OpClass::kSoftmax && has_inner_axis(op, y)) {
+    kind += "-inner";  // its kernel goes along the last axis: it transposes before and after
+  }
   if (op.op_class == OpClass::kElementwise && op.input_extents.size() > 1 && in < 1.5 * largest) {
     kind += "-broadcast";  // the other operands are scalars or small
   }
@@ -296,7 +307,10 @@ double product_flops(const OpDescriptor& op) {
 
 bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   OpGeometry& geometry = *out_geometry;
-  geometry = start(op, Family::kGeneric, op.op_type);
+  // A mode is an algorithm of its own (Resize, Pad).
+  const std::string_view mode = attribute_value(op.attributes, "mode");
+  geometry =
+      start(op, Family::kGeneric, mode.empty() ? op.op_type : op.op_type + "-" + std::string(mode));
   double in = 0;
   for (const Extents& extents : op.input_extents) {
     in += elements(extents);

@@ -28,6 +28,16 @@ uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
     hasher.add(static_cast<uint64_t>(std::llround(value)));
   }
   hasher.add(static_cast<uint64_t>(std::llround(geometry.bytes)));
+  // Squares and cubes are products, other powers are not; dilated windows run other kernels. Only
+  // unusual values count, so that tables from before this keep their keys.
+  if (const std::string_view exponent = attribute_value(op.attributes, "exponent");
+      !exponent.empty()) {
+    hasher.add("exponent").add(exponent);
+  }
+  if (const std::string_view dilations = attribute_value(op.attributes, "dilations");
+      dilations.find_first_not_of("1,") != std::string_view::npos) {
+    hasher.add("dilations").add(dilations);
+  }
   hasher.add(attribute_value(op.attributes, "quant"));
   hasher.add(attribute_value(op.attributes, "fused"));
   return hasher.digest();

@@ -154,6 +154,13 @@ Walk walk_of(const OpDescriptor& op) {
   if (op.op_class == OpClass::kReduce) {
     return reduction(x, index_list(op, "axes"));
   }
+  if (op.op_class == OpClass::kSoftmax) {
+    // Along the last axis all of it is one piece, as models from before inner axes count it.
+    const std::vector<size_t> axis = index_list(op, "axis");
+    if (axis.size() == 1 && axis[0] + 1 < x.size()) {
+      return reduction(x, axis);
+    }
+  }
   if (op.op_class == OpClass::kElementwise || op.op_type == "Expand") {
     return broadcast(op, y);
   }

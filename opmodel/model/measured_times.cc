@@ -13,6 +13,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
+constexpr size_t kLeastRepeats = 3;     // of a shape
+constexpr size_t kLeastFactors = 100;   // of all such shapes
 constexpr double kNormal = 1.4826;      // standard deviation over median absolute deviation
 constexpr double kLeastError = 0.02;    // of trees, however good they look
 constexpr int64_t kMinHeldOutRows = 20;  // with fewer held-out rows nothing is known of the trees
@@ -105,6 +107,26 @@ StatusOr<std::vector<std::pair<uint64_t, float>>> measured_times(const TrainingD
   }
   std::sort(entries.begin(), entries.end());
   return entries;
+}
+
+std::optional<std::pair<double, double>> repeat_factors(
+    const std::map<uint64_t, std::vector<double>>& repeats) {
+  std::vector<double> factors;
+  for (const auto& [key, times] : repeats) {
+    if (times.size() < kLeastRepeats) {
+      continue;
+    }
+    std::vector<double> sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    for (const double time : sorted) {
+      factors.push_back(time / sorted[sorted.size() / 2]);
+    }
+  }
+  if (factors.size() < kLeastFactors) {
+    return std::nullopt;
+  }
+  std::sort(factors.begin(), factors.end());
+  return std::pair(factors[factors.size() / 10], factors[factors.size() - 1 - factors.size() / 10]);
 }
 
 }  // namespace dfsim::inline opmodel

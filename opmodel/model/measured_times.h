@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,11 @@ double weight_of_measurements(double noise, double error, size_t n);
 // The noise of single measurements, standard deviation of logarithms, by the median difference of
 // repeated ones; 0 when fewer than kMinRepeatedShapes of `repeats` have more than one time.
 double noise_of(const std::vector<std::vector<double>>& repeats);
+
+// 80 % of single measurements lie between these factors of their shape's median; none where fewer
+// than 100 measurements are of shapes that were measured three times or more.
+std::optional<std::pair<double, double>> repeat_factors(
+    const std::map<uint64_t, std::vector<double>>& repeats);
 
 // Keys (lookup_key) and times in us of all measured shapes of `data`, ascending by key. `model` has
 // the trees that were fitted to `data`. O(samples log samples) and one prediction a shape.

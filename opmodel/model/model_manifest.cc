@@ -53,6 +53,10 @@ json to_json(const DeviceSpec& device) {
           {"launch_overhead_ns", device.launch_overhead_ns}};
 }
 
+json to_json(const IntervalTable& table) {
+  return {{"edges_us", table.edges_us}, {"low", table.low}, {"high", table.high}};
+}
+
 json to_json(const ModelPart& part) {
   json devices = json::array();
   for (const PartDevice& device : part.devices) {
@@ -85,13 +89,13 @@ json to_json(const ModelPart& part) {
                  {"median_log_ratio", part.median_log_ratio},
                  {"kind_effects", pairs_to_json(part.kind_effects)},
                  {"drifts_us", pairs_to_json(part.drifts)},
-                 {"intervals",
-                  {{"edges_us", part.intervals.edges_us},
-                   {"low", part.intervals.low},
-                   {"high", part.intervals.high}}},
+                 {"intervals", to_json(part.intervals)},
                  {"held_out", to_json(part.held_out)},
                  {"held_out_baseline", to_json(part.held_out_baseline)},
                  {"importance", pairs_to_json(part.importance)}};
+  if (!part.forms.empty()) {
+    object["forms"] = part.forms;
+  }
   if (!part.left_out.empty()) {
     json& left_out = object["left_out"] = json::array();
     for (const auto& [device, stats] : part.left_out) {
@@ -212,11 +216,17 @@ void read_enums(Reader& reader, const json& object, ModelPart* part) {
   }
 }
 
-void check_part(Reader& reader, const ModelPart& part) {
-  const IntervalTable& table = part.intervals;
-  if (table.low.size() != table.edges_us.size() + 1 || table.high.size() != table.low.size()) {
-    reader.fail("'intervals' need one more factor than edges");
+void read_intervals(Reader& reader, const json& object, const char* key, IntervalTable* table) {
+  const json& intervals = reader.child(object, key, json::value_t::object);
+  reader.get(intervals, "edges_us", &table->edges_us);
+  reader.get(intervals, "low", &table->low);
+  reader.get(intervals, "high", &table->high);
+  if (table->low.size() != table->edges_us.size() + 1 || table->high.size() != table->low.size()) {
+    reader.fail(fmt::format("'{}' need one more factor than edges", key));
   }
+}
+
+void check_part(Reader& reader, const ModelPart& part) {
   if (part.file.find('/') != std::string::npos || part.ranges.size() > kMaxGeometryDims) {
     reader.fail("'file' or 'ranges' of a part is not what dfsim writes");
   }
@@ -273,10 +283,10 @@ ModelPart read_part(Reader& reader, const json& object) {
   reader.get(object, "median_log_ratio", &part.median_log_ratio);
   reader.get(object, "kind_effects", &part.kind_effects);
   reader.get(object, "drifts_us", &part.drifts);
-  const json& intervals = reader.child(object, "intervals", json::value_t::object);
-  reader.get(intervals, "edges_us", &part.intervals.edges_us);
-  reader.get(intervals, "low", &part.intervals.low);
-  reader.get(intervals, "high", &part.intervals.high);
+  read_intervals(reader, object, "intervals", &part.intervals);
+  if (object.contains("forms")) {
+    reader.get(object, "forms", &part.forms);
+  }
   part.held_out = read_stats(reader, reader.child(object, "held_out", json::value_t::object));
   part.held_out_baseline =
       read_stats(reader, reader.child(object, "held_out_baseline", json::value_t::object));
@@ -321,6 +331,9 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
                                 printable(device), scale, kMostIntervalScale));
       }
     }
+  }
+  if (root.contains("unseen_forms")) {
+    read_intervals(reader, root, "unseen_forms", &manifest->unseen_forms);
   }
   reader.get(root, "repeat_low", &manifest->repeat_low);
   reader.get(root, "repeat_high", &manifest->repeat_high);
@@ -412,6 +425,9 @@ std::string format_manifest(const ModelManifest& manifest) {
                {"parts", parts}};
   if (manifest.prior) {
     root["prior"] = true;
+  }
+  if (!manifest.unseen_forms.low.empty()) {
+    root["unseen_forms"] = to_json(manifest.unseen_forms);
   }
   if (!manifest.interval_scales.empty()) {
     root["interval_scales"] = pairs_to_json(manifest.interval_scales);

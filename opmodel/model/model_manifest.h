@@ -21,6 +21,8 @@ namespace dfsim::inline opmodel {
 
 inline constexpr int kModelFormatVersion = 1;
 inline constexpr std::string_view kManifestFile = "manifest.json";
+// Fewer distinct shapes of a form than this do not teach it.
+inline constexpr int64_t kLeastShapesOfForm = 5;
 // The kind of a part that serves every kind of its class.
 inline constexpr std::string_view kAnyKind = "*";
 
@@ -91,6 +93,9 @@ struct ModelPart {
   // Only a prior has these: errors on each device by trees that were fitted to the others.
   std::vector<std::pair<std::string, ErrorStats>> left_out;
   IntervalTable intervals;
+  // Forms of the rows (features/op_form.h) and the number of distinct shapes of each, by name.
+  // Sorted. Empty: not known, as in models of earlier versions, and then no form is foreign.
+  std::vector<std::pair<std::string, int64_t>> forms;
   ErrorStats held_out;
   ErrorStats held_out_baseline;                            // bound times the median ratio
   std::vector<std::pair<std::string, double>> importance;  // the strongest features
@@ -101,6 +106,8 @@ struct ModelPart {
   // Fills `hidden`.
   void hide_devices();
   bool trained_on(DType dtype) const;
+  // Enough rows have this form, or forms are not known.
+  bool knows_form(std::string_view form) const;
   double kind_effect(std::string_view kind) const;
 };
 
@@ -126,6 +133,9 @@ struct ModelManifest {
   bool prior = false;
   // CostModel::interval_scale(), by device.
   std::vector<std::pair<std::string, double>> interval_scales;
+  // 80 % interval of an operator in a form that its part was not trained on, by leaving the rows of
+  // whole forms out (train/form_residuals.h). No factors: not known.
+  IntervalTable unseen_forms;
   // 80 % of single measurements lie between these factors of their shape's median.
   double repeat_low = 0.97;
   double repeat_high = 1.03;

@@ -44,6 +44,14 @@ bool ModelPart::trained_on(DType dtype) const {
   return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }
 
+bool ModelPart::knows_form(std::string_view wanted) const {
+  const auto it =
+      std::lower_bound(forms.begin(), forms.end(), wanted,
+                       [](const auto& entry, std::string_view name) { return entry.first < name; });
+  return forms.empty() ||
+         (it != forms.end() && it->first == wanted && it->second >= kLeastShapesOfForm);
+}
+
 double ModelPart::kind_effect(std::string_view wanted) const {
   return value_of(kind_effects, wanted, 0);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "opmodel/features/op_form.h"
+
 namespace dfsim::inline opmodel {
 
 namespace {
@@ -135,8 +137,11 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   for (size_t i = 0; i < queries.size(); ++i) {
     PartAnswer& answer = answers[i];
     const OpGeometry& geometry = *queries[i].geometry;
+    answer.unseen_form =
+        !kind_known(part, geometry.kind) ||
+        (!part.forms.empty() && !part.knows_form(op_form(*queries[i].op, geometry)));
     answer.extrapolated =
-        forest == nullptr || !kind_known(part, geometry.kind) ||
+        forest == nullptr || answer.unseen_form ||
         (across_devices ? !dtype_known(part, geometry.dtype) || leaves_ranges(part, geometry)
                         : leaves_training_ground(part, geometry, device));
     answer.base_us = rooflines[i].base_us();

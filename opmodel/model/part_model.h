@@ -26,6 +26,7 @@ struct PartAnswer {
   double high_us = 0;
   double base_us = 0;
   bool extrapolated = false;  // outside of what the part was trained on
+  bool unseen_form = false;   // because no row had this kind or form of operator
 };
 
 // Number of columns of the part's feature matrix: the family's features, then the kind's effect for

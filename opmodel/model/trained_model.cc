@@ -337,9 +337,17 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
     const auto shifted = [&](double time_us) {
       return shift == 0 ? time_us : std::max(time_us + shift, floor_us);
     };
+    double low_us = answer.low_us;
+    double high_us = answer.high_us;
+    if (answer.unseen_form && !manifest_.unseen_forms.low.empty()) {
+      // Measured on such cases, where the part's own interval knows only sizes.
+      const auto [low, high] = interval_at(manifest_.unseen_forms, answer.time_us);
+      low_us = answer.time_us * std::min(low, 1.0);
+      high_us = answer.time_us * std::max(high, 1.0);
+    }
     prediction.time_us = shifted(answer.time_us);
-    prediction.low_us = shifted(answer.low_us);
-    prediction.high_us = std::max(shifted(answer.high_us), prediction.time_us);
+    prediction.low_us = shifted(low_us);
+    prediction.high_us = std::max(shifted(high_us), prediction.time_us);
     prediction.source = manifest_.prior       ? CostSource::kPrior
                         : answer.extrapolated ? CostSource::kExtrapolated
                                               : CostSource::kPredicted;

@@ -23,7 +23,7 @@ SOURCES = {
         "include the profiler's overhead of each operator (overheads.json); dfsim subtracts it from predictions."),
 }
 MEASURED = {
-    "epyc-milan": {"version": "1.31.1", "state": "idle part of the time, with a speed that changed by half within the hour"},
+    "epyc-milan": {"version": "1.31.1 and 1.32.0", "state": "idle part of the time, with a speed that changed by half within the hour; other programs were stopped while the operators of open graphs were measured, half of which were disturbed all the same"},
     "epyc-genoa": {"version": "1.32.0", "state": "almost idle otherwise"},
 }
 
@@ -85,6 +85,31 @@ def left_out_lines(manifest):
     return lines
 
 
+def coverage_lines(manifest):
+    """The forms of operators that the rows have, most shapes first."""
+    forms = {}
+    for part in manifest["parts"]:
+        for form, shapes in part.get("forms", []):
+            key = part["class"], form
+            forms[key] = max(forms.get(key, 0), shapes)  # the part of any kind has those of the others, too
+    if not forms:
+        return []
+    unseen = manifest.get("unseen_forms")
+    lines = ["", "## Coverage", "",
+             "Distinct shapes that were measured of each form of an operator. A form is whatever makes another "
+             "kernel run: mode, axis, dtype, dilation, groups, fused or not. Operators in other forms, and in forms "
+             "with fewer than five shapes, are marked extrapolated."]
+    if unseen:
+        span = ", ".join(f"{low:.2f} to {high:.2f}" for low, high in zip(unseen["low"], unseen["high"]))
+        lines[-1] += (f" Their 80 % interval comes from leaving whole forms out of training: {span} times the "
+                      "prediction, from short to long ones.")
+    lines += ["", "| class | forms with their shapes |", "|---|---|"]
+    for name in sorted({key[0] for key in forms}):
+        own = sorted(((shapes, form) for (kind, form), shapes in forms.items() if kind == name), key=lambda e: (-e[0], e[1]))
+        lines.append(f"| {name} | " + ", ".join(f"{form} {shapes}" for shapes, form in own) + " |")
+    return lines
+
+
 def card(manifest, date):
     devices = ", ".join(d["model"] for d in manifest["devices"])
     files = manifest["data"]
@@ -112,6 +137,7 @@ def card(manifest, date):
               "| class | kind | dtypes | timing | rows | test | MAPE | median | p90 | bias | "
               "in 80 % | bound |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [] if prior else ["| " + " | ".join(row) + " |" for row in error_rows(manifest)]
+    lines += coverage_lines(manifest)
     lines += ["", "## Limits", "",
               "- Answers for other dtypes, other devices, larger or smaller sizes and other classes "
               "are marked extrapolated, prior or bound-only.",

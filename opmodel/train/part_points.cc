@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "opmodel/features/features.h"
+#include "opmodel/samples/form_folds.h"
 
 namespace dfsim::inline opmodel {
 
@@ -19,6 +20,7 @@ constexpr size_t kMostShapesOfPrior = 700;
 // A row shows the floor of its kind where its work takes at most this share of its time, at rates
 // that no kernel reaches.
 constexpr double kMostWorkAtFloor = 0.1;
+constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
 // Floors of kinds that all show them differ by about as much.
 constexpr double kLeastExcess = 1.25;
 
@@ -184,6 +186,10 @@ class PointMaker {
   }
 
   void describe_ground(ModelPart* part) const {
+    // A part from before forms does not say which ones its earlier rows had.
+    if (part->ranges.empty() || !part->forms.empty()) {
+      count_forms(data_, ops_of(points_), &part->forms);
+    }
     if (part->ranges.empty()) {
       part->ranges.assign(kMaxGeometryDims, {1e300, -1e300});
     }
@@ -219,6 +225,42 @@ class PointMaker {
 };
 
 }  // namespace
+
+std::vector<uint32_t> ops_of(const std::vector<PartPoint>& points) {
+  std::vector<uint32_t> ops;
+  ops.reserve(points.size());
+  for (const PartPoint& point : points) {
+    ops.push_back(point.op);
+  }
+  return ops;
+}
+
+void add_kind_effects(const TrainingData& data, const std::vector<PartPoint>& points,
+                      std::vector<std::pair<std::string, double>>* effects) {
+  std::map<std::string, std::pair<double, double>> sums;  // sum of ratios, rows
+  double total = 0;
+  double count = 0;
+  for (const PartPoint& point : points) {
+    if (point.side == Side::kTrain) {
+      auto& [sum, rows] = sums[data.geometries[point.op].kind];
+      sum += point.log_ratio();
+      rows += 1;
+      total += point.log_ratio();
+      count += 1;
+    }
+  }
+  for (const auto& sum : sums) {
+    // Not a structured binding: clang 14 does not let a lambda capture one.
+    const std::string& kind = sum.first;
+    const std::pair<double, double>& entry = sum.second;
+    if (std::any_of(effects->begin(), effects->end(),
+                    [&](const auto& known) { return known.first == kind; })) {
+      continue;
+    }
+    const double effect = entry.first - entry.second * total / count;
+    effects->emplace_back(kind, effect / (entry.second + kSmoothingRows));
+  }
+}
 
 double value_at_quantile(std::vector<double> values, double q) {
   const auto at = static_cast<size_t>(q * static_cast<double>(values.size() - 1));

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "opmodel/model/model_manifest.h"
@@ -43,6 +45,15 @@ inline constexpr size_t kPartFolds = 5;
 std::vector<PartPoint> part_points(const TrainingData& data, const std::vector<uint32_t>& samples,
                                    uint64_t seed, bool prior, double floor_quantile,
                                    ModelPart* part);
+
+// Their operators, in their order.
+std::vector<uint32_t> ops_of(const std::vector<PartPoint>& points);
+
+// Adds to `effects` the mean of ln(time / base) of each kind among the training points, less that
+// of all of them and drawn towards 0 where its points are few. Kinds that are in `effects` keep
+// their value. O(n log n).
+void add_kind_effects(const TrainingData& data, const std::vector<PartPoint>& points,
+                      std::vector<std::pair<std::string, double>>* effects);
 
 // Nearest rank from below. `values` must not be empty. O(n).
 double value_at_quantile(std::vector<double> values, double q);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "opmodel/model/intervals.h"
 #include "opmodel/model/part_model.h"
+#include "opmodel/samples/form_folds.h"
 #include "opmodel/train/device_intervals.h"
 #include "opmodel/train/error_stats.h"
 #include "opmodel/train/part_points.h"
@@ -29,7 +30,7 @@ constexpr size_t kImportantFeatures = 12;
 constexpr size_t kRowsForIntervals = 400;
 
 constexpr size_t kLeastShapesLeftOut = 20;
-constexpr double kSmoothingRows = 5;  // of a kind's effect towards 0
+constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
 
 class PartTrainer {
  public:
@@ -51,12 +52,17 @@ class PartTrainer {
       std::erase_if(points_, [](const PartPoint& point) { return point.throttled; });
       part_.recording_column = false;
     }
-    find_kind_effects();
+    if (part_.kind == kAnyKind) {
+      add_kind_effects(data_, points_, &part_.kind_effects);
+    }
     part_.median_log_ratio = median_ratio(false);
     if (options_.prior) {
       DFSIM_RETURN_IF_ERROR(fit_prior(&fitted.trees));
     } else if (points_.size() >= kMinRowsForTrees) {
       DFSIM_RETURN_IF_ERROR(fit_trees(&fitted.trees));
+      if (options_.continue_from.empty()) {  // older trees have seen all forms
+        DFSIM_RETURN_IF_ERROR(leave_forms_out(&fitted.unseen_forms));
+      }
     } else {
       part_.intervals = {{}, {0.5}, {2.0}};
       part_.held_out.n = 0;
@@ -75,35 +81,6 @@ class PartTrainer {
       }
     }
     return ratios.empty() ? 0 : value_at_quantile(ratios, 0.5);
-  }
-
-  void find_kind_effects() {
-    if (part_.kind != kAnyKind) {
-      return;
-    }
-    std::map<std::string, std::pair<double, double>> sums;  // sum of ratios, rows
-    double total = 0;
-    double count = 0;
-    for (const PartPoint& point : points_) {
-      if (point.side == Side::kTrain) {
-        auto& [sum, rows] = sums[data_.geometries[point.op].kind];
-        sum += point.log_ratio();
-        rows += 1;
-        total += point.log_ratio();
-        count += 1;
-      }
-    }
-    for (const auto& sum : sums) {
-      // Not a structured binding: clang 14 does not let a lambda capture one.
-      const std::string& kind = sum.first;
-      const std::pair<double, double>& entry = sum.second;
-      if (std::any_of(part_.kind_effects.begin(), part_.kind_effects.end(),
-                      [&](const auto& known) { return known.first == kind; })) {
-        continue;
-      }
-      const double effect = entry.first - entry.second * total / count;
-      part_.kind_effects.emplace_back(kind, effect / (entry.second + kSmoothingRows));
-    }
   }
 
   // Rows of the feature matrix of the points on a side (or on all).
@@ -390,6 +367,30 @@ class PartTrainer {
       DFSIM_ASSIGN_OR_RETURN(const Booster booster, fit_rounds(train, rounds, median_ratio(true)));
       DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
       add_residuals(forest, held, residuals);
+    }
+    return ok_status();
+  }
+
+  // Residuals of points whose form none of the trees' rows had. They know nothing of a kind that is
+  // left out either.
+  Status leave_forms_out(std::vector<Residual>* residuals) {
+    const std::vector<std::pair<std::string, double>> effects = part_.kind_effects;
+    for (const FormTurn& turn : form_turns(data_, ops_of(points_))) {
+      if (turn.train.size() < kMinRowsForTrees) {
+        continue;
+      }
+      std::erase_if(part_.kind_effects,
+                    [&](const auto& effect) { return !turn.kinds.contains(effect.first); });
+      const int rounds = std::min(part_.rounds, kRoundsWithoutForms);
+      DFSIM_ASSIGN_OR_RETURN(const Booster booster,
+                             fit_rounds(turn.train, rounds, part_.median_log_ratio));
+      DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
+      std::vector<DeviceResidual> found;
+      add_residuals(forest, turn.held, &found);
+      for (const DeviceResidual& entry : found) {
+        residuals->push_back(entry.residual);
+      }
+      part_.kind_effects = effects;
     }
     return ok_status();
   }

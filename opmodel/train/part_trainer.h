@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "opmodel/model/intervals.h"
 #include "opmodel/model/model_manifest.h"
 #include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_points.h"
@@ -33,6 +34,8 @@ struct FitOptions {
 struct FittedPart {
   ModelPart part;     // without file and checksum
   std::string trees;  // UBJ; "" when there were too few rows
+  // Errors on operators in forms that the trees did not see (form_folds.h); of a prior none.
+  std::vector<Residual> unseen_forms;
 };
 
 // Fewer distinct rows than this give a median, no trees.

@@ -17,6 +17,7 @@
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/statistics.h"
 #include "hardware/sustained_rates.h"
+#include "opmodel/model/intervals.h"
 #include "opmodel/model/measured_times.h"
 #include "opmodel/model/trained_model.h"
 #include "opmodel/samples/drift.h"
@@ -35,7 +36,6 @@ namespace fs = std::filesystem;
 
 // Trees fitted to fewer new shapes than this would forget more than they learn.
 constexpr size_t kMinShapesToContinue = 200;
-constexpr size_t kMinRepeats = 3;
 constexpr std::string_view kLookupFile = "lookup.bin";
 constexpr std::string_view kRowsFile = "rows.csv.gz";
 constexpr std::string_view kScalingFile = "scaling.bin";
@@ -258,12 +258,27 @@ class Training {
     }
     DFSIM_RETURN_IF_ERROR(keep_other_old_parts());
     describe();
+    find_unseen_forms();
     DFSIM_RETURN_IF_ERROR(write_tables());
     if (options_.keep_rows) {
       manifest.rows_file = kRowsFile;
       DFSIM_RETURN_IF_ERROR(write_profile(profile_, fmt::format("{}/{}", directory_, kRowsFile)));
     }
     return write_manifest(directory_, report_.manifest);
+  }
+
+  // One interval for the foreign forms of all parts: most parts have too few forms to tell.
+  void find_unseen_forms() {
+    std::vector<Residual> residuals;
+    for (const ChosenPart& chosen : chosen_) {
+      residuals.insert(residuals.end(), chosen.fitted.unseen_forms.begin(),
+                       chosen.fitted.unseen_forms.end());
+    }
+    if (!residuals.empty()) {
+      report_.manifest.unseen_forms = interval_table(std::move(residuals));
+    } else if (old_ != nullptr) {
+      report_.manifest.unseen_forms = old_->manifest().unseen_forms;
+    }
   }
 
   // Files of an earlier model; an extended one is read by now.
@@ -333,7 +348,9 @@ class Training {
         scaled[{sample.op, sample.device}].push_back(sample.time_us);
       }
     }
-    measure_repeats(repeats);
+    if (const auto factors = repeat_factors(repeats)) {
+      std::tie(report_.manifest.repeat_low, report_.manifest.repeat_high) = *factors;
+    }
     if (options_.keep_lookup) {
       DFSIM_RETURN_IF_ERROR(write_lookup(repeats));
     }
@@ -376,26 +393,6 @@ class Training {
   StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {
     DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, file), bytes));
     return checksum64(bytes);
-  }
-
-  // How far single measurements of one shape lie from their median.
-  void measure_repeats(const std::map<uint64_t, std::vector<double>>& repeats) {
-    std::vector<double> factors;
-    for (const auto& [key, times] : repeats) {
-      if (times.size() < kMinRepeats) {
-        continue;
-      }
-      std::vector<double> sorted = times;
-      std::sort(sorted.begin(), sorted.end());
-      for (const double time : sorted) {
-        factors.push_back(time / sorted[sorted.size() / 2]);
-      }
-    }
-    if (factors.size() >= 100) {
-      std::sort(factors.begin(), factors.end());
-      report_.manifest.repeat_low = factors[factors.size() / 10];
-      report_.manifest.repeat_high = factors[factors.size() - 1 - factors.size() / 10];
-    }
   }
 
   void describe() {

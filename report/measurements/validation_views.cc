@@ -51,6 +51,7 @@ Json run_json(const ValidatedRun& run) {
                {"network", run.network},
                {"batch", run.batch},
                {"dims", run.dims},
+               {"shapes", run.open_shapes ? "open" : "static"},
                {"device", run.device},
                {"measured_ns", run.measured_ns},
                {"predicted_ns", if_complete(run.predicted_ns)},
@@ -120,7 +121,8 @@ std::string device_table(const std::vector<ValidatedRun>& runs, const std::strin
     }
     const bool complete = run.complete();
     const ErrorShares shares = complete ? error_shares(run) : ErrorShares();
-    table.add_row({run.dims.empty() ? run.network : run.network + " " + run.dims,
+    table.add_row({fmt::format("{}{}{}{}", run.network, run.dims.empty() ? "" : " ", run.dims,
+                               run.open_shapes ? " open" : ""),
                    std::to_string(run.batch), format_time(run.measured_ns),
                    (complete ? "" : "≥ ") + format_time(run.predicted_ns),
                    complete ? error_percent(run.error()) : "-",

@@ -158,7 +158,12 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   if (comes_from_tensorflow(pruned.graph)) {
     DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));
   }
-  return Rewriter({std::move(pruned.graph), pruned_ops, {}}, stages, runtime, options, open).run();
+  DFSIM_ASSIGN_OR_RETURN(
+      ExecutedGraph executed,
+      Rewriter({std::move(pruned.graph), pruned_ops, {}, {}}, stages, runtime, options, open)
+          .run());
+  executed.unsized = open.unsized(executed.graph);
+  return executed;
 }
 
 }  // namespace dfsim::inline study

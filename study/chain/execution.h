@@ -17,6 +17,7 @@ struct ExecutedGraph {
   Graph graph;
   size_t pruned_ops = 0;
   std::vector<std::string> passes;
+  std::vector<bool> unsized;  // OpenDims::unsized(), by tensor of `graph`
 };
 
 struct ExecutionOptions {

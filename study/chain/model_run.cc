@@ -27,7 +27,7 @@ StatusOr<std::optional<Bytes>> arena_bytes(const LoadedModel& model, const Platf
       platform.runtime.allocator != AllocatorKind::kArena) {
     return std::optional<Bytes>();
   }
-  DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model.executed));
+  DFSIM_ASSIGN_OR_RETURN(const ArenaPlan plan, plan_arena(model.executed, model.unsized));
   return std::optional<Bytes>(plan.peak_bytes);
 }
 

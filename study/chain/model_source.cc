@@ -185,6 +185,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   }
   model.executed = std::move(executed->graph);
   model.pruned_ops = executed->pruned_ops;
+  model.unsized = std::move(executed->unsized);
   note_control_flow(&model);
   note_idle_rules(model.executed, plan, &model.report);
   model.passes = std::move(executed->passes);
@@ -194,6 +195,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
       return with_path(step.status());
     }
     model.executed = std::move(step->graph);
+    model.unsized.clear();
     model.report.batch *= training->accumulate;  // samples of a step
     model.is_training = true;
   }
@@ -229,9 +231,12 @@ StatusOr<std::string> find_network(const std::string& name, std::vector<std::str
   }
   std::error_code error;
   for (const std::string& folder : folders) {
-    const std::filesystem::path path = std::filesystem::path(folder) / (name + ".onnx");
-    if (std::filesystem::is_regular_file(path, error)) {
-      return path.string();
+    for (const std::string_view suffix : {".onnx", ".onnx.gz"}) {
+      const std::filesystem::path path =
+          std::filesystem::path(folder) / fmt::format("{}{}", name, suffix);
+      if (std::filesystem::is_regular_file(path, error)) {
+        return path.string();
+      }
     }
   }
   return not_found(fmt::format("no file {}.onnx in {}; give its folder with --networks DIR",

@@ -46,9 +46,10 @@ struct LoadedModel {
   Workload workload;
   // Dimensions that the runtime doesn't know when it optimises the graph; empty when it knows all.
   std::vector<std::string> open_dims;
-  bool is_training = false;  // `executed` and `workload` are those of a training step
-  std::string precision;     // that was asked for and applied; "" = as the file has it
-  bool autocast = false;     // the precision is a mixed one
+  std::vector<bool> unsized;  // OpenDims::unsized() of `executed`
+  bool is_training = false;   // `executed` and `workload` are those of a training step
+  std::string precision;      // that was asked for and applied; "" = as the file has it
+  bool autocast = false;      // the precision is a mixed one
 };
 
 // Imports, adds up, rewrites as the precision and the platform's runtime do, makes the graph of a

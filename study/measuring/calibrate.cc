@@ -30,6 +30,7 @@ constexpr std::string_view kCollector = "datasets/collect/ort_cpu/collect.py";
 constexpr std::string_view kModelFolder = "model";
 constexpr std::string_view kOverheadsFile = "overheads.json";
 constexpr std::string_view kRoofsFile = "roofs.json";
+constexpr std::string_view kShareOfCover = "0.9";
 constexpr double kRoofSeconds = 0.3;  // of each kernel on each level
 // Small enough for a few minutes, and of every kind.
 constexpr std::array<std::string_view, 8> kNetworks = {
@@ -42,6 +43,7 @@ class Calibrator {
       : options_(options), progress_(progress) {}
 
   StatusOr<Calibration> run() {
+    DFSIM_RETURN_IF_ERROR(check_cover());
     DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));
     std::error_code error;
     fs::create_directories(options_.directory, error);
@@ -111,6 +113,37 @@ class Calibrator {
     return ok_status();
   }
 
+  // The user's networks have nearly all of the time until each was measured three times; of the
+  // zoo's, samples matter as much.
+  Status add_networks(std::vector<std::string>* campaign) const {
+    for (const std::string& dim : options_.dims) {
+      campaign->insert(campaign->end(), {"--dim", dim});
+    }
+    if (!options_.cover.empty()) {
+      campaign->insert(campaign->end(), {"--network-share", std::string(kShareOfCover)});
+    }
+    campaign->push_back("--networks");
+    campaign->insert(campaign->end(), options_.cover.begin(), options_.cover.end());
+    for (size_t i = 0; options_.cover.empty() && i < kNetworks.size(); ++i) {
+      DFSIM_ASSIGN_OR_RETURN(std::string path,
+                             find_data_file(fmt::format("graphs/zoo/{}.onnx", kNetworks[i])));
+      campaign->push_back(std::move(path));
+    }
+    return ok_status();
+  }
+
+  // A file that is missing is found before minutes are spent on roofs.
+  Status check_cover() const {
+    std::error_code error;
+    for (const std::string& path : options_.cover) {
+      if (!fs::is_regular_file(path, error)) {
+        return not_found(
+            fmt::format("--cover: {}: no such file, expected an ONNX model", printable(path)));
+      }
+    }
+    return ok_status();
+  }
+
   // `roofs` is a file, or "".
   Status collect(const std::string& roofs) {
     std::string threads;
@@ -125,23 +158,19 @@ class Calibrator {
       hardware.insert(hardware.end(), {"--roofs", roofs});
     }
     DFSIM_RETURN_IF_ERROR(run_program(hardware, "measuring peaks"));
-    std::vector<std::string> campaign = {python_,
-                                         collector_,
-                                         "run",
-                                         "-o",
-                                         in("campaign"),
-                                         "--minutes",
-                                         fmt::format("{}", options_.minutes),
-                                         "--threads",
-                                         threads,
-                                         "--batches",
-                                         "1",
-                                         "--networks"};
-    for (const std::string_view name : kNetworks) {
-      DFSIM_ASSIGN_OR_RETURN(std::string path,
-                             find_data_file(fmt::format("graphs/zoo/{}.onnx", name)));
-      campaign.push_back(std::move(path));
-    }
+    std::vector<std::string> campaign = {
+        python_,
+        collector_,
+        "run",
+        "-o",
+        in("campaign"),
+        "--minutes",
+        fmt::format("{}", options_.minutes),
+        "--threads",
+        threads,
+        "--batches",
+        options_.batches.empty() ? "1" : join(options_.batches, ",")};
+    DFSIM_RETURN_IF_ERROR(add_networks(&campaign));
     DFSIM_RETURN_IF_ERROR(begin(
         fmt::format("measuring operators and networks for {} minutes; leave the machine alone",
                     options_.minutes)));
@@ -185,6 +214,14 @@ class Calibrator {
   Status check_networks(Calibration* calibration) {
     ValidateOptions options;
     options.runs = in("runs.csv");
+    for (const std::string& path : options_.cover) {
+      options.networks.push_back(fs::path(path).parent_path().string());
+    }
+    // An earlier call in this folder may have measured those of the zoo.
+    for (const std::string& data :
+         options_.cover.empty() ? std::vector<std::string>() : data_dirs()) {
+      options.networks.push_back(data + "/graphs/zoo");
+    }
     options.hardware = calibration->hardware;
     const auto validation = validate_runs(options, progress_);
     if (!validation.ok()) {

@@ -17,9 +17,14 @@ struct CalibrateOptions {
   double minutes = 10;    // of measuring
   std::string directory;  // of the results; a stopped calibration resumes from it
   std::string python = "python3";
-  int threads = 0;            // at most; 0 = as many as the machine has
-  bool no_install = false;    // `python` has what the collector needs
-  std::string dfsim_version;  // for the model's manifest
+  // ONNX files whose operators are to be measured, as the files are and with their dimensions
+  // frozen, in place of networks of the zoo; what is left of the minutes goes to samples.
+  std::vector<std::string> cover;
+  std::vector<std::string> dims;     // "sequence=128", of the networks
+  std::vector<std::string> batches;  // of the networks; empty = 1
+  int threads = 0;                   // at most; 0 = as many as the machine has
+  bool no_install = false;           // `python` has what the collector needs
+  std::string dfsim_version;         // for the model's manifest
   // "measure": roofs first, then everything else; "skip"; "only": roofs alone, without Python.
   std::string roofs = "measure";
 };

@@ -68,7 +68,7 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
     ModelOptions options = source.model;
     DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, source.networks));
     options.batch = run.batch;
-    options.static_dims = true;  // datasets/collect freezes every dimension before it measures
+    options.static_dims = !run.open_shapes;
     options.dims = run.dims;
     DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
     roofline.unknown = roofline.unknown.complete() ? model.unknown : roofline.unknown;

@@ -155,8 +155,8 @@ class Validator {
   StatusOr<const LoadedModel*> find_model(const NetworkRun& run, const Platform& platform) {
     const std::string precision = precision_of_run(run);
     const std::string key =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}", run.network, run.batch, join(run.dims, ";"),
-                    platform.runtime.name, precision, runs_on_cpu(platform));
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", run.network, run.batch, join(run.dims, ";"),
+                    run.open_shapes, platform.runtime.name, precision, runs_on_cpu(platform));
     const auto it = models_.find(key);
     if (it != models_.end()) {
       return it->second.get();
@@ -164,7 +164,7 @@ class Validator {
     ModelOptions options;
     DFSIM_ASSIGN_OR_RETURN(options.path, find_network(run.network, options_.networks));
     options.batch = run.batch;
-    options.static_dims = true;  // datasets/collect freezes every dimension before it measures
+    options.static_dims = !run.open_shapes;
     options.dims = run.dims;
     options.precision = precision;
     DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, platform));
@@ -192,6 +192,7 @@ class Validator {
     validated.network = run.network;
     validated.batch = run.batch;
     validated.dims = join(run.dims, ";");
+    validated.open_shapes = run.open_shapes;
     validated.device = run.device;
     validated.measured_ns = run.time_ns;
     validated.spread_ns = run.spread_ns;

@@ -28,7 +28,8 @@ using OpTypeTimes = std::map<std::string, OpTypeTime>;
 struct ValidatedRun {
   std::string network;
   int64_t batch = 1;
-  std::string dims;  // "sequence=128", without the batch
+  std::string dims;          // "sequence=128", without the batch
+  bool open_shapes = false;  // the runtime saw the file's open dimensions
   std::string device;
   TimeNs measured_ns = 0;
   TimeNs spread_ns = -1;

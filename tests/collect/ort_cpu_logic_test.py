@@ -56,6 +56,12 @@ class Attributes(unittest.TestCase):
         self.assertEqual(self.attributes("Conv", {"strides": [2, 2]}, [[1, 3, 8, 8], [4, 3, 3, 3]]),
                          "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,0,0;strides=2,2")
 
+    def test_resize_has_mode_and_coordinates(self):
+        self.assertEqual(self.attributes("Resize", {"mode": b"cubic"}, [[1, 3, 8, 8]]),
+                         "coordinates=half_pixel;mode=cubic")
+        self.assertEqual(self.attributes("Pad", {}, [[1, 3, 8, 8]]), "")
+        self.assertEqual(self.attributes("Pad", {"mode": b"reflect"}, [[1, 3, 8, 8]]), "mode=reflect")
+
     def test_pool_has_no_group(self):
         self.assertEqual(self.attributes("MaxPool", {"kernel_shape": [2, 2]}, [[1, 3, 8, 8]]),
                          "ceil_mode=0;dilations=1,1;kernel_shape=2,2;pads=0,0,0,0;strides=1,1")
@@ -315,6 +321,19 @@ class BadInput(unittest.TestCase):
     def test_numbers(self):
         with self.assertRaisesRegex(results.BadInput, "--threads: found '1,x'"):
             collect.parse_list("1,x", "threads")
+
+    def test_networks_are_measured_frozen_and_open(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.v2.onnx.gz"
+            path.write_bytes(b"")
+            tasks = collect.network_tasks([path], [1], [1, 2], {}, ("static", "open"))
+        self.assertEqual([t["id"] for t in tasks],
+                         ["network/net.v2/batch1/threads1", "network/net.v2/batch1/threads2",
+                          "network/net.v2/batch1/threads1/open", "network/net.v2/batch1/threads2/open"])
+        self.assertEqual([t["shapes"] for t in tasks], ["static", "static", "open", "open"])
+        self.assertEqual(collect.parse_shapes("open"), ["open"])
+        with self.assertRaisesRegex(results.BadInput, "--shapes: found 'dynamic', expected static, open"):
+            collect.parse_shapes("dynamic")
 
     def test_network_that_is_not_there(self):
         with self.assertRaisesRegex(results.BadInput, "no such file"):

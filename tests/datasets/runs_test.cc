@@ -72,5 +72,20 @@ TEST_CASE("Measured runs: errors of bad files give the place and the fault") {
   CHECK(read_runs("/nonexistent/runs.csv").status().code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("Measured runs: shapes are static unless the row says open") {
+  const ScratchFolder folder;
+  const auto runs = read_runs(folder.write(
+      "r.csv",
+      "network,batch,device,time_ms,shapes\na,1,cpu,3,open\nb,1,cpu,3,static\nc,1,cpu,3,\n"));
+  REQUIRE(runs.ok());
+  CHECK((*runs)[0].open_shapes);
+  CHECK_FALSE((*runs)[1].open_shapes);
+  CHECK_FALSE((*runs)[2].open_shapes);
+  const Status wrong = status_of("network,batch,device,time_ms,shapes\na,1,cpu,3,dynamic\n");
+  CHECK(wrong.code() == StatusCode::kInvalidInput);
+  CHECK_THAT(wrong.message(), Contains("column 'shapes': found 'dynamic'") &&
+                                  Contains("expected 'static' or 'open'"));
+}
+
 }  // namespace
 }  // namespace dfsim

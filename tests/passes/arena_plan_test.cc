@@ -104,5 +104,23 @@ TEST_CASE("arena: operators run depth first from the last, later operands first"
   CHECK(result.op(plan->peak_op).name == "y");
 }
 
+TEST_CASE("arena: a tensor of a shape that the planner does not know shares no buffer") {
+  // a, b and y have the size kOne, j and n twice that. Planned, b takes a's buffer, which therefore
+  // stays while j and n are there; else a goes after j was made.
+  PassCase graph = start();
+  graph.op("Concat", {"a", "a"}, "j", {{"axis", int64_t{2}}});
+  graph.op("Neg", {"j"}, "n");
+  graph.op("MaxPool", {"n"}, "b",
+           {{"kernel_shape", std::vector<int64_t>{2, 1}}, {"strides", std::vector<int64_t>{2, 1}}});
+  finish(graph);
+  const Graph& executed = graph.after({});
+  const auto planned = plan_arena(executed);
+  const auto unplanned = plan_arena(executed, std::vector<bool>(executed.tensor_count(), true));
+  REQUIRE(planned.ok());
+  REQUIRE(unplanned.ok());
+  CHECK(planned->peak_bytes == 5 * kOne);
+  CHECK(unplanned->peak_bytes == 4 * kOne);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -299,5 +299,24 @@ TEST_CASE("nchwc: a blocked tensor with plain readers is reordered once") {
                                                 "com.microsoft.nchwc.ReorderOutput", "Erf", "Neg"});
 }
 
+TEST_CASE("hard-swish: becomes HardSigmoid and Mul, and a convolution's activation again") {
+  PassCase alone;
+  alone.input("x", {1, 8});
+  alone.op("HardSwish", {"x"}, "y");
+  alone.output("y");
+  const Graph& split = alone.after({"hard-swish"});
+  REQUIRE(split.op_count() == 2);
+  CHECK(split.op(OpId(0)).op_type == "HardSigmoid");
+  CHECK(split.op(OpId(0)).attributes.get_float("alpha").value_or(0) == Approx(1.0 / 6));
+  CHECK(split.op(OpId(0)).attributes.get_float("beta").value_or(0) == Approx(0.5));
+  CHECK(split.op(OpId(1)).op_type == "Mul");
+  CHECK(origins_of(split.op(OpId(1))).front().op_type == "HardSwish");
+  PassCase fused;
+  add_conv(fused);
+  fused.op("HardSwish", {"c"}, "y");
+  fused.output("y");
+  CHECK(fused.types_after({"hard-swish", "conv-activation"}) == Types{"FusedConv"});
+}
+
 }  // namespace
 }  // namespace dfsim

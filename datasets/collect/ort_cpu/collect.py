@@ -24,6 +24,8 @@ BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
     "network": {"seconds": 0.9, "least": 4, "most": 60, "warm": 1},
 }
 SHARE_OF_NETWORKS = 0.45
+STATIC, OPEN = "static", "open"  # dimensions frozen, or as the file has them
+DEFAULT_FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms")
 # Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4
@@ -42,13 +44,26 @@ def load_libraries():
 
 # --- tasks
 
-def network_tasks(paths, batches, threads, dims):
+def network_name(path):
+    """NAME of NAME.onnx and NAME.onnx.gz."""
+    return path.name.removesuffix(".gz").removesuffix(".onnx")
+
+
+def network_tasks(paths, batches, threads, dims, shapes=(STATIC,)):
+    """shapes: "static" freezes all dimensions before ONNX Runtime sees the file, "open" leaves them as they are."""
     for path in paths:
         if not path.is_file():
             raise BadInput(f"{path}: no such file; --networks takes ONNX files")
-    return [{"id": f"network/{path.stem}/batch{batch}/threads{t}", "kind": "network", "path": str(path),
-             "network": path.stem, "batch": batch, "dims": dims, "threads": t, "dtype": "float32"}
-            for batch in batches for path in paths for t in threads]
+    tasks = []
+    for batch in batches:
+        for path in paths:
+            name = network_name(path)
+            for kind in shapes:
+                suffix = "/open" if kind == OPEN else ""
+                tasks += [{"id": f"network/{name}/batch{batch}/threads{t}{suffix}", "kind": "network", "path": str(path),
+                           "network": name, "batch": batch, "dims": dims, "threads": t, "dtype": "float32",
+                           "shapes": kind} for t in threads]
+    return tasks
 
 
 def sample_task(family, seed, threads, dtype):
@@ -70,6 +85,20 @@ def sample_tasks(families, count, threads, seed, adapted):
     return tasks
 
 
+def load_graph(path):
+    """The model without weight data that lies outside; packed files too."""
+    import gzip
+    import onnx
+    data = pathlib.Path(path).read_bytes()
+    return onnx.load_model_from_string(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+
+
+def has_open_dims(path):
+    sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
+    import ort_optimized_ops
+    return ort_optimized_ops.has_open_dims(load_graph(path))
+
+
 class Collector:
     def __init__(self, options, libraries):
         self.measure, self.sampler = libraries
@@ -84,7 +113,8 @@ class Collector:
         self.spent = {"ops": 0.0, "network": 0.0}
 
     def sample(self, task, scratch):
-        model = self.sampler.sample(task["family"], task["seed"])
+        network = self.sampler.network(task["family"], task["seed"])
+        model = network.model()
         if task["dtype"] == "int8":
             import qdq
             qdq.quantise(model)
@@ -93,7 +123,7 @@ class Collector:
         self.measure.make_session(model, 1, optimise=True, optimised_path=optimised)
         executed = self.measure.load_executed(optimised)
         record = self.measure.profiled(optimised, executed, task["threads"], self.reference, scratch, optimise=False,
-                                       budget=BUDGETS["ops"])
+                                       budget=BUDGETS["ops"], dims={"batch": network.batch})
         return {"family": task["family"], "seed": task["seed"], **record}
 
     def prepare(self, task):
@@ -101,32 +131,39 @@ class Collector:
         sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
         import onnx
         import ort_optimized_ops
-        folder = self.options.scratch / f"{task['network']}-batch{task['batch']}"
+        opened = task.get("shapes") == OPEN
+        # One optimised file serves every batch size when its dimensions are open.
+        folder = self.options.scratch / f"{task['network']}-{'open' if opened else 'batch' + str(task['batch'])}"
         optimised = folder / "optimised.onnx"
         if not optimised.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            model = onnx.load(task["path"], load_external_data=False)
+            model = load_graph(task["path"])
             dims = {**ort_optimized_ops.default_dims(model), **task["dims"], "batch": task["batch"]}
             (folder / "dims.json").write_text(json.dumps(dims))
             ort_optimized_ops.invent_weights(model, folder)
-            ort_optimized_ops.fix_dims(model, dims)
+            if not opened:
+                ort_optimized_ops.fix_dims(model, dims)
+            elif not ort_optimized_ops.has_open_dims(model):
+                raise BadInput(f"{task['path']}: has no open dimension")
             onnx.save(model, folder / "model.onnx")
             part = folder / "part.onnx"
             self.measure.make_session(folder / "model.onnx", 1, optimise=True, optimised_path=part)
             (folder / "model.onnx").unlink()
             (folder / ort_optimized_ops.WEIGHTS_FILE).unlink(missing_ok=True)
             part.rename(optimised)
-        return optimised, json.loads((folder / "dims.json").read_text())
+        return optimised, {**json.loads((folder / "dims.json").read_text()), "batch": task["batch"]}
 
     def network(self, task, scratch):
         optimised, dims = self.prepare(task)
         executed = self.measure.load_executed(optimised)
         threads = task["threads"]
         # Whole runs on both sides of the profiled ones.
-        first = self.measure.unprofiled(optimised, threads, self.reference, optimise=False, budget=BUDGETS["network"])
+        first = self.measure.unprofiled(optimised, threads, self.reference, optimise=False, budget=BUDGETS["network"],
+                                        dims=dims)
         ops = self.measure.profiled(optimised, executed, threads, self.reference, scratch, optimise=False,
-                                    budget=BUDGETS["network-ops"])
-        return {"network": task["network"], "batch": task["batch"], "dims": dims, **ops,
+                                    budget=BUDGETS["network-ops"], dims=dims)
+        return {"network": task["network"], "batch": task["batch"], "dims": dims, "shapes": task.get("shapes", STATIC),
+                **ops,
                 **{k: first[k] for k in ("wall_us", "wall_spread_us", "wall_best_us")},
                 "wall_runs": first["runs"], "wall_reference": first["reference"]}
 
@@ -203,6 +240,14 @@ def parse_list(text, kind):
     return [int(v) for v in values]
 
 
+def parse_shapes(text):
+    kinds = text.split(",")
+    for kind in kinds:
+        if kind not in (STATIC, OPEN):
+            raise BadInput(f"--shapes: found '{kind}', expected {STATIC}, {OPEN} or both joined with a comma")
+    return kinds
+
+
 def run(options):
     libraries = load_libraries()
     dims = {}
@@ -215,7 +260,8 @@ def run(options):
     for family in options.families.split(","):
         if family not in libraries[1].FAMILIES:
             raise BadInput(f"--families: there is no family '{family}'; valid: {', '.join(libraries[1].FAMILIES)}")
-    tasks = network_tasks(options.networks, parse_list(options.batches, "batches"), threads, dims)
+    tasks = [t for t in network_tasks(options.networks, parse_list(options.batches, "batches"), threads, dims,
+                                      parse_shapes(options.shapes)) if t["shapes"] == STATIC or has_open_dims(t["path"])]
     tasks += sample_tasks(options.families.split(","), options.samples, threads, options.seed,
                           options.adapt is not None)
     options.output.mkdir(parents=True, exist_ok=True)
@@ -232,7 +278,8 @@ def prepare(options):
     options.scratch = options.scratch or options.output / "scratch"
     options.scratch.mkdir(parents=True, exist_ok=True)
     collector = Collector(options, libraries)
-    for task in network_tasks(options.networks, parse_list(options.batches, "batches"), [1], {}):
+    for task in network_tasks(options.networks, parse_list(options.batches, "batches"), [1], {},
+                              parse_shapes(options.shapes)):
         try:
             collector.prepare(task)
             print(f"{task['network']} batch {task['batch']}: ready", file=sys.stderr, flush=True)
@@ -263,6 +310,9 @@ def parse_arguments():
         command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="folder of the results")
         command.add_argument("--networks", type=pathlib.Path, nargs="*", default=[], help="ONNX files, most valuable first")
         command.add_argument("--batches", default="1,8", help="batch sizes of networks; default: 1,8")
+        command.add_argument("--shapes", default=f"{STATIC},{OPEN}",
+                             help="measure networks with their dimensions frozen (static), as the file has them (open), "
+                                  "or both ways (default); a file without open dimensions counts once")
         command.add_argument("--scratch", type=pathlib.Path, help="folder for models in between; default: in the output")
         if name == "run":
             command.add_argument("--minutes", type=float, required=True, help="stop after about this many minutes")
@@ -270,7 +320,7 @@ def parse_arguments():
                                  help=f"share of the time for networks; default: {SHARE_OF_NETWORKS}")
             command.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="of networks")
             command.add_argument("--threads", default="1,2", help="threads to measure with; default: 1,2")
-            command.add_argument("--families", default="conv,transformer,mixture,blocks,small,layouts,attention,lines",
+            command.add_argument("--families", default=",".join(DEFAULT_FAMILIES),
                                  help="of samples; default: all")
             command.add_argument("--samples", type=int, default=100000, help="samples of each family at most")
             command.add_argument("--seed", type=int, default=1, help="of the first sample")

@@ -10,7 +10,7 @@ import statistics
 import rows
 from results import RESULTS, BadInput, read_results
 
-RUNS_COLUMNS = ["network", "batch", "dims", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms",
+RUNS_COLUMNS = ["network", "batch", "dims", "shapes", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms",
                 "samples", "ops_ms", "ops", "arena_bytes", "date", "provenance"]
 PROVENANCE = "datasets/collect/ort_cpu"
 
@@ -225,7 +225,8 @@ def run_row(repeats, processor, costs):
     ops = [r for r in operator_rows(repeats, costs) if r["op_class"] != "view"]
     dims = {name: value for name, value in record["dims"].items() if name != "batch"}
     return {"network": record["network"], "batch": record["batch"],
-            "dims": ";".join(f"{name}={dims[name]}" for name in sorted(dims)), "dtype": record["dtype"],
+            "dims": ";".join(f"{name}={dims[name]}" for name in sorted(dims)),
+            "shapes": record.get("shapes", "static"), "dtype": record["dtype"],
             "device": device_name(processor, record["threads"]), "runtime": "onnxruntime",
             "runtime_version": record["onnxruntime"], "time_ms": f"{statistics.median(walls) / 1e3:.4f}",
             "spread_ms": f"{statistics.median(spreads) / 1e3:.4f}",
@@ -266,7 +267,7 @@ def export(options):
     tasks = by_task(campaigns)
     if not tasks:
         raise BadInput("nothing was measured yet; run `collect.py run` first")
-    left_out = {path.stem for path in options.leave_out}
+    left_out = {path.name.removesuffix(".gz").removesuffix(".onnx") for path in options.leave_out}
     exponents = {r["threads"]: r["usual"]["exponents"] for repeats in tasks.values() for r in repeats}
     for threads, fitted in sorted(exponents.items()):
         print(f"exponents of the reference kernels with {threads} threads: {fitted}")

@@ -40,14 +40,14 @@ NUMPY_TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(i
                "tensor(double)": np.float64, "tensor(float16)": np.float16}
 
 
-def made_up_inputs(session, seed=0):
-    """Values by the inputs' names and types: masks of ones, token ids, positions of 0, anything else at random."""
+def made_up_inputs(session, seed=0, dims=None):
+    """dims: the extents of open dimensions by name; 1 for others. Values by the inputs' names and types: masks of ones, token ids, positions of 0, anything else at random."""
     rng = np.random.default_rng(seed)
     feeds = {}
     for item in session.get_inputs():
         if item.type not in NUMPY_TYPES:
             raise ValueError(f"input '{item.name}' is a {item.type}; known are {', '.join(sorted(NUMPY_TYPES))}")
-        shape = [d if isinstance(d, int) else 1 for d in item.shape]
+        shape = [d if isinstance(d, int) else (dims or {}).get(d, 1) for d in item.shape]
         dtype = NUMPY_TYPES[item.type]
         if np.issubdtype(dtype, np.floating):
             values = rng.uniform(0.1, 1, shape)
@@ -128,10 +128,10 @@ def timed_runs(run, reference, *, seconds, least, most, warm):
     return times, references
 
 
-def profiled(model, executed, threads, reference, scratch, *, optimise, budget):
+def profiled(model, executed, threads, reference, scratch, *, optimise, budget, dims=None):
     """Operator times with the profiler on: rows, the runs' wall time, the arena, the reference."""
     session = make_session(model, threads, optimise=optimise, profile_prefix=pathlib.Path(scratch) / "profile")
-    feeds = made_up_inputs(session)
+    feeds = made_up_inputs(session, dims=dims)
     times, references = timed_runs(lambda: session.run(None, feeds), reference, **budget)
     path = pathlib.Path(session.end_profiling())
     nodes, runs_us, arena = rows.read_profile(path, budget["warm"] + 1)
@@ -142,19 +142,19 @@ def profiled(model, executed, threads, reference, scratch, *, optimise, budget):
             "reference": summary_of(references)}
 
 
-def unprofiled(model, threads, reference, *, optimise, budget):
+def unprofiled(model, threads, reference, *, optimise, budget, dims=None):
     """Wall times of whole runs with the profiler off, as a user has them."""
     session = make_session(model, threads, optimise=optimise)
-    feeds = made_up_inputs(session)
+    feeds = made_up_inputs(session, dims=dims)
     times, references = timed_runs(lambda: session.run(None, feeds), reference, **budget)
     return {"wall_us": round(statistics.median(times), 1), "wall_spread_us": round(statistics.pstdev(times), 1),
             "wall_best_us": round(min(times), 1), "runs": len(times), "reference": summary_of(references)}
 
 
-def arena(model, scratch):
+def arena(model, scratch, dims=None):
     """The arena of one run on one thread."""
     session = make_session(model, 1, optimise=False, profile_prefix=pathlib.Path(scratch) / "profile")
-    feeds = made_up_inputs(session)
+    feeds = made_up_inputs(session, dims=dims)
     session.run(None, feeds)
     path = pathlib.Path(session.end_profiling())
     _, _, found = rows.read_profile(path, 0)

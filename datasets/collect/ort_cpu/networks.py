@@ -15,6 +15,8 @@ class Network:
         self.rng = np.random.default_rng(seed)
         self.nodes, self.weights, self.inputs, self.outputs = [], [], [], []
         self.macs = 0
+        self.batch = 1
+        self.open_batch = False  # the inputs' first axis has no number in the file
         self.used = set()
         self.contents = []  # type, variant and elements of the result of each operator
 
@@ -29,7 +31,8 @@ class Network:
 
     def input(self, shape, dtype=TensorProto.FLOAT):
         name = f"input{len(self.inputs)}"
-        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        extents = ["batch", *shape[1:]] if self.open_batch and shape and shape[0] == self.batch else shape
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, extents))
         return name, list(shape)
 
     def made(self, shape):

@@ -57,6 +57,20 @@ def window_attributes(kind, attributes, weight):
     return pairs
 
 
+def text_of_mode(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def resize_attributes(kind, attributes):
+    """Mode and coordinates decide the algorithm."""
+    pairs = {"mode": text_of_mode(attributes.get("mode", "nearest"))}
+    default = "asymmetric" if kind == "Upsample" else "half_pixel"
+    pairs["coordinates"] = text_of_mode(attributes.get("coordinate_transformation_mode", default))
+    if attributes.get("antialias", 0):
+        pairs["antialias"] = "1"
+    return pairs
+
+
 def reduce_axes(node, attributes, constants, rank):
     axes = attributes.get("axes")
     if axes is None and len(node.input) > 1 and node.input[1] in constants:
@@ -88,6 +102,11 @@ def canonical_attributes(node, shapes, constants, opset):
         exponent = constants.get(node.input[1])
         known = exponent is not None and exponent.size == 1 and float(exponent.reshape(-1)[0]) in (2.0, 3.0)
         pairs = {"exponent": str(int(exponent.reshape(-1)[0]))} if known else {}
+    elif kind in ("Resize", "Upsample"):
+        pairs = resize_attributes(kind, attributes)
+    elif kind == "Pad":
+        mode = text_of_mode(attributes.get("mode", "constant"))
+        pairs = {} if mode == "constant" else {"mode": mode}
     elif kind.startswith("Reduce"):
         pairs = {"axes": text_of(reduce_axes(node, attributes, constants, rank)),
                  "keepdims": str(attributes.get("keepdims", 1))}

@@ -8,13 +8,14 @@ its family and seed alone.
 
 import numpy as np
 from blocks import attention_network, blocks_network, small_network
+from forms import forms_network
 from joins import line_network
 from layouts import layouts_network
 from mixture import mixture_network
 from networks import (MOST_MACS, Network, activate, channels, conv, gelu, layer_norm, linear, pool, reshape,
                       squeeze_excite)
 
-FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines")
+FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms")
 
 
 def conv_layer(net, x, activation):
@@ -136,7 +137,7 @@ def network(family, seed):
     return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network,
             "blocks": blocks_network, "small": small_network,
             "layouts": layouts_network, "attention": attention_network,
-            "lines": line_network}[family](seed)
+            "lines": line_network, "forms": forms_network}[family](seed)
 
 
 def sample(family, seed):

@@ -65,6 +65,11 @@ def default_dims(model):
     }
 
 
+def has_open_dims(model):
+    return any(dim.HasField("dim_param") or not dim.HasField("dim_value") for value in model.graph.input
+               for dim in value.type.tensor_type.shape.dim)
+
+
 def fix_dims(model, dims):
     """Replaces named dimensions of the inputs; names of outputs may be expressions and are dropped."""
     for value in model.graph.input:

@@ -57,6 +57,11 @@ std::optional<Part> slice_part(const EditableGraph& graph, OpId id, const Shape&
 
 // The parts of the tensor along the axis of the first, when they cover it without overlap.
 std::vector<Part> parts_of(const EditableGraph& graph, TensorId id) {
+  // ONNX Runtime leaves extents that are gathered from a Shape alone.
+  if (const OpId maker = graph.producer(id);
+      maker.valid() && graph.op(maker).op_type == "Shape" && graph.op(maker).domain.empty()) {
+    return {};
+  }
   const Shape& shape = graph.shape(id);
   std::map<int, std::vector<Part>> by_axis;
   for (const OpId reader : graph.readers(id)) {

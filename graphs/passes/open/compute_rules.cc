@@ -44,13 +44,25 @@ void Follower::same(const Op& op) {
 
 void Follower::broadcast(const Op& op) {
   set_axes(op, 0, merged_axes(op, rank_out(op), 0));
-  const bool known = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-    return id.valid() && facts_[id.index()].elements && all_known(*facts_[id.index()].elements);
-  });
   const ConstValue* value = graph_.constant(op.outputs[0]);
-  if (value != nullptr && value->extents.size() <= 1 && value->size() <= kMostElements) {
-    out(op).elements = Extents(value->size(), known ? kKnownExtent : kUnknownExtent);
+  if (value == nullptr || value->extents.size() > 1 || value->size() > kMostElements) {
+    return;
   }
+  const auto of_all = [&](auto holds) {
+    return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+      const auto& elements = id.valid() ? facts_[id.index()].elements : std::nullopt;
+      return elements && holds(*elements);
+    });
+  };
+  // ONNX carries the values of shapes through sums, differences and products only.
+  const bool carried = (op.op_type == "Add" || op.op_type == "Sub" || op.op_type == "Mul") &&
+                       of_all([](const Extents& e) {
+                         return std::count(e.begin(), e.end(), kUncarriedExtent) == 0;
+                       });
+  const Extent state = !carried            ? kUncarriedExtent
+                       : of_all(all_known) ? kKnownExtent
+                                           : kUnknownExtent;
+  out(op).elements = Extents(value->size(), state);
 }
 
 void Follower::matmul(const Op& op) {
@@ -146,7 +158,7 @@ void Follower::resize(const Op& op) {
   }
   Extents axes = in(op, 0).axes;
   for (size_t i = 0; i < axes.size(); ++i) {
-    axes[i] = by_sizes && i < sizes->size() ? (*sizes)[i]
+    axes[i] = by_sizes && i < sizes->size() ? std::max((*sizes)[i], kUnknownExtent)
               : axes[i] == kKnownExtent     ? kKnownExtent
                                             : kUnknownExtent;
   }

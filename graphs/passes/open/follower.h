@@ -46,7 +46,7 @@ struct MergedAxis {
   void add(Extent state, int64_t extent) {
     if (state == kKnownExtent) {
       known = known || extent != 1;
-    } else if (state == kUnknownExtent || (symbol != kKnownExtent && symbol != state)) {
+    } else if (state < 0 || (symbol != kKnownExtent && symbol != state)) {
       lost = true;
     } else {
       symbol = state;
@@ -127,6 +127,8 @@ class Follower {
   // Each element of the computed shape is known, the extent of the same axis of the operand, or the
   // one that may be -1.
   bool becomes_constant(const Op& op) const;
+  bool is_carried(const Op& op) const;
+  bool is_gathered(TensorId tensor, TensorId source) const;
   std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);

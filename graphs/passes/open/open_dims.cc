@@ -1,6 +1,7 @@
 // The import says which axes of inputs are open; the follower carries them through the graph.
 #include "graphs/passes/open/open_dims.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graphs/passes/open/follower.h"
@@ -27,10 +28,37 @@ OpenDims::OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes) {
     const open::Facts& facts = follower.facts(TensorId(t));
     if (!facts.ranked || !open::all_known(facts.axes)) {
       axes_.emplace(graph.tensor(TensorId(t)).name, facts.ranked ? facts.axes : open::Extents());
+    } else {
+      sized_.insert(graph.tensor(TensorId(t)).name);
     }
   }
   constant_ops_ = std::move(follower.constant_ops);
   constant_reshapes_ = std::move(follower.constant_reshapes);
+}
+
+std::vector<bool> OpenDims::unsized(const Graph& rewritten) const {
+  if (empty()) {
+    return {};
+  }
+  std::vector<bool> result(rewritten.tensor_count(), false);
+  for (const Op& op : rewritten.ops()) {
+    const bool reads_unsized = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+      return id.valid() && result[id.index()];
+    });
+    for (const TensorId output : op.outputs) {
+      if (!output.valid()) {
+        continue;
+      }
+      const std::string& name = rewritten.tensor(output).name;
+      // Axes that have the same symbol are equal in every run.
+      const std::vector<Extent>* const states = axes(name);
+      result[output.index()] =
+          states != nullptr
+              ? states->empty() || std::count(states->begin(), states->end(), kUnknownExtent) > 0
+              : reads_unsized && !sized_.contains(name);
+    }
+  }
+  return result;
 }
 
 const std::vector<Extent>* OpenDims::axes(const std::string& tensor) const {

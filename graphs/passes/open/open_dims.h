@@ -8,6 +8,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graphs/ir/graph.h"
@@ -27,6 +28,10 @@ class OpenDims {
   // The states of the tensor's axes, by its name, which rewriting keeps; empty when not even their
   // number is known. nullptr: every extent is known.
   const std::vector<Extent>* axes(const std::string& tensor) const;
+  // By tensor of a rewriting of the graph: its planner cannot tell whether the tensor has the size
+  // of another one. A tensor that rewriting made is such a one when an operand of its operator is.
+  // Empty: nothing is open. O(size of the graph).
+  std::vector<bool> unsized(const Graph& rewritten) const;
   // Whether the operator (by id in the constructor's graph) computes the same in every run: it
   // reads constants only, or the shape of a tensor whose shape is known.
   bool is_constant(OpId id) const { return empty() || constant_ops_[id.index()]; }
@@ -36,7 +41,8 @@ class OpenDims {
 
  private:
   std::unordered_map<std::string, std::vector<Extent>>
-      axes_;  // tensors with an open axis; empty: no rank
+      axes_;                               // tensors with an open axis; empty: no rank
+  std::unordered_set<std::string> sized_;  // names of the other tensors
   std::vector<bool> constant_ops_;
   std::vector<bool> constant_reshapes_;
 };

@@ -114,7 +114,7 @@ void Follower::reshape(const Op& op) {
   const Extents& x = in(op, 0).axes;
   auto target = list(op, "shape", 1);
   const size_t rank = rank_out(op);
-  if (!target && becomes_constant(op)) {
+  if (!target && (becomes_constant(op) || is_carried(op))) {
     target = fixed_target(op);
   }
   if (!target || target->size() != rank) {
@@ -140,13 +140,44 @@ void Follower::reshape(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
-// Each element of the computed shape is known, the extent of the same axis of the operand, or the
-// one that may be -1.
+// Shape inference carries the computed shape, be it with elements that it does not know: it knows
+// at least how many there are.
+bool Follower::is_carried(const Op& op) const {
+  const auto& elements = in(op, 1).elements;
+  return elements && graph_.constant(op.inputs[1]) != nullptr &&
+         std::count(elements->begin(), elements->end(), kUncarriedExtent) == 0;
+}
+
+// The tensor is one extent, taken straight from the Shape of `source`.
+bool Follower::is_gathered(TensorId tensor, TensorId source) const {
+  OpId maker = graph_.tensor(tensor).producer;
+  while (maker.valid() &&
+         (graph_.op(maker).op_type == "Unsqueeze" || graph_.op(maker).op_type == "Squeeze")) {
+    maker = graph_.tensor(graph_.op(maker).inputs[0]).producer;
+  }
+  if (!maker.valid() ||
+      (graph_.op(maker).op_type != "Gather" && graph_.op(maker).op_type != "Slice")) {
+    return false;
+  }
+  const OpId shape = graph_.tensor(graph_.op(maker).inputs[0]).producer;
+  return shape.valid() && graph_.op(shape).op_type == "Shape" &&
+         graph_.op(shape).inputs[0] == source;
+}
+
+// ONNX Runtime's ReshapeFusion: each element of the computed shape is a constant, the extent of the
+// same axis of the operand, or the one that may be -1. It looks at what Concat joins, and each
+// piece must be one element.
 bool Follower::becomes_constant(const Op& op) const {
   const OpId maker = has(op, 1) ? graph_.tensor(op.inputs[1]).producer : OpId();
   if (!in(op, 1).elements || in(op, 1).constant || !maker.valid() ||
       graph_.op(maker).op_type != "Concat" || graph_.constant(op.inputs[1]) == nullptr) {
     return false;
+  }
+  for (const TensorId piece : graph_.op(maker).inputs) {
+    const Facts& facts = facts_[piece.index()];
+    if (!facts.constant && (!facts.elements || facts.elements->size() != 1)) {
+      return false;
+    }
   }
   const std::vector<int64_t> target = fixed_target(op);
   return std::count(target.begin(), target.end(), -1) <= 1;
@@ -156,12 +187,23 @@ bool Follower::becomes_constant(const Op& op) const {
 std::vector<int64_t> Follower::fixed_target(const Op& op) const {
   const Extents& elements = *in(op, 1).elements;
   const Extents& x = in(op, 0).axes;
+  std::vector<bool> direct(elements.size(), true);  // not by arithmetic
+  const OpId maker = graph_.tensor(op.inputs[1]).producer;
+  if (maker.valid() && graph_.op(maker).op_type == "Concat") {
+    size_t next = 0;
+    for (const TensorId piece : graph_.op(maker).inputs) {
+      const Facts& facts = facts_[piece.index()];
+      const size_t count = facts.elements ? facts.elements->size() : 0;
+      for (size_t i = 0; i < count && next < direct.size(); ++i) {
+        direct[next++] = facts.constant || count > 1 || is_gathered(piece, op.inputs[0]);
+      }
+    }
+  }
   std::vector<int64_t> target;
   for (size_t i = 0; i < elements.size(); ++i) {
-    const bool copies = i < x.size() && elements[i] > 0 && elements[i] == x[i];
-    const int64_t value =
-        elements[i] == kKnownExtent ? graph_.constant(op.inputs[1])->as_int(i) : -1;
-    target.push_back(copies ? 0 : value);
+    const bool copies = direct[i] && i < x.size() && elements[i] > 0 && elements[i] == x[i];
+    const bool known = direct[i] && elements[i] == kKnownExtent;
+    target.push_back(copies ? 0 : known ? graph_.constant(op.inputs[1])->as_int(i) : -1);
   }
   return target;
 }
@@ -225,11 +267,15 @@ void Follower::unsqueeze(const Op& op) {
 }
 
 void Follower::expand(const Op& op) {
-  const auto& elements = in(op, 1).elements;
-  if (!elements || !in(op, 1).constant) {
+  // The number of elements is enough to know the number of axes; each axis of an extent other than
+  // 1 keeps it.
+  const Facts& target_facts = in(op, 1);
+  if (!target_facts.ranked || target_facts.axes.size() != 1 ||
+      target_facts.axes[0] != kKnownExtent) {
     return unranked(op);
   }
   const size_t rank = rank_out(op);
+  const Extents elements = target_facts.elements.value_or(Extents(rank, kUnknownExtent));
   const Extents& x = in(op, 0).axes;
   const ConstValue* target = graph_.constant(op.inputs[1]);
   Extents axes(rank, kKnownExtent);
@@ -239,9 +285,9 @@ void Follower::expand(const Op& op) {
       const Dim dim = shape_of(op, 0)[static_cast<int>(x.size() - 1 - k)];
       merged.add(x[x.size() - 1 - k], dim.known() ? dim.extent() : 0);
     }
-    if (k < elements->size()) {
-      const size_t i = elements->size() - 1 - k;
-      merged.add((*elements)[i], target != nullptr ? target->as_int(i) : 0);
+    if (k < elements.size()) {
+      const size_t i = elements.size() - 1 - k;
+      merged.add(elements[i], target != nullptr ? target->as_int(i) : 0);
     }
     axes[rank - 1 - k] = merged.result();
   }
@@ -257,14 +303,16 @@ void Follower::shape(const Op& op) {
   const int64_t begin = bound(op.attributes.int_or("start", 0));
   const int64_t end = std::max(begin, bound(op.attributes.int_or("end", rank)));
   Extents elements(x.begin() + begin, x.begin() + end);
-  // ONNX Runtime recognises an axis that is gathered from a whole Shape only.
+  // ONNX Runtime recognises an axis that is gathered from a whole Shape only, and shape inference
+  // carries no part of one.
   if (op.attributes.has("start") || op.attributes.has("end") || !in(op, 0).ranked) {
     std::replace_if(
         elements.begin(), elements.end(), [](Extent element) { return element != kKnownExtent; },
-        kUnknownExtent);
+        kUncarriedExtent);
   }
   if (!in(op, 0).ranked) {
     lost(op);
+    std::fill(elements.begin(), elements.end(), kUncarriedExtent);
   }
   out(op).elements = std::move(elements);
 }
