@@ -25,6 +25,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -295,7 +296,8 @@ def check(program, model, feeds, path, with_runtime):
 
 
 def first_line(error):
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:100]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # the new exporter colours its messages
+    return (plain.strip().splitlines() or [type(error).__name__])[0][:100]
 
 
 def maker(name):

@@ -138,7 +138,8 @@ def layer_cases():
                                   np.array([2], np.uint8)]
     for pool in ("MaxPool", "AveragePool"):
         yield pool, 22, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1}, [image]
-        yield pool, 22, {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1]}, [image]
+    yield "MaxPool", 22, {"kernel_shape": [2, 2], "dilations": [2, 1]}, [image]
+    yield "AveragePool", 22, {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1]}, [image]
     yield "AveragePool", 22, {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "count_include_pad": 1}, [image]
     yield "LpPool", 22, {"kernel_shape": [2, 2], "p": 3}, [image]
     yield "Col2Im", 18, {"strides": [1, 2], "pads": [0, 1, 0, 1]}, [
