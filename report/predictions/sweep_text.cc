@@ -26,9 +26,10 @@ std::string incomplete_points(const SweepResult& result) {
     if (result.rows[row].error.empty() && !is_complete(result.rows[row].figures)) {
       return fit_lines(fmt::format(
           "INCOMPLETE: the work of some operators is not known in {} of {} points; the first is {} "
-          "on {} ({} operators)\n",
+          "on {} ({})\n",
           count, result.rows.size(), printable(model_name(result.points[row].model), 40),
-          printable(result.points[row].hardware, 24), result.rows[row].figures.unresolved_ops));
+          printable(result.points[row].hardware, 24),
+          counted(result.rows[row].figures.unresolved_ops, "operator")));
     }
   }
   return "";

@@ -47,11 +47,19 @@ bool has_size(const ConstValue* value, int64_t size) {
   return value == nullptr || static_cast<int64_t>(value->size()) == size;
 }
 
-// std::nullopt: lengths per sequence, activations of its own, a clip, or extents that do not fit.
+// Whether every sequence has all steps: the operand of lengths says so, or is absent.
+bool has_whole_sequences(const InferContext& context, int64_t steps) {
+  const auto lengths = context.has_input(4) ? context.ints(4) : std::nullopt;
+  return !context.has_input(4) ||
+         (lengths && std::all_of(lengths->begin(), lengths->end(),
+                                 [steps](int64_t length) { return length == steps; }));
+}
+
+// std::nullopt: shorter sequences, activations of its own, a clip, or extents that do not fit.
 std::optional<Recurrent> recurrent_of(const InferContext& context) {
   const Attributes& attributes = context.attributes();
   const bool plain = !attributes.has("activations") && !attributes.has("clip") &&
-                     attributes.int_or("input_forget", 0) == 0 && !context.has_input(4);
+                     attributes.int_or("input_forget", 0) == 0;
   const ConstValue* x = context.value(0);
   const ConstValue* w = context.value(1);
   const ConstValue* r = context.value(2);
@@ -80,8 +88,8 @@ std::optional<Recurrent> recurrent_of(const InferContext& context) {
   const int64_t rows = cell.gates * cell.hidden;
   const int64_t states = cell.directions * cell.batch * cell.hidden;
   const bool both = attributes.string_or("direction", "forward") == "bidirectional";
-  if (cell.directions != (both ? 2 : 1) || r->extents[1] != rows ||
-      w->extents != Extents{cell.directions, rows, cell.inputs} ||
+  if (!has_whole_sequences(context, cell.steps) || cell.directions != (both ? 2 : 1) ||
+      r->extents[1] != rows || w->extents != Extents{cell.directions, rows, cell.inputs} ||
       !has_size(cell.bias, cell.directions * 2 * rows) || !has_size(cell.state, states) ||
       !has_size(cell.cell, states) || !has_size(cell.peephole, cell.directions * 3 * cell.hidden)) {
     return std::nullopt;
