@@ -122,7 +122,7 @@ void fold_cross_entropy_loss(InferContext& context) {
 
 namespace {
 
-// What an update reads and changes at one element.
+// One element as an update reads and changes it.
 struct Element {
   double weight;
   double gradient;  // with the regularisation

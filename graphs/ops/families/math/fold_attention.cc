@@ -51,8 +51,8 @@ struct Cached {
   }
 };
 
-// What is added to a score: a mask that broadcasts to [batch, heads, queries, keys], causality,
-// windows and the valid lengths of keys.
+// The sum of all that is added to a score: a mask that broadcasts to [batch, heads, queries, keys],
+// causality, windows and the valid lengths of keys.
 class Bias {
  public:
   static std::optional<Bias> of(const InferContext& context, int64_t queries, int64_t past) {

@@ -99,7 +99,7 @@ class State {
     }
   }
 
-  // What query head `q` reads for column `m`.
+  // The element of column `m` that query head `q` reads.
   double read(int64_t t, int64_t q, int64_t m) const {
     const int64_t row = (n_ * o_.tokens + t) * o_.q_heads + q;
     double sum = 0;

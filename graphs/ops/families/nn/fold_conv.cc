@@ -212,7 +212,7 @@ void fold_conv_transpose(InferContext& context) {
   }
 }
 
-// The past state stands in front of x; the last K - 1 positions are the new state.
+// The past state comes before x; the last K - 1 positions are the new state.
 void fold_causal_conv(InferContext& context) {
   const ConstValue* x = context.value(0);
   const ConstValue* w = context.value(1);

@@ -49,8 +49,8 @@ void for_each_window(const Pool& pool, OnWindow on_window) {
   }
 }
 
-// Taps of a window within the padded input: an average may count them, though not those that lie
-// behind the padding, where rounding up put the last window.
+// Taps of a window within the padded input. An average may count these; it never counts taps after
+// the padding, which the last window has when its extent was rounded up.
 int64_t padded_taps(const Pool& pool, const Extents& position) {
   int64_t taps = 1;
   for (size_t i = 0; i < position.size(); ++i) {

@@ -36,7 +36,7 @@ std::vector<Complex> whole_spectrum(std::vector<Complex> half, int64_t length) {
   for (int64_t k = length / 2 + 1; k < length; ++k) {
     half.push_back(std::conj(half[static_cast<size_t>(length - k)]));
   }
-  // What belongs to no frequency of a real signal does not count.
+  // A real signal has no imaginary part at these two frequencies.
   half[0] = half[0].real();
   if (length % 2 == 0) {
     half[static_cast<size_t>(length / 2)] = half[static_cast<size_t>(length / 2)].real();
