@@ -15,6 +15,7 @@
 #include "cli/study_commands.h"
 #include "cli/sweep_processes.h"
 #include "cli/terminal_text.h"
+#include "cli/verdicts.h"
 #include "report/html/html_page.h"
 #include "report/predictions/sweep_views.h"
 #include "study/sweep/sweep.h"
@@ -38,6 +39,7 @@ struct SweepCommand {
   bool json = false;
   bool csv = false;
   bool lines = false;
+  bool allow_incomplete = false;
   std::string part;  // I/N
   bool mpi = false;  // the part of the environment
   size_t merge = 0;  // parts to merge
@@ -125,11 +127,18 @@ Status write_results(const SweepCommand& command, const SweepResult& result) {
                                           : sweep_text(result, report, command.lines));
 }
 
-Status all_failed(const SweepResult& result) {
+// Error (kFailed): nothing came out, or a latency is that of a part of a model.
+Status verdict(const SweepCommand& command, const SweepResult& result) {
   if (!result.rows.empty() && result.failed() == result.rows.size()) {
     return failed("all points failed; the first: " + result.rows.front().error);
   }
-  return ok_status();
+  const size_t incomplete = result.incomplete();
+  if (incomplete == 0 || command.allow_incomplete) {
+    return ok_status();
+  }
+  return incomplete_error("sweep", fmt::format("the work of some operators is not known in {} of "
+                                               "{} points",
+                                               incomplete, result.rows.size()));
 }
 
 // "3 points of part 2 of 8".
@@ -174,7 +183,7 @@ Status merge_parts(const SweepCommand& command, SweepOptions options, size_t par
     DFSIM_RETURN_IF_ERROR(remove_journal(options));
   }
   lock.remove();
-  return all_failed(merged.result);
+  return verdict(command, merged.result);
 }
 
 Status run_part(const SweepCommand& command, SweepOptions options, bool quiet) {
@@ -246,7 +255,7 @@ Status run_sweep(SweepCommand command, const SweepHooks& hooks, bool quiet) {
   }
   DFSIM_RETURN_IF_ERROR(write_results(command, result));
   DFSIM_RETURN_IF_ERROR(remove_journal(options));
-  return all_failed(result);
+  return verdict(command, result);
 }
 
 OptionTable sweep_axes(SweepCommand& o) {
@@ -352,6 +361,7 @@ OptionTable sweep_results(SweepCommand& o) {
        .target = &o.lines,
        .help = "Also the latency of each model over the batch",
        .excludes = "--json,--csv"},
+      allow_incomplete_option(&o.allow_incomplete),
       json_option(&o.json),
       {.names = "--csv",
        .target = &o.csv,

@@ -79,11 +79,20 @@ void add_settings(const SweepResult& result, std::vector<SweepColumn>* columns) 
 void add_figures(std::vector<SweepColumn>* columns) {
   using F = SweepFigures;
   const auto add = [&](SweepColumn column) { columns->push_back(std::move(column)); };
-  add(figure("latency_ms", [](const F& f) { return in_ms(f.latency_ns); }));
+  // The latency of a part of a model has a column of its own, and no upper end; rates likewise.
+  const auto when = [](bool shown, double value) { return shown ? SweepCell(value) : SweepCell(); };
+  add(figure("complete", [](const F& f) { return is_complete(f); }));
+  add(figure("latency_ms", [=](const F& f) { return when(is_complete(f), in_ms(f.latency_ns)); }));
+  add(figure("latency_at_least_ms",
+             [=](const F& f) { return when(!is_complete(f), in_ms(f.latency_ns)); }));
   add(figure("latency_low_ms", [](const F& f) { return in_ms(f.interval.low_ns); }));
-  add(figure("latency_high_ms", [](const F& f) { return in_ms(f.interval.high_ns); }));
+  add(figure("latency_high_ms",
+             [=](const F& f) { return when(is_complete(f), in_ms(f.interval.high_ns)); }));
   add(figure("is_limit", [](const F& f) { return is_limit(f); }));
-  add(figure("throughput_per_s", [](const F& f) { return f.throughput_per_s; }));
+  add(figure("throughput_per_s",
+             [=](const F& f) { return when(is_complete(f), f.throughput_per_s); }));
+  add(figure("throughput_at_most_per_s",
+             [=](const F& f) { return when(!is_complete(f), f.throughput_per_s); }));
   add(figure("peak_memory_bytes", [](const F& f) { return f.peak_memory_bytes; }));
   add(figure("device_memory_bytes", [](const F& f) { return f.memory_bytes; }));
   add(figure("fits", [](const F& f) {
@@ -225,6 +234,7 @@ std::string sweep_json(const SweepResult& result, const SweepReport& report) {
   JsonTree json = {{"schema", kSweepSchema},
                    {"points", result.points.size()},
                    {"failed", result.failed()},
+                   {"incomplete", result.incomplete()},
                    {"constraints",
                     {{"max_latency_ms", limit_json(constraints.max_latency_ms)},
                      {"max_memory_gb", limit_json(constraints.max_memory_gb)},

@@ -21,6 +21,22 @@ constexpr size_t kLongestTime = 7;     // "1.23 ms"
 constexpr size_t kMachinesAcross = 5;  // columns of a grid that fit the width
 constexpr size_t kMostInFront = 12;
 
+// The first line where the work of some points is not known: how many, and one of them.
+std::string incomplete_points(const SweepResult& result) {
+  const size_t count = result.incomplete();
+  for (size_t row = 0; count > 0 && row < result.rows.size(); ++row) {
+    if (result.rows[row].error.empty() && !is_complete(result.rows[row].figures)) {
+      return fit_lines(fmt::format(
+          "INCOMPLETE: the work of some operators is not known in {} of {} points; the first is {} "
+          "on {} ({})\n",
+          count, result.rows.size(), printable(model_name(result.points[row].model), 40),
+          printable(result.points[row].hardware, 24),
+          counted(result.rows[row].figures.unresolved_ops, "operator")));
+    }
+  }
+  return "";
+}
+
 std::string rate_text(double per_s) { return fmt::format("{:.4g}", per_s); }
 
 class SweepText {
@@ -48,10 +64,11 @@ class SweepText {
       machines.insert(point.hardware);
     }
     const size_t failed = result_.failed();
-    std::string out = fmt::format("{} point{} of {} model{} and {} machine{}",
-                                  result_.points.size(), result_.points.size() == 1 ? "" : "s",
-                                  models.size(), models.size() == 1 ? "" : "s", machines.size(),
-                                  machines.size() == 1 ? "" : "s");
+    std::string out = incomplete_points(result_);
+    out += fmt::format("{} point{} of {} model{} and {} machine{}", result_.points.size(),
+                       result_.points.size() == 1 ? "" : "s", models.size(),
+                       models.size() == 1 ? "" : "s", machines.size(),
+                       machines.size() == 1 ? "" : "s");
     out += failed > 0 ? fmt::format("; {} failed\n", failed) : "\n";
     std::vector<std::string> limits;
     const SweepConstraints& constraints = report_.constraints;

@@ -365,8 +365,14 @@ size_t SweepResult::failed() const {
                                            [](const SweepRow& row) { return !row.error.empty(); }));
 }
 
+size_t SweepResult::incomplete() const {
+  return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [](const SweepRow& row) {
+    return row.error.empty() && !is_complete(row.figures);
+  }));
+}
+
 bool is_limit(const SweepFigures& figures) {
-  return figures.unresolved_ops > 0 || figures.bound_only_fraction > kMuchBoundOnly;
+  return !is_complete(figures) || figures.bound_only_fraction > kMuchBoundOnly;
 }
 
 StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress) {

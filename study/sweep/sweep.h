@@ -19,6 +19,7 @@ struct SweepResult {
   size_t kept = 0;                 // taken from the journal
 
   size_t failed() const;
+  size_t incomplete() const;  // points whose latency is a lower limit (is_complete)
 };
 
 // Predicts every point of `options.part`, which is the whole sweep unless it says otherwise. A

@@ -36,6 +36,10 @@ struct SweepRow {
   std::string runtime;  // that executed, by name
 };
 
+// Whether the work of every operator is known. Without that the latency is only a lower limit, its
+// interval has no upper end, and the throughput is an upper limit.
+inline bool is_complete(const SweepFigures& figures) { return figures.unresolved_ops == 0; }
+
 // True when the latency is a lower limit rather than an estimate: work of some operators is not
 // known, or most of the time is the speed-of-light bound.
 bool is_limit(const SweepFigures& figures);

@@ -7,8 +7,9 @@ Networks have random weights and are made from their configuration, so nothing i
 file has a dynamic batch, is checked at batch 2 and deleted after its check.
 
 usage: DFSIM=build/release/dfsim export_networks.py [--only NAME,...] [--exporter old|new|both]
-                  [--table FILE.csv] [--page FILE.md] [--keep FOLDER] [--no-runtime]
-A run with --table goes on where an earlier one stopped; --page writes the table as a page.
+                  [--table FILE.csv] [--page FILE.md] [--keep FOLDER] [--no-runtime] [--seconds N]
+A run with --table goes on where an earlier one stopped; --page writes the table as a page and keeps
+the page's rows of exports that the table lacks.
 export_exceptions.txt lists the exports that cannot be as checked here, with the reason.
 Packages: torch, onnx, onnxruntime, onnxscript, timm, torchvision, transformers, pillow. Exit code
 77: torch or onnx is missing. Exit code 1: an export is neither fine nor listed.
@@ -24,6 +25,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -43,83 +45,13 @@ except ImportError as missing:
     print(f"skipped: {sys.executable} has no package {missing.name}")
     sys.exit(77)
 
+from export_lists import INPUTS, TIMM, TORCHVISION, TRANSFORMERS
+
 MACS_TOLERANCE = 0.02
-MOST_SECONDS = 240  # of one export
 EXCEPTIONS = pathlib.Path(__file__).with_name("export_exceptions.txt")
 COLUMNS = ["network", "exporter", "opset", "ops", "unresolved", "macs", "counted_macs", "tensors", "known",
            "different", "finding"]
 OPSET = {"old": 17, "new": 18}
-
-# Image networks of timm, each of a family of its own.
-TIMM = """
-resnet18 resnet50 resnext50_32x4d wide_resnet50_2 seresnet50 resnest14d res2net50_26w_4s skresnet18
-densenet121 dla34 vgg11 inception_v3 inception_v4 xception41 mobilenetv2_100 mobilenetv3_small_100
-mobilenetv4_conv_small efficientnet_b0 tf_efficientnet_b0 tf_efficientnetv2_b0 tf_mobilenetv3_small_100
-tf_mixnet_s mnasnet_100 fbnetc_100 ghostnet_100 hardcorenas_a regnetx_002 regnety_002 rexnet_100
-repvgg_a0 cspresnet50 cspdarknet53 darknet53 hrnet_w18_small selecsls42 nfnet_l0 dm_nfnet_f0
-eca_nfnet_l0 convnext_atto convnextv2_atto convmixer_768_32 convit_tiny coat_lite_tiny coatnet_0_rw_224
-maxvit_rmlp_pico_rw_256 crossvit_9_240 deit_tiny_patch16_224 vit_tiny_patch16_224 beit_base_patch16_224
-cait_xxs24_224 xcit_nano_12_p8_224 swin_tiny_patch4_window7_224 swinv2_tiny_window8_256
-swin_s3_tiny_224 twins_pcpvt_small twins_svt_small pit_ti_224 levit_128s visformer_tiny tnt_s_patch16_224
-volo_d1_224 poolformer_s12 poolformerv2_s12 pvt_v2_b0 edgenext_xx_small mobilevit_xxs mobilevitv2_050
-mobileone_s0 fastvit_t8 efficientformer_l1 efficientformerv2_s0 efficientvit_b0 efficientvit_m0 focalnet_tiny_srf
-gcvit_xxtiny davit_tiny nest_tiny mixer_s32_224 resmlp_12_224 gmlp_s16_224 gernet_s lcnet_050
-tinynet_e inception_next_tiny repghostnet_050 repvit_m0_9 vovnet39a ese_vovnet19b_dw mvitv2_tiny
-sequencer2d_s tiny_vit_5m_224 eva02_tiny_patch14_224 hgnet_tiny starnet_s1
-""".split()
-
-# Networks of torchvision; segmentation networks are in a module of their own, video networks take clips.
-TORCHVISION = """
-alexnet squeezenet1_1 googlenet shufflenet_v2_x0_5 mnasnet0_5 regnet_y_400mf vit_b_32 swin_v2_t maxvit_t
-efficientnet_v2_s convnext_tiny segmentation.deeplabv3_mobilenet_v3_large
-segmentation.lraspp_mobilenet_v3_large segmentation.fcn_resnet50 video.r3d_18 video.mc3_18
-""".split()
-
-# Configurations of transformers, made small: class, changed fields, inputs.
-TEXT = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256,
-        "vocab_size": 1000}
-VISION = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256}
-TRANSFORMERS = {
-    "bert": ("BertConfig", "BertModel", TEXT),
-    "distilbert": ("DistilBertConfig", "DistilBertModel",
-                   {"dim": 128, "n_layers": 2, "n_heads": 4, "hidden_dim": 256, "vocab_size": 1000}),
-    "roberta": ("RobertaConfig", "RobertaModel", TEXT),
-    "albert": ("AlbertConfig", "AlbertModel", {**TEXT, "embedding_size": 64}),
-    "electra": ("ElectraConfig", "ElectraModel", {**TEXT, "embedding_size": 64}),
-    "mpnet": ("MPNetConfig", "MPNetModel", TEXT),
-    "xlnet": ("XLNetConfig", "XLNetModel",
-              {"d_model": 128, "n_layer": 2, "n_head": 4, "d_inner": 256, "vocab_size": 1000}),
-    "gpt2": ("GPT2Config", "GPT2Model", {"n_embd": 128, "n_layer": 2, "n_head": 4, "vocab_size": 1000}),
-    "opt": ("OPTConfig", "OPTModel",
-            {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 256,
-             "vocab_size": 1000, "word_embed_proj_dim": 128}),
-    "bloom": ("BloomConfig", "BloomModel", {"hidden_size": 128, "n_layer": 2, "n_head": 4, "vocab_size": 1000}),
-    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXModel", TEXT),
-    "llama": ("LlamaConfig", "LlamaModel", {**TEXT, "num_key_value_heads": 2}),
-    "qwen2": ("Qwen2Config", "Qwen2Model", {**TEXT, "num_key_value_heads": 2}),
-    "t5_encoder": ("T5Config", "T5EncoderModel",
-                   {"d_model": 128, "num_layers": 2, "num_heads": 4, "d_ff": 256, "d_kv": 32,
-                    "vocab_size": 1000}),
-    "deberta_v2": ("DebertaV2Config", "DebertaV2Model", TEXT),
-    "vit": ("ViTConfig", "ViTModel", VISION),
-    "dinov2": ("Dinov2Config", "Dinov2Model", {**VISION, "image_size": 224, "patch_size": 14}),
-    "clip_vision": ("CLIPVisionConfig", "CLIPVisionModel", VISION),
-    "segformer": ("SegformerConfig", "SegformerModel", {}),
-    "wav2vec2": ("Wav2Vec2Config", "Wav2Vec2Model", TEXT),
-    "whisper_encoder": ("WhisperConfig", "WhisperEncoder",
-                        {"d_model": 128, "encoder_layers": 2, "encoder_attention_heads": 4,
-                         "encoder_ffn_dim": 256, "vocab_size": 1000}),
-}
-# Inputs of the networks that read no text.
-INPUTS = {
-    "vit": ("pixel_values", (2, 3, 224, 224)),
-    "dinov2": ("pixel_values", (2, 3, 224, 224)),
-    "clip_vision": ("pixel_values", (2, 3, 224, 224)),
-    "segformer": ("pixel_values", (2, 3, 224, 224)),
-    "wav2vec2": ("input_values", (2, 16000)),
-    "whisper_encoder": ("input_features", (2, 80, 3000)),
-}
-
 
 class WithoutTorchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Replaces torchvision, of whose transforms timm only needs the names."""
@@ -183,7 +115,6 @@ def text_network(name):
     config_type, model_type, fields = TRANSFORMERS[name]
     config = getattr(transformers, config_type)(**fields)
     config.use_cache = False
-    config.return_dict = False
     config._attn_implementation = "eager"
     module = transformers
     if model_type == "WhisperEncoder":
@@ -192,16 +123,22 @@ def text_network(name):
     if name in INPUTS:
         key, shape = INPUTS[name]
         return model, {key: torch.randn(*shape)}
-    return model, {"input_ids": torch.randint(0, 999, (2, 32))}
+    # Without a mask, decoders look for several texts packed into one, with aten::diff, which the old
+    # exporter does not know.
+    return model, {"input_ids": torch.randint(0, 999, (2, 32)),
+                   "attention_mask": torch.ones(2, 32, dtype=torch.int64)}
 
 
 class FirstOutput(torch.nn.Module):
-    def __init__(self, model):
+    """The network with its inputs by position and its first output alone."""
+
+    def __init__(self, model, names):
         super().__init__()
         self.model = model
+        self.names = names if len(names) > 1 else []  # one input goes by position
 
     def forward(self, *inputs):
-        result = self.model(*inputs)
+        result = self.model(**dict(zip(self.names, inputs))) if self.names else self.model(*inputs)
         while isinstance(result, (tuple, list, dict)):
             result = next(iter(result.values())) if isinstance(result, dict) else result[0]
         return result
@@ -290,7 +227,8 @@ def check(program, model, feeds, path, with_runtime):
 
 
 def first_line(error):
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:100]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # the new exporter colours its messages
+    return (plain.strip().splitlines() or [type(error).__name__])[0][:100]
 
 
 def maker(name):
@@ -300,17 +238,17 @@ def maker(name):
 
 
 def too_long(signum, frame):
-    raise TimeoutError(f"takes more than {MOST_SECONDS} s")
+    raise TimeoutError("takes more time than --seconds allows")
 
 
 def export_and_check(program, name, exporter, folder, options):
     row = {"network": name, "exporter": exporter, "opset": OPSET[exporter]}
     torch.manual_seed(0)
-    signal.alarm(MOST_SECONDS)
+    signal.alarm(options.seconds)
     path = folder / f"{name}.{exporter}.onnx"
     try:
         model, feeds = maker(name)(name)
-        model = FirstOutput(model).eval().requires_grad_(False)
+        model = FirstOutput(model, list(feeds)).eval().requires_grad_(False)
         export(model, feeds, exporter, path)
     except Exception as error:
         return row | {"finding": f"not exported: {first_line(error)}"}
@@ -335,6 +273,26 @@ def read_table(path):
         return []
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def page_number(text, scale=1):
+    return str(round(float(text) * scale)) if text else ""
+
+
+def read_page(path):
+    """The rows of a page as rows of a table, to the digits that the page shows."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 8 or cells[1] not in OPSET:
+            continue
+        network, exporter, ops, unresolved, gmacs, error, tensors, finding = cells
+        macs = page_number(gmacs, 1e9)
+        counted = page_number(macs and int(macs) / (1 + float(error.rstrip("%")) / 100)) if error else ""
+        rows.append({"network": network, "exporter": exporter, "opset": str(OPSET[exporter]), "ops": ops,
+                     "unresolved": unresolved, "macs": macs, "counted_macs": counted, "tensors": tensors,
+                     "known": tensors, "different": "0" if not finding else "", "finding": finding})
+    return rows
 
 
 def append_row(path, row):
@@ -407,6 +365,7 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--no-runtime", action="store_true")
+    parser.add_argument("--seconds", type=int, default=240, help="of one export, by the clock")
     options = parser.parse_args()
     program = os.environ["DFSIM"]
     prepare_torchvision()
@@ -431,6 +390,9 @@ def main():
                       f"{row['finding'] or 'fine'}", flush=True)
                 gc.collect()
     exceptions = read_exceptions()
+    if options.page:
+        rows += [row for row in read_page(options.page)
+                 if (row["network"], row["exporter"]) not in {(r["network"], r["exporter"]) for r in rows}]
     lines, open_rows = summary(rows, exceptions)
     print("\n".join(lines))
     if options.page:

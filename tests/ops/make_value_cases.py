@@ -5,20 +5,29 @@ evaluator computes from them.
 The cases are those of ONNX's own node tests whose tensors are small, and the ones below, for
 operators whose node tests are too large. value_test.cc runs each through dfsim's folding rules.
 
-usage: make_value_cases.py OUTPUT.txt      (needs the Python package onnx, 1.22 or newer)
+usage: make_value_cases.py FILE.txt [--check]
+Needs the Python package onnx, 1.22 or newer; exit code 77: it is missing. --check compares the file
+with what this onnx computes.
 """
 
 import collections
+import re
 import sys
 import warnings
 
 warnings.filterwarnings("ignore")
 
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
-from onnx.backend.test.case.node import collect_testcases
-from onnx.reference import ReferenceEvaluator
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+    from onnx.backend.test.case.node import collect_testcases
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpRun
+    from onnx.reference.ops import _op_list
+except ImportError as missing:
+    print(f"skipped: {sys.executable} has no package {missing.name}")
+    sys.exit(77)
 
 MOST_ELEMENTS = 64
 MOST_PER_OPERATOR = 4
@@ -28,6 +37,11 @@ DTYPES = {
     "uint16": "u16", "uint8": "u8", "bool": "b",
 }
 # Their result is not a function of their inputs, or no value that dfsim keeps.
+# Lists take several operators: list_test.cc and tests/onnx/loop_test.cc check them by hand. dfsim keeps no
+# strings and no pictures.
+NOT_HERE = {"ConcatFromSequence", "ImageDecoder", "Optional", "RegexFullMatch", "SequenceAt", "SequenceConstruct",
+            "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap",
+            "SplitToSequence", "StringConcat", "StringNormalizer", "StringSplit", "Any"}
 WITHOUT_VALUES = {"Bernoulli", "RandomNormal", "RandomUniform", "RandomNormalLike",
                   "RandomUniformLike", "Multinomial", "If", "Loop", "Scan", "Constant"}
 
@@ -99,8 +113,107 @@ def own_cases():
     yield "DequantizeLinear", 19, {"axis": 1}, [
         np.array([[1, 2], [255, 0]], np.uint8), np.array([0.5, 2], F), np.array([1, 2], np.uint8)]
     yield "DynamicQuantizeLinear", 11, {}, [x]
+    yield from layer_cases()
+    yield from resize_cases()
+    yield from signal_cases()
     yield "Not", 1, {}, [np.array([True, False])]
     yield "IsNaN", 20, {}, [np.array([np.nan, 0, np.inf], F)]
+
+
+def ramp(*shape, scale=1.0, start=0.0):
+    """Different numbers without a pattern that a wrong index would hide."""
+    count = int(np.prod(shape))
+    return ((np.arange(count) * 7 % 11 - 5) * 0.37 * scale + start).astype(F).reshape(shape)
+
+
+def layer_cases():
+    image = ramp(1, 2, 4, 3)
+    yield "Conv", 22, {"pads": [1, 0, 0, 1], "strides": [2, 1]}, [image, ramp(2, 2, 2, 2), ramp(2)]
+    yield "Conv", 22, {"auto_pad": "SAME_LOWER", "dilations": [2, 1]}, [image, ramp(1, 2, 2, 2)]
+    yield "Conv", 22, {"group": 2}, [image, ramp(4, 1, 3, 2)]
+    yield "ConvTranspose", 22, {"strides": [2, 1], "output_padding": [1, 0], "pads": [0, 1, 1, 0]}, [
+        ramp(1, 2, 2, 2), ramp(2, 1, 2, 2), ramp(1)]
+    yield "ConvInteger", 10, {}, [np.arange(9, dtype=np.uint8).reshape(1, 1, 3, 3),
+                                  np.arange(4, dtype=np.uint8).reshape(1, 1, 2, 2), np.array(3, np.uint8),
+                                  np.array([2], np.uint8)]
+    for pool in ("MaxPool", "AveragePool"):
+        yield pool, 22, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1}, [image]
+    yield "MaxPool", 22, {"kernel_shape": [2, 2], "dilations": [2, 1]}, [image]
+    yield "AveragePool", 22, {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1]}, [image]
+    yield "AveragePool", 22, {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "count_include_pad": 1}, [image]
+    yield "LpPool", 22, {"kernel_shape": [2, 2], "p": 3}, [image]
+    yield "Col2Im", 18, {"strides": [1, 2], "pads": [0, 1, 0, 1]}, [
+        ramp(1, 4, 6), np.array([3, 4], I), np.array([2, 2], I)]
+    steps = ramp(3, 1, 2)
+    yield "RNN", 22, {"hidden_size": 2, "direction": "reverse"}, [steps, ramp(1, 2, 2), ramp(1, 2, 2)]
+    yield "GRU", 22, {"hidden_size": 2, "direction": "bidirectional"}, [
+        steps, ramp(2, 6, 2), ramp(2, 6, 2), ramp(2, 12)]
+    yield "GRU", 22, {"hidden_size": 2, "linear_before_reset": 1}, [
+        steps, ramp(1, 6, 2), ramp(1, 6, 2), ramp(1, 12), None, ramp(1, 1, 2)]
+    yield "LSTM", 22, {"hidden_size": 2, "direction": "bidirectional"}, [
+        steps, ramp(2, 8, 2), ramp(2, 8, 2), ramp(2, 16)]
+    yield "LSTM", 22, {"hidden_size": 2, "direction": "reverse"}, [
+        steps, ramp(1, 8, 2), ramp(1, 8, 2), None, None, ramp(1, 1, 2), ramp(1, 1, 2, start=0.3), ramp(1, 6)]
+    yield "Attention", 24, {"is_causal": 1}, [ramp(1, 2, 3, 2), ramp(1, 1, 3, 2), ramp(1, 1, 3, 4)]
+    yield "Attention", 24, {"q_num_heads": 2, "kv_num_heads": 2, "softcap": 1.5}, [
+        ramp(1, 3, 4), ramp(1, 2, 4), ramp(1, 2, 4), np.array([[True, False]] * 3)]
+    yield "Attention", 24, {"q_num_heads": 1, "kv_num_heads": 1, "scale": 0.3}, [
+        ramp(1, 2, 4), ramp(1, 2, 4), ramp(1, 2, 4), None, ramp(1, 1, 3, 4), ramp(1, 1, 3, 4)]
+    for interleaved in (0, 1):
+        yield "RotaryEmbedding", 23, {"interleaved": interleaved, "rotary_embedding_dim": 4}, [
+            ramp(1, 2, 2, 6), ramp(5, 2), ramp(5, 2, start=0.2), np.array([[3, 1]], I)]
+    yield "RotaryEmbedding", 23, {"num_heads": 2}, [ramp(1, 3, 8), ramp(1, 3, 2), ramp(1, 3, 2, start=0.2)]
+    for rule, extra in (("linear", [None, None]), ("gated", [ramp(1, 3, 2), None]),
+                        ("delta", [None, ramp(1, 3, 1)]), ("gated_delta", [ramp(1, 3, 4), ramp(1, 3, 2)])):
+        yield "LinearAttention", 27, {"q_num_heads": 4, "kv_num_heads": 2, "update_rule": rule}, [
+            ramp(1, 3, 8), ramp(1, 3, 4), ramp(1, 3, 6), ramp(1, 2, 2, 3), *extra]
+    for grid in ((1, 1), (0, 0)):
+        yield "AffineGrid", 20, {"align_corners": grid[0]}, [ramp(2, 2, 3), np.array([2, 1, 3, 2], I)]
+    yield "AffineGrid", 20, {}, [ramp(1, 3, 4), np.array([1, 1, 2, 2, 3], I)]
+    for mode in ("avg", "max"):
+        yield "RoiAlign", 22, {"output_height": 2, "output_width": 2, "mode": mode, "spatial_scale": 0.5,
+                               "sampling_ratio": 2}, [
+            ramp(1, 2, 5, 4), np.array([[0, 0, 7, 7], [1, 2, 5, 9]], F), np.array([0, 0], I)]
+    yield "RoiAlign", 22, {"output_height": 2, "output_width": 1,
+                           "coordinate_transformation_mode": "output_half_pixel"}, [
+        ramp(2, 1, 4, 4), np.array([[0, 0, 3, 3], [1, 1, 9, 3]], F), np.array([1, 0], I)]
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            yield "GridSample", 22, {"mode": mode, "padding_mode": padding, "align_corners": 1}, [
+                ramp(1, 1, 4, 3), ramp(1, 2, 3, 2, scale=1.1)]
+
+
+def resize_cases():
+    x = ramp(1, 1, 4, 3)
+    for mode in ("nearest", "linear", "cubic"):
+        for transform in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                          "half_pixel_symmetric"):
+            yield "Resize", 19, {"mode": mode, "coordinate_transformation_mode": transform}, [
+                x, None, np.array([1, 1, 1.7, 0.7], F)]
+        yield "Resize", 19, {"mode": mode, "coordinate_transformation_mode": "tf_crop_and_resize",
+                             "extrapolation_value": 9.0}, [
+            x, np.array([0, 0, 0.2, -0.1, 1, 1, 0.9, 1.2], F), None, np.array([1, 1, 3, 4], I)]
+    for mode in ("linear", "cubic"):
+        yield "Resize", 19, {"mode": mode, "antialias": 1}, [x, None, np.array([1, 1, 0.6, 0.5], F)]
+        yield "Resize", 19, {"mode": mode, "exclude_outside": 1}, [x, None, np.array([1, 1, 1.5, 2], F)]
+        yield "Resize", 19, {"mode": mode, "axes": [3, 2], "keep_aspect_ratio_policy": "not_larger"}, [
+            x, None, None, np.array([5, 5], I)]
+    for nearest in ("floor", "ceil", "round_prefer_ceil"):
+        yield "Resize", 19, {"nearest_mode": nearest}, [x, None, np.array([1, 1, 1.5, 2], F)]
+
+
+def signal_cases():
+    wave = ramp(1, 6, 1)
+    for version, extra in ((17, {}), (20, {})):
+        yield "DFT", version, {"onesided": 1, **extra}, [wave]
+        yield "DFT", version, {}, [ramp(1, 5, 2), np.array(7, I)]
+        yield "DFT", version, {"inverse": 1}, [ramp(1, 4, 2)]
+    yield "DFT", 20, {"inverse": 1, "onesided": 1}, [ramp(1, 4, 2), np.array(7, I)]
+    yield "DFT", 20, {}, [ramp(3, 2, 1), None, np.array(0, I)]
+    yield "STFT", 17, {}, [ramp(1, 10, 1), np.array(3, I), ramp(4), np.array(4, I)]
+    yield "STFT", 17, {"onesided": 0}, [ramp(1, 9, 1), np.array(2, I), None, np.array(5, I)]
+    yield "MelWeightMatrix", 17, {}, [np.array(3, I), np.array(16, I), np.array(8192, I), np.array(0, F),
+                                      np.array(4000, F)]
 
 
 def evaluate(op, version, attributes, inputs):
@@ -119,7 +232,8 @@ def evaluate(op, version, attributes, inputs):
 
 
 def output_count(op):
-    return {"TopK": 2, "DynamicQuantizeLinear": 3}.get(op, 1)
+    return {"TopK": 2, "DynamicQuantizeLinear": 3, "MaxPool": 1, "RNN": 2, "GRU": 2, "LSTM": 3,
+            "LinearAttention": 2}.get(op, 1)
 
 
 def number(value):
@@ -185,6 +299,26 @@ def node_cases():
                node.domain)
 
 
+def evaluated_operators():
+    """The operators of ONNX's standard domain that the reference evaluator implements itself."""
+    names = {re.sub(r"_\d+$", "", name) for name, kind in vars(_op_list).items()
+             if isinstance(kind, type) and issubclass(kind, OpRun)}
+    return names & {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+
+
+def compare(path, rows):
+    """Exit code 1 when the file lacks a row or has another result for it."""
+    with open(path, encoding="utf-8") as file:
+        version = file.readline().split(" with onnx ")[-1].split(";")[0]
+        kept = {line.rstrip("\n") for line in file if not line.startswith("#")}
+    if version != onnx.__version__:
+        print(f"skipped: {path} was written with onnx {version}, this is {onnx.__version__}")
+        sys.exit(77)
+    for row in sorted(rows ^ kept):
+        print(f"{'missing' if row in rows else 'stale'}: {row[:200]}")
+    sys.exit(1 if rows != kept else 0)
+
+
 def main():
     lines = []
     seen = collections.Counter()
@@ -204,16 +338,22 @@ def main():
         signatures.add(signature)
         seen[op] += 1
         lines.append(case)
+    rows = set()
+    for op, version, attributes, inputs, outputs, domain in lines:
+        rows.add("|".join([op, str(version), domain,
+                           ";".join(attribute(n, v) for n, v in sorted(attributes.items())),
+                           ";".join(tensor(v) for v in inputs),
+                           ";".join(tensor(v) for v in outputs)]))
+    missing = sorted(evaluated_operators() - set(seen) - WITHOUT_VALUES - set(NOT_HERE))
+    if missing:
+        sys.exit(f"no case of {', '.join(missing)}, which ONNX's evaluator runs")
+    if len(sys.argv) > 2:
+        compare(sys.argv[1], rows)
+        return
     with open(sys.argv[1], "w", encoding="utf-8") as out:
         out.write("# Written by tests/ops/make_value_cases.py with onnx "
                   f"{onnx.__version__}; do not edit.\n"
                   "# operator|version|domain|attributes|inputs|outputs\n")
-        rows = set()
-        for op, version, attributes, inputs, outputs, domain in lines:
-            rows.add("|".join([op, str(version), domain,
-                               ";".join(attribute(n, v) for n, v in sorted(attributes.items())),
-                               ";".join(tensor(v) for v in inputs),
-                               ";".join(tensor(v) for v in outputs)]))
         out.write("\n".join(sorted(rows)) + "\n")
     print(f"{len(rows)} cases of {len(seen)} operators")
 

@@ -16,7 +16,8 @@ struct Operand {
   TensorRole role = TensorRole::kActivation;
   std::vector<int64_t> ints = {};  // its value, when not empty
   std::vector<double> floats = {};
-  bool absent = false;  // an optional operand that is left out
+  bool absent = false;           // an optional operand that is left out
+  int64_t sequence_length = -1;  // of a list of tensors of that shape
 };
 
 inline Operand operand(Dims dims, DType dtype = DType::kFloat32) {
@@ -58,6 +59,7 @@ struct OpCase {
   int version = 17;
   size_t outputs = 1;
   std::string domain = "";
+  std::vector<Shape> output_shapes = {};  // for ops whose shapes a pass sets, not a rule
 };
 
 struct OpOutcome {
@@ -95,6 +97,8 @@ inline OpOutcome infer(const OpCase& example) {
     tensor.shape = given.shape;
     tensor.dtype = given.dtype;
     tensor.role = given.role;
+    tensor.is_sequence = given.sequence_length >= 0;
+    tensor.sequence_length = given.sequence_length;
     if (given.role == TensorRole::kActivation) {
       builder.mark_input(id);
     }
@@ -108,6 +112,10 @@ inline OpOutcome infer(const OpCase& example) {
   for (size_t i = 0; i < example.outputs; ++i) {
     op.outputs.push_back(builder.tensor_by_name(std::string("out").append(std::to_string(i))));
     builder.mark_output(op.outputs.back());
+    if (i < example.output_shapes.size()) {
+      builder.tensor(op.outputs.back()).shape = example.output_shapes[i];
+      builder.tensor(op.outputs.back()).dtype = DType::kFloat32;
+    }
   }
   for (const auto& [name, value] : example.attributes) {
     op.attributes.set(name, value);

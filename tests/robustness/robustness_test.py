@@ -226,7 +226,7 @@ class Robustness(unittest.TestCase):
             "octal": [*model, "--batch", "010"], "hexadecimal": [*model, "--batch", "0x10"],
             "padded extent": [*model, "--dim", "batch=010"],
             "negative rows": [*model, "--top", "-1"], "negative seed": [*model, "--seed", "-1"],
-            "negative tasks": ["generate", "--tasks", "-1"],
+            "negative tasks": ["generate", "--tasks", "-1"], "no tasks": ["generate", "--tasks", "0"],
             "not a number": ["roofline", MODEL, "--hw", "a100", "--top", "ten"],
             "NaN": [*model, "--requests", "5", "--rate", "nan"],
             "infinite": ["generate", "--ccr", "inf"],

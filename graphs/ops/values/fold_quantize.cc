@@ -1,5 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of 8- to 32-bit integers, per tensor
-// and per channel.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear of 8- to 32-bit integers, per tensor,
+// per channel and in blocks.
 #include <algorithm>
 #include <cmath>
 
@@ -28,30 +28,50 @@ std::optional<IntRange> range_of(DType dtype) {
   }
 }
 
-// Which scale and zero point an element has.
+// Which scale and zero point an element has: the only one, that of its index on an axis, or that of
+// its block along the axis.
 class Granularity {
  public:
-  // std::nullopt: blocked, or a form that does not fit the operand.
+  // std::nullopt: a form that does not fit the operand.
   static std::optional<Granularity> of(const InferContext& context, const ConstValue& x,
                                        const ConstValue& scale) {
+    Granularity granularity;
     if (scale.size() == 1) {
-      return Granularity(std::nullopt);
+      return granularity;
     }
     const auto axis =
         context.axis(context.attributes().int_or("axis", 1), static_cast<int>(x.extents.size()));
-    if (!axis.ok() || scale.extents.size() != 1 ||
-        scale.extents[0] != x.extents[static_cast<size_t>(*axis)]) {
+    if (!axis.ok()) {
       return std::nullopt;
     }
-    return Granularity(static_cast<size_t>(*axis));
+    granularity.axis_ = static_cast<size_t>(*axis);
+    const int64_t extent = x.extents[*granularity.axis_];
+    const int64_t block = context.attributes().int_or("block_size", 0);
+    if (block < 1) {
+      const bool fits = scale.extents.size() == 1 && scale.extents[0] == extent;
+      return fits ? std::optional(granularity) : std::nullopt;
+    }
+    Extents expected = x.extents;
+    expected[*granularity.axis_] = (extent + block - 1) / block;
+    granularity.block_ = block;
+    granularity.strides_ = row_major_strides(expected);
+    return scale.extents == expected ? std::optional(granularity) : std::nullopt;
   }
   size_t at(const IndexCounter& counter) const {
-    return axis_ ? static_cast<size_t>(counter[*axis_]) : 0;
+    if (block_ == 0) {
+      return axis_ ? static_cast<size_t>(counter[*axis_]) : 0;
+    }
+    int64_t position = 0;
+    for (size_t i = 0; i < strides_.size(); ++i) {
+      position += (i == *axis_ ? counter[i] / block_ : counter[i]) * strides_[i];
+    }
+    return static_cast<size_t>(position);
   }
 
  private:
-  explicit Granularity(std::optional<size_t> axis) : axis_(axis) {}
   std::optional<size_t> axis_;
+  int64_t block_ = 0;  // 0: no blocks
+  Extents strides_;    // of the scales, with blocks
 };
 
 // Runtimes keep the pair of operators around a weight, because their rewriting looks for it.

@@ -5,6 +5,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/onnx_gradient.h"
+#include "graphs/ops/families/extensions/training_folds.h"
 #include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
@@ -79,19 +80,19 @@ constexpr std::string_view kTraining = "ai.onnx.preview.training";
 // clang-format off
 constexpr OpDef kTrainingOps[] = {
     {.op_type = "NegativeLogLikelihoodLoss", .op_class = OpClass::kReduce, .infer = infer_loss,
-     .work = work_loss, .flops_per_element = 1, .required_inputs = 2, .factors = factors_loss},
+     .work = work_loss, .fold = fold_nll_loss, .flops_per_element = 1, .required_inputs = 2, .factors = factors_loss},
     // the operations of LogSoftmax, then one per class
     {.op_type = "SoftmaxCrossEntropyLoss", .op_class = OpClass::kSoftmax, .infer = infer_loss,
-     .work = work_loss, .flops_per_element = 7, .required_inputs = 2, .factors = factors_loss},
+     .work = work_loss, .fold = fold_cross_entropy_loss, .flops_per_element = 7, .required_inputs = 2, .factors = factors_loss},
     {.op_type = "Gradient", .infer = infer_gradient, .work = work_gradient, .domain = kTraining},
     {.op_type = "Adagrad", .op_class = OpClass::kOptimizer, .infer = infer_update<1>,
-     .work = work_update, .flops_per_element = 3, .required_inputs = 2, .domain = kTraining,
+     .work = work_update, .fold = fold_adagrad, .flops_per_element = 3, .required_inputs = 2, .domain = kTraining,
      .factors = factors_update},
     {.op_type = "Adam", .op_class = OpClass::kOptimizer, .infer = infer_update<2>,
-     .work = work_update, .flops_per_element = 4, .required_inputs = 2, .domain = kTraining,
+     .work = work_update, .fold = fold_adam, .flops_per_element = 4, .required_inputs = 2, .domain = kTraining,
      .factors = factors_update},
     {.op_type = "Momentum", .op_class = OpClass::kOptimizer, .infer = infer_update<1>,
-     .work = work_update, .flops_per_element = 2, .required_inputs = 2, .domain = kTraining,
+     .work = work_update, .fold = fold_momentum, .flops_per_element = 2, .required_inputs = 2, .domain = kTraining,
      .factors = factors_update},
 };
 // clang-format on

@@ -8,6 +8,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/layout/movement_rules.h"
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
@@ -332,9 +333,9 @@ constexpr OpDef kMovementOps[] = {
     {.op_type = "DepthToSpace", .op_class = OpClass::kDataMovement, .infer = infer_depth_to_space,
      .work = work_copy, .fold = fold_depth_space, .factors = factors_depth_space},
     {.op_type = "Resize", .op_class = OpClass::kDataMovement, .infer = infer_resize,
-     .work = work_resize, .factors = factors_resize},
+     .work = work_resize, .fold = fold_resize, .factors = factors_resize},
     {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
-     .work = work_resize, .factors = factors_resize},
+     .work = work_resize, .fold = fold_resize, .factors = factors_resize},
     {.op_type = "Upsample", .op_class = OpClass::kDataMovement, .infer = infer_resize,
      .work = work_resize, .domain = kMicrosoftBlocked, .factors = factors_resize},
     {.op_type = "ReverseSequence", .op_class = OpClass::kDataMovement,

@@ -3,6 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/layout/subgraph.h"
+#include "graphs/ops/families/math/attention_folds.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
@@ -193,15 +194,15 @@ constexpr std::string_view kPreview = "ai.onnx.preview";
 // clang-format off
 constexpr OpDef kAttentionOps[] = {
     {.op_type = "Attention", .op_class = OpClass::kAttention, .infer = infer_attention,
-     .work = work_attention, .required_inputs = 3, .factors = factors_attention},
+     .work = work_attention, .fold = fold_attention, .required_inputs = 3, .factors = factors_attention},
     {.op_type = "FlexAttention", .op_class = OpClass::kAttention, .infer = infer_flex_attention,
      .work = work_flex_attention, .required_inputs = 3, .domain = kPreview},
     {.op_type = "LinearAttention", .op_class = OpClass::kAttention, .infer = infer_linear_attention,
-     .work = work_linear_attention, .required_inputs = 3},
+     .work = work_linear_attention, .fold = fold_linear_attention, .required_inputs = 3},
     // two products and a sum per element
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 3, .required_inputs = 3,
-     .factors = factors_rotary},
+     .work = work_per_element, .fold = fold_rotary_embedding, .flops_per_element = 3,
+     .required_inputs = 3, .factors = factors_rotary},
 };
 // clang-format on
 

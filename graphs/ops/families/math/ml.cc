@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -132,6 +133,43 @@ Status infer_zip_map(InferContext& context) {
   return ok_status();
 }
 
+// The chosen columns of each row.
+void fold_feature_extractor(InferContext& context) {
+  const ConstValue* x = context.value(0);
+  const auto columns = context.ints(1);
+  const auto out = small_extents(context, 0);
+  if (x == nullptr || !columns || !out || x->extents.empty()) {
+    return;
+  }
+  const int64_t width = x->extents.back();
+  std::vector<int64_t> sources;
+  for (int64_t row = 0; width > 0 && row < static_cast<int64_t>(x->size()) / width; ++row) {
+    for (const int64_t column : *columns) {
+      if (column < 0 || column >= width) {
+        return;
+      }
+      sources.push_back(row * width + column);
+    }
+  }
+  if (static_cast<int64_t>(sources.size()) == small_product(*out)) {
+    fold_by_index(context, 0, *out, sources);
+  }
+}
+
+// 1 above the threshold, else 0.
+void fold_binarizer(InferContext& context) {
+  const ConstValue* x = context.value(0);
+  if (x == nullptr || !has_arithmetic(x->dtype)) {
+    return;
+  }
+  const double threshold = context.attributes().get_float("threshold").value_or(0);
+  ConstValue out = empty_value(x->dtype, x->extents);
+  for (size_t i = 0; i < x->size(); ++i) {
+    append_double(&out, x->as_double(i) > threshold ? 1 : 0);
+  }
+  context.set_value(0, std::move(out));
+}
+
 // Every row meets every coefficient.
 void work_linear(WorkContext& context) {
   const Shape& x = context.input(0).shape;
@@ -171,9 +209,9 @@ void work_trees(WorkContext& context) {
 // clang-format off
 constexpr OpDef kMlOps[] = {
     {.op_type = "ArrayFeatureExtractor", .infer = infer_feature_extractor, .work = work_copy,
-     .required_inputs = 2, .domain = kMl},
+     .fold = fold_feature_extractor, .required_inputs = 2, .domain = kMl},
     {.op_type = "Binarizer", .infer = infer_same_as_first, .work = work_per_element,
-     .flops_per_element = 1, .domain = kMl},
+     .fold = fold_binarizer, .flops_per_element = 1, .domain = kMl},
     {.op_type = "CastMap", .infer = infer_map, .domain = kMl},
     {.op_type = "CategoryMapper", .infer = infer_encoder, .work = work_per_element,
      .flops_per_element = 1, .domain = kMl},

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
@@ -154,15 +154,15 @@ void work_conv_transpose(WorkContext& context) {
 // clang-format off
 constexpr OpDef kConvOps[] = {
     {.op_type = "Conv", .op_class = OpClass::kConv, .infer = infer_conv, .work = work_conv,
-     .required_inputs = 2, .factors = factors_conv},
+     .fold = fold_conv, .required_inputs = 2, .factors = factors_conv},
     {.op_type = "CausalConvWithState", .op_class = OpClass::kConv, .infer = infer_causal_conv,
-     .work = work_causal_conv, .required_inputs = 2},
+     .work = work_causal_conv, .fold = fold_causal_conv, .required_inputs = 2},
     {.op_type = "ConvTranspose", .op_class = OpClass::kConv, .infer = infer_conv_transpose,
-     .work = work_conv_transpose, .required_inputs = 2, .factors = factors_conv_transpose},
+     .work = work_conv_transpose, .fold = fold_conv_transpose, .required_inputs = 2, .factors = factors_conv_transpose},
     {.op_type = "ConvInteger", .op_class = OpClass::kConv, .infer = infer_conv_integer,
-     .work = work_conv_integer, .required_inputs = 2, .factors = factors_conv},
+     .work = work_conv_integer, .fold = fold_conv_integer, .required_inputs = 2, .factors = factors_conv},
     {.op_type = "QLinearConv", .op_class = OpClass::kConv, .infer = infer_qlinear_conv,
-     .work = work_qlinear_conv, .required_inputs = 8, .factors = factors_conv},
+     .work = work_qlinear_conv, .fold = fold_qlinear_conv, .required_inputs = 8, .factors = factors_conv},
 };
 // clang-format on
 

@@ -3,7 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
-#include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
@@ -62,11 +62,11 @@ void work_global_pool(WorkContext& context) {
 // clang-format off
 constexpr OpDef kPoolOps[] = {
     {.op_type = "MaxPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
-     .factors = factors_pool},
+     .fold = fold_max_pool, .factors = factors_pool},
     {.op_type = "AveragePool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
-     .factors = factors_pool},
+     .fold = fold_average_pool, .factors = factors_pool},
     {.op_type = "LpPool", .op_class = OpClass::kPool, .infer = infer_pool, .work = work_pool,
-     .factors = factors_pool},
+     .fold = fold_lp_pool, .factors = factors_pool},
     {.op_type = "GlobalAveragePool", .op_class = OpClass::kPool, .infer = infer_global_pool,
      .work = work_global_pool, .fold = fold_global_pool, .factors = factors_global_pool},
     {.op_type = "GlobalMaxPool", .op_class = OpClass::kPool, .infer = infer_global_pool,

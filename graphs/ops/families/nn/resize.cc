@@ -125,6 +125,50 @@ Status infer_resize(InferContext& context) {
   return ok_status();
 }
 
+std::optional<std::vector<double>> resize_scales(const InferContext& context) {
+  const Shape& x = context.shape(0);
+  const Shape& y = context.output_shape(0);
+  if (!x.is_static() || !y.is_static() || x.rank() != y.rank()) {
+    return std::nullopt;
+  }
+  const ResizeTarget target = resize_target(context);
+  std::vector<double> scales(static_cast<size_t>(x.rank()), 1.0);
+  std::vector<size_t> resized;
+  const auto* given = context.attributes().get_ints("axes");
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto axis = context.axis(given != nullptr && static_cast<size_t>(i) < given->size()
+                                       ? (*given)[static_cast<size_t>(i)]
+                                       : i,
+                                   x.rank());
+    if (axis.ok() && (given == nullptr || static_cast<size_t>(i) < given->size())) {
+      resized.push_back(static_cast<size_t>(*axis));
+    }
+  }
+  const size_t count = target.sizes    ? target.sizes->size()
+                       : target.scales ? target.scales->size()
+                                       : 0;
+  if (count != resized.size()) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const auto extent = static_cast<double>(x[static_cast<int>(resized[i])].extent());
+    scales[resized[i]] =
+        target.sizes ? static_cast<double>((*target.sizes)[i]) / extent : (*target.scales)[i];
+  }
+  const std::string policy = context.attributes().string_or("keep_aspect_ratio_policy", "stretch");
+  if (target.sizes && (policy == "not_larger" || policy == "not_smaller")) {
+    double common = scales[resized[0]];
+    for (const size_t axis : resized) {
+      common =
+          policy == "not_larger" ? std::min(common, scales[axis]) : std::max(common, scales[axis]);
+    }
+    for (const size_t axis : resized) {
+      scales[axis] = common;
+    }
+  }
+  return scales;
+}
+
 void work_resize(WorkContext& context) {
   const std::string mode = context.op().attributes.string_or("mode", "nearest");
   const int per_axis = mode == "linear" || mode == "bilinear" ? 2 : mode == "cubic" ? 4 : 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
@@ -55,10 +56,13 @@ void work_rnn(WorkContext& context) {
 // clang-format off
 constexpr OpDef kRnnOps[] = {
     {.op_type = "LSTM", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .fold = fold_rnn,
      .required_inputs = 3, .factors = factors_rnn},
     {.op_type = "GRU", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .fold = fold_rnn,
      .required_inputs = 3, .factors = factors_rnn},
     {.op_type = "RNN", .op_class = OpClass::kRnn, .infer = infer_rnn, .work = work_rnn,
+     .fold = fold_rnn,
      .required_inputs = 3, .factors = factors_rnn},
 };
 // clang-format on

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
@@ -157,8 +158,9 @@ void fold_window(InferContext& context) {
 
 // clang-format off
 constexpr OpDef kSignalOps[] = {
-    {.op_type = "DFT", .infer = infer_dft, .work = work_fourier},
-    {.op_type = "STFT", .infer = infer_stft, .work = work_fourier, .required_inputs = 2},
+    {.op_type = "DFT", .infer = infer_dft, .work = work_fourier, .fold = fold_dft},
+    {.op_type = "STFT", .infer = infer_stft, .work = work_fourier, .fold = fold_stft,
+     .required_inputs = 2},
     {.op_type = "BlackmanWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
      .work = work_per_element, .fold = fold_window, .flops_per_element = 6},
     {.op_type = "HammingWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
@@ -166,7 +168,8 @@ constexpr OpDef kSignalOps[] = {
     {.op_type = "HannWindow", .op_class = OpClass::kElementwise, .infer = infer_window_function,
      .work = work_per_element, .fold = fold_window, .flops_per_element = 3},
     {.op_type = "MelWeightMatrix", .op_class = OpClass::kElementwise, .infer = infer_mel_weights,
-     .work = work_per_element, .flops_per_element = 3, .required_inputs = 5},
+     .work = work_per_element, .fold = fold_mel_weights, .flops_per_element = 3,
+     .required_inputs = 5},
     {.op_type = "Det", .infer = infer_determinant, .work = work_determinant, .fold = fold_det},
 };
 // clang-format on

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
-#include "graphs/ops/families/nn/window.h"
+#include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
@@ -210,24 +210,26 @@ Status infer_image_decoder(InferContext& context) {
 // clang-format off
 constexpr OpDef kVisionOps[] = {
     {.op_type = "AffineGrid", .op_class = OpClass::kElementwise, .infer = infer_affine_grid,
-     .work = work_per_element, .flops_per_element = 5, .required_inputs = 2},
+     .work = work_per_element, .fold = fold_affine_grid, .flops_per_element = 5,
+     .required_inputs = 2},
     {.op_type = "CenterCropPad", .op_class = OpClass::kDataMovement, .infer = infer_center_crop_pad,
      .work = work_copy, .fold = fold_center_crop_pad, .required_inputs = 2},
     {.op_type = "Col2Im", .op_class = OpClass::kDataMovement, .infer = infer_col_to_im,
-     .work = work_col_to_im, .required_inputs = 3},
+     .work = work_col_to_im, .fold = fold_col_to_im, .required_inputs = 3},
     {.op_type = "GridSample", .op_class = OpClass::kDataMovement, .infer = infer_grid_sample,
-     .work = work_grid_sample, .required_inputs = 2},
+     .work = work_grid_sample, .fold = fold_grid_sample, .required_inputs = 2},
     {.op_type = "RoiAlign", .op_class = OpClass::kPool, .infer = infer_roi_align,
-     .work = work_roi_align, .required_inputs = 3, .factors = factors_regions},
+     .work = work_roi_align, .fold = fold_roi_align, .required_inputs = 3,
+     .factors = factors_regions},
     {.op_type = "MaxRoiPool", .op_class = OpClass::kPool, .infer = infer_max_roi_pool,
      .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
      .factors = factors_regions},
     {.op_type = "ImageDecoder", .infer = infer_image_decoder, .work = work_per_element,
      .flops_per_element = 30},
     {.op_type = "MaxUnpool", .op_class = OpClass::kDataMovement, .infer = infer_max_unpool,
-     .required_inputs = 2},
+     .fold = fold_max_unpool, .required_inputs = 2},
     {.op_type = "DeformConv", .op_class = OpClass::kConv, .infer = infer_deform_conv,
-     .work = work_deform_conv, .required_inputs = 3},
+     .work = work_deform_conv, .fold = fold_deform_conv, .required_inputs = 3},
 };
 // clang-format on
 

@@ -160,4 +160,52 @@ Status Window::append_transposed_output(const InferContext& context, const Shape
   return ok_status();
 }
 
+namespace {
+
+// Which half of an odd padding comes first.
+int64_t first_half(int64_t total, bool smaller) {
+  const int64_t padding = std::max<int64_t>(0, total);
+  return smaller ? padding / 2 : padding - padding / 2;
+}
+
+}  // namespace
+
+std::vector<int64_t> Window::begins(const std::vector<int64_t>& in,
+                                    const std::vector<int64_t>& out) const {
+  std::vector<int64_t> begins;
+  for (size_t i = 0; i < spatial(); ++i) {
+    if (auto_pad_ == "NOTSET") {
+      begins.push_back(pads_[i]);
+      continue;
+    }
+    const int64_t needed =
+        (out[i] - 1) * strides_[i] + (kernel_[i] - 1) * dilations_[i] + 1 - in[i];
+    begins.push_back(auto_pad_ == "VALID" ? 0 : first_half(needed, auto_pad_ == "SAME_UPPER"));
+  }
+  return begins;
+}
+
+std::vector<int64_t> Window::transposed_begins(const InferContext& context,
+                                               const std::vector<int64_t>& in,
+                                               const std::vector<int64_t>& out) const {
+  const bool shaped = context.attributes().get_ints("output_shape") != nullptr;
+  const auto* extra = context.attributes().get_ints("output_padding");
+  std::vector<int64_t> begins;
+  for (size_t i = 0; i < spatial(); ++i) {
+    if (!shaped && (auto_pad_ == "NOTSET" || auto_pad_ == "VALID")) {
+      begins.push_back(auto_pad_ == "VALID" ? 0 : pads_[i]);
+      continue;
+    }
+    const int64_t padding = extra != nullptr && i < extra->size() ? (*extra)[i] : 0;
+    const int64_t grown =
+        strides_[i] * (in[i] - 1) + padding + (kernel_[i] - 1) * dilations_[i] + 1;
+    begins.push_back(first_half(grown - out[i], auto_pad_ == "SAME_UPPER"));
+  }
+  return begins;
+}
+
+int64_t Window::padded_end(size_t axis, int64_t in) const {
+  return in + (auto_pad_ == "NOTSET" ? pads_[axis + spatial()] : 0);
+}
+
 }  // namespace dfsim::inline graphs
