@@ -148,6 +148,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   setup.cache_tokens = room.cache_tokens;
   setup.gpus_per_replica = layout.candidate.widths.gpus();
   setup.stages = layout.candidate.widths.pp;
+  setup.ranks = layout.candidate.widths.dp;
   if (layout.candidate.disaggregated) {
     DFSIM_ASSIGN_OR_RETURN(const LlmMemory other, llm_memory(layout.decode_deployment, memory));
     DFSIM_ASSIGN_OR_RETURN(ready.decode_costs,

@@ -44,6 +44,7 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   setup.errors = profile.errors;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   setup.stages = deployment.parallelism.pp;
+  setup.ranks = deployment.parallelism.dp;
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
   memory.sequence_tokens = run.isl + run.osl;

@@ -198,6 +198,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   setup.replicas = o.replicas;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   setup.stages = deployment.parallelism.pp;
+  setup.ranks = deployment.parallelism.dp;
   setup.max_request_tokens = deployment.model.max_positions;
   setup.warmup_requests = o.warmup;
   DFSIM_ASSIGN_OR_RETURN(setup.level, parse_service_level(o.load.sla));
@@ -217,6 +218,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
     setup.decode_cache_tokens = second.room.cache_tokens;
     setup.gpus_per_decode_replica = decode.parallelism.gpus();
     setup.decode_stages = decode.parallelism.pp;
+    setup.decode_ranks = decode.parallelism.dp;
     setup.link = {o.link_gb_per_s * 1e9, kLinkLatencyUs,
                   first.room.cache_bytes_per_token *
                       static_cast<double>(deployment.parallelism.tp * deployment.parallelism.pp)};
