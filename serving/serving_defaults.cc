@@ -3,6 +3,7 @@
 #include "serving/serving_defaults.h"
 
 #include <algorithm>
+#include <array>
 
 namespace dfsim::inline serving {
 namespace {
@@ -26,6 +27,7 @@ FrameworkProfile vllm_profile() {
   profile.runtime.comm_scale = 1.0375;
   profile.runtime.quantize_scale = 1.5;
   profile.errors = {0.131, 0.102};
+  profile.foreign_errors = {0.3, 0.2};
   return profile;
 }
 
@@ -45,6 +47,7 @@ FrameworkProfile trtllm_profile() {
   profile.runtime.quantize_scale = 0.125;
   profile.runtime.moe_prefill_scale = 1.05;
   profile.errors = {0.334, 0.14};
+  profile.foreign_errors = {0.4, 0.2};
   return profile;
 }
 
@@ -65,6 +68,7 @@ FrameworkProfile sglang_profile() {
   profile.frontend.prompt_token_us = 0.2;
   profile.frontend.output_token_us = 55;
   profile.errors = {0.389, 0.085};
+  profile.foreign_errors = {0.4, 0.2};
   return profile;
 }
 
@@ -77,6 +81,18 @@ const FrameworkProfile& framework_profile(LlmFramework framework) {
   return framework == LlmFramework::kVllm     ? kVllmProfile
          : framework == LlmFramework::kTrtllm ? kTrtllmProfile
                                               : kSglangProfile;
+}
+
+const ServingErrors& errors_for(const FrameworkProfile& profile, const LlmConfig& model) {
+  // Layers, hidden size, vocabulary.
+  constexpr std::array<std::array<int64_t, 3>, 3> kFittedOn = {{
+      {32, 4096, 128256},  // Llama-3.1-8B
+      {64, 5120, 151936},  // Qwen3-32B
+      {36, 2880, 201088},  // gpt-oss-120b
+  }};
+  const std::array<int64_t, 3> shape = {model.layer_count(), model.hidden, model.vocab};
+  const bool known = std::find(kFittedOn.begin(), kFittedOn.end(), shape) != kFittedOn.end();
+  return known ? profile.errors : profile.foreign_errors;
 }
 
 ServingRuntime runtime_for(const FrameworkProfile& profile, int64_t max_sequences) {

@@ -167,11 +167,13 @@ class KernelStepCost : public StepCostModel {
       return std::min(kernel.curve.time_us(size),
                       kernel.limit.time_us(size) + runtime_.memory_kernel_us);
     }
-    if (kernel.has_curve) {
-      return kernel.curve.time_us(size * kernel.factor);
+    const double moved_us =
+        runtime_.memory_kernel_us +
+        size * kernel.bytes_per_unit / (kernels_.gpu.bandwidth * runtime_.memory_efficiency);
+    if (kernel.part == StepPart::kQuantize) {
+      return std::min(kernel.curve.time_us(size), moved_us);
     }
-    return runtime_.memory_kernel_us +
-           size * kernel.bytes_per_unit / (kernels_.gpu.bandwidth * runtime_.memory_efficiency);
+    return kernel.has_curve ? kernel.curve.time_us(size * kernel.factor) : moved_us;
   }
 
   double scale_of(const StepKernel& kernel) const {

@@ -156,7 +156,6 @@ void set_engine(const LlmServeOptions& o, const FrameworkProfile& profile, Serve
   setup->engine.prefix_caching = o.prefix_caching || o.shared_prefix > 0;
   setup->engine.frontend = profile.frontend;
   setup->engine.fast_forward = o.trace_file.empty();  // a slice of the trace is one step
-  setup->errors = profile.errors;
 }
 
 Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, ServeView* view,
@@ -192,6 +191,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   ServeSetup setup;
   DFSIM_RETURN_IF_ERROR(set_workload(o, &setup));
   set_engine(o, profile, &setup);
+  setup.errors = errors_for(profile, deployment.model);
   const SyntheticLengths& lengths = setup.workload.lengths;
   const bool synthetic = setup.workload.kind != WorkloadOptions::Kind::kTrace;
   const int64_t tokens = synthetic ? lengths.prompt.high + lengths.output.high : 0;

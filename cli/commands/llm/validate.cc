@@ -23,7 +23,9 @@ struct LlmValidateOptions : ServingValidationOptions {
 Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
   const auto fit = [&]() -> StatusOr<ServingFitReport> {
     ProgressLine line(quiet);
-    return fit_serving(o, o.fitting, [&line](int64_t done) {
+    ServingFitOptions fitting = o.fitting;
+    fitting.start = o.parameters;
+    return fit_serving(o, fitting, [&line](int64_t done) {
       return line.stage(fmt::format("{} sets of parameters tried", done)).ok();
     });
   };
@@ -70,10 +72,14 @@ CommandSpec llm_validate_command() {
                        .help = "Fit each framework's parameters on the fit half and print them"},
                       {.names = "--leave-out",
                        .target = &o.fitting.leave_out,
-                       .help = "With --fit: leave models with this in their name out, and report "
-                               "the errors of their rows",
+                       .help = "With --fit: leave models, FRAMEWORK-VERSIONs or systems with this "
+                               "in their name out, and report the errors of their rows",
                        .value = "TEXT",
                        .needs = "--fit"},
+                      {.names = "--set",
+                       .target = &o.parameters,
+                       .help = "Parameters in place of the fitted ones; with --fit, where it starts",
+                       .value = "NAME=VALUE,..."},
                       {.names = "--json", .target = &o.json, .help = "JSON, with every row"},
                       {.names = "-o,--output",
                        .target = &o.output,
