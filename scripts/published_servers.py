@@ -34,7 +34,7 @@ def command(dfsim, row):
             "--length-range", "0.8,1" if scripted else "1,1",
             "--users", str(users), "--requests", str(requests)]
     if row["framework"] == "trtllm":
-        args += ["--no-chunked-prefill", "--max-tokens", str(max(8192, int(row["isl"])))]
+        args += ["--no-chunked-prefill", "--memory-share", "0.95", "--max-tokens", str(int(row["isl"]) + 8192)]
         if row["precision"] == "fp8":
             args += ["--kv-dtype", "fp8"]
     if row["source"] == "trtllm-deepseek-r1-guide":
