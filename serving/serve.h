@@ -130,8 +130,8 @@ struct ServeResult {
 };
 
 // The engines of the server in the order of StepRecord::replica, "replica 0" or "prefill replica
-// 1"; those of a pipeline are "replica 0, batch 2", data-parallel ones "replica 0, rank 2". Errors: those of simulate_serving() that need
-// no simulation.
+// 1"; those of a pipeline are "replica 0, batch 2", data-parallel ones "replica 0, rank 2". Errors:
+// those of simulate_serving() that need no simulation.
 StatusOr<std::vector<std::string>> engine_names(const ServeSetup& setup);
 
 // Errors: options out of range, an unknown policy, workloads that cannot be served, the cost

@@ -16,7 +16,7 @@ struct FrameworkProfile {
   FrontendModel frontend;
   ServingErrors errors;          // of deployments of the models that the fit saw
   ServingErrors foreign_errors;  // of other models
-  double memory_share = 0.9;  // of a GPU's memory that the framework takes
+  double memory_share = 0.9;     // of a GPU's memory that the framework takes
 };
 
 const FrameworkProfile& framework_profile(LlmFramework framework);

@@ -144,9 +144,9 @@ class KernelStepCost : public StepCostModel {
       counts.tokens = counts.graph ? graph_size(counts.tokens) : counts.tokens;
       // Ranks pad to the graph of the fullest one: they run the same number of experts' rows.
       const int64_t per_rank = (counts.all_tokens + data_parallel_ - 1) / data_parallel_;
-      counts.all_tokens =
-          counts.graph ? std::max(counts.all_tokens, graph_size(per_rank) * data_parallel_)
-                       : counts.all_tokens;
+      counts.all_tokens = counts.graph
+                              ? std::max(counts.all_tokens, graph_size(per_rank) * data_parallel_)
+                              : counts.all_tokens;
     }
     return counts;
   }

@@ -1,5 +1,5 @@
-// Steps of data-parallel ranks. All plan before the first is costed, because the cost of the experts
-// depends on the tokens of every rank.
+// Steps of data-parallel ranks. All plan before the first is costed, because the cost of the
+// experts depends on the tokens of every rank.
 #include "serving/engine/lockstep.h"
 
 #include <algorithm>

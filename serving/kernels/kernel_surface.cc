@@ -173,9 +173,8 @@ void order_by_gpus(KernelKind kind, KernelCategory* category, const KernelGpu& g
   const KernelTraits traits = kernel_traits(kind, category->name);
   std::vector<size_t> order(category->anchors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return category->anchors[a][0] > category->anchors[b][0];
-  });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return category->anchors[a][0] > category->anchors[b][0]; });
   const auto log_bound = [&](size_t anchor, size_t i) {
     const KernelSizes sizes = {category->axis0[i], 1};
     return std::log(kernel_bound_us(kind, traits, category->anchors[anchor], sizes, gpu));

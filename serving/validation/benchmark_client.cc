@@ -73,9 +73,12 @@ LlmParallelism widths_of(const MeasuredRun& run, bool moe) {
 
 // Models that share one configuration: fine-tuned or trained on, of one shape.
 constexpr std::pair<std::string_view, std::string_view> kSameShape[] = {
-    {"deepseek-r1", "deepseek-v3"},       {"deepseek-r1-0528", "deepseek-v3"},
-    {"deepseek-v3-0324", "deepseek-v3"},  {"deepseek-v3.1", "deepseek-v3"},
-    {"llama-3.3-70b", "llama-3.1-70b"},   {"deepseek-r1-distill-llama-70b", "llama-3.1-70b"},
+    {"deepseek-r1", "deepseek-v3"},
+    {"deepseek-r1-0528", "deepseek-v3"},
+    {"deepseek-v3-0324", "deepseek-v3"},
+    {"deepseek-v3.1", "deepseek-v3"},
+    {"llama-3.3-70b", "llama-3.1-70b"},
+    {"deepseek-r1-distill-llama-70b", "llama-3.1-70b"},
     {"deepseek-r1-distill-llama-8b", "llama-3.1-8b"},
 };
 
@@ -188,8 +191,8 @@ std::string base_model_name(const std::string& model) {
   }
   for (size_t before = 0; before != name.size();) {
     before = name.size();
-    for (const char* suffix : {"-bf16", "-fp8", "-fp4", "-nvfp4", "-instruct", "-thinking", "-v0.1",
-                               "-2507", "-it"}) {
+    for (const char* suffix :
+         {"-bf16", "-fp8", "-fp4", "-nvfp4", "-instruct", "-thinking", "-v0.1", "-2507", "-it"}) {
       strip_suffix(&name, suffix);
     }
   }

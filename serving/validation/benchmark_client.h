@@ -18,12 +18,12 @@ struct BenchmarkClient {
   int64_t requests_per_user = 10;
   double low = 1;  // lengths are uniform in [low, high] times isl and osl
   double high = 1;
-  int64_t budget_tokens = 0;   // per step; 0: the framework's default
-  int64_t prefill_tokens = 0;  // SGLang: of one prefill batch; 0: its default
-  bool cap_sequences = true;   // the server runs at most as many sequences as there are users,
+  int64_t budget_tokens = 0;    // per step; 0: the framework's default
+  int64_t prefill_tokens = 0;   // SGLang: of one prefill batch; 0: its default
+  bool cap_sequences = true;    // the server runs at most as many sequences as there are users,
   int64_t spare_sequences = 0;  // plus these
   double latency_us = 0;        // of a request on the client's side
-  double repeated_prompt = 0;  // share of each prompt that all prompts have in common
+  double repeated_prompt = 0;   // share of each prompt that all prompts have in common
   std::string evidence;
 };
 

@@ -16,9 +16,9 @@ const std::vector<FitParameter>& fit_parameters() {
   using F = FrontendModel;
   static const std::vector<FitParameter> kParameters = {
       // name, where it is, from, to, prior, spread of the prior
-      {"step_us", &R::step_us, nullptr, nullptr, 0, 20000, 500, 400},
+      {"step_us", &R::step_us, nullptr, nullptr, 0, 20000, 500, 500},
       {"per_sequence_us", &R::per_sequence_us, nullptr, nullptr, 0, 300, 8, 8},
-      {"per_token_us", &R::per_token_us, nullptr, nullptr, 0, 4, 0.2, 0.3},
+      {"per_token_us", &R::per_token_us, nullptr, nullptr, 0, 4, 1, 1},
       {"eager_kernel_us", &R::eager_kernel_us, nullptr, nullptr, 0, 40, 8, 5},
       {"kernel_gap_us", &R::kernel_gap_us, nullptr, nullptr, 0, 10, 0.5, 0.5},
       {"gemm_scale", &R::gemm_scale, nullptr, nullptr, 0.7, 1.6, 1, 0.1},
@@ -27,13 +27,13 @@ const std::vector<FitParameter>& fit_parameters() {
       {"prefill_attention_scale", &R::prefill_attention_scale, nullptr, nullptr, 0.5, 2, 1, 0.1},
       {"decode_attention_scale", &R::decode_attention_scale, nullptr, nullptr, 0.5, 2, 1, 0.1},
       {"moe_scale", &R::moe_scale, nullptr, nullptr, 0.5, 2, 1, 0.15},
-      {"moe_prefill_scale", &R::moe_prefill_scale, nullptr, nullptr, 0.5, 4, 1, 0.3},
+      {"moe_prefill_scale", &R::moe_prefill_scale, nullptr, nullptr, 0.5, 4, 1, 0.8},
       {"quantize_scale", &R::quantize_scale, nullptr, nullptr, 0, 1.5, 0.5, 0.3},
       {"comm_scale", &R::comm_scale, nullptr, nullptr, 0.3, 4, 1, 0.2},
-      {"latency_us", nullptr, &F::latency_us, nullptr, 0, 200000, 0, 15000},
+      {"latency_us", nullptr, &F::latency_us, nullptr, 0, 200000, 0, 40000},
       {"request_us", nullptr, &F::request_us, nullptr, 0, 50000, 0, 1000},
       {"prompt_token_us", nullptr, &F::prompt_token_us, nullptr, 0, 20, 0, 0.4},
-      {"output_token_us", nullptr, &F::output_token_us, nullptr, 0, 300, 0, 15},
+      {"output_token_us", nullptr, &F::output_token_us, nullptr, 0, 300, 0, 30},
       {"memory_share", nullptr, nullptr, &FrameworkProfile::memory_share, 0.7, 0.95, 0.87, 0.02},
   };
   return kParameters;

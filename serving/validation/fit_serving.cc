@@ -62,8 +62,7 @@ struct FitRun {
 };
 
 bool is_left_out(const MeasuredRun& run, const ServingFitOptions& options) {
-  const std::string names =
-      run.model + " " + run.framework + "-" + run.version + " " + run.system;
+  const std::string names = run.model + " " + run.framework + "-" + run.version + " " + run.system;
   return !options.leave_out.empty() && names.find(options.leave_out) != std::string::npos;
 }
 

@@ -140,8 +140,7 @@ TEST_CASE("Lockstep: every policy serves every request once, and steps of all ra
       const int group = step.replica / ranks.count;
       ranks_seen.insert(step.replica);
       const bool together = step.start_ns == start_of_group[group];
-      CHECK((together ? step.end_ns == end_of_group[group]
-                      : step.start_ns >= end_of_group[group]));
+      CHECK((together ? step.end_ns == end_of_group[group] : step.start_ns >= end_of_group[group]));
       start_of_group[group] = step.start_ns;
       end_of_group[group] = step.end_ns;
     }

@@ -96,8 +96,8 @@ TEST_CASE("Surfaces: an all-reduce among fewer GPUs takes no longer") {
   const auto sheet_of = [&](double gpus, double small_us, double large_us) {
     const KernelTraits traits = kernel_traits(KernelKind::kAllReduce, "graph");
     const auto value = [&](double bytes, double us) {
-      return static_cast<float>(std::log(
-          us / kernel_bound_us(KernelKind::kAllReduce, traits, {gpus}, {bytes, 1}, kGpu)));
+      return static_cast<float>(
+          std::log(us / kernel_bound_us(KernelKind::kAllReduce, traits, {gpus}, {bytes, 1}, kGpu)));
     };
     return std::vector<float>{value(1024, small_us), value(65536, large_us)};
   };
