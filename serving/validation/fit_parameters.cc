@@ -1,13 +1,14 @@
 // The parameters of a runtime that are fitted, and what is known of each without measured
 // deployments: kernels cost in a server what they cost alone, launches and schedulers take what
 // profiles of PyTorch programs on these hosts show.
+#include "serving/validation/fit_parameters.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/text.h"
-#include "serving/validation/fit_serving.h"
 
 namespace dfsim::inline serving {
 

@@ -20,7 +20,7 @@
 #include "serving/deployment_checks.h"
 #include "serving/llm_memory.h"
 #include "serving/validation/benchmark_client.h"
-#include "serving/validation/fit_serving.h"
+#include "serving/validation/fit_parameters.h"
 
 namespace dfsim::inline serving {
 namespace {

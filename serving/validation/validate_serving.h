@@ -25,7 +25,7 @@ struct ServingValidationOptions {
   RunHalf half = RunHalf::kAll;
   std::string framework;   // "": all
   int threads = 0;         // 0: as many as the machine has
-  std::string parameters;  // in place of fitted ones, as for set_parameters() in fit_serving.h
+  std::string parameters;  // in place of fitted ones, as for set_parameters()
 };
 
 struct RunPrediction {
