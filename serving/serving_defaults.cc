@@ -40,12 +40,13 @@ FrameworkProfile trtllm_profile() {
   profile.runtime.per_sequence_us = 4;
   profile.runtime.per_token_us = 0.2;
   profile.runtime.eager_kernel_us = 8;
-  profile.runtime.gemm_scale = 1.05;
+  profile.runtime.gemm_scale = 1.025;
   profile.runtime.gemm_prefill_scale = 1.05;
-  profile.runtime.gemm_8bit_scale = 0.95;
+  profile.runtime.gemm_8bit_scale = 0.925;
+  profile.runtime.decode_attention_scale = 1.05;
   profile.runtime.moe_scale = 0.925;
   profile.runtime.moe_prefill_scale = 1.15;
-  profile.runtime.quantize_scale = 0.5;
+  profile.runtime.quantize_scale = 0.575;
   profile.runtime.comm_scale = 1.1;
   profile.errors = {0.334, 0.14};
   profile.foreign_errors = {0.334, 0.142};

@@ -49,7 +49,7 @@ StatusOr<LlmPrecision> precision_of(const std::string& mode) {
 // The experts run on all GPUs of attention: moe_tp * moe_ep = tp * dp. Rows that count otherwise:
 // InferenceMAX's record tp * ep GPUs for tp = ep of them where experts were parallel, and with
 // attention_dp the world's size may stand in the column of tp.
-LlmParallelism widths_of(const MeasuredRun& run, bool moe) {
+LlmParallelism recorded_widths(const MeasuredRun& run, bool moe) {
   LlmParallelism widths;
   widths.tp = run.tp;
   widths.pp = run.pp;
@@ -133,7 +133,7 @@ StatusOr<LlmDeployment> deployment_of(const MeasuredRun& run, const LlmConfig& m
   deployment.system = run.system;
   deployment.version = run.version;
   DFSIM_ASSIGN_OR_RETURN(deployment.framework, framework_from_name(run.framework));
-  deployment.parallelism = widths_of(run, model.experts.experts > 0);
+  deployment.parallelism = recorded_widths(run, model.experts.experts > 0);
   DFSIM_ASSIGN_OR_RETURN(const LlmPrecision gemm, precision_of(run.gemm_mode));
   deployment.precisions.attention = gemm == LlmPrecision::kMxfp4 ? LlmPrecision::kBf16 : gemm;
   deployment.precisions.mlp = deployment.precisions.attention;
