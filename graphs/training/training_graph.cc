@@ -1,3 +1,7 @@
+// Reverse-mode differentiation on the graph: find what depends on a parameter, start from the
+// losses, visit operators backwards and let each one's rule emit its gradients, join gradients
+// of one tensor, update. Tensors that recomputation drops are computed again from the saved
+// ones, when a rule first asks for them.
 #include "graphs/training/training_graph.h"
 
 #include <fmt/format.h>
@@ -154,7 +158,7 @@ class TrainingMaker final : public BackwardGraph {
   TensorId copy_or_self(TensorId id) const { return keep_[id.index()] ? id : copies_[id.index()]; }
 
   void compute_again(OpId id) {
-    Op op = forward_.op(id);
+    Op op = as_in_training(forward_.op(id));
     if (std::any_of(op.outputs.begin(), op.outputs.end(),
                     [&](TensorId t) { return t.valid() && copies_[t.index()].valid(); })) {
       return;  // asked for by two readers
