@@ -90,6 +90,7 @@ Json point_json(const RoofPoint& point) {
           {"class", op_class_name(point.op_class)},
           {"dtype", dtype_name(point.dtype)},
           {"matrix", point.matrix},
+          {"counted", point.counted},
           {"ops", point.ops},
           {"flops", point.flops},
           {"bytes", point.bytes},
@@ -233,6 +234,12 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
     times += fmt::format("; {} of the time is bound-only", percent_text(roofline.bound_only_share));
   }
   text += roofline_field("times", times);
+  if (const auto counted_ops =
+          std::ranges::count_if(roofline.ops, [](const RoofPoint& point) { return point.counted; });
+      counted_ops > 0) {
+    text += roofline_field("work", fmt::format("of {} of {} rows as performance counters measured",
+                                               counted_ops, roofline.ops.size()));
+  }
   if (!roofline.scaling.empty()) {
     text += roofline_field("threads", roofline.scaling);
   }

@@ -21,6 +21,7 @@ const std::vector<AdviceRule>& advice_rules() {
       {"pageable-copies", find_pageable_copies},
       {"layout-copies", find_layout_copies},
       {"placement", find_placement},
+      {"worker-placement", find_worker_moves},
       {"communication", find_exposed_communication},
       {"serial-section", find_serial_section},
       {"batch", find_batch_that_fits},
@@ -31,6 +32,19 @@ const std::vector<AdviceRule>& advice_rules() {
   };
   return kRules;
 }
+
+namespace {
+
+// The span with the uncertain pieces at one end of their intervals.
+StatusOr<TimeNs> span_at(const Finding& finding, TimeNs Piece::*end_ns) {
+  ReplayGraph graph = finding.changed;
+  for (const uint32_t p : finding.uncertain) {
+    graph.pieces[p].time_ns = graph.pieces[p].*end_ns;
+  }
+  return replay_span(graph);
+}
+
+}  // namespace
 
 Status advise(const Trace& trace, TraceAnalysis* analysis) {
   analysis->advice.asked = true;
@@ -64,6 +78,12 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
     advice.action = finding.action;
     advice.before_us = us(base_ns);
     advice.after_us = us(changed_ns) / finding.per_run;
+    if (!finding.uncertain.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(const TimeNs low_ns, span_at(finding, &Piece::low_ns));
+      DFSIM_ASSIGN_OR_RETURN(const TimeNs high_ns, span_at(finding, &Piece::high_ns));
+      advice.after_low_us = us(low_ns);
+      advice.after_high_us = us(high_ns);
+    }
     const bool kept = advice.before_us - advice.after_us > analysis->advice.width_us;
     progress.decide("advice", {{"change", std::string(rule.kind)},
                                {"saves", format_time(base_ns - changed_ns)},

@@ -137,11 +137,13 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
   const auto candidates = handovers(*graph);
   for (uint32_t g = 0; g < graph->pieces.size(); ++g) {
     Piece& gap = graph->pieces[g];
-    if (gap.kind != PieceKind::kGap || gap.time_ns < kLeastWaitNs) {
+    // Shorter than measured: it waited for a transfer or a session.
+    if (gap.kind != PieceKind::kGap || gap.time_ns < kLeastWaitNs ||
+        gap.time_ns < gap.end_ns - gap.start_ns) {
       continue;
     }
-    auto it =
-        std::upper_bound(candidates.begin(), candidates.end(), std::pair(gap.end_ns, UINT32_MAX));
+    auto it = std::upper_bound(candidates.begin(), candidates.end(),
+                               std::pair(gap.end_ns + kRoundingNs, UINT32_MAX));
     while (it != candidates.begin()) {
       --it;
       const auto [end_ns, from] = *it;
@@ -149,7 +151,7 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
         break;
       }
       if (graph->pieces[from].lane != gap.lane) {
-        gap.time_ns = gap.end_ns - end_ns;
+        gap.time_ns = std::max<TimeNs>(0, gap.end_ns - end_ns);
         graph->edges.push_back({from, g, 0, PieceEdgeKind::kHandover});
         break;
       }
