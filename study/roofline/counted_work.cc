@@ -20,6 +20,9 @@ struct NamedCounter {
 
 // The first that fits counts: longer names stand before the names that they contain.
 constexpr std::array kCounters = {
+    // From files of LIKWID.
+    NamedCounter{"likwid flop", {1, 0}},
+    NamedCounter{"likwid memory bytes", {0, 1}},
     // Intel: instructions, a fused multiply-add counts twice.
     NamedCounter{"fp_arith_inst_retired.512b_packed_single", {16, 0}},
     NamedCounter{"fp_arith_inst_retired.512b_packed_double", {8, 0}},
@@ -64,6 +67,10 @@ constexpr std::array kCounters = {
 // "perf_thread_cache_misses" as perf writes it.
 std::string plain_name(std::string_view name) {
   std::string lower = to_lower(name);
+  if (lower.starts_with("fp_arith_inst_retired_")) {  // LIKWID's spelling
+    lower[std::string_view("fp_arith_inst_retired").size()] = '.';
+    return lower;
+  }
   for (const std::string_view prefix : {"perf_thread_", "perf_cpu_"}) {
     if (lower.starts_with(prefix)) {
       lower.erase(0, prefix.size());

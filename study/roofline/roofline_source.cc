@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "datasets/profiles/runs.h"
+#include "datasets/traces/counters/counter_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
@@ -123,7 +124,10 @@ StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind 
                          load_device_roofs(hardware, platform.device(device)));
   const auto batch = at.find("batch");
   if (kind == RooflineKind::kTrace) {
-    DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(source.model.path));
+    for (const std::string& file : source.counters) {
+      DFSIM_RETURN_IF_ERROR(add_counter_file(file, &trace).status());
+    }
     return make_trace_roofline(trace, platform, roofs);
   }
   if (kind == RooflineKind::kRuns) {

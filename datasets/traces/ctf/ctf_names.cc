@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "datasets/traces/ctf/ctf_points.h"
 
@@ -17,6 +19,12 @@ bool is_written_address(std::string_view text) {
 }
 
 }  // namespace
+
+NameId intern_printable(std::string_view text, size_t most, Trace* trace) {
+  const bool plain =
+      text.size() <= most && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  return trace->intern(plain ? text : std::string_view(printable(text, most)));
+}
 
 void CtfNames::learn(const CtfEvent& event) {
   const CtfField* address = nullptr;
@@ -54,7 +62,7 @@ NameId CtfNames::name_of(const CtfField* field, Trace* trace) {
       return of_address(*address, trace);
     }
   }
-  return field->text.empty() ? NameId() : trace->intern(printable(field->text, kMostName));
+  return field->text.empty() ? NameId() : intern_printable(field->text, kMostName, trace);
 }
 
 NameId CtfNames::of_address(uint64_t address, Trace* trace) {

@@ -11,6 +11,9 @@
 
 namespace dfsim::inline datasets {
 
+// The text made printable and interned; most texts are so already, and are not copied.
+NameId intern_printable(std::string_view text, size_t most, Trace* trace);
+
 class CtfNames {
  public:
   // An event that may be an entry of a table: an address or handle, and a text.

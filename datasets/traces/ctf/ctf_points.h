@@ -40,6 +40,7 @@ struct CtfPoint {
   bool stream_copy = false;  // a call of the stream executor that copies
   std::string name;          // without the provider
   std::string base;          // without the suffix that says begin or end
+  NameId base_id;            // the same in the trace
 };
 
 CtfPoint point_of(const CtfShape& shape);

@@ -118,6 +118,7 @@ class CtfReader {
       const auto [known, is_new] = points_.try_emplace(shape);
       if (is_new) {
         known->second = point_of(*shape);
+        known->second.base_id = trace_.intern(known->second.base);
       }
       last_shape_ = shape;
       last_point_ = &known->second;

@@ -17,14 +17,24 @@ int64_t correlation_of(const CtfEvent& event) { return event.integer(CtfRole::kC
 
 }  // namespace
 
-TrackId CtfSpans::host_track(const CtfEvent& event, int64_t thread, std::string_view part) {
+void CtfSpans::set_prefix(std::string prefix) {
+  prefix_ = std::move(prefix);
+  threads_.clear();
+  async_threads_.clear();
+}
+
+TrackId CtfSpans::host_track(const CtfEvent& event, int64_t thread, bool async) {
+  const std::string_view part = async ? " async" : "";
   if (thread < 0) {
     return trace_.track_of(prefix_ + "host",
                            fmt::format("CPU {}{}", event.integer(CtfRole::kCpu, 0), part));
   }
-  const TrackId id = trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part));
-  trace_.tracks[id.index()].thread = thread;
-  return id;
+  const auto [known, is_new] = (async ? async_threads_ : threads_).try_emplace(thread);
+  if (is_new) {
+    known->second = trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part));
+    trace_.tracks[known->second.index()].thread = thread;
+  }
+  return known->second;
 }
 
 TrackId CtfSpans::track_of(const CtfEvent& event, const CtfPoint& point, int64_t thread) {
@@ -42,7 +52,7 @@ TrackId CtfSpans::track_of(const CtfEvent& event, const CtfPoint& point, int64_t
     return id;
   }
   // Asynchronous operations overlap on the thread that starts them.
-  return host_track(event, thread, point.base.starts_with("async_") ? " async" : "");
+  return host_track(event, thread, point.base.starts_with("async_"));
 }
 
 NameId CtfSpans::given_name(const CtfEvent& event, const CtfPoint& point) {
@@ -52,12 +62,20 @@ NameId CtfSpans::given_name(const CtfEvent& event, const CtfPoint& point) {
     if (field == nullptr) {
       return NameId();
     }
-    const std::string text = field->kind == CtfField::Kind::kInteger
-                                 ? fmt::format("{}", field->integer)
-                                 : printable(field->text, kMostNameLength);
-    return text.empty()
-               ? NameId()
-               : trace_.intern(call_name(text, point.base.find("driver") != std::string::npos));
+    const bool driver = point.base.find("driver") != std::string::npos;
+    std::string text = field->kind == CtfField::Kind::kInteger
+                           ? fmt::format("{}", field->integer)
+                           : std::string(field->text.substr(0, kMostNameLength));
+    if (text.empty()) {
+      return NameId();
+    }
+    text += driver ? "d" : "r";  // a number means another call in the driver
+    const auto [known, is_new] = calls_.try_emplace(text);
+    if (is_new) {
+      text.pop_back();
+      known->second = trace_.intern(call_name(printable(text, kMostNameLength), driver));
+    }
+    return known->second;
   }
   const NameId name = names_.name_of(event.find(CtfRole::kName), &trace_);
   return name.valid() ? name : names_.name_of(event.find(CtfRole::kObject), &trace_);
@@ -69,7 +87,7 @@ void CtfSpans::begin(const CtfEvent& event, const CtfPoint& point, int64_t threa
   span.kind = point.kind;
   span.start_us = time_us;
   span.track = track_of(event, point, thread);
-  open.base = trace_.intern(point.base);
+  open.base = point.base_id;
   open.given = given_name(event, point);
   open.stream_copy = point.stream_copy;
   span.name = open.given.valid() ? open.given : open.base;
@@ -81,7 +99,7 @@ void CtfSpans::begin(const CtfEvent& event, const CtfPoint& point, int64_t threa
     }
     const std::string_view placement = event.text(CtfRole::kPlacement);
     if (!placement.empty()) {
-      span.placement = trace_.intern(printable(placement, 300));
+      span.placement = intern_printable(placement, 300, &trace_);
       const auto [worker, is_new] = workers_.try_emplace(span.placement);
       worker->second = is_new ? worker_of(placement) : worker->second;
       if (!worker->second.empty()) {
@@ -151,8 +169,7 @@ void CtfSpans::end(const CtfEvent& event, const CtfPoint& point, int64_t thread,
   const NameId given = given_name(event, point);
   const bool device =
       is_device_work(point.kind) || point.kind == SpanKind::kSync || point.stream_copy;
-  const auto found =
-      find_begin(&stack, trace_.intern(point.base), given, correlation_of(event), device);
+  const auto found = find_begin(&stack, point.base_id, given, correlation_of(event), device);
   if (found == stack.end()) {
     trace_.warn("ends of spans that never began, left out", trace_.events);
     return;
@@ -180,8 +197,13 @@ void CtfSpans::end(const CtfEvent& event, const CtfPoint& point, int64_t thread,
 }
 
 void CtfSpans::close_open(double last_us) {
-  for (auto& [track, stack] : open_) {
-    for (Open& open : stack) {
+  std::vector<TrackId> tracks;
+  for (const auto& [track, stack] : open_) {
+    tracks.push_back(track);
+  }
+  std::ranges::sort(tracks);  // the same order in every build
+  for (const TrackId track : tracks) {
+    for (Open& open : open_[track]) {
       trace_.warn("spans that never end, taken to last until the trace's end", 0);
       open.span.end_us = std::max(last_us, open.span.start_us);
       if (open.span.correlation < 0 && is_device_work(open.span.kind)) {

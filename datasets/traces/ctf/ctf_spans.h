@@ -6,8 +6,8 @@
 // oldest open one of its tracepoint.
 #pragma once
 
-#include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "datasets/traces/ctf/ctf_counters.h"
@@ -24,14 +24,14 @@ class CtfSpans {
   explicit CtfSpans(Trace* trace) : trace_(*trace) {}
 
   // Names of processes of one of several traces begin with it.
-  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+  void set_prefix(std::string prefix);
   // `thread` is the number of the thread that the event happened on, -1 = not known.
   void begin(const CtfEvent& event, const CtfPoint& point, int64_t thread, double time_us);
   void end(const CtfEvent& event, const CtfPoint& point, int64_t thread, double time_us);
   // Work is put into a device's queue.
   void queued(const CtfEvent& event, int64_t thread, double time_us);
   // The track of a host thread.
-  TrackId host_track(const CtfEvent& event, int64_t thread, std::string_view part = "");
+  TrackId host_track(const CtfEvent& event, int64_t thread, bool async = false);
   CtfNames& names() { return names_; }
   CounterEvents& counters() { return counters_; }
   // A trace ends at `last_us`: so do its open spans.
@@ -61,9 +61,13 @@ class CtfSpans {
   CtfNames names_;
   CounterEvents counters_;
   CtfLaunchJoiner launches_;
-  std::map<TrackId, std::vector<Open>> open_;
-  std::vector<size_t> stream_copies_;      // spans
-  std::map<NameId, std::string> workers_;  // of placements
+  std::unordered_map<TrackId, std::vector<Open>> open_;
+  // Tracks by number of thread, of its operations and of its asynchronous ones.
+  std::unordered_map<int64_t, TrackId> threads_;
+  std::unordered_map<int64_t, TrackId> async_threads_;
+  std::unordered_map<std::string, NameId> calls_;    // by what the tracer writes
+  std::vector<size_t> stream_copies_;                // spans
+  std::unordered_map<NameId, std::string> workers_;  // of placements
 };
 
 }  // namespace dfsim::inline datasets
