@@ -1,4 +1,4 @@
-// What only some tracers record: transfers between workers, lengths of the runtime's queues,
+// Tables that only some tracers fill: transfers between workers, lengths of the runtime's queues,
 // performance counters.
 #include <algorithm>
 #include <map>

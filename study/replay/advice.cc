@@ -35,6 +35,14 @@ const std::vector<AdviceRule>& advice_rules() {
 
 namespace {
 
+ReplayGraph without(const ReplayGraph& graph, const std::vector<uint32_t>& aside) {
+  ReplayGraph changed = graph;
+  for (const uint32_t p : aside) {
+    changed.pieces[p].time_ns = changed.pieces[p].low_ns = changed.pieces[p].high_ns = 0;
+  }
+  return changed;
+}
+
 // The span with the uncertain pieces at one end of their intervals.
 StatusOr<TimeNs> span_at(const Finding& finding, TimeNs Piece::*end_ns) {
   ReplayGraph graph = finding.changed;
@@ -67,16 +75,21 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
   double done = 0;
   for (const AdviceRule& rule : advice_rules()) {
     progress.advance(done++, static_cast<double>(advice_rules().size()), "changes");
-    const Finding finding = rule.find(input);
+    Finding finding = rule.find(input);
     if (finding.insight.empty()) {
       continue;
+    }
+    TimeNs before_ns = base_ns;
+    if (!finding.aside.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(before_ns, replay_span(without(graph, finding.aside)));
+      finding.changed = without(finding.changed, finding.aside);
     }
     DFSIM_ASSIGN_OR_RETURN(const TimeNs changed_ns, replay_span(finding.changed));
     Advice advice;
     advice.kind = rule.kind;
     advice.insight = finding.insight;
     advice.action = finding.action;
-    advice.before_us = us(base_ns);
+    advice.before_us = us(before_ns);
     advice.after_us = us(changed_ns) / finding.per_run;
     if (!finding.uncertain.empty()) {
       DFSIM_ASSIGN_OR_RETURN(const TimeNs low_ns, span_at(finding, &Piece::low_ns));
@@ -86,14 +99,15 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
     }
     const bool kept = advice.before_us - advice.after_us > analysis->advice.width_us;
     progress.decide("advice", {{"change", std::string(rule.kind)},
-                               {"saves", format_time(base_ns - changed_ns)},
+                               {"saves", format_time(before_ns - changed_ns)},
                                {"shown", kept ? "yes" : "no, within the interval"}});
     if (kept) {
       found.push_back(std::move(advice));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Advice& a, const Advice& b) { return a.after_us < b.after_us; });
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    return a.before_us - a.after_us > b.before_us - b.after_us;
+  });
   analysis->advice.list = std::move(found);
   return ok_status();
 }

@@ -39,6 +39,8 @@ struct Finding {
   // Pieces of `changed` with times that were not measured: their low_ns and high_ns say how sure
   // they are.
   std::vector<uint32_t> uncertain;
+  // Pieces of initialisation, which neither run has when they are compared.
+  std::vector<uint32_t> aside;
 };
 
 struct AdviceRule {

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/text.h"
 #include "study/replay/advice.h"
@@ -15,6 +17,11 @@ namespace {
 constexpr TimeNs kLongPieceNs = kNsPerMs;
 // A graph of fewer kernels is not worth its capture.
 constexpr int64_t kLeastKernels = 3;
+
+constexpr std::array<std::string_view, 5> kValueReads = {
+    "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::nonzero", "aten::equal"};
+constexpr std::array<std::string_view, 3> kScalarReads = {"aten::item", "aten::_local_scalar_dense",
+                                                          "aten::is_nonzero"};
 
 std::string time_of(TimeNs time_ns) { return format_time(time_ns); }
 
@@ -69,9 +76,9 @@ void set_time(Piece* piece, TimeNs time_ns) {
 }
 
 // The span itself or one of the operators around it has one of these names.
-bool is_inside(const Trace& trace, SpanId id, std::initializer_list<std::string_view> names) {
+bool is_inside(const Trace& trace, SpanId id, std::span<const std::string_view> names) {
   for (SpanId at = id; at.valid(); at = trace.span(at).op) {
-    if (is_any_of(trace.text(trace.span(at).name), names)) {
+    if (std::ranges::find(names, trace.text(trace.span(at).name)) != names.end()) {
       return true;
     }
   }
@@ -156,7 +163,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
         device_ns += is_call ? launched[piece.span.index()].time_ns : 0;
         kernels += is_call ? launched[piece.span.index()].kernels : 0;
       }
-      if (kernels >= kLeastKernels && host_ns > device_ns) {
+      if (kernels >= kLeastKernels && 2 * host_ns > 3 * device_ns) {
         for (size_t i = begin; i < end; ++i) {
           set_time(&finding.changed.pieces[order[i]], i + 1 == end ? launch_ns : 0);
         }
@@ -179,7 +186,8 @@ Finding find_launch_overhead(const AdviceInput& input) {
   return finding;
 }
 
-// Reads of single values that empty the queue: what they wait for is not waited for any more.
+// Reads of single values that empty the queue: they go, with their copies and calls, and nothing is
+// waited for.
 Finding find_host_synchronisation(const AdviceInput& input) {
   Finding finding;
   finding.changed = input.graph;
@@ -187,10 +195,7 @@ Finding find_host_synchronisation(const AdviceInput& input) {
   TimeNs waited_ns = 0;
   const auto reads_value = [&input](uint32_t p) {
     const Piece& piece = input.graph.pieces[p];
-    return piece.kind == PieceKind::kCall &&
-           is_inside(input.trace, piece.span,
-                     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero",
-                      "aten::nonzero", "aten::equal"});
+    return piece.kind == PieceKind::kCall && is_inside(input.trace, piece.span, kValueReads);
   };
   std::erase_if(finding.changed.edges, [&](const PieceEdge& edge) {
     if (edge.kind != PieceEdgeKind::kSync || !reads_value(edge.to)) {
@@ -203,6 +208,16 @@ Finding find_host_synchronisation(const AdviceInput& input) {
     const Piece& piece = input.graph.pieces[p];
     waited_ns += piece.end_ns - piece.start_ns;
     set_time(&finding.changed.pieces[p], 0);
+  }
+  for (size_t p = 0; !freed.empty() && p < input.graph.pieces.size(); ++p) {
+    const Piece& piece = input.graph.pieces[p];
+    const SpanId op = !piece.span.valid()           ? SpanId()
+                      : is_device_piece(piece.kind) ? input.trace.span(piece.span).op
+                                                    : piece.span;
+    // nonzero() computes something besides; the others only bring a value to the host.
+    if (op.valid() && is_inside(input.trace, op, kScalarReads)) {
+      set_time(&finding.changed.pieces[p], 0);
+    }
   }
   if (!freed.empty()) {
     finding.insight = fmt::format("the host waits {} times for single values of the device ({})",
@@ -236,6 +251,8 @@ Finding find_allocator_growth(const AdviceInput& input) {
   for (auto& [name, pieces] : calls_of) {
     const size_t outliers = initialisation_calls(input.graph, &pieces);
     initial += static_cast<int64_t>(outliers);
+    finding.aside.insert(finding.aside.end(), pieces.begin(),
+                         pieces.begin() + static_cast<std::ptrdiff_t>(outliers));
     for (size_t i = outliers; i < pieces.size(); ++i) {
       set_time(&finding.changed.pieces[pieces[i]], 0);
       spent_ns += input.graph.pieces[pieces[i]].time_ns;

@@ -178,7 +178,7 @@ class OpMover {
     }
   }
 
-  // After the last move: nobody waits for copies that are gone.
+  // After the last move: no call waits for copies that are gone.
   void finish() {
     std::erase_if(finding_->changed.edges, [this](const PieceEdge& edge) {
       return edge.kind == PieceEdgeKind::kSync && freed_.count(edge.from) > 0;

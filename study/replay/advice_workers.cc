@@ -98,8 +98,8 @@ class WorkerMoves {
     }
   }
 
-  // What the consumers' old worker made or uses itself: its operators that end before them, or
-  // begin after them, within the same step, on other threads.
+  // Whether the consumers' old worker has operators of its own that end before them, or begin after
+  // them, within the same step, on other threads: these share data with them.
   bool shares_data(const Arrival& arrival, bool before) const {
     const Piece& first = piece(arrival.consumers.front());
     const TimeNs end_ns = piece(arrival.consumers.back()).end_ns;
@@ -186,7 +186,7 @@ class WorkerMoves {
           {arrival.transfer, arrival.consumers.front(), 0, PieceEdgeKind::kTransfer});
     }
     if (gives_old) {
-      // What follows on the old worker waits for the result.
+      // The next operator on the old worker waits for the result.
       const auto next = std::ranges::find_if(old_order, [&](uint32_t p) {
         return piece(p).start_ns >= piece(arrival.consumers.back()).end_ns;
       });

@@ -304,6 +304,7 @@ class SyncJoiner {
     Piece& piece = graph_->pieces[p];
     TimeNs from_ns = piece.start_ns;
     for (const uint32_t w : awaited) {
+      end_before(piece.end_ns, &graph_->pieces[w]);
       from_ns = std::max(from_ns, graph_->pieces[w].end_ns);
       graph_->edges.push_back({w, p, 0, PieceEdgeKind::kSync});
     }

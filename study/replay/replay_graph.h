@@ -86,6 +86,9 @@ struct ReplayGraph {
 // high_ns are the piece's own time.
 StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads = true);
 
+// A piece that seems to end after what waits for it, by rounding alone, ends with it.
+void end_before(TimeNs end_ns, Piece* piece);
+
 // Steps of make_replay_graph(). Device work of each queue; launches and gaps are added once host
 // pieces exist.
 void add_device_pieces(const Trace& trace, ReplayGraph* graph);

@@ -18,7 +18,7 @@ struct NamedCounter {
   CounterMeaning each;
 };
 
-// The first that fits counts: longer names stand before the names that they contain.
+// The first that fits counts, so longer names come before the names that they contain.
 constexpr std::array kCounters = {
     // From files of LIKWID.
     NamedCounter{"likwid flop", {1, 0}},

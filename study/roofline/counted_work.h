@@ -13,13 +13,13 @@
 
 namespace dfsim::inline study {
 
-// Of one span, with the device work that belongs to it. -1 = no counter tells.
+// The work of one span, with the device work that belongs to it. -1 = no counter tells.
 struct CountedWork {
   double flops = -1;
   double bytes = -1;
 };
 
-// What one count of the counter stands for: FLOPs, bytes, or neither (both 0).
+// The FLOPs or bytes of one count of a counter; both are 0 where it counts something else.
 struct CounterMeaning {
   double flops = 0;
   double bytes = 0;

@@ -132,7 +132,7 @@ StatusOr<RooflineReport> make_roofline(const RooflineInput& input);
 
 // A point of that work and time under the device's roofs.
 RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double time_s);
-// Places the point anew from its FLOPs, bytes, dtype and time.
+// Places the point again from its FLOPs, bytes, dtype and time.
 void place_under_roofs(const DeviceRoofs& roofs, RoofPoint* point);
 // Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
 // above the roof; sorts `ops`.

@@ -223,7 +223,11 @@ StatusOr<Sweep> parse_sweep(const std::string& text) {
 StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    return RooflineKind::kModel;
+    const fs::path folder(path);
+    const bool trace = fs::exists(folder / "metadata", error) &&
+                       !fs::exists(folder / "saved_model.pb", error) &&
+                       !fs::exists(folder / "saved_model.pbtxt", error);
+    return trace ? RooflineKind::kTrace : RooflineKind::kModel;
   }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     return invalid_input(fmt::format("{}: is not a regular file; write it to a file", path));

@@ -25,6 +25,7 @@ class Machine:
         self.ids = 0
         self.ops = []  # open operators
         self.device_name = device_name
+        self.aside = 0.0  # time of initialisation, which no advice is about
         # Profilers round: a child may seem to end after its parent.
         self.round_up_us = round_up_ns / 1000
 
@@ -104,7 +105,8 @@ class Machine:
         """From the first event to the last, as dfsim's replay takes it."""
         shown = [e for e in self.events if e["ph"] == "X" and e["cat"] != "python_function"
                  and e["cat"] != "user_annotation"]
-        return max(e["ts"] + e["dur"] for e in shown) - min(e["ts"] for e in shown)
+        return (max(e["ts"] + e["dur"] for e in shown) - min(e["ts"] for e in shown)
+                - self.aside)
 
     def write(self, path):
         head = {"schemaVersion": 1, "displayTimeUnit": "ms"}

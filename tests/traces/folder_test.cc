@@ -61,7 +61,7 @@ TEST_CASE("CTF: tracepoints of a framework, a GPU's runtime and its queues becom
   REQUIRE(trace->memory.size() == 2);
   CHECK(trace->memory[0].device == 0);
   CHECK(trace->memory[1].bytes == -512);
-  CHECK(trace->counters.size() == 1);
+  CHECK(trace->allocators.size() == 1);
   CHECK(warnings_of(*trace, "never began") == 1);
 }
 

@@ -15,8 +15,8 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What the kernel counts for every thread, without any privilege: the names that the reader knows
-# from LTTng's perf contexts.
+# The kernel counts these for every thread, and asks for no privilege. The names are of the form of
+# LTTng's perf contexts, which the reader knows.
 RUSAGE = (("perf_thread_task_clock", lambda use: time.thread_time_ns()),
           ("perf_thread_minor_faults", lambda use: use.ru_minflt),
           ("perf_thread_major_faults", lambda use: use.ru_majflt),

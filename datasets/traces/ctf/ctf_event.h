@@ -36,7 +36,7 @@ enum class CtfRole : uint8_t {
 };
 inline constexpr int kCtfRoleCount = static_cast<int>(CtfRole::kObject) + 1;
 
-// What all events of one class have in common. Lives as long as the reading.
+// The layout that all events of one class share. Lives as long as the reading.
 struct CtfShape {
   std::string name;  // "provider:event"; of the kernel "sched_switch"
   std::vector<std::string> fields;

@@ -50,8 +50,6 @@ class CtfSpans {
 
   TrackId track_of(const CtfEvent& event, const CtfPoint& point, int64_t thread);
   NameId given_name(const CtfEvent& event, const CtfPoint& point);
-  // What launched the work, or will: fills correlations.
-  void link(const CtfEvent& event, NameId given, size_t span);
   NameId innermost_op(TrackId track) const;
   std::vector<Open>::iterator find_begin(std::vector<Open>* stack, NameId base, NameId given,
                                          int64_t correlation, bool device);
