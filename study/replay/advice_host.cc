@@ -16,7 +16,7 @@ namespace {
 // A host piece as long as this is a computation of its own, which no graph of launches captures.
 constexpr TimeNs kLongPieceNs = kNsPerMs;
 // A graph of fewer kernels is not worth its capture.
-constexpr int64_t kLeastKernels = 3;
+constexpr int64_t kLeastKernels = 2;
 
 constexpr std::array<std::string_view, 5> kValueReads = {
     "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::nonzero", "aten::equal"};
@@ -119,7 +119,7 @@ bool breaks_capture(std::string_view call) {
 
 // Between two waits for the device everything the host does becomes one launch. A region counts
 // when it launches several kernels and the host takes longer than they do: a graph would not
-// shorten others, and a kernel or two between waits gain nothing from one.
+// shorten others, and one kernel between waits gains nothing from one.
 Finding find_launch_overhead(const AdviceInput& input) {
   Finding finding;
   const std::vector<bool> waits = waiting_pieces(input.graph);

@@ -12,18 +12,16 @@ namespace {
 
 // Two calls of conv1 and one kernel.
 Trace counted_trace() {
-  auto trace = read_trace_content("t", R"({"schemaVersion":1,"traceEvents":[
+  auto trace = read_trace_content("t", R"json({"schemaVersion":1,"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"conv1","pid":1,"tid":1,"ts":0,"dur":10,"args":{"External id":1}},
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":2,"dur":4,
  "args":{"correlation":5}},
 {"ph":"X","cat":"kernel","name":"void gemm<float>(int, float*)","pid":0,"tid":7,"ts":8,"dur":20,
- "args":{
-  "External id" : 1, "correlation" : 5, "device" : 0}},
+ "args":{"External id":1,"correlation":5,"device":0}},
 {"ph":"X","cat":"cpu_op","name":"conv1","pid":1,"tid":1,"ts":20,"dur":10,"args":{"External id":2}}
-]
-})");
+]})json");
   REQUIRE(trace.ok());
-return std::move(trace).value();
+  return std::move(trace).value();
 }
 
 StatusOr<CounterFileSummary> add_text(std::string_view text, Trace* trace) {
