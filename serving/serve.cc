@@ -73,7 +73,7 @@ StatusOr<ReplicaOptions> replica_of(const ServeSetup& setup, int64_t cache_token
 
 Status check_setup(const ServeSetup& setup) {
   if (setup.replicas < 1 || setup.decode_replicas < 0 || setup.gpus_per_replica < 1 ||
-      setup.gpus() > 4096) {
+      setup.ranks > setup.gpus_per_replica || setup.gpus() > 4096) {
     return invalid_input("deployment: " + std::to_string(setup.replicas) + " replicas and " +
                          std::to_string(setup.decode_replicas) +
                          " for decoding, expected at least one, on at most 4096 GPUs");
@@ -98,12 +98,16 @@ Status check_setup(const ServeSetup& setup) {
   return ok_status();
 }
 
-// The replicas of one role, each as many engines as it has batches in flight.
+// The replicas of one role, each as many engines as it has batches in flight times data-parallel
+// ranks.
 struct ReplicaGroup {
   ReplicaOptions engine;
   int replicas = 1;
   int batches = 1;
+  int ranks = 1;
   std::string name;
+
+  int engines_per_replica() const { return batches * ranks; }
 };
 
 // The longest request of a synthetic workload, in tokens; 0 where only the trace knows.
@@ -121,6 +125,7 @@ StatusOr<ReplicaGroup> replica_group(const ServeSetup& setup, ReplicaRole role) 
       replica_of(setup, decodes ? setup.decode_cache_tokens : setup.cache_tokens, role));
   group.replicas = decodes ? setup.decode_replicas : setup.replicas;
   group.batches = std::max(1, decodes ? setup.decode_stages : setup.stages);
+  group.ranks = std::max(1, decodes ? setup.decode_ranks : setup.ranks);
   group.name = role == ReplicaRole::kAggregated ? "replica"
                : decodes                        ? "decode replica"
                                                 : "prefill replica";
@@ -177,7 +182,9 @@ void add_engine(const Collector& seen, const ServerResult& server, int64_t cache
       static_cast<double>(std::max<TimeNs>(1, server.end_ns)) * static_cast<double>(replicas);
   result->steps = seen.steps();
   result->busy_share = static_cast<double>(seen.busy_ns()) / all_ns;
-  result->frontend_busy_share = static_cast<double>(server.frontend_busy_ns) / all_ns;
+  result->frontend_busy_share =
+      static_cast<double>(server.frontend_busy_ns) * static_cast<double>(replicas) /
+      (all_ns * static_cast<double>(std::max<int64_t>(1, server.frontends)));
   result->mean_decodes = seen.mean_decodes();
   result->peak_cache_share =
       static_cast<double>(seen.peak_blocks()) / static_cast<double>(cache_blocks);
@@ -198,7 +205,7 @@ void add_engine(const Collector& seen, const ServerResult& server, int64_t cache
 }
 
 ServeResult result_of(const ServeSetup& setup, const Collector& seen, const ServerResult& server,
-                      const ServerOptions& options) {
+                      const ServerOptions& options, const ReplicaGroup& last) {
   ServeResult result;
   result.requests = seen.requests();
   result.rejected = server.rejected;
@@ -222,11 +229,8 @@ ServeResult result_of(const ServeSetup& setup, const Collector& seen, const Serv
   result.e2e = latency_of(seen.e2e(), e2e_error);
   result.queue = latency_of(seen.queue(), setup.errors.ttft);
   add_rates(setup, seen, &result);
-  const ReplicaOptions& replica = options.replicas.back();
-  const auto engines = std::count_if(
-      options.replicas.begin(), options.replicas.end(),
-      [&](const ReplicaOptions& r) { return r.pipeline >= 0 && r.pipeline == replica.pipeline; });
-  result.cache_tokens = replica.cache_blocks * replica.block_tokens * std::max<int64_t>(1, engines);
+  const ReplicaOptions& replica = last.engine;
+  result.cache_tokens = replica.cache_blocks * replica.block_tokens * last.engines_per_replica();
   result.preemptions = server.preemptions;
   result.transfers = server.transfers;
   add_engine(seen, server, replica.cache_blocks, options.replicas.size(), &result);
@@ -254,10 +258,14 @@ StatusOr<std::vector<std::string>> engine_names(const ServeSetup& setup) {
   DFSIM_ASSIGN_OR_RETURN(const std::vector<ReplicaGroup> groups, replica_groups(setup));
   std::vector<std::string> names;
   for (const ReplicaGroup& group : groups) {
-    for (int engine = 0; engine < group.replicas * group.batches; ++engine) {
-      names.push_back(group.name + " " + std::to_string(engine / group.batches));
+    const int engines = group.engines_per_replica();
+    for (int engine = 0; engine < group.replicas * engines; ++engine) {
+      names.push_back(group.name + " " + std::to_string(engine / engines));
       if (group.batches > 1) {
-        names.back() += ", batch " + std::to_string(engine % group.batches);
+        names.back() += ", batch " + std::to_string(engine % engines / group.ranks);
+      }
+      if (group.ranks > 1) {
+        names.back() += ", rank " + std::to_string(engine % group.ranks);
       }
     }
   }
@@ -275,11 +283,15 @@ StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener*
   StepTable decode_table(setup.decode_replicas > 0 ? setup.decode_costs : setup.costs);
   std::vector<StepTable*> tables;
   int pipelines = 0;
+  int lockstep = 0;
   for (const ReplicaGroup& group : groups) {
     for (int replica = 0; replica < group.replicas; ++replica) {
       ReplicaOptions engine = group.engine;
       engine.pipeline = group.batches > 1 ? pipelines++ : -1;
-      options.replicas.insert(options.replicas.end(), static_cast<size_t>(group.batches), engine);
+      for (int batch = 0; batch < group.batches; ++batch) {
+        engine.lockstep = group.ranks > 1 ? lockstep++ : -1;
+        options.replicas.insert(options.replicas.end(), static_cast<size_t>(group.ranks), engine);
+      }
     }
     tables.resize(options.replicas.size(), &group == groups.data() ? &table : &decode_table);
   }
@@ -287,7 +299,7 @@ StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener*
   Fork seen(setup, options.replicas.back().cache_blocks, steps);
   DFSIM_ASSIGN_OR_RETURN(const ServerResult server,
                          run_server(options, *source, tables, &seen, progress));
-  return result_of(setup, seen, server, options);
+  return result_of(setup, seen, server, options, groups.back());
 }
 
 }  // namespace dfsim::inline serving

@@ -63,16 +63,19 @@ struct ServeSetup {
   EngineOptions engine;
   WorkloadOptions workload;
   StepCostModel* costs = nullptr;
-  int64_t cache_tokens = 0;  // per replica
+  int64_t cache_tokens = 0;  // per replica, or per data-parallel rank
   int gpus_per_replica = 1;
   int replicas = 1;
   // Pipeline stages of a replica. As many batches are in flight, one in each stage, and each has
   // its share of the cache and of the sequences; fewer, where a share is too small for a request.
   int stages = 1;
+  // Data-parallel ranks of a replica: engines in lockstep, each with `cache_tokens` of its own.
+  int ranks = 1;
   // Disaggregated: `replicas` prefill, these decode (0: aggregated).
   int decode_replicas = 0;
   int gpus_per_decode_replica = 1;
   int decode_stages = 1;
+  int decode_ranks = 1;
   StepCostModel* decode_costs = nullptr;
   int64_t decode_cache_tokens = 0;
   CacheLink link;
@@ -127,8 +130,8 @@ struct ServeResult {
 };
 
 // The engines of the server in the order of StepRecord::replica, "replica 0" or "prefill replica
-// 1"; those of a pipeline are "replica 0, batch 2". Errors: those of simulate_serving() that need
-// no simulation.
+// 1"; those of a pipeline are "replica 0, batch 2", data-parallel ones "replica 0, rank 2". Errors:
+// those of simulate_serving() that need no simulation.
 StatusOr<std::vector<std::string>> engine_names(const ServeSetup& setup);
 
 // Errors: options out of range, an unknown policy, workloads that cannot be served, the cost

@@ -16,10 +16,14 @@ struct SequenceSlice {
   int64_t context_tokens = 0;  // tokens of this sequence already in the KV cache
 };
 
-// The composition of a step; either part may be empty, both empty is an idle step and an error.
+// The composition of one rank's step; either part may be empty, both empty is an idle step and an
+// error.
 struct StepBatch {
   std::vector<SequenceSlice> prefill;
   std::vector<SequenceSlice> decode;
+  // New tokens of all data-parallel ranks in this step, which the experts compute together. 0: as
+  // many in every rank as here.
+  int64_t all_tokens = 0;
 };
 
 }  // namespace dfsim::inline serving

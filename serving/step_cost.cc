@@ -36,7 +36,8 @@ struct PartSums {
 };
 
 struct StepCounts {
-  int64_t tokens = 0;  // as computed, padding included
+  int64_t tokens = 0;      // as computed, padding included
+  int64_t all_tokens = 0;  // of all data-parallel ranks, likewise
   int64_t sequences = 0;
   int64_t prompt_tokens = 0;
   bool graph = false;
@@ -137,29 +138,42 @@ class KernelStepCost : public StepCostModel {
       counts.tokens += slice.new_tokens;
     }
     counts.sequences = static_cast<int64_t>(batch.prefill.size() + batch.decode.size());
+    counts.all_tokens = batch.all_tokens > 0 ? batch.all_tokens : counts.tokens * data_parallel_;
     if (batch.prefill.empty()) {
-      const auto& sizes = runtime_.graph_batches;
-      const auto padded = std::lower_bound(sizes.begin(), sizes.end(), counts.tokens);
-      counts.graph = padded != sizes.end();
-      counts.tokens = counts.graph ? *padded : counts.tokens;
+      counts.graph = graph_size(counts.tokens) > 0;
+      counts.tokens = counts.graph ? graph_size(counts.tokens) : counts.tokens;
+      // Ranks pad to the graph of the fullest one: they run the same number of experts' rows.
+      const int64_t per_rank = (counts.all_tokens + data_parallel_ - 1) / data_parallel_;
+      counts.all_tokens = counts.graph
+                              ? std::max(counts.all_tokens, graph_size(per_rank) * data_parallel_)
+                              : counts.all_tokens;
     }
     return counts;
+  }
+
+  // The least batch size with a CUDA graph that holds `tokens`; 0: none does.
+  int64_t graph_size(int64_t tokens) const {
+    const auto& sizes = runtime_.graph_batches;
+    const auto padded = std::lower_bound(sizes.begin(), sizes.end(), tokens);
+    return padded == sizes.end() ? 0 : *padded;
   }
 
   double kernel_us(const StepKernel& kernel, const StepCounts& counts) const {
     const int64_t units = kernel.size == StepSize::kSequences ? counts.sequences
                           : kernel.size == StepSize::kTokens  ? counts.tokens
-                                                              : counts.tokens * data_parallel_;
+                                                              : counts.all_tokens;
     const auto size = static_cast<double>(units);
     if (kernel.has_limit) {
       return std::min(kernel.curve.time_us(size),
                       kernel.limit.time_us(size) + runtime_.memory_kernel_us);
     }
-    if (kernel.has_curve) {
-      return kernel.curve.time_us(size * kernel.factor);
+    const double moved_us =
+        runtime_.memory_kernel_us +
+        size * kernel.bytes_per_unit / (kernels_.gpu.bandwidth * runtime_.memory_efficiency);
+    if (kernel.part == StepPart::kQuantize) {
+      return std::min(kernel.curve.time_us(size), moved_us);
     }
-    return runtime_.memory_kernel_us +
-           size * kernel.bytes_per_unit / (kernels_.gpu.bandwidth * runtime_.memory_efficiency);
+    return kernel.has_curve ? kernel.curve.time_us(size * kernel.factor) : moved_us;
   }
 
   double scale_of(const StepKernel& kernel) const {
@@ -179,8 +193,9 @@ class KernelStepCost : public StepCostModel {
 
   // All kernels but attention.
   const PartSums& dense_sums(const StepCounts& counts) {
-    const uint64_t key = static_cast<uint64_t>(counts.tokens) << 24U |
-                         static_cast<uint64_t>(counts.sequences & 0xFFFFFF);
+    const uint64_t key = static_cast<uint64_t>(counts.tokens) << 42U |
+                         static_cast<uint64_t>(counts.all_tokens & 0x3FFFFF) << 20U |
+                         static_cast<uint64_t>(counts.sequences & 0xFFFFF);
     if (const auto at = cache_.find(key); at != cache_.end()) {
       return at->second;
     }

@@ -87,6 +87,7 @@ class StepKernelBuilder {
       result_.launches_per_step += attention.repeats;
     }
     result_.notes = library_.notes();
+    result_.notes.insert(result_.notes.end(), notes_.begin(), notes_.end());
     return std::move(result_);
   }
 
@@ -140,6 +141,8 @@ class StepKernelBuilder {
     if (category == "fp8" && library_.has(KernelKind::kScaleMatrix, "fp8")) {
       DFSIM_RETURN_IF_ERROR(add_curve("quantize_" + name, StepPart::kQuantize,
                                       KernelKind::kScaleMatrix, "fp8", depth, 1, size));
+      // Reads 16-bit numbers, writes 8-bit ones.
+      result_.kernels.back().bytes_per_unit = 3 * depth[0];
     }
     DFSIM_RETURN_IF_ERROR(add_curve(name, StepPart::kGemm, KernelKind::kGemm, category,
                                     {static_cast<double>(n), static_cast<double>(k)}, 1, size));
@@ -314,6 +317,25 @@ class StepKernelBuilder {
                   : ok_status();
   }
 
+  // The experts' kernels, or those of the other fp8 scaling where only that was measured: the same
+  // arithmetic and the same bytes.
+  std::string expert_category() {
+    const LlmPrecision precision = deployment_.precisions.experts;
+    const auto category = [&](LlmPrecision p) {
+      return fmt::format("{}/{}", gemm_category(p), runtime_.expert_distribution);
+    };
+    const LlmPrecision other = precision == LlmPrecision::kFp8        ? LlmPrecision::kFp8Block
+                               : precision == LlmPrecision::kFp8Block ? LlmPrecision::kFp8
+                                                                      : precision;
+    if (library_.has(KernelKind::kMoe, category(precision)) ||
+        !library_.has(KernelKind::kMoe, category(other))) {
+      return category(precision);
+    }
+    notes_.push_back(
+        fmt::format("moe {}: not measured, kernels of {}", category(precision), category(other)));
+    return category(other);
+  }
+
   Status add_experts() {
     const LlmExperts& experts = config_.experts;
     const auto [moe_tp, moe_ep] = expert_widths(widths_);
@@ -333,8 +355,7 @@ class StepKernelBuilder {
         static_cast<double>(config_.hidden), static_cast<double>(experts.intermediate) / moe_tp,
         static_cast<double>(experts.per_token), static_cast<double>(experts.experts) / moe_ep,
         static_cast<double>(experts.experts)};
-    const std::string category = fmt::format("{}/{}", gemm_category(deployment_.precisions.experts),
-                                             runtime_.expert_distribution);
+    const std::string category = expert_category();
     DFSIM_RETURN_IF_ERROR(add_curve("experts", StepPart::kMoe, KernelKind::kMoe, category, anchor,
                                     1, StepSize::kGlobalTokens));
     result_.kernels.back().four_bit = category.starts_with("w4a16_mxfp4");
@@ -377,6 +398,7 @@ class StepKernelBuilder {
   ServingSystem system_;
   Status embedding_reduced_;
   StepKernels result_;
+  std::vector<std::string> notes_;  // of kernels that stand in for others
   double repeats_ = 1;
   int group_ = -1;
 };

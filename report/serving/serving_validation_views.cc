@@ -126,6 +126,10 @@ std::string serving_fit_text(const ServingFitReport& report) {
                    fmt::format("{:.3f}", fit.profile.errors.ttft)});
     table.add_row({"interval of TPOT", fmt::format("{:.3f}", fit.before.errors.tpot),
                    fmt::format("{:.3f}", fit.profile.errors.tpot)});
+    table.add_row({"TTFT, other models", fmt::format("{:.3f}", fit.before.foreign_errors.ttft),
+                   fmt::format("{:.3f}", fit.profile.foreign_errors.ttft)});
+    table.add_row({"TPOT, other models", fmt::format("{:.3f}", fit.before.foreign_errors.tpot),
+                   fmt::format("{:.3f}", fit.profile.foreign_errors.tpot)});
     text += table.render(text_width(), 2) + "\n";
   }
   TextTable errors({{"fit half"},
@@ -156,7 +160,9 @@ std::string serving_fit_json(const ServingFitReport& report) {
                     {"evaluations", fit.evaluations},
                     {"parameters", std::move(parameters)},
                     {"ttft_interval", fit.profile.errors.ttft},
-                    {"tpot_interval", fit.profile.errors.tpot}});
+                    {"tpot_interval", fit.profile.errors.tpot},
+                    {"ttft_interval_other_models", fit.profile.foreign_errors.ttft},
+                    {"tpot_interval_other_models", fit.profile.foreign_errors.tpot}});
   }
   JsonTree errors = JsonTree::array();
   for (const ErrorSummary& e : report.errors) {

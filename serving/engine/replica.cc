@@ -12,7 +12,7 @@
 namespace dfsim::inline serving {
 
 Replica::Replica(int index, const ReplicaOptions& options, StepTable* costs,
-                 PipelineEntry* pipeline, ReplicaListener* listener)
+                 PipelineEntry* pipeline, Frontend* frontend, ReplicaListener* listener)
     : index_(index),
       options_(options),
       policy_(options.policy.make(options.limits)),
@@ -20,13 +20,13 @@ Replica::Replica(int index, const ReplicaOptions& options, StepTable* costs,
              BlockCache(options.cache_blocks, options.block_tokens, options.prefix_caching)),
       costs_(costs),
       pipeline_(pipeline),
-      listener_(listener),
-      frontend_(options.frontend) {}
+      frontend_(frontend),
+      listener_(listener) {}
 
 void Replica::submit(Sequence sequence, TimeNs now) {
   sequence.ready_ns = options_.role == ReplicaRole::kDecode
                           ? now  // comes from the prefill server, not through the front end
-                          : frontend_.take_in(now, sequence.spec.prompt_tokens);
+                          : frontend_->take_in(now, sequence.spec.prompt_tokens);
   if (sequence.target == 0) {
     sequence.target = sequence.spec.prompt_tokens;
   }
@@ -39,8 +39,7 @@ TimeNs Replica::next_action() const {
     return end_ns_;
   }
   const TimeNs free_ns = pipeline_ == nullptr ? clock_ns_ : std::max(clock_ns_, pipeline_->free_ns);
-  const bool work = !state_.running().empty() || !state_.waiting().empty();
-  if (work && !starved_) {
+  if (has_work() && !starved_) {
     return free_ns;
   }
   return incoming_.empty() ? kNever : std::max(free_ns, incoming_.front().ready_ns);
@@ -58,6 +57,19 @@ void Replica::admit_incoming(TimeNs cutoff) {
 
 Status Replica::begin() {
   const TimeNs now = next_action();
+  DFSIM_ASSIGN_OR_RETURN(const bool planned, plan_step(now));
+  if (!planned) {
+    return expects_requests() ? ok_status() : idle_error();
+  }
+  DFSIM_RETURN_IF_ERROR(cost_step(0));
+  start_step(now, now + step_ns());
+  if (pipeline_ != nullptr) {
+    pipeline_->free_ns = now + interval_ns();
+  }
+  return ok_status();
+}
+
+StatusOr<bool> Replica::plan_step(TimeNs now) {
   // An engine that plans ahead made this plan when the step before began, unless it was idle.
   const bool ahead = options_.schedule_ahead && now == clock_ns_ && !state_.running().empty();
   admit_incoming(ahead ? start_ns_ : now);
@@ -69,25 +81,30 @@ Status Replica::begin() {
     policy_->plan(state_, now, &plan_);
   }
   if (plan_.slices.empty()) {
-    if (incoming_.empty()) {
-      return failed("batching policy '" + options_.policy.name + "': it plans nothing although " +
-                    std::to_string(state_.waiting().size()) + " requests wait and " +
-                    std::to_string(state_.running().size()) +
-                    " run, expected a step; the cache of " +
-                    std::to_string(state_.cache().total_blocks()) + " blocks may be too small");
-    }
     starved_ = true;
-    return ok_status();
+    return false;
   }
   DFSIM_RETURN_IF_ERROR(check_plan());
-  DFSIM_RETURN_IF_ERROR(cost_plan());
+  count_plan();
+  return true;
+}
+
+Status Replica::idle_error() const {
+  return failed("batching policy '" + options_.policy.name + "': it plans nothing although " +
+                std::to_string(state_.waiting().size()) + " requests wait and " +
+                std::to_string(state_.running().size()) + " run, expected a step; the cache of " +
+                std::to_string(state_.cache().total_blocks()) + " blocks may be too small");
+}
+
+void Replica::start_step(TimeNs now, TimeNs end_ns) {
   start_ns_ = now;
-  end_ns_ = now + cost_.time_ns(context_total_);
-  if (pipeline_ != nullptr) {
-    pipeline_->free_ns = now + cost_.interval_ns(context_total_);
-  }
+  end_ns_ = end_ns;
   in_step_ = true;
-  return ok_status();
+}
+
+void Replica::wait_until(TimeNs start_ns, TimeNs end_ns) {
+  start_ns_ = start_ns;
+  clock_ns_ = end_ns;
 }
 
 Status Replica::check_plan() {
@@ -124,7 +141,7 @@ Status Replica::check_plan() {
   return ok_status();
 }
 
-Status Replica::cost_plan() {
+void Replica::count_plan() {
   prefill_.clear();
   decodes_ = 0;
   context_total_ = 0;
@@ -138,8 +155,11 @@ Status Replica::cost_plan() {
       prefill_.push_back({slice.tokens, sequence.computed});
     }
   }
+}
+
+Status Replica::cost_step(int64_t all_tokens) {
   DFSIM_ASSIGN_OR_RETURN(const CostSegment* cost,
-                         costs_->segment(prefill_, decodes_, context_total_));
+                         costs_->segment(prefill_, decodes_, context_total_, all_tokens));
   cost_ = *cost;
   return ok_status();
 }
@@ -163,11 +183,14 @@ Status Replica::end(TimeNs horizon) {
   clock_ns_ = end_ns_;
   StepRecord step = record(start_ns_);
   cost_.add_split(cost_.position(context_total_), 1, &step.split_ns);
+  // Ranks in lockstep wait for the slowest in the exchange of the experts' rows.
+  step.split_ns[static_cast<size_t>(StepPart::kComm)] +=
+      static_cast<double>(end_ns_ - start_ns_ - step_ns());
   int64_t tokens_out = 0;
   for (const PlannedSlice& slice : plan_.slices) {
     tokens_out += state_.sequence(slice.sequence).missing() == slice.tokens ? 1 : 0;
   }
-  const TimeNs delivered_ns = frontend_.send_out(clock_ns_, tokens_out);
+  const TimeNs delivered_ns = frontend_->send_out(clock_ns_, tokens_out);
   bool done = false;
   for (const PlannedSlice& slice : plan_.slices) {
     done = advance_sequence(slice.sequence, slice.tokens, delivered_ns) || done;
@@ -175,8 +198,9 @@ Status Replica::end(TimeNs horizon) {
   step.held_blocks = state_.cache().held_blocks();
   listener_->step(step);
   const bool same = plan_.repeatable && !done && decodes_ > 0 && prefill_.empty();
-  // The other batches of a pipeline decide when it may begin again.
-  return same && options_.fast_forward && pipeline_ == nullptr ? repeat(horizon) : ok_status();
+  // The other batches of a pipeline, or the other ranks, decide when it may begin again.
+  const bool alone = pipeline_ == nullptr && options_.lockstep < 0;
+  return same && options_.fast_forward && alone ? repeat(horizon) : ok_status();
 }
 
 bool Replica::advance_sequence(SequenceId id, int64_t tokens, TimeNs delivered_ns) {
@@ -267,7 +291,7 @@ Status Replica::repeat(TimeNs horizon) {
     positions += cost_.position(context);
     ++segment_steps;
     ++done;
-    const TimeNs delivered_ns = frontend_.send_out(clock_ns_, decodes_);
+    const TimeNs delivered_ns = frontend_->send_out(clock_ns_, decodes_);
     listener_->token_gap(delivered_ns - last_delivered_ns, decodes_);
     last_delivered_ns = delivered_ns;
   }

@@ -69,13 +69,16 @@ struct ReplicaOptions {
   // Engines of one number share a pipeline of GPUs: each has one batch in flight. -1: an engine
   // that has its GPUs for itself.
   int pipeline = -1;
+  // Engines of one number are the data-parallel ranks of one replica, side by side in the list:
+  // they share a front end and run in lockstep (lockstep.h). -1: an engine on its own.
+  int lockstep = -1;
 };
 
 class Replica {
  public:
-  // `costs`, `pipeline` (null without one) and `listener` outlive the replica.
+  // `costs`, `pipeline` (null without one), `frontend` and `listener` outlive the replica.
   Replica(int index, const ReplicaOptions& options, StepTable* costs, PipelineEntry* pipeline,
-          ReplicaListener* listener);
+          Frontend* frontend, ReplicaListener* listener);
 
   // A request sent at `now`; calls come in order of time, no earlier than the last advance().
   void submit(Sequence sequence, TimeNs now);
@@ -85,19 +88,35 @@ class Replica {
   // that repeat may be run up to there. Errors: the cost model's, and a policy that breaks a rule.
   Status advance(TimeNs horizon);
 
+  // The parts of advance() for ranks in lockstep. plan_step() plans at `now`; false: nothing to
+  // do. cost_step() costs the plan next to `all_tokens` of all ranks; start_step() begins it.
+  StatusOr<bool> plan_step(TimeNs now);
+  Status cost_step(int64_t all_tokens);
+  TimeNs step_ns() const { return cost_.time_ns(context_total_); }
+  TimeNs interval_ns() const { return cost_.interval_ns(context_total_); }
+  void start_step(TimeNs now, TimeNs end_ns);
+  // A rank without a step of its own waits for the others' to end.
+  void wait_until(TimeNs start_ns, TimeNs end_ns);
+  int64_t planned_tokens() const { return plan_.tokens; }
+  bool plans_prompts() const { return !prefill_.empty(); }
+  bool in_step() const { return in_step_; }
+  // Why a plan is empty although sequences are here and none will come.
+  Status idle_error() const;
+  bool expects_requests() const { return !incoming_.empty(); }
+  bool has_work() const { return !state_.running().empty() || !state_.waiting().empty(); }
+
   int64_t in_flight() const { return in_flight_; }
   int64_t waiting() const {
     return static_cast<int64_t>(incoming_.size() + state_.waiting().size());
   }
   const BatchState& state() const { return state_; }
-  const Frontend& frontend() const { return frontend_; }
 
  private:
   Status begin();
   Status end(TimeNs horizon);
   void admit_incoming(TimeNs cutoff);
   Status check_plan();
-  Status cost_plan();
+  void count_plan();
   // Books the tokens of one slice; true when its request is done.
   bool advance_sequence(SequenceId id, int64_t tokens, TimeNs delivered_ns);
   Status repeat(TimeNs horizon);
@@ -110,8 +129,8 @@ class Replica {
   BatchState state_;
   StepTable* costs_;
   PipelineEntry* pipeline_;
+  Frontend* frontend_;
   ReplicaListener* listener_;
-  Frontend frontend_;
   std::deque<Sequence> incoming_;  // through the front end, not yet seen by the engine
 
   StepPlan plan_;

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "serving/engine/lockstep.h"
+
 namespace dfsim::inline serving {
 namespace {
 
@@ -20,13 +22,24 @@ class ServerRun final : public ReplicaListener {
             const std::vector<StepTable*>& costs, ReplicaListener* listener,
             const ServerProgress& progress)
       : options_(options), source_(source), listener_(listener), progress_(progress) {
-    replicas_.reserve(options.replicas.size());
-    pipelines_.resize(options.replicas.size());  // as many as there can be
-    for (size_t i = 0; i < options.replicas.size(); ++i) {
-      const int pipeline = options.replicas[i].pipeline;
-      replicas_.emplace_back(static_cast<int>(i), options.replicas[i], costs[i],
-                             pipeline < 0 ? nullptr : &pipelines_[static_cast<size_t>(pipeline)],
+    // As many as there can be: groups and replicas point into these.
+    const size_t count = options.replicas.size();
+    replicas_.reserve(count);
+    pipelines_.resize(count);
+    frontends_.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      const ReplicaOptions& engine = options.replicas[i];
+      PipelineEntry* const pipeline =
+          engine.pipeline < 0 ? nullptr : &pipelines_[static_cast<size_t>(engine.pipeline)];
+      const bool rank =
+          i > 0 && engine.lockstep >= 0 && engine.lockstep == options.replicas[i - 1].lockstep;
+      if (!rank) {
+        frontends_.emplace_back(engine.frontend);
+        groups_.emplace_back(pipeline);
+      }
+      replicas_.emplace_back(static_cast<int>(i), engine, costs[i], pipeline, &frontends_.back(),
                              this);
+      groups_.back().add(&replicas_.back());
     }
   }
 
@@ -35,7 +48,7 @@ class ServerRun final : public ReplicaListener {
       DFSIM_ASSIGN_OR_RETURN(const std::optional<TimeNs> peeked, source_.peek());
       const TimeNs arrival_ns = peeked.value_or(kNever);
       const TimeNs transfer_ns = transfers_.empty() ? kNever : transfers_.top().time_ns;
-      const auto [replica, action_ns, after_ns] = next_replica();
+      const auto [group, action_ns, after_ns] = next_group();
       if (arrival_ns == kNever && transfer_ns == kNever && action_ns == kNever) {
         break;
       }
@@ -48,7 +61,7 @@ class ServerRun final : public ReplicaListener {
         deliver();
       } else {
         const TimeNs horizon = std::min({arrival_ns, transfer_ns, after_ns});
-        DFSIM_RETURN_IF_ERROR(replicas_[replica].advance(horizon));
+        DFSIM_RETURN_IF_ERROR(groups_[group].advance(horizon));
         result_.end_ns = std::max(result_.end_ns, action_ns);
       }
       if (cancelled_) {
@@ -90,15 +103,15 @@ class ServerRun final : public ReplicaListener {
     }
   };
   struct Next {
-    size_t replica;
+    size_t group;
     TimeNs action_ns;
-    TimeNs after_ns;  // the next action of any other replica
+    TimeNs after_ns;  // the next action of any other group
   };
 
-  Next next_replica() const {
+  Next next_group() const {
     Next next = {0, kNever, kNever};
-    for (size_t i = 0; i < replicas_.size(); ++i) {
-      const TimeNs action_ns = replicas_[i].next_action();
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const TimeNs action_ns = groups_[i].next_action();
       if (action_ns < next.action_ns) {
         next = {i, action_ns, next.action_ns};
       } else {
@@ -170,8 +183,11 @@ class ServerRun final : public ReplicaListener {
     }
     for (const Replica& replica : replicas_) {
       result_.preemptions += replica.state().preemptions();
-      result_.frontend_busy_ns += replica.frontend().busy_ns();
     }
+    for (const Frontend& frontend : frontends_) {
+      result_.frontend_busy_ns += frontend.busy_ns();
+    }
+    result_.frontends = static_cast<int64_t>(frontends_.size());
     return result_;
   }
 
@@ -180,7 +196,9 @@ class ServerRun final : public ReplicaListener {
   ReplicaListener* listener_;
   const ServerProgress& progress_;
   std::vector<PipelineEntry> pipelines_;
+  std::vector<Frontend> frontends_;
   std::vector<Replica> replicas_;
+  std::vector<LockstepGroup> groups_;
   std::priority_queue<Transfer> transfers_;
   TimeNs link_free_ns_ = 0;
   ServerResult result_;

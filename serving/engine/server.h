@@ -21,7 +21,8 @@ struct CacheLink {
 
 struct ServerOptions {
   // All aggregated, or prefill and decode ones. A replica with pipeline stages is one entry for
-  // each batch in flight, all with one number below replicas.size() as their `pipeline`.
+  // each batch in flight, all with one number below replicas.size() as their `pipeline`; one with
+  // data-parallel ranks is one entry for each of them.
   std::vector<ReplicaOptions> replicas;
   CacheLink link;                  // for disaggregated servers
   int64_t max_request_tokens = 0;  // prompt + output of one request; 0: what the cache holds
@@ -38,6 +39,7 @@ struct ServerResult {
   int64_t preemptions = 0;
   int64_t transfers = 0;
   TimeNs frontend_busy_ns = 0;
+  int64_t frontends = 1;
 };
 
 // `requests_done` of however many; false cancels.

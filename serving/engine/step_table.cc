@@ -81,9 +81,11 @@ StatusOr<CostSegment> StepTable::make(const std::vector<SequenceSlice>& prefill,
 }
 
 StatusOr<const CostSegment*> StepTable::segment(const std::vector<SequenceSlice>& prefill,
-                                                int64_t decodes, int64_t context_total) {
+                                                int64_t decodes, int64_t context_total,
+                                                int64_t all_tokens) {
   const GridCell cell = decodes == 0 ? GridCell{0, 0} : cell_of(context_total / decodes);
-  if (prefill.empty()) {
+  batch_.all_tokens = all_tokens;
+  if (prefill.empty() && all_tokens == 0) {
     const uint64_t key = static_cast<uint64_t>(decodes) << 40 | static_cast<uint64_t>(cell.low);
     auto it = decode_.find(key);
     if (it == decode_.end()) {
@@ -92,7 +94,7 @@ StatusOr<const CostSegment*> StepTable::segment(const std::vector<SequenceSlice>
     }
     return &it->second;
   }
-  key_.values.assign({decodes, cell.low});
+  key_.values.assign({decodes, cell.low, all_tokens});
   for (const SequenceSlice& slice : prefill) {
     key_.values.push_back(slice.new_tokens);
     key_.values.push_back(slice.context_tokens);

@@ -52,9 +52,10 @@ class StepTable {
   explicit StepTable(StepCostModel* model, double scale = 1) : model_(model), scale_(scale) {}
 
   // The segment for `decodes` sequences with `context_total` tokens of context in all, next to
-  // `prefill` slices. The reference is valid until the next call. Errors: the model's.
+  // `prefill` slices; `all_tokens` as in StepBatch. The reference is valid until the next call.
+  // Errors: the model's.
   StatusOr<const CostSegment*> segment(const std::vector<SequenceSlice>& prefill, int64_t decodes,
-                                       int64_t context_total);
+                                       int64_t context_total, int64_t all_tokens = 0);
   int64_t model_calls() const { return model_calls_; }
 
   static constexpr size_t kMaxMixed = 1 << 16;

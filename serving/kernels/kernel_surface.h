@@ -89,11 +89,17 @@ std::vector<float> blended_sheet(KernelKind kind, const KernelCategory& category
                                  const std::vector<double>& anchor, std::span<const uint8_t> usable,
                                  bool* exact);
 
+// The curve at `anchor` from the anchors of `category` that are `usable` (empty: all).
+KernelCurve blended_curve(KernelKind kind, const KernelCategory& category,
+                          const std::vector<double>& anchor, std::span<const uint8_t> usable,
+                          const KernelGpu& gpu);
+
 // Fills points that were not measured: gaps by interpolation, rims with the nearest measured point,
 // along the second size first.
 // Collectives lose spikes, single points more than 15 % off both neighbours: disturbed
 // measurements. (Those of other kernels are real: a product of 129 rows costs as much as one of
 // 256.)
-void finish_category(KernelKind kind, KernelCategory* category);
+// All-reduces are ordered by their numbers of GPUs.
+void finish_category(KernelKind kind, const KernelGpu& gpu, KernelCategory* category);
 
 }  // namespace dfsim::inline serving

@@ -23,7 +23,7 @@ struct CategorySamples {
 };
 
 KernelCategory make_category(KernelKind kind, const std::string& name,
-                             const CategorySamples& samples) {
+                             const CategorySamples& samples, const KernelGpu& gpu) {
   KernelCategory category;
   category.name = name;
   category.axis0.assign(samples.axis0.begin(), samples.axis0.end());
@@ -42,7 +42,7 @@ KernelCategory make_category(KernelKind kind, const std::string& name,
     category.anchors.push_back(anchor);
     category.sheets.push_back(std::move(sheet));
   }
-  finish_category(kind, &category);
+  finish_category(kind, gpu, &category);
   return category;
 }
 
@@ -126,10 +126,8 @@ KernelErrors held_out_errors(KernelKind kind, const KernelCategory& category,
     }
     half = 1 - half;
     const std::vector<double>& anchor = category.anchors[i];
-    bool exact = false;
     const KernelTraits traits = kernel_traits(kind, category.name);
-    const KernelCurve curve(kind, traits, anchor, gpu, category,
-                            blended_sheet(kind, category, anchor, usable, &exact), 0);
+    const KernelCurve curve = blended_curve(kind, category, anchor, usable, gpu);
     for (const auto& [sizes, sum] : samples.sheets.at(anchor)) {
       const double measured =
           kernel_bound_us(kind, traits, anchor, sizes, gpu) * std::exp(sum.first / sum.second);
@@ -161,7 +159,7 @@ std::vector<KernelSurface> train_surfaces(const std::vector<KernelSample>& sampl
   for (const auto& [kind, categories] : kinds) {
     std::vector<KernelCategory> made;
     for (const auto& [name, category_samples] : categories) {
-      made.push_back(make_category(kind, name, category_samples));
+      made.push_back(make_category(kind, name, category_samples, gpu));
       made.back().errors = held_out_errors(kind, made.back(), category_samples, gpu);
     }
     surfaces.emplace_back(kind, std::move(made));

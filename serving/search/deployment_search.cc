@@ -148,6 +148,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   setup.cache_tokens = room.cache_tokens;
   setup.gpus_per_replica = layout.candidate.widths.gpus();
   setup.stages = layout.candidate.widths.pp;
+  setup.ranks = layout.candidate.widths.dp;
   if (layout.candidate.disaggregated) {
     DFSIM_ASSIGN_OR_RETURN(const LlmMemory other, llm_memory(layout.decode_deployment, memory));
     DFSIM_ASSIGN_OR_RETURN(ready.decode_costs,
@@ -167,7 +168,7 @@ StatusOr<ReadyLayout> make_ready(const DeploymentSearchOptions& options, const L
   setup.engine.frontend = profile.frontend;
   setup.engine.limits.chunked_prefill = true;
   setup.engine.limits.max_sequences = layout.candidate.max_sequences;
-  setup.errors = profile.errors;
+  setup.errors = errors_for(profile, options.base.model);
   setup.max_request_tokens = options.base.model.max_positions;
   setup.level = options.level;
   setup.dollars_per_gpu_hour = options.dollars_per_gpu_hour;

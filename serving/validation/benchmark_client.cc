@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "serving/deployment_checks.h"
@@ -12,7 +14,9 @@
 namespace dfsim::inline serving {
 namespace {
 
-constexpr int64_t kInferenceMaxTrtllmTokens = 20000;  // --max_num_tokens in its scripts
+// --max_num_tokens of gpt-oss and --chunked-prefill-size of DeepSeek-R1 in InferenceMAX's scripts.
+constexpr int64_t kInferenceMaxTrtllmTokens = 20000;
+constexpr int64_t kInferenceMaxSglangTokens = 32768;
 constexpr double kInferenceMaxTrtllmLatencyUs = 40000;
 constexpr double kRepeatedPrompt = 0.95;
 
@@ -27,6 +31,8 @@ void strip_suffix(std::string* name, const std::string& suffix) {
   }
 }
 
+bool four_bits(const std::string& mode) { return mode == "nvfp4" || mode == "w4a16_mxfp4"; }
+
 StatusOr<LlmPrecision> precision_of(const std::string& mode) {
   if (mode.empty() || mode == "bfloat16") {
     return LlmPrecision::kBf16;
@@ -34,57 +40,83 @@ StatusOr<LlmPrecision> precision_of(const std::string& mode) {
   if (mode == "fp8_static") {
     return LlmPrecision::kFp8;
   }
-  if (mode == "nvfp4" || mode == "w4a16_mxfp4") {
+  if (four_bits(mode)) {
     return LlmPrecision::kMxfp4;  // Hopper has no NVFP4; the rows' models are published in MXFP4
   }
   return llm_precision_from_name(mode);
 }
 
+// The experts run on all GPUs of attention: moe_tp * moe_ep = tp * dp. Rows that count otherwise:
+// InferenceMAX's record tp * ep GPUs for tp = ep of them where experts were parallel, and with
+// attention_dp the column of tp may hold the number of GPUs.
+LlmParallelism recorded_widths(const MeasuredRun& run, bool moe) {
+  LlmParallelism widths;
+  widths.tp = run.tp;
+  widths.pp = run.pp;
+  widths.dp = run.dp;
+  widths.moe_ep = run.moe_ep;
+  widths.moe_tp = 0;
+  int world = run.moe_tp * run.moe_ep;
+  if (!moe) {
+    return widths;
+  }
+  if (inference_max(run) && run.moe_ep > 1 && run.moe_tp == run.moe_ep &&
+      world == run.tp * run.dp) {
+    world = run.moe_tp;
+    widths.tp = world;
+  }
+  if (run.dp > 1 && widths.tp == world && world % run.dp == 0) {
+    widths.tp = world / run.dp;
+  }
+  return widths;
+}
+
+// Models that share one configuration: fine-tuned or trained on, of one shape.
+constexpr std::pair<std::string_view, std::string_view> kSameShape[] = {
+    {"deepseek-r1", "deepseek-v3"},
+    {"deepseek-r1-0528", "deepseek-v3"},
+    {"deepseek-v3-0324", "deepseek-v3"},
+    {"deepseek-v3.1", "deepseek-v3"},
+    {"llama-3.3-70b", "llama-3.1-70b"},
+    {"deepseek-r1-distill-llama-70b", "llama-3.1-70b"},
+    {"deepseek-r1-distill-llama-8b", "llama-3.1-8b"},
+};
+
 }  // namespace
 
 BenchmarkClient client_of(const MeasuredRun& run) {
+  BenchmarkClient client;
   if (inference_max(run)) {
-    return {"InferenceMAX",
-            10,
-            0.8,
-            1,
-            0,
-            run.framework == "trtllm" ? kInferenceMaxTrtllmTokens : 0,
-            true,
-            0,
-            run.framework == "trtllm" ? kInferenceMaxTrtllmLatencyUs : 0,
-            0,
-            "public scripts; the latency from TTFT at few users"};
+    client.name = "InferenceMAX";
+    client.low = 0.8;
+    client.evidence = "public scripts; the latency from TTFT at few users";
+    if (run.framework == "trtllm") {
+      client.latency_us = kInferenceMaxTrtllmLatencyUs;
+      client.budget_tokens = four_bits(run.gemm_mode)
+                                 ? kInferenceMaxTrtllmTokens
+                                 : std::max<int64_t>(8192, run.users + run.isl + 128);
+    } else if (run.framework == "sglang") {
+      client.budget_tokens = client.prefill_tokens = kInferenceMaxSglangTokens;
+      client.cap_sequences = false;
+    }
+    return client;
   }
+  client.cap_sequences = false;
   if (run.isl % 1000 == 0) {
-    const bool varied = run.framework == "sglang";
-    // SGLang's show no waves of equal lengths; vLLM's would need more arithmetic than the GPUs
-    // have, were all prompts computed.
-    return {"aiconfigurator, lengths in thousands",
-            10,
-            varied ? 0.8 : 1.0,
-            varied ? 1.2 : 1.0,
-            0,
-            0,
-            false,
-            0,
-            0,
-            run.framework == "vllm" ? kRepeatedPrompt : 0,
-            "prompt tokens per second"};
+    client.name = "aiconfigurator, lengths in thousands";
+    client.evidence = "prompt tokens per second";
+    if (run.framework == "sglang") {  // no waves of equal lengths show
+      client.low = 0.8;
+      client.high = 1.2;
+    }
+    // Were all prompts computed, the GPUs would have to do more arithmetic than they can.
+    client.repeated_prompt = run.framework == "vllm" ? kRepeatedPrompt : 0;
+    return client;
   }
-  BenchmarkClient client = {"aiconfigurator, lengths in powers of two",
-                            10,
-                            1,
-                            1,
-                            0,
-                            0,
-                            false,
-                            0,
-                            0,
-                            0,
-                            "TTFT at few users is that of two prompts per step at every length"};
+  client.name = "aiconfigurator, lengths in powers of two";
+  client.evidence = "TTFT at few users is that of two prompts per step at every length";
   if (run.framework != "sglang") {
-    client.budget_prompts = 2;
+    client.budget_tokens = 2 * run.isl + run.users / run.dp;
   }
   // One request is always queued in these rows (TTFT exceeds the prefill by one time between
   // departures, whatever the output length).
@@ -101,28 +133,23 @@ StatusOr<LlmDeployment> deployment_of(const MeasuredRun& run, const LlmConfig& m
   deployment.system = run.system;
   deployment.version = run.version;
   DFSIM_ASSIGN_OR_RETURN(deployment.framework, framework_from_name(run.framework));
-  LlmParallelism& widths = deployment.parallelism;
-  widths.tp = run.tp;
-  widths.pp = run.pp;
-  widths.dp = run.dp;
-  widths.moe_ep = run.moe_ep;
-  widths.moe_tp = 0;
-  // Where experts were parallel, InferenceMAX's rows record tp * ep GPUs for tp = ep of them.
-  if (inference_max(run) && run.moe_ep > 1 && run.moe_tp == run.moe_ep &&
-      run.moe_tp * run.moe_ep == run.tp) {
-    widths.tp = run.moe_tp;
-  }
+  deployment.parallelism = recorded_widths(run, model.experts.experts > 0);
   DFSIM_ASSIGN_OR_RETURN(const LlmPrecision gemm, precision_of(run.gemm_mode));
-  const bool four_bits = gemm == LlmPrecision::kMxfp4;
-  deployment.precisions.attention = four_bits ? LlmPrecision::kBf16 : gemm;
+  deployment.precisions.attention = gemm == LlmPrecision::kMxfp4 ? LlmPrecision::kBf16 : gemm;
   deployment.precisions.mlp = deployment.precisions.attention;
-  deployment.precisions.experts = gemm;
+  DFSIM_ASSIGN_OR_RETURN(deployment.precisions.experts,
+                         precision_of(run.moe_mode.empty() ? run.gemm_mode : run.moe_mode));
   if (model.published_experts == LlmPrecision::kMxfp4) {
     deployment.precisions.experts = LlmPrecision::kMxfp4;
     deployment.precisions.attention = LlmPrecision::kBf16;
     deployment.precisions.mlp = LlmPrecision::kBf16;
   }
-  if (deployment.precisions.attention == LlmPrecision::kFp8 && run.framework == "trtllm") {
+  // TensorRT-LLM's checkpoints in fp8 keep the cache in fp8; InferenceMAX's scripts set it for them
+  // and for vLLM's dense models.
+  const LlmPrecision weights = deployment.precisions.attention;
+  const bool scripted = inference_max(run) && model.experts.experts == 0;
+  if ((weights == LlmPrecision::kFp8 && (run.framework == "trtllm" || scripted)) ||
+      (weights == LlmPrecision::kFp8Block && run.framework == "trtllm" && inference_max(run))) {
     deployment.precisions.kv_cache = LlmPrecision::kFp8;
   }
   return deployment;
@@ -149,13 +176,10 @@ ServeSetup setup_of(const MeasuredRun& run) {
   }
   BatchLimits& limits = setup.engine.limits;
   limits.chunked_prefill = run.framework != "trtllm";
-  limits.max_tokens =
-      client.budget_prompts > 0
-          ? std::llround(client.budget_prompts * static_cast<double>(run.isl)) + run.users
-          : client.budget_tokens;
-  if (client.cap_sequences) {
-    limits.max_sequences = std::max<int64_t>(1, run.users + client.spare_sequences);
-  }
+  limits.max_tokens = client.budget_tokens;
+  limits.max_prefill_tokens = client.prefill_tokens;
+  limits.max_sequences =
+      client.cap_sequences ? std::max<int64_t>(1, run.users / run.dp + client.spare_sequences) : 0;
   return setup;
 }
 
@@ -165,10 +189,16 @@ std::string base_model_name(const std::string& model) {
   if (name.starts_with("meta-")) {
     name = name.substr(5);
   }
-  for (const char* suffix : {"-bf16", "-fp8", "-fp4", "-instruct", "-instruct-v0.1", "-v0.1"}) {
-    strip_suffix(&name, suffix);
+  for (size_t before = 0; before != name.size();) {
+    before = name.size();
+    for (const char* suffix :
+         {"-bf16", "-fp8", "-fp4", "-nvfp4", "-instruct", "-thinking", "-v0.1", "-2507", "-it"}) {
+      strip_suffix(&name, suffix);
+    }
   }
-  return name;
+  const auto* const same = std::find_if(std::begin(kSameShape), std::end(kSameShape),
+                                        [&](const auto& pair) { return pair.first == name; });
+  return same == std::end(kSameShape) ? name : std::string(same->second);
 }
 
 }  // namespace dfsim::inline serving

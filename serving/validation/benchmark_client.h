@@ -18,10 +18,9 @@ struct BenchmarkClient {
   int64_t requests_per_user = 10;
   double low = 1;  // lengths are uniform in [low, high] times isl and osl
   double high = 1;
-  double budget_prompts =
-      0;  // token budget per step in prompts, plus one per user; 0: tokens below
-  int64_t budget_tokens = 0;    // 0: the framework's default
-  bool cap_sequences = false;   // the server runs at most as many sequences as there are users,
+  int64_t budget_tokens = 0;    // per step; 0: the framework's default
+  int64_t prefill_tokens = 0;   // SGLang: of one prefill batch; 0: its default
+  bool cap_sequences = true;    // the server runs at most as many sequences as there are users,
   int64_t spare_sequences = 0;  // plus these
   double latency_us = 0;        // of a request on the client's side
   double repeated_prompt = 0;   // share of each prompt that all prompts have in common
@@ -39,7 +38,8 @@ StatusOr<LlmDeployment> deployment_of(const MeasuredRun& run, const LlmConfig& m
 ServeSetup setup_of(const MeasuredRun& run);
 
 // A model's name without organisation, publisher's prefix, "-Instruct" and precision, in lower
-// case: one configuration serves all of them.
+// case; models of one shape have the name of one of them (DeepSeek-R1 that of V3): one
+// configuration serves all of them.
 std::string base_model_name(const std::string& model);
 
 }  // namespace dfsim::inline serving

@@ -1,6 +1,6 @@
-// Coordinate descent: each parameter in turn is moved up and down by its step and kept where the
-// mean loss over the rows is least; steps halve from round to round. Slow and safe: a dozen
-// parameters, a few hundred evaluations, no derivative of a simulation.
+// Coordinate descent: each parameter in turn is moved up and down by a step and kept where the mean
+// loss over the rows is least; steps halve from round to round. The descent starts from the prior,
+// which also enters the loss, so parameters that the rows do not decide stay where it puts them.
 #include "serving/validation/fit_serving.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "serving/deployment_checks.h"
+#include "serving/validation/benchmark_client.h"
 
 namespace dfsim::inline serving {
 namespace {
@@ -50,19 +51,19 @@ struct FitRun {
 
   // Grows like x near 0 and stays below the cap.
   double robust(double x) const { return options.cap * (1 - std::exp(-x / options.cap)); }
-
   double penalty(const FrameworkProfile& profile) const {
     double sum = 0;
     for (const FitParameter& parameter : fit_parameters()) {
-      const double log_scale = parameter.is_scale ? std::log(parameter.of(profile)) : 0;
-      sum += log_scale * log_scale;
+      const double off = (parameter.of(profile) - parameter.prior) / parameter.spread;
+      sum += off * off;
     }
     return options.ridge * sum;
   }
 };
 
 bool is_left_out(const MeasuredRun& run, const ServingFitOptions& options) {
-  return !options.leave_out.empty() && run.model.find(options.leave_out) != std::string::npos;
+  const std::string names = run.model + " " + run.framework + "-" + run.version + " " + run.system;
+  return !options.leave_out.empty() && names.find(options.leave_out) != std::string::npos;
 }
 
 // The value that 80 % of the residuals do not exceed.
@@ -73,19 +74,22 @@ double eighty_percent(std::vector<double> residuals) {
   return residuals[index];
 }
 
-// Moves each parameter up and down as long as that helps, with steps that halve from round to
-// round.
+// Moves each parameter up and down as long as that helps, with steps of its spread at first that
+// halve from round to round. Slopes would need fewer simulations, but a closed loop is chaotic: a
+// request that just misses a step shifts all that follow, and differences show that more than the
+// parameter.
 Status descend(FitRun& run, FrameworkProfile* profile, double* loss) {
   double scale = 1;
   for (int round = 0; round < run.options.rounds; ++round, scale /= 2) {
     for (const FitParameter& parameter : fit_parameters()) {
       for (const double direction : {1.0, -1.0}) {
         bool better = true;
+        bool moved = false;
         while (better) {
           FrameworkProfile trial = *profile;
           double& value = parameter.of(trial);
-          value =
-              std::clamp(value + direction * scale * parameter.step, parameter.low, parameter.high);
+          value = std::clamp(value + direction * scale * parameter.spread, parameter.low,
+                             parameter.high);
           if (value == parameter.of(*profile)) {
             break;
           }
@@ -94,7 +98,11 @@ Status descend(FitRun& run, FrameworkProfile* profile, double* loss) {
           if (better) {
             *loss = trial_loss;
             *profile = trial;
+            moved = true;
           }
+        }
+        if (moved) {
+          break;  // what helped one way does not help the other
         }
       }
     }
@@ -102,96 +110,82 @@ Status descend(FitRun& run, FrameworkProfile* profile, double* loss) {
   return ok_status();
 }
 
-struct Residuals {
+// The factors that 80 % of the rows' residuals do not exceed.
+StatusOr<ServingErrors> errors_of(const std::vector<RunPrediction>& rows) {
   std::vector<double> ttft;
   std::vector<double> tpot;
-};
-
-Status add_residuals(FitRun& run, const FrameworkProfile& profile, Residuals* residuals) {
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<RunPrediction> rows, run.predict(profile));
   for (const RunPrediction& row : rows) {
     if (row.failure.empty()) {
-      residuals->ttft.push_back(std::abs(std::log(row.ttft_ms.value / row.run.ttft_ms)));
-      residuals->tpot.push_back(std::abs(std::log(row.tpot_ms.value / row.run.tpot_ms)));
+      ttft.push_back(std::abs(std::log(row.ttft_ms.value / row.run.ttft_ms)));
+      tpot.push_back(std::abs(std::log(row.tpot_ms.value / row.run.tpot_ms)));
     }
   }
-  return residuals->ttft.empty()
-             ? failed("fit: no row could be predicted; the first one: " + rows.front().failure)
-             : ok_status();
+  if (ttft.empty()) {
+    return failed("fit: no row could be predicted; the first one: " + rows.front().failure);
+  }
+  return ServingErrors{eighty_percent(std::move(ttft)), eighty_percent(std::move(tpot))};
 }
 
-// A profile that has learnt nothing: kernels cost what they cost alone, and the host no time.
+// A profile that has learnt nothing.
 FrameworkProfile unfitted(FrameworkProfile profile) {
   for (const FitParameter& parameter : fit_parameters()) {
-    if (parameter.profile == nullptr) {
-      parameter.of(profile) = parameter.is_scale ? 1 : parameter.low;
-    }
+    parameter.of(profile) = parameter.prior;
   }
   return profile;
 }
 
-// The residuals of rows fitted on are too small for an interval. Each configuration's residuals
-// come from a fit on the other half of the configurations. That fit must not start from a profile
-// that all of them shaped: the descent would stay near it, and the residuals as small as before.
-Status fit_errors(const FitRun& all, FrameworkProfile* profile, int64_t* evaluations) {
-  std::vector<MeasuredRun> folds[2];
-  std::map<std::string, size_t> fold_of;
+// Splits rows into folds by a name; each fold's rows are predicted by a fit on the other folds,
+// which starts from the prior: one that started from a profile that all rows had shaped would stay
+// near it, and its residuals would be too small.
+StatusOr<std::vector<RunPrediction>> predict_folds(const FitRun& all,
+                                                   const FrameworkProfile& profile,
+                                                   const std::vector<std::string>& folds,
+                                                   int64_t* evaluations) {
+  std::vector<RunPrediction> predicted;
+  for (const std::string& held_out : std::set<std::string>(folds.begin(), folds.end())) {
+    std::vector<MeasuredRun> inside;
+    std::vector<MeasuredRun> others;
+    for (size_t i = 0; i < all.runs.size(); ++i) {
+      (folds[i] == held_out ? inside : others).push_back(all.runs[i]);
+    }
+    FrameworkProfile fitted = unfitted(profile);
+    if (!others.empty()) {
+      FitRun rest = {others, all.models, all.options, all.progress};
+      DFSIM_ASSIGN_OR_RETURN(double loss, rest.loss(fitted));
+      DFSIM_RETURN_IF_ERROR(descend(rest, &fitted, &loss));
+      *evaluations += rest.evaluations;
+    }
+    FitRun own = {inside, all.models, all.options, all.progress};
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<RunPrediction> rows, own.predict(fitted));
+    predicted.insert(predicted.end(), rows.begin(), rows.end());
+  }
+  return predicted;
+}
+
+// The residuals of rows fitted on are too small for an interval. Those of known models come from
+// fits on the other half of the configurations, those of other models from fits without the model.
+Status fit_errors(const FitRun& all, ServingFit* fit) {
+  std::vector<std::string> halves;
+  std::vector<std::string> models;
+  std::map<std::string, size_t> number_of;
   for (const MeasuredRun& run : all.runs) {
     MeasuredRun key = run;
     key.users = 0;
     key.version.clear();
-    const size_t fold = fold_of.emplace(key.configuration(), fold_of.size() % 2).first->second;
-    folds[fold].push_back(run);
+    const size_t number = number_of.emplace(key.configuration(), number_of.size()).first->second;
+    halves.push_back(number % 2 == 0 ? "even" : "odd");
+    models.push_back(base_model_name(run.model));
   }
-  Residuals residuals;
-  for (size_t held_out = 0; held_out < 2; ++held_out) {
-    FrameworkProfile fitted = *profile;
-    if (!folds[1 - held_out].empty()) {
-      FitRun others = {folds[1 - held_out], all.models, all.options, all.progress};
-      fitted = unfitted(*profile);
-      DFSIM_ASSIGN_OR_RETURN(double loss, others.loss(fitted));
-      DFSIM_RETURN_IF_ERROR(descend(others, &fitted, &loss));
-      *evaluations += others.evaluations;
-    }
-    if (!folds[held_out].empty()) {
-      FitRun own = {folds[held_out], all.models, all.options, all.progress};
-      DFSIM_RETURN_IF_ERROR(add_residuals(own, fitted, &residuals));
-    }
-  }
-  profile->errors = {eighty_percent(std::move(residuals.ttft)),
-                     eighty_percent(std::move(residuals.tpot))};
+  DFSIM_ASSIGN_OR_RETURN(const std::vector<RunPrediction> known,
+                         predict_folds(all, fit->profile, halves, &fit->evaluations));
+  DFSIM_ASSIGN_OR_RETURN(fit->profile.errors, errors_of(known));
+  DFSIM_ASSIGN_OR_RETURN(fit->other_models,
+                         predict_folds(all, fit->profile, models, &fit->evaluations));
+  DFSIM_ASSIGN_OR_RETURN(fit->profile.foreign_errors, errors_of(fit->other_models));
   return ok_status();
 }
 
 }  // namespace
-
-const std::vector<FitParameter>& fit_parameters() {
-  using R = ServingRuntime;
-  using F = FrontendModel;
-  static const std::vector<FitParameter> kParameters = {
-      {"step_us", &R::step_us, nullptr, nullptr, 0, 20000, 800},
-      {"per_sequence_us", &R::per_sequence_us, nullptr, nullptr, 0, 300, 15},
-      {"per_token_us", &R::per_token_us, nullptr, nullptr, 0, 4, 0.3},
-      {"eager_kernel_us", &R::eager_kernel_us, nullptr, nullptr, 0, 30, 3},
-      {"kernel_gap_us", &R::kernel_gap_us, nullptr, nullptr, 0, 10, 0.8},
-      {"gemm_scale", &R::gemm_scale, nullptr, nullptr, 0.7, 1.6, 0.08, true},
-      {"gemm_prefill_scale", &R::gemm_prefill_scale, nullptr, nullptr, 0.7, 1.6, 0.08, true},
-      {"gemm_8bit_scale", &R::gemm_8bit_scale, nullptr, nullptr, 0.7, 1.6, 0.08, true},
-      {"prefill_attention_scale", &R::prefill_attention_scale, nullptr, nullptr, 0.5, 2, 0.15,
-       true},
-      {"decode_attention_scale", &R::decode_attention_scale, nullptr, nullptr, 0.5, 2, 0.15, true},
-      {"moe_scale", &R::moe_scale, nullptr, nullptr, 0.5, 2, 0.12, true},
-      {"moe_prefill_scale", &R::moe_prefill_scale, nullptr, nullptr, 0.5, 4, 0.4, true},
-      {"quantize_scale", &R::quantize_scale, nullptr, nullptr, 0, 1.5, 0.25},
-      {"comm_scale", &R::comm_scale, nullptr, nullptr, 0.3, 4, 0.3, true},
-      {"latency_us", nullptr, &F::latency_us, nullptr, 0, 100000, 6000},
-      {"request_us", nullptr, &F::request_us, nullptr, 0, 50000, 1500},
-      {"prompt_token_us", nullptr, &F::prompt_token_us, nullptr, 0, 20, 0.8},
-      {"output_token_us", nullptr, &F::output_token_us, nullptr, 0, 300, 20},
-      {"memory_share", nullptr, nullptr, &FrameworkProfile::memory_share, 0.7, 0.95, 0.02},
-  };
-  return kParameters;
-}
 
 StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<MeasuredRun>& runs,
                                    const std::map<std::string, LlmConfig>& models,
@@ -214,10 +208,14 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
   fit.profile = framework_profile(framework);
   fit.before = fit.profile;
   DFSIM_ASSIGN_OR_RETURN(fit.loss_before, run.loss(fit.profile));
-  fit.loss_after = fit.loss_before;
+  fit.profile = unfitted(fit.profile);
+  if (!options.start.empty()) {
+    DFSIM_RETURN_IF_ERROR(set_parameters(options.start, &fit.profile));
+  }
+  DFSIM_ASSIGN_OR_RETURN(fit.loss_after, run.loss(fit.profile));
   DFSIM_RETURN_IF_ERROR(descend(run, &fit.profile, &fit.loss_after));
   fit.evaluations = run.evaluations;
-  DFSIM_RETURN_IF_ERROR(fit_errors(run, &fit.profile, &fit.evaluations));
+  DFSIM_RETURN_IF_ERROR(fit_errors(run, &fit));
   return fit;
 }
 
@@ -257,6 +255,15 @@ StatusOr<ServingFitReport> fit_serving(const ServingValidationOptions& validatio
     (is_left_out(row.run, options) ? left_out : fitted).push_back(row);
   }
   report.errors.push_back(summarize_errors("rows fitted on", fitted));
+  std::map<std::string, std::vector<RunPrediction>> without;
+  for (const ServingFit& fit : report.fits) {
+    for (const RunPrediction& row : fit.other_models) {
+      without["fits without " + base_model_name(row.run.model)].push_back(row);
+    }
+  }
+  for (const auto& [name, predicted] : without) {
+    report.errors.push_back(summarize_errors(name, predicted));
+  }
   if (!options.leave_out.empty()) {
     report.errors.push_back(summarize_errors("rows left out", left_out));
   }

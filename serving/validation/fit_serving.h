@@ -7,46 +7,26 @@
 #include <vector>
 
 #include "base/status.h"
+#include "serving/validation/fit_parameters.h"
 #include "serving/validation/validate_serving.h"
 
 namespace dfsim::inline serving {
 
-// One number of a FrameworkProfile, by name: what may be fitted, and how far it may go.
-struct FitParameter {
-  std::string name;
-  double ServingRuntime::*runtime = nullptr;  // exactly one of the three is set
-  double FrontendModel::*frontend = nullptr;
-  double FrameworkProfile::*profile = nullptr;
-  double low = 0;
-  double high = 1;
-  double step = 0.1;      // of the first round
-  bool is_scale = false;  // a factor, which the fit draws towards 1
-
-  double& of(FrameworkProfile& of) const {
-    return runtime != nullptr    ? of.runtime.*runtime
-           : frontend != nullptr ? of.frontend.*frontend
-                                 : of.*profile;
-  }
-  double of(const FrameworkProfile& of) const {
-    return runtime != nullptr    ? of.runtime.*runtime
-           : frontend != nullptr ? of.frontend.*frontend
-                                 : of.*profile;
-  }
-};
-const std::vector<FitParameter>& fit_parameters();
-
 struct ServingFitOptions {
-  int rounds = 4;  // steps halve after each
+  int rounds = 3;  // steps halve after each
   int threads = 0;
   // A row's loss is r(|ln TPOT ratio|) + ttft_weight r(|ln TTFT ratio|) with r(x) = cap (1 -
   // exp(-x / cap)): a row that contradicts the others must not pull the fit.
   double ttft_weight = 0.5;
   double cap = 0.6;
-  // Times the sum over all scales of (ln scale)^2, added to the mean loss: where the rows do not
-  // decide, kernels cost in a server what they cost alone.
-  double ridge = 0.02;
-  // Rows whose model's name contains this are not fitted on; "": none.
+  // Times the sum over all parameters of ((value - prior) / spread)^2, added to the mean loss:
+  // where the rows do not decide, the prior does.
+  double ridge = 0.001;
+  // Rows with this in the name of their model, framework and version, or system are not fitted on;
+  // "": none.
   std::string leave_out;
+  // Where the descent starts (set_parameters()), besides the framework's profile.
+  std::string start;
 };
 
 struct ServingFit {
@@ -56,6 +36,8 @@ struct ServingFit {
   double loss_after = 0;
   int64_t rows = 0;
   int64_t evaluations = 0;
+  // Every row, predicted by a fit on the rows of the other models.
+  std::vector<RunPrediction> other_models;
 };
 
 // Coordinate descent on the fit half of `runs` (rows of `framework` only; the others are not looked
@@ -70,7 +52,8 @@ StatusOr<ServingFit> fit_framework(LlmFramework framework, const std::vector<Mea
 // them: of those fitted on, and of those left out. The other half is not simulated.
 struct ServingFitReport {
   std::vector<ServingFit> fits;
-  std::vector<ErrorSummary> errors;  // "rows fitted on", "rows left out"
+  // "rows fitted on", "fits without MODEL" (its rows), "rows left out"
+  std::vector<ErrorSummary> errors;
 };
 
 // `validation.framework` limits the fit to one framework; its half is ignored. Errors: those of the

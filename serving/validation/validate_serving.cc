@@ -20,6 +20,7 @@
 #include "serving/deployment_checks.h"
 #include "serving/llm_memory.h"
 #include "serving/validation/benchmark_client.h"
+#include "serving/validation/fit_parameters.h"
 
 namespace dfsim::inline serving {
 namespace {
@@ -41,9 +42,10 @@ StatusOr<ServeResult> simulate_run(const MeasuredRun& run, const LlmConfig& mode
   ServeSetup setup = setup_of(run);
   setup.engine.frontend = profile.frontend;
   setup.engine.frontend.latency_us += client_of(run).latency_us;
-  setup.errors = profile.errors;
+  setup.errors = errors_for(profile, model);
   setup.gpus_per_replica = deployment.parallelism.gpus();
   setup.stages = deployment.parallelism.pp;
+  setup.ranks = deployment.parallelism.dp;
   LlmMemoryOptions memory;
   memory.utilization = profile.memory_share;
   memory.sequence_tokens = run.isl + run.osl;
@@ -264,6 +266,9 @@ StatusOr<ServingValidation> validate_serving(const ServingValidationOptions& opt
   for (const LlmFramework framework :
        {LlmFramework::kVllm, LlmFramework::kTrtllm, LlmFramework::kSglang}) {
     profiles[framework] = framework_profile(framework);
+    if (!options.parameters.empty()) {
+      DFSIM_RETURN_IF_ERROR(set_parameters(options.parameters, &profiles[framework]));
+    }
   }
   ServingValidation result;
   DFSIM_ASSIGN_OR_RETURN(result.rows,

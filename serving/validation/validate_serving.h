@@ -23,8 +23,9 @@ struct ServingValidationOptions {
   std::string runs_path;
   std::string models_path;  // folder of config.json files (ORG--NAME_config.json or ORG/NAME)
   RunHalf half = RunHalf::kAll;
-  std::string framework;  // "": all
-  int threads = 0;        // 0: as many as the machine has
+  std::string framework;   // "": all
+  int threads = 0;         // 0: as many as the machine has
+  std::string parameters;  // in place of fitted ones, as for set_parameters()
 };
 
 struct RunPrediction {

@@ -8,12 +8,14 @@
 
 namespace dfsim::testing {
 
-// base + per new token + per token of context read, in nanoseconds. The number of calls is counted.
+// base + per new token + per token of context read + per token of all ranks, in nanoseconds. The
+// number of calls is counted.
 class FakeCost final : public StepCostModel {
  public:
   TimeNs base_ns = 1'000'000;
   TimeNs token_ns = 10'000;
   TimeNs context_ns = 100;
+  TimeNs expert_ns = 0;
   double interval_share = 1;  // of the step's time
   int64_t calls = 0;
 
@@ -30,6 +32,7 @@ class FakeCost final : public StepCostModel {
     StepCost cost;
     cost.split_ns[static_cast<size_t>(StepPart::kGemm)] = token_ns * new_tokens;
     cost.split_ns[static_cast<size_t>(StepPart::kAttentionDecode)] = context_ns * context_tokens;
+    cost.split_ns[static_cast<size_t>(StepPart::kMoe)] = expert_ns * batch.all_tokens;
     cost.split_ns[static_cast<size_t>(StepPart::kHost)] = base_ns;
     for (const TimeNs part : cost.split_ns) {
       cost.time_ns += part;

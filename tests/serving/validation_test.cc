@@ -233,6 +233,38 @@ TEST_CASE("Clients: InferenceMAX's products of tp and ep are corrected") {
   CHECK(deployment->parallelism.tp == 4);
   CHECK(client_of(run).name == "InferenceMAX");
   CHECK(base_model_name("nvidia/Llama-3.1-8B-Instruct-FP8") == "llama-3.1-8b");
+  // The same with data-parallel attention: 8 GPUs, recorded as 64.
+  run.tp = 8;
+  run.dp = 8;
+  run.moe_tp = 8;
+  run.moe_ep = 8;
+  const auto ranks = deployment_of(run, *parse(kGptOss20b));
+  REQUIRE(ranks.ok());
+  CHECK(ranks->parallelism.tp == 1);
+  CHECK(ranks->parallelism.dp == 8);
+  CHECK(ranks->parallelism.gpus() == 8);
+  CHECK(setup_of(run).workload.users.users == 16);
+}
+
+TEST_CASE("Clients: with data-parallel attention, tp may be recorded as the number of GPUs") {
+  MeasuredRun run = run_with(64, 7);
+  run.tp = 8;
+  run.dp = 4;
+  run.moe_tp = 1;
+  run.moe_ep = 8;
+  const auto counted = deployment_of(run, *parse(kQwen3Moe30b));
+  REQUIRE(counted.ok());
+  CHECK(counted->parallelism.tp == 2);
+  CHECK(counted->parallelism.gpus() == 8);
+  run.tp = 2;  // as the experts count
+  CHECK(deployment_of(run, *parse(kQwen3Moe30b))->parallelism.tp == 2);
+}
+
+TEST_CASE("Clients: models of one shape share a configuration") {
+  CHECK(base_model_name("deepseek-ai/DeepSeek-R1-0528") == "deepseek-v3");
+  CHECK(base_model_name("nvidia/Llama-3.3-70B-Instruct-FP8") == "llama-3.1-70b");
+  CHECK(base_model_name("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8") == "qwen3-235b-a22b");
+  CHECK(base_model_name("mistralai/Mixtral-8x7B-Instruct-v0.1") == "mixtral-8x7b");
 }
 
 }  // namespace

@@ -1,10 +1,42 @@
 // Options that describe a deployment.
+#include <cctype>
+#include <utility>
+
+#include "base/text.h"
 #include "cli/commands/llm/llm_commands.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_predict.h"
 #include "study/chain/llm_source.h"
 
 namespace dfsim::cli {
+namespace {
+
+// "fp8" or "attention=bf16,mlp=fp8,experts=mxfp4"; a name without a class is that of all classes.
+Status set_precisions(const std::string& text, LlmPrecisions* precisions) {
+  for (const std::string& item : split(text, ',')) {
+    const size_t equals = item.find('=');
+    const std::string name = equals == std::string::npos ? item : item.substr(equals + 1);
+    const std::string where = equals == std::string::npos ? "" : item.substr(0, equals);
+    DFSIM_ASSIGN_OR_RETURN(const LlmPrecision precision, llm_precision_from_name(name));
+    const std::pair<std::string, LlmPrecision*> classes[] = {{"attention", &precisions->attention},
+                                                             {"mlp", &precisions->mlp},
+                                                             {"experts", &precisions->experts}};
+    bool found = where.empty();
+    for (const auto& [key, target] : classes) {
+      if (where.empty() || where == key) {
+        *target = precision;
+        found = true;
+      }
+    }
+    if (!found) {
+      return invalid_input(
+          unknown_name_message("class of operators", where, {"attention", "mlp", "experts"}));
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
 
 OptionTable llm_model_options(LlmModelOptions& o) {
   return {
@@ -15,8 +47,8 @@ OptionTable llm_model_options(LlmModelOptions& o) {
        .required = true},
       {.names = "--precision",
        .target = &o.precision,
-       .help = "Weights of attention, dense blocks and experts: bf16, fp16, fp8, fp8_block, int8, "
-               "int4, mxfp4, nvfp4 (default: as published)",
+       .help = "Weights: bf16, fp16, fp8, fp8_block, int8, int4, mxfp4, nvfp4 (default: as "
+               "published); by class of operator: fp8,experts=mxfp4 (attention, mlp, experts)",
        .value = "NAME"},
       {.names = "--kv-dtype",
        .target = &o.kv_dtype,
@@ -73,14 +105,15 @@ StatusOr<LlmDeployment> llm_deployment(const LlmModelOptions& model,
   DFSIM_ASSIGN_OR_RETURN(deployment.model, load_llm_config(model.model));
   deployment.precisions = published_precisions(deployment.model);
   if (!model.precision.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(const LlmPrecision precision, llm_precision_from_name(model.precision));
-    deployment.precisions.attention = precision;
-    deployment.precisions.mlp = precision;
-    deployment.precisions.experts = precision;
+    DFSIM_RETURN_IF_ERROR(set_precisions(model.precision, &deployment.precisions));
   }
   DFSIM_ASSIGN_OR_RETURN(deployment.precisions.kv_cache, llm_precision_from_name(model.kv_dtype));
   DFSIM_ASSIGN_OR_RETURN(deployment.framework, framework_from_name(widths.framework));
   deployment.system = widths.system;
+  if (!widths.version.empty() && std::isdigit(static_cast<unsigned char>(widths.version[0])) == 0) {
+    return invalid_input("--framework-version: '" + printable(widths.version) +
+                         "', expected a version such as 0.14.0");
+  }
   deployment.version = widths.version;
   deployment.parallelism.tp = widths.tp;
   deployment.parallelism.pp = widths.pp;

@@ -156,7 +156,6 @@ void set_engine(const LlmServeOptions& o, const FrameworkProfile& profile, Serve
   setup->engine.prefix_caching = o.prefix_caching || o.shared_prefix > 0;
   setup->engine.frontend = profile.frontend;
   setup->engine.fast_forward = o.trace_file.empty();  // a slice of the trace is one step
-  setup->errors = profile.errors;
 }
 
 Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, ServeView* view,
@@ -192,12 +191,14 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
   ServeSetup setup;
   DFSIM_RETURN_IF_ERROR(set_workload(o, &setup));
   set_engine(o, profile, &setup);
+  setup.errors = errors_for(profile, deployment.model);
   const SyntheticLengths& lengths = setup.workload.lengths;
   const bool synthetic = setup.workload.kind != WorkloadOptions::Kind::kTrace;
   const int64_t tokens = synthetic ? lengths.prompt.high + lengths.output.high : 0;
   setup.replicas = o.replicas;
   setup.gpus_per_replica = deployment.parallelism.gpus();
   setup.stages = deployment.parallelism.pp;
+  setup.ranks = deployment.parallelism.dp;
   setup.max_request_tokens = deployment.model.max_positions;
   setup.warmup_requests = o.warmup;
   DFSIM_ASSIGN_OR_RETURN(setup.level, parse_service_level(o.load.sla));
@@ -217,6 +218,7 @@ Status run_llm_serve(const LlmServeOptions& o, bool quiet) {
     setup.decode_cache_tokens = second.room.cache_tokens;
     setup.gpus_per_decode_replica = decode.parallelism.gpus();
     setup.decode_stages = decode.parallelism.pp;
+    setup.decode_ranks = decode.parallelism.dp;
     setup.link = {o.link_gb_per_s * 1e9, kLinkLatencyUs,
                   first.room.cache_bytes_per_token *
                       static_cast<double>(deployment.parallelism.tp * deployment.parallelism.pp)};

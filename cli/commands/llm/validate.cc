@@ -23,7 +23,9 @@ struct LlmValidateOptions : ServingValidationOptions {
 Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
   const auto fit = [&]() -> StatusOr<ServingFitReport> {
     ProgressLine line(quiet);
-    return fit_serving(o, o.fitting, [&line](int64_t done) {
+    ServingFitOptions fitting = o.fitting;
+    fitting.start = o.parameters;
+    return fit_serving(o, fitting, [&line](int64_t done) {
       return line.stage(fmt::format("{} sets of parameters tried", done)).ok();
     });
   };
@@ -47,41 +49,46 @@ Status run_llm_validate(LlmValidateOptions o, bool quiet) {
 CommandSpec llm_validate_command() {
   const auto options = std::make_shared<LlmValidateOptions>();
   LlmValidateOptions& o = *options;
-  return {.name = "validate",
-          .summary = "Errors of simulated servers against measured deployments",
-          .options = {{.names = "RUNS",
-                       .target = &o.runs_path,
-                       .help = "Measured deployments, CSV with the columns of aiconfigurator's "
-                               "silicon tables",
-                       .required = true},
-                      {.names = "--models",
-                       .target = &o.models_path,
-                       .help = "Folder of the models' config.json files (ORG--NAME_config.json)",
-                       .value = "FOLDER",
-                       .required = true},
-                      {.names = "--half",
-                       .target = &o.part,
-                       .help = "Rows that the parameters were fitted on, or the others",
-                       .show_default = true,
-                       .choices = "all,fit,held-out"},
-                      {.names = "--framework", .target = &o.framework, .help = "Only its rows"},
-                      {.names = "--fit",
-                       .target = &o.fit,
-                       .help = "Fit each framework's parameters on the fit half and print them"},
-                      {.names = "--leave-out",
-                       .target = &o.fitting.leave_out,
-                       .help = "With --fit: leave models with this in their name out, and report "
-                               "the errors of their rows",
-                       .value = "TEXT",
-                       .needs = "--fit"},
-                      {.names = "--json", .target = &o.json, .help = "JSON, with every row"},
-                      {.names = "-o,--output",
-                       .target = &o.output,
-                       .help = "Write to this file; - is stdout",
-                       .show_default = true}},
-          .run = [options](const GlobalOptions& global) {
-            return run_llm_validate(*options, global.quiet);
-          }};
+  return {
+      .name = "validate",
+      .summary = "Errors of simulated servers against measured deployments",
+      .options = {{.names = "RUNS",
+                   .target = &o.runs_path,
+                   .help = "Measured deployments, CSV with the columns of aiconfigurator's "
+                           "silicon tables",
+                   .required = true},
+                  {.names = "--models",
+                   .target = &o.models_path,
+                   .help = "Folder of the models' config.json files (ORG--NAME_config.json)",
+                   .value = "FOLDER",
+                   .required = true},
+                  {.names = "--half",
+                   .target = &o.part,
+                   .help = "Rows that the parameters were fitted on, or the others",
+                   .show_default = true,
+                   .choices = "all,fit,held-out"},
+                  {.names = "--framework", .target = &o.framework, .help = "Only its rows"},
+                  {.names = "--fit",
+                   .target = &o.fit,
+                   .help = "Fit each framework's parameters on the fit half and print them"},
+                  {.names = "--leave-out",
+                   .target = &o.fitting.leave_out,
+                   .help = "With --fit: leave models, FRAMEWORK-VERSIONs or systems with this "
+                           "in their name out, and report the errors of their rows",
+                   .value = "TEXT",
+                   .needs = "--fit"},
+                  {.names = "--set",
+                   .target = &o.parameters,
+                   .help = "Parameters in place of the fitted ones; with --fit, where it starts",
+                   .value = "NAME=VALUE,..."},
+                  {.names = "--json", .target = &o.json, .help = "JSON, with every row"},
+                  {.names = "-o,--output",
+                   .target = &o.output,
+                   .help = "Write to this file; - is stdout",
+                   .show_default = true}},
+      .run = [options](const GlobalOptions& global) {
+        return run_llm_validate(*options, global.quiet);
+      }};
 }
 
 }  // namespace dfsim::cli

@@ -172,6 +172,34 @@ TEST_CASE("Steps: experts, windows and latent attention are costed") {
   CHECK(time < 80);
 }
 
+TEST_CASE("Steps: data-parallel ranks share the experts and nothing else") {
+  LlmDeployment ranks;
+  ranks.model = *parse(kQwen3Moe30b);
+  ranks.parallelism.dp = 4;
+  ranks.parallelism.moe_ep = 4;
+  const auto model = model_of(ranks);
+  StepBatch batch = decodes(16, 1000);
+  const auto alike = model->cost(batch);  // the other ranks have as many
+  batch.all_tokens = 64;
+  CHECK(ms(model->cost(batch)) == ms(alike));
+  batch.all_tokens = 64 + 1024;  // one of them computes a prompt
+  const auto prompt = model->cost(batch);
+  CHECK(prompt->part(StepPart::kMoe) > alike->part(StepPart::kMoe));
+  CHECK(prompt->part(StepPart::kComm) > alike->part(StepPart::kComm));
+  CHECK(prompt->part(StepPart::kGemm) == alike->part(StepPart::kGemm));
+  CHECK(prompt->part(StepPart::kAttentionDecode) == alike->part(StepPart::kAttentionDecode));
+}
+
+TEST_CASE("Steps: experts of the other fp8 scaling stand in, and a note says so") {
+  LlmDeployment deployment;
+  deployment.model = *parse(kQwen3Moe30b);
+  deployment.framework = LlmFramework::kSglang;  // measured with scales per block only
+  deployment.precisions.experts = LlmPrecision::kFp8;
+  const auto model = model_of(deployment);
+  REQUIRE_FALSE(model->notes().empty());
+  CHECK(model->notes().back().find("not measured, kernels of fp8_block") != std::string::npos);
+}
+
 TEST_CASE("Steps: what cannot be divided or was not measured is refused") {
   const auto refused = [](const LlmDeployment& deployment) {
     return make_step_cost_model(deployment, {}).status().message();

@@ -81,10 +81,52 @@ TEST_CASE("Surfaces: a spike of a collective goes, a step of a product stays") {
   category.anchors = {{2}};
   category.sheets = {{0.0F, 0.9F, 0.1F, 0.1F}};
   KernelCategory product = category;
-  finish_category(KernelKind::kAllReduce, &category);
+  finish_category(KernelKind::kAllReduce, kGpu, &category);
   CHECK(category.sheets[0][1] == Approx(0.1F));
-  finish_category(KernelKind::kGemm, &product);
+  finish_category(KernelKind::kGemm, kGpu, &product);
   CHECK(product.sheets[0][1] == Approx(0.9F));
+}
+
+TEST_CASE("Surfaces: an all-reduce among fewer GPUs takes no longer") {
+  KernelCategory category;
+  category.name = "graph";
+  category.axis0 = {1024, 65536};
+  category.axis1 = {1};
+  category.anchors = {{4}, {8}};
+  const auto sheet_of = [&](double gpus, double small_us, double large_us) {
+    const KernelTraits traits = kernel_traits(KernelKind::kAllReduce, "graph");
+    const auto value = [&](double bytes, double us) {
+      return static_cast<float>(
+          std::log(us / kernel_bound_us(KernelKind::kAllReduce, traits, {gpus}, {bytes, 1}, kGpu)));
+    };
+    return std::vector<float>{value(1024, small_us), value(65536, large_us)};
+  };
+  category.sheets = {sheet_of(4, 12, 9), sheet_of(8, 5, 10)};
+  finish_category(KernelKind::kAllReduce, kGpu, &category);
+  const KernelCurve four = blended_curve(KernelKind::kAllReduce, category, {4}, {}, kGpu);
+  CHECK(four.time_us(1024) == Approx(5).epsilon(1e-5));
+  CHECK(four.time_us(65536) == Approx(9).epsilon(1e-5));
+}
+
+TEST_CASE("Surfaces: experts narrower than any measured ones are as many bytes in fewer experts") {
+  KernelCategory category;
+  category.name = "bfloat16/balanced";
+  category.axis0 = {16};
+  category.axis1 = {1};
+  const auto add = [&](double width, double here, double us) {
+    const std::vector<double> anchor = {1024, width, 4, here, 64};
+    const KernelTraits traits = kernel_traits(KernelKind::kMoe, category.name);
+    category.anchors.push_back(anchor);
+    category.sheets.push_back({static_cast<float>(
+        std::log(us / kernel_bound_us(KernelKind::kMoe, traits, anchor, {16, 1}, kGpu)))});
+  };
+  add(2048, 64, 200);
+  add(2048, 16, 80);
+  // A quarter of the width of all experts: a quarter of the experts at full width.
+  CHECK(blended_curve(KernelKind::kMoe, category, {1024, 512, 4, 64, 64}, {}, kGpu).time_us(16) ==
+        Approx(80).epsilon(1e-5));
+  CHECK(blended_curve(KernelKind::kMoe, category, {1024, 2048, 4, 64, 64}, {}, kGpu).time_us(16) ==
+        Approx(200).epsilon(1e-5));
 }
 
 TEST_CASE("Kernel sets: files come back as they were, damage is refused") {
