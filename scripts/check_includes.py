@@ -86,6 +86,7 @@ THIRD_PARTY = [
     (r"yaml-cpp/", ["hardware/*.cc"]),
     (r"simdjson\.h$", ["base/json/json_value.cc"]),
     (r"sqlite3\.h$|babeltrace2/", ["datasets/traces/*.cc"]),
+    (r"lttng/", ["datasets/collect/lttng_tensorflow/provider.h"]),
     (r"expat\.h$", ["graphs/taskgraph/*.cc"]),
     (r"boost/", ["graphs/algorithms/*.cc", "schedulers/planning/ranks.cc", "server/http/http_server.cc"]),
     (r"coin/", ["schedulers/*.cc"]),

@@ -38,7 +38,7 @@ struct StepKernel {
   bool has_limit = false;
   KernelCurve limit;
   double factor = 1;
-  // Of a conversion to fp8 these bytes are a limit: a server's conversion is one memory-bound
+  // These bytes limit a conversion to fp8: a server's conversion is one memory-bound
   // kernel, while SGLang's table timed one of ten times that.
   double bytes_per_unit = 0;
   int group = -1;  // of like layers, in order of first appearance; -1 outside layers

@@ -82,6 +82,11 @@ OptionTable analyze_options(AnalyzeCommand& o) {
                "parts add up to the run; or HolisticTraceAnalysis's",
        .show_default = true,
        .choices = "replay,hta"},
+      {.names = "--counters",
+       .target = &o.counters,
+       .help = "Performance counters of the trace's operators or kernels: CSV of LIKWID's marker "
+               "API, Nsight Compute or nvprof",
+       .value = "FILE..."},
       html_option(&o.html),
       {.names = "--top",
        .target = &o.top,

@@ -93,6 +93,12 @@ OptionTable roofline_options(RooflineCommand& o) {
             .help = "For runs: folders with the measured networks' ONNX files; default: those that "
                     "ship",
             .value = "DIR..."},
+           {.names = "--counters",
+            .target = &o.source.counters,
+            .help = "For traces: performance counters of the operators or kernels, which replace "
+                    "the FLOPs and bytes counted from shapes: CSV of LIKWID's marker API, Nsight "
+                    "Compute or nvprof",
+            .value = "FILE..."},
            json_option(&o.json),
            {.names = "--top",
             .target = &o.top,

@@ -35,6 +35,12 @@ void sort_spans(Trace* trace) {
   for (SyncTarget& sync : trace->syncs) {
     sync.span = new_id[sync.span.index()];
   }
+  for (Transfer& transfer : trace->transfers) {
+    transfer.span = new_id[transfer.span.index()];
+  }
+  for (SpanCounter& counter : trace->span_counters) {
+    counter.span = new_id[counter.span.index()];
+  }
 }
 
 // Parents on host tracks, by nesting in time.
@@ -217,6 +223,8 @@ void finish_trace(Trace* trace) {
   std::stable_sort(trace->memory.begin(), trace->memory.end(), by_time);
   std::stable_sort(trace->counters.begin(), trace->counters.end(), by_time);
   std::stable_sort(trace->flows.begin(), trace->flows.end(), by_time);
+  std::stable_sort(trace->allocators.begin(), trace->allocators.end(), by_time);
+  std::ranges::stable_sort(trace->transfers, {}, &Transfer::arrived_us);
 }
 
 }  // namespace dfsim::inline datasets

@@ -70,7 +70,8 @@ struct Span {
   SpanId parent;             // innermost span around it on the same host track
   SpanId launch;             // of device work and syncs: the runtime call
   SpanId op;  // the operator that a call or device work belongs to; of operators, the one around
-  NameId operands;  // of an op: all that is recorded of its operands, for span_ops.h; may be none
+  NameId operands;   // of an op: all that is recorded of its operands, for span_ops.h; may be none
+  NameId placement;  // of an op: where the framework placed it ("/job:worker/task:1/device:GPU:0")
   double duration_us() const { return end_us - start_us; }
 };
 
@@ -86,11 +87,55 @@ struct MemoryRecord {
   int64_t device = -1;  // -1 = host
   uint64_t address = 0;
   Bytes bytes = 0;       // negative when freed
+  Bytes requested = -1;  // of an allocation: without what rounding adds; -1 = not recorded
   Bytes allocated = -1;  // in use after it; -1 = not recorded
   Bytes reserved = -1;   // taken from the device after it
   TrackId track;         // of the thread that asked for it
   NameId tensor;         // when the format names it
+  NameId allocator;      // "GPU_0_bfc", when the format names it
 };
+
+// The state of an allocator that hands out chunks of memory which it holds (TensorFlow's BFC), or
+// of one of its bins. -1 = not recorded.
+struct AllocatorSample {
+  double time_us = 0;
+  NameId allocator;
+  int64_t device = -1;  // -1 = host
+  int64_t bin = -1;     // -1 = of the whole allocator
+  Bytes in_use = -1;
+  Bytes requested = -1;  // of the bytes in use: what was asked for; the rest is rounding
+  Bytes reserved = -1;   // held from the device
+  int64_t chunks = -1;
+  int64_t chunks_in_use = -1;
+  int64_t allocations = -1;  // so far
+};
+
+// A tensor that travels between workers (rendezvous, gRPC).
+struct Transfer {
+  NameId key;
+  double requested_us = 0;  // the receiver asked for it
+  double produced_us = 0;   // the sender had it
+  double arrived_us = 0;
+  TrackId from;                  // thread that produced it; may be none
+  TrackId to;                    // thread that asked for it; may be none
+  NameId source;                 // device; may be none
+  NameId destination;            // may be none
+  Bytes bytes = -1;              // -1 = not recorded
+  SpanId span;                   // from when it left to when it arrived
+  bool arrival_recorded = true;  // else it is the start of the operator that used it
+  // When it left: once it was both asked for and produced.
+  double began_us() const { return requested_us > produced_us ? requested_us : produced_us; }
+};
+
+// A performance counter of one span: the events that it counted while the span lasted.
+struct SpanCounter {
+  SpanId span;
+  NameId name;
+  double value = 0;
+};
+
+// Samples of this name say how much a device's queue holds; the track is the queue's.
+inline constexpr std::string_view kQueueLengthCounter = "queue length";
 
 struct CounterSample {
   double time_us = 0;
@@ -109,12 +154,18 @@ struct FlowPoint {
 
 // A time in which a host thread did not run, from the operating system's own trace.
 struct ThreadPause {
-  enum class Kind : uint8_t { kPreempted, kBlocked };
+  enum class Kind : uint8_t { kPreempted, kBlocked, kInterrupted };
   int64_t thread = -1;  // Track::thread
   double start_us = 0;
   double end_us = 0;
   Kind kind = Kind::kPreempted;
-  NameId cause;  // the program that ran instead; the call that waits. None: not known
+  NameId cause;  // the program or interrupt that ran instead; the call that waits. None: not known
+};
+
+// A page that a thread touched first or that had left memory.
+struct PageFault {
+  int64_t thread = -1;
+  double time_us = 0;
 };
 
 struct TraceWarning {
@@ -141,6 +192,10 @@ struct Trace {
   std::vector<CounterSample> counters;
   std::vector<FlowPoint> flows;
   std::vector<ThreadPause> pauses;  // of each thread in order of time
+  std::vector<PageFault> faults;    // of each thread in order of time
+  std::vector<AllocatorSample> allocators;
+  std::vector<Transfer> transfers;  // in order of arrival
+  std::vector<SpanCounter> span_counters;
   std::vector<TraceWarning> warnings;
 
   NameId intern(std::string_view text);

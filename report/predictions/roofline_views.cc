@@ -92,6 +92,7 @@ Json point_json(const RoofPoint& point) {
           {"class", op_class_name(point.op_class)},
           {"dtype", dtype_name(point.dtype)},
           {"matrix", point.matrix},
+          {"counted", point.counted},
           {"ops", point.ops},
           {"flops", point.flops},
           {"bytes", point.bytes},
@@ -192,6 +193,16 @@ Json lines_json(const std::vector<Trajectory>& lines) {
   return list;
 }
 
+// How many operators' work performance counters measured.
+std::string counted_line(const RooflineReport& roofline) {
+  const auto counted_ops =
+      std::ranges::count_if(roofline.ops, [](const RoofPoint& point) { return point.counted; });
+  return counted_ops == 0
+             ? std::string()
+             : roofline_field("work", fmt::format("{} of {} operators: from performance counters",
+                                                  counted_ops, roofline.ops.size()));
+}
+
 }  // namespace
 
 std::string roofline_text(const RooflineReport& roofline, size_t top) {
@@ -235,6 +246,7 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
     times += fmt::format("; {} of the time is bound-only", percent_text(roofline.bound_only_share));
   }
   text += roofline_field("times", times);
+  text += counted_line(roofline);
   if (!roofline.scaling.empty()) {
     text += roofline_field("threads", roofline.scaling);
   }

@@ -29,9 +29,13 @@ std::string advice_text(const AdviceList& advice, size_t indent) {
     text += i > 0 ? "\n" : "";
     text += field("insight", one.insight);
     text += field("action", one.action);
-    text += field("impact", fmt::format("{} instead of {}, {:.1f} % less (simulated)",
-                                        duration_text(one.after_us), duration_text(one.before_us),
-                                        100 * one.gain()));
+    const std::string interval = one.after_high_us < 0
+                                     ? std::string()
+                                     : fmt::format(" ({} to {})", duration_text(one.after_low_us),
+                                                   duration_text(one.after_high_us));
+    text += field("impact", fmt::format("{}{} instead of {}, {:.1f} % less (simulated)",
+                                        duration_text(one.after_us), interval,
+                                        duration_text(one.before_us), 100 * one.gain()));
   }
   return text;
 }
@@ -42,12 +46,15 @@ JsonTree advice_json(const AdviceList& advice) {
   }
   auto list = JsonTree::array();
   for (const Advice& one : advice.list) {
-    list.push_back({{"kind", one.kind},
-                    {"insight", one.insight},
-                    {"action", one.action},
-                    {"before_us", one.before_us},
-                    {"after_us", one.after_us},
-                    {"gain", one.gain()}});
+    list.push_back(
+        {{"kind", one.kind},
+         {"insight", one.insight},
+         {"action", one.action},
+         {"before_us", one.before_us},
+         {"after_us", one.after_us},
+         {"after_low_us", one.after_high_us < 0 ? JsonTree(nullptr) : one.after_low_us},
+         {"after_high_us", one.after_high_us < 0 ? JsonTree(nullptr) : one.after_high_us},
+         {"gain", one.gain()}});
   }
   return {{"width_us", advice.width_us}, {"list", std::move(list)}};
 }

@@ -92,7 +92,21 @@ Json memory_json(const TraceAnalysis& analysis) {
     for (const auto& [time_us, bytes] : use.timeline) {
       timeline.push_back({time_us, bytes});
     }
+    Json bins = Json::array();
+    for (const AllocatorBin& bin : use.bins) {
+      bins.push_back({{"bin", bin.bin},
+                      {"chunks", bin.chunks},
+                      {"chunks_in_use", bin.chunks_in_use},
+                      {"bytes", bin.bytes},
+                      {"in_use_bytes", bin.in_use}});
+    }
     list.push_back({{"device", use.device},
+                    {"allocator", use.allocator},
+                    {"wasted_bytes", use.wasted_bytes},
+                    {"max_wasted_bytes", use.max_wasted_bytes},
+                    {"chunks", use.chunks},
+                    {"free_chunks", use.free_chunks},
+                    {"bins", std::move(bins)},
                     {"events", use.events},
                     {"peak_bytes", use.peak_bytes},
                     {"peak_us", use.peak_us},
@@ -128,6 +142,33 @@ Json path_json(const TraceAnalysis& analysis, const Trace& trace) {
           {"spans", std::move(spans)}};
 }
 
+// Tables that only some tracers fill.
+Json extras_json(const TraceAnalysis& analysis) {
+  Json transfers = Json::array();
+  for (const TransferRow& row : analysis.transfers) {
+    transfers.push_back({{"key", row.key},
+                         {"source", row.source},
+                         {"destination", row.destination},
+                         {"bytes", row.bytes},
+                         {"waited_us", row.waited_us},
+                         {"arrival_inferred", row.inferred},
+                         {"time", spread_json(row.time)}});
+  }
+  Json lengths = Json::array();
+  for (const QueueLengthRow& row : analysis.queue_lengths) {
+    lengths.push_back(
+        {{"name", row.queue}, {"samples", row.samples}, {"mean", row.mean}, {"max", row.max}});
+  }
+  Json counters = Json::array();
+  for (const CounterRow& row : analysis.counters) {
+    counters.push_back(
+        {{"name", row.name}, {"counter", row.counter}, {"spans", row.spans}, {"total", row.total}});
+  }
+  return {{"transfers", std::move(transfers)},
+          {"queue_lengths", std::move(lengths)},
+          {"counters", std::move(counters)}};
+}
+
 Json tables_json(const TraceAnalysis& analysis) {
   Json kernels = Json::array();
   for (const KernelRow& row : analysis.kernels) {
@@ -158,6 +199,9 @@ Json tables_json(const TraceAnalysis& analysis) {
                       {"preempted_by", row.preempted_by},
                       {"blocked_us", row.blocked_us},
                       {"blocked_in", row.blocked_in},
+                      {"interrupted_us", row.interrupted_us},
+                      {"interrupted_by", row.interrupted_by},
+                      {"page_faults", row.page_faults},
                       {"device_wait_us", row.device_us}});
   }
   return {{"operators", ops_json(analysis.ops)}, {"nodes", ops_json(analysis.nodes)},
@@ -250,6 +294,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
                  {"delay", spread_json(analysis.launches.delay)},
                  {"shorter_than_call", analysis.launches.shorter_than_call}}}};
   json.update(tables_json(analysis));
+  json.update(extras_json(analysis));
   json["memory"] = memory_json(analysis);
   json["critical_path"] = path_json(analysis, trace);
   json["advice"] = advice_json(analysis.advice);

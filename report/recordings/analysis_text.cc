@@ -157,7 +157,8 @@ std::string copies_text(const TraceAnalysis& analysis) {
 std::string memory_text(const TraceAnalysis& analysis) {
   std::string text;
   for (const AllocatorUse& use : analysis.memory) {
-    const std::string where = use.device < 0 ? "host" : fmt::format("device {}", use.device);
+    std::string where = use.device < 0 ? "host" : fmt::format("device {}", use.device);
+    where += use.allocator.empty() ? "" : ", " + printable(use.allocator, 20);
     text += '\n';
     text += analysis_field(
         "memory", fmt::format("{}: peak {} at {} ({})", where, format_bytes(use.peak_bytes),
@@ -167,6 +168,14 @@ std::string memory_text(const TraceAnalysis& analysis) {
           "",
           fmt::format("{} reserved then ({} unused), at most {}", format_bytes(use.reserved_bytes),
                       percent_text(use.fragmentation), format_bytes(use.max_reserved_bytes)));
+    }
+    if (use.wasted_bytes > 0 || use.free_chunks > 0) {
+      text += analysis_field(
+          "", fmt::format("{} of them are rounding{}",
+                          format_bytes(std::max<Bytes>(0, use.wasted_bytes)),
+                          use.free_chunks < 0 ? std::string()
+                                              : fmt::format("; {} of {} free", use.free_chunks,
+                                                            counted(use.chunks, "chunk"))));
     }
     constexpr size_t kShown = 5;
     for (size_t i = 0; i < std::min(kShown, use.at_peak.size()); ++i) {
@@ -216,11 +225,63 @@ std::string host_states_text(const TraceAnalysis& analysis, size_t top) {
   for (size_t i = 0; i < std::min(top, analysis.host_states.size()); ++i) {
     const HostStateRow& row = analysis.host_states[i];
     table.add_row({printable(row.name), std::to_string(row.calls), analysis_time(row.total_us),
-                   analysis_time(std::max(
-                       0.0, row.total_us - row.preempted_us - row.blocked_us - row.device_us)),
+                   analysis_time(std::max(0.0, row.total_us - row.preempted_us - row.blocked_us -
+                                                   row.interrupted_us - row.device_us)),
                    paused_text(row.preempted_us, row.preempted_by),
                    paused_text(row.blocked_us, row.blocked_in),
                    row.device_us > 0 ? analysis_time(row.device_us) : "-"});
+  }
+  return fmt::format("\n{}", table.render(kTextColumns, 2));
+}
+
+std::string transfers_text(const TraceAnalysis& analysis, size_t top) {
+  if (analysis.transfers.empty() || top == 0) {
+    return "";
+  }
+  TextTable table({{"Between workers"},
+                   {"count", Align::kRight},
+                   {"bytes", Align::kRight},
+                   {"time", Align::kRight},
+                   {"median", Align::kRight},
+                   {"waited before", Align::kRight}});
+  for (size_t i = 0; i < std::min(top, analysis.transfers.size()); ++i) {
+    const TransferRow& row = analysis.transfers[i];
+    table.add_row({printable(row.key, 44), std::to_string(row.time.count),
+                   row.bytes < 0 ? "?" : format_bytes(row.bytes), analysis_time(row.time.total_us),
+                   analysis_time(row.time.median_us), analysis_time(row.waited_us)});
+  }
+  return fmt::format("\n{}", table.render(kTextColumns, 2));
+}
+
+std::string queue_lengths_text(const TraceAnalysis& analysis) {
+  if (analysis.queue_lengths.empty()) {
+    return "";
+  }
+  TextTable table({{"Queue of the runtime"},
+                   {"samples", Align::kRight},
+                   {"mean length", Align::kRight},
+                   {"max", Align::kRight}});
+  for (const QueueLengthRow& row : analysis.queue_lengths) {
+    table.add_row({printable(row.queue, 40), std::to_string(row.samples),
+                   fmt::format("{:.1f}", row.mean), fmt::format("{:.0f}", row.max)});
+  }
+  return fmt::format("\n{}", table.render(kTextColumns, 2));
+}
+
+std::string counters_text(const TraceAnalysis& analysis, size_t top) {
+  if (analysis.counters.empty() || top == 0) {
+    return "";
+  }
+  TextTable table({{"Counted"},
+                   {"counter"},
+                   {"calls", Align::kRight},
+                   {"total", Align::kRight},
+                   {"per call", Align::kRight}});
+  for (size_t i = 0; i < std::min(top, analysis.counters.size()); ++i) {
+    const CounterRow& row = analysis.counters[i];
+    table.add_row({printable(row.name, 30), printable(row.counter, 30), std::to_string(row.spans),
+                   format_count(row.total),
+                   format_count(row.total / static_cast<double>(std::max<int64_t>(1, row.spans)))});
   }
   return fmt::format("\n{}", table.render(kTextColumns, 2));
 }
@@ -297,6 +358,9 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
   text += copies_text(analysis);
   text += waits_text(analysis, top);
   text += host_states_text(analysis, top);
+  text += transfers_text(analysis, top);
+  text += queue_lengths_text(analysis);
+  text += counters_text(analysis, top);
   text += memory_text(analysis);
   text += path_text(analysis, trace, top);
   text += advice_text(analysis.advice, 16);

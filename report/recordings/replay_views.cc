@@ -73,6 +73,7 @@ std::string path_table(const ReplayReport& report) {
   constexpr std::array<std::string_view, kPieceKindCount> kNames = {"operators on the host",
                                                                     "calls",
                                                                     "host gaps, as measured",
+                                                                    "transfers between workers",
                                                                     "kernels",
                                                                     "communication",
                                                                     "copies",

@@ -48,7 +48,7 @@ StatusOr<LlmPrecision> precision_of(const std::string& mode) {
 
 // The experts run on all GPUs of attention: moe_tp * moe_ep = tp * dp. Rows that count otherwise:
 // InferenceMAX's record tp * ep GPUs for tp = ep of them where experts were parallel, and with
-// attention_dp the world's size may stand in the column of tp.
+// attention_dp the column of tp may hold the number of GPUs.
 LlmParallelism recorded_widths(const MeasuredRun& run, bool moe) {
   LlmParallelism widths;
   widths.tp = run.tp;

@@ -15,6 +15,10 @@ struct Advice {
   std::string action;    // what to do
   double before_us = 0;  // of the run, simulated
   double after_us = 0;   // "batch" gives the time of as many samples as before
+  // 80 % interval of after_us where the change brings times that were not measured, such as those
+  // of an operator on another device; -1 = all times are measured ones.
+  double after_low_us = -1;
+  double after_high_us = -1;
   double gain() const { return before_us > 0 ? 1 - after_us / before_us : 0; }
 };
 

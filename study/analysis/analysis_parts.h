@@ -25,7 +25,11 @@ void add_waits(const Trace& trace, TraceAnalysis* analysis);
 std::string_view wait_kind(const Span& span, std::string_view name);
 // States of host threads inside operators and calls.
 void add_host_states(const Trace& trace, TraceAnalysis* analysis);
-// The allocator's view, one per device that has one.
+// Transfers between workers, lengths of the runtime's queues, performance counters.
+void add_transfers(const Trace& trace, TraceAnalysis* analysis);
+void add_queue_lengths(const Trace& trace, TraceAnalysis* analysis);
+void add_counters(const Trace& trace, TraceAnalysis* analysis);
+// The allocator's view, one per allocator that the trace tells about.
 void add_memory(const Trace& trace, TraceAnalysis* analysis);
 
 }  // namespace dfsim::inline study

@@ -1,5 +1,5 @@
 // The kernel's view of the host: how much of each operator's time its thread was running,
-// preempted, blocked in a system call, or waiting for the device.
+// preempted, interrupted, blocked in a system call, or waiting for the device.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -27,6 +27,7 @@ struct StateGroup {
   HostStateRow row;
   Causes preempted_by;
   Causes blocked_in;
+  Causes interrupted_by;
 };
 
 class StateCounter {
@@ -34,6 +35,9 @@ class StateCounter {
   StateCounter(const Trace& trace, TraceAnalysis* analysis) : trace_(trace), analysis_(analysis) {
     for (const ThreadPause& pause : trace.pauses) {
       pauses_[pause.thread].push_back(&pause);
+    }
+    for (const PageFault& fault : trace.faults) {
+      faults_[fault.thread].push_back(fault.time_us);
     }
   }
 
@@ -48,16 +52,18 @@ class StateCounter {
     }
     for (auto& [key, group] : groups_) {
       HostStateRow& row = group.row;
-      if (row.preempted_us + row.blocked_us <= 0) {
+      if (row.preempted_us + row.blocked_us + row.interrupted_us <= 0 && row.page_faults == 0) {
         continue;
       }
+      row.interrupted_by = group.interrupted_by.largest(trace_);
       row.preempted_by = group.preempted_by.largest(trace_);
       row.blocked_in = group.blocked_in.largest(trace_);
       analysis_->host_states.push_back(std::move(row));
     }
-    std::ranges::stable_sort(
-        analysis_->host_states, std::ranges::greater{},
-        [](const HostStateRow& row) { return row.preempted_us + row.blocked_us; });
+    std::ranges::stable_sort(analysis_->host_states, std::ranges::greater{},
+                             [](const HostStateRow& row) {
+                               return row.preempted_us + row.blocked_us + row.interrupted_us;
+                             });
   }
 
  private:
@@ -68,6 +74,7 @@ class StateCounter {
     group.row.call = call;
     ++group.row.calls;
     group.row.total_us += span.duration_us();
+    group.row.page_faults += faults_in(span, thread);
     // A call that waits for the device counts as waiting, whether it spins or sleeps.
     if (call && wait_kind(span, trace_.text(span.name)) == "device") {
       group.row.device_us += span.duration_us();
@@ -86,10 +93,30 @@ class StateCounter {
     for (; pause != pauses.end() && (*pause)->start_us < span.end_us; ++pause) {
       const double us =
           std::min((*pause)->end_us, span.end_us) - std::max((*pause)->start_us, span.start_us);
-      const bool preempted = (*pause)->kind == ThreadPause::Kind::kPreempted;
-      (preempted ? group.row.preempted_us : group.row.blocked_us) += us;
-      (preempted ? group.preempted_by : group.blocked_in).add((*pause)->cause, us);
+      switch ((*pause)->kind) {
+        case ThreadPause::Kind::kPreempted:
+          group.row.preempted_us += us;
+          group.preempted_by.add((*pause)->cause, us);
+          break;
+        case ThreadPause::Kind::kBlocked:
+          group.row.blocked_us += us;
+          group.blocked_in.add((*pause)->cause, us);
+          break;
+        case ThreadPause::Kind::kInterrupted:
+          group.row.interrupted_us += us;
+          group.interrupted_by.add((*pause)->cause, us);
+          break;
+      }
     }
+  }
+
+  int64_t faults_in(const Span& span, int64_t thread) const {
+    const auto of_thread = faults_.find(thread);
+    if (of_thread == faults_.end()) {
+      return 0;
+    }
+    return std::ranges::upper_bound(of_thread->second, span.end_us) -
+           std::ranges::lower_bound(of_thread->second, span.start_us);
   }
 
   StateGroup& outermost(SpanId op) {
@@ -102,13 +129,14 @@ class StateCounter {
   const Trace& trace_;
   TraceAnalysis* analysis_;
   std::unordered_map<int64_t, std::vector<const ThreadPause*>> pauses_;
+  std::unordered_map<int64_t, std::vector<double>> faults_;
   std::map<std::pair<std::string, bool>, StateGroup> groups_;
 };
 
 }  // namespace
 
 void add_host_states(const Trace& trace, TraceAnalysis* analysis) {
-  if (!trace.pauses.empty()) {
+  if (!trace.pauses.empty() || !trace.faults.empty()) {
     StateCounter(trace, analysis).count();
   }
 }

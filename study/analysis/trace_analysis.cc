@@ -244,6 +244,9 @@ TraceAnalysis analyze_trace(const Trace& trace, bool path) {
   add_waits(trace, &analysis);
   add_host_states(trace, &analysis);
   add_memory(trace, &analysis);
+  add_transfers(trace, &analysis);
+  add_queue_lengths(trace, &analysis);
+  add_counters(trace, &analysis);
   add_steps(trace, &analysis);
   if (path) {
     analysis.critical_path = find_trace_path(trace);

@@ -100,14 +100,29 @@ struct LiveTensor {
   double since_us = 0;       // from the trace's start
 };
 
+// Chunks of one size class of an allocator, at its peak.
+struct AllocatorBin {
+  int64_t bin = 0;
+  int64_t chunks = 0;
+  int64_t chunks_in_use = 0;
+  Bytes bytes = 0;
+  Bytes in_use = 0;
+};
+
 struct AllocatorUse {
   int64_t device = -1;
+  std::string allocator;  // "GPU_0_bfc"; "" = not recorded
   int64_t events = 0;
   Bytes peak_bytes = 0;
   double peak_us = 0;         // from the trace's start
   Bytes reserved_bytes = -1;  // at the peak
   Bytes max_reserved_bytes = -1;
-  double fragmentation = 0;                        // 1 - in use / reserved, at the peak
+  double fragmentation = 0;  // 1 - in use / reserved, at the peak
+  Bytes wasted_bytes = -1;   // of those in use at the peak: what rounding adds; -1 = not recorded
+  Bytes max_wasted_bytes = -1;
+  int64_t chunks = -1;  // at the peak; -1 = not recorded
+  int64_t free_chunks = -1;
+  std::vector<AllocatorBin> bins;
   std::vector<LiveTensor> at_peak;                 // largest first, of those allocated in the trace
   std::vector<std::pair<double, Bytes>> timeline;  // in use, at most kTimelinePoints
 };
@@ -116,6 +131,33 @@ struct WaitRow {
   std::string kind;  // device, input, rendezvous, rpc, memory
   std::string name;
   Spread time;
+};
+
+// Tensors that travelled from one device to another of a distributed run, of one key.
+struct TransferRow {
+  std::string key;
+  std::string source;
+  std::string destination;
+  Bytes bytes = -1;       // of one of them; -1 = not recorded
+  Spread time;            // from when it left to when it arrived
+  double waited_us = 0;   // the receiver asked before the sender had it
+  bool inferred = false;  // an arrival is the start of the operator that used it
+};
+
+// How much a queue of the device's runtime held, as its tracer counts it.
+struct QueueLengthRow {
+  std::string queue;
+  int64_t samples = 0;
+  double mean = 0;  // over time
+  double max = 0;
+};
+
+// A performance counter of an operator or kernel.
+struct CounterRow {
+  std::string name;  // of the operator or kernel
+  std::string counter;
+  int64_t spans = 0;  // that have it
+  double total = 0;
 };
 
 // Where the time of an operator or call on the host went, where the kernel's trace says: running is
@@ -127,9 +169,12 @@ struct HostStateRow {
   double total_us = 0;
   double preempted_us = 0;
   double blocked_us = 0;
-  double device_us = 0;      // in calls that wait for the device
-  std::string preempted_by;  // the program that took most of it
-  std::string blocked_in;    // the call that most of it passed in
+  double device_us = 0;  // in calls that wait for the device
+  double interrupted_us = 0;
+  int64_t page_faults = 0;
+  std::string interrupted_by;  // the handler that took most of it
+  std::string preempted_by;    // the program that took most of it
+  std::string blocked_in;      // the call that most of it passed in
 };
 
 // Parts of the forward pass that run again for the backward pass (activation checkpointing), and
@@ -162,8 +207,11 @@ struct TraceAnalysis {
   std::vector<CopyRow> copies;
   std::vector<AllocatorUse> memory;
   std::vector<WaitRow> waits;
-  std::vector<HostStateRow> host_states;  // most time not running first; none without pauses
-  Spread steps;                           // training steps or inferences
+  std::vector<TransferRow> transfers;         // most time first
+  std::vector<QueueLengthRow> queue_lengths;  // by name
+  std::vector<CounterRow> counters;           // by operator, then counter
+  std::vector<HostStateRow> host_states;      // most time not running first; none without pauses
+  Spread steps;                               // training steps or inferences
   TracePath critical_path;
   std::string path_method = "hta";  // whose definition it has: "hta" or "replay"
   AdviceList advice;                // by advise() (study/replay/advice.h)

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "datasets/traces/counters/counter_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "study/replay/advice.h"
 #include "study/replay/replay_path.h"
@@ -51,6 +52,10 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
                      static_cast<double>(options.traces.size()), "traces");
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
     explain_trace(trace, progress);
+    for (const std::string& file :
+         analyzed.traces.empty() ? options.counters : std::vector<std::string>{}) {
+      DFSIM_RETURN_IF_ERROR(add_counter_file(file, &trace).status());
+    }
     DFSIM_RETURN_IF_ERROR(
         progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans"));
     analyzed.analyses.push_back(analyze_trace(trace, /*path=*/options.critical_path != "replay"));

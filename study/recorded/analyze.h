@@ -13,8 +13,9 @@
 namespace dfsim::inline study {
 
 struct AnalyzeOptions {
-  std::vector<std::string> traces;  // of one run or several
-  bool advice = true;               // also simulate what changes would bring
+  std::vector<std::string> traces;    // of one run or several
+  bool advice = true;                 // also simulate what changes would bring
+  std::vector<std::string> counters;  // files of performance counters of the first trace
   // Whose definition the critical path has: "replay" (find_replay_path()) or "hta"
   // (find_trace_path(), HolisticTraceAnalysis's).
   std::string critical_path = "replay";

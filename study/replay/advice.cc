@@ -21,6 +21,7 @@ const std::vector<AdviceRule>& advice_rules() {
       {"pageable-copies", find_pageable_copies},
       {"layout-copies", find_layout_copies},
       {"placement", find_placement},
+      {"worker-placement", find_worker_moves},
       {"communication", find_exposed_communication},
       {"serial-section", find_serial_section},
       {"batch", find_batch_that_fits},
@@ -31,6 +32,27 @@ const std::vector<AdviceRule>& advice_rules() {
   };
   return kRules;
 }
+
+namespace {
+
+ReplayGraph without(const ReplayGraph& graph, const std::vector<uint32_t>& aside) {
+  ReplayGraph changed = graph;
+  for (const uint32_t p : aside) {
+    changed.pieces[p].time_ns = changed.pieces[p].low_ns = changed.pieces[p].high_ns = 0;
+  }
+  return changed;
+}
+
+// The span with the uncertain pieces at one end of their intervals.
+StatusOr<TimeNs> span_at(const Finding& finding, TimeNs Piece::*end_ns) {
+  ReplayGraph graph = finding.changed;
+  for (const uint32_t p : finding.uncertain) {
+    graph.pieces[p].time_ns = graph.pieces[p].*end_ns;
+  }
+  return replay_span(graph);
+}
+
+}  // namespace
 
 Status advise(const Trace& trace, TraceAnalysis* analysis) {
   analysis->advice.asked = true;
@@ -53,27 +75,39 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
   double done = 0;
   for (const AdviceRule& rule : advice_rules()) {
     progress.advance(done++, static_cast<double>(advice_rules().size()), "changes");
-    const Finding finding = rule.find(input);
+    Finding finding = rule.find(input);
     if (finding.insight.empty()) {
       continue;
+    }
+    TimeNs before_ns = base_ns;
+    if (!finding.aside.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(before_ns, replay_span(without(graph, finding.aside)));
+      finding.changed = without(finding.changed, finding.aside);
     }
     DFSIM_ASSIGN_OR_RETURN(const TimeNs changed_ns, replay_span(finding.changed));
     Advice advice;
     advice.kind = rule.kind;
     advice.insight = finding.insight;
     advice.action = finding.action;
-    advice.before_us = us(base_ns);
+    advice.before_us = us(before_ns);
     advice.after_us = us(changed_ns) / finding.per_run;
+    if (!finding.uncertain.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(const TimeNs low_ns, span_at(finding, &Piece::low_ns));
+      DFSIM_ASSIGN_OR_RETURN(const TimeNs high_ns, span_at(finding, &Piece::high_ns));
+      advice.after_low_us = us(low_ns);
+      advice.after_high_us = us(high_ns);
+    }
     const bool kept = advice.before_us - advice.after_us > analysis->advice.width_us;
     progress.decide("advice", {{"change", std::string(rule.kind)},
-                               {"saves", format_time(base_ns - changed_ns)},
+                               {"saves", format_time(before_ns - changed_ns)},
                                {"shown", kept ? "yes" : "no, within the interval"}});
     if (kept) {
       found.push_back(std::move(advice));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Advice& a, const Advice& b) { return a.after_us < b.after_us; });
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    return a.before_us - a.after_us > b.before_us - b.after_us;
+  });
   analysis->advice.list = std::move(found);
   return ok_status();
 }

@@ -36,6 +36,11 @@ struct Finding {
   std::string action;
   ReplayGraph changed;
   double per_run = 1;  // how many recorded runs the changed one does the work of
+  // Pieces of `changed` with times that were not measured: their low_ns and high_ns say how sure
+  // they are.
+  std::vector<uint32_t> uncertain;
+  // Pieces of initialisation, which neither run has when they are compared.
+  std::vector<uint32_t> aside;
 };
 
 struct AdviceRule {
@@ -54,6 +59,7 @@ Finding find_input_stalls(const AdviceInput& input);
 Finding find_pageable_copies(const AdviceInput& input);
 Finding find_layout_copies(const AdviceInput& input);
 Finding find_placement(const AdviceInput& input);
+Finding find_worker_moves(const AdviceInput& input);
 Finding find_exposed_communication(const AdviceInput& input);
 Finding find_serial_section(const AdviceInput& input);
 Finding find_batch_that_fits(const AdviceInput& input);

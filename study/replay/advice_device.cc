@@ -261,8 +261,9 @@ Finding find_serial_section(const AdviceInput& input) {
   TimeNs busy_until_ns = 0;
   for (size_t i = 0; i < ops.size(); ++i) {
     const Piece& piece = pieces[ops[i]];
-    const bool next_overlaps = i + 1 < ops.size() && pieces[ops[i + 1]].start_ns < piece.end_ns;
-    if (busy_until_ns <= piece.start_ns && !next_overlaps) {
+    const bool next_overlaps =
+        i + 1 < ops.size() && pieces[ops[i + 1]].start_ns + kRoundingNs < piece.end_ns;
+    if (busy_until_ns <= piece.start_ns + kRoundingNs && !next_overlaps) {
       alone[input.trace.span(piece.span).name] += piece.time_ns;
       lonely.push_back(ops[i]);
     }

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/text.h"
 #include "study/replay/advice.h"
@@ -13,6 +15,13 @@ namespace {
 
 // A host piece as long as this is a computation of its own, which no graph of launches captures.
 constexpr TimeNs kLongPieceNs = kNsPerMs;
+// A graph of fewer kernels is not worth its capture.
+constexpr int64_t kLeastKernels = 2;
+
+constexpr std::array<std::string_view, 5> kValueReads = {
+    "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::nonzero", "aten::equal"};
+constexpr std::array<std::string_view, 3> kScalarReads = {"aten::item", "aten::_local_scalar_dense",
+                                                          "aten::is_nonzero"};
 
 std::string time_of(TimeNs time_ns) { return format_time(time_ns); }
 
@@ -39,16 +48,23 @@ std::vector<int> launches_of(const AdviceInput& input) {
   return launches;
 }
 
-// The time of the work that each call launches.
-std::vector<TimeNs> launched_time_of(const AdviceInput& input) {
-  std::vector<TimeNs> time_ns(input.trace.spans.size(), 0);
+// The time of the work that each call launches, and how much of it is kernels.
+struct LaunchedWork {
+  TimeNs time_ns = 0;
+  int kernels = 0;
+};
+
+std::vector<LaunchedWork> launched_work_of(const AdviceInput& input) {
+  std::vector<LaunchedWork> work(input.trace.spans.size());
   for (const Piece& piece : input.graph.pieces) {
     if (is_device_piece(piece.kind) && piece.span.valid() &&
         input.trace.span(piece.span).launch.valid()) {
-      time_ns[input.trace.span(piece.span).launch.index()] += piece.time_ns;
+      LaunchedWork& of_call = work[input.trace.span(piece.span).launch.index()];
+      of_call.time_ns += piece.time_ns;
+      of_call.kernels += piece.kind == PieceKind::kKernel ? 1 : 0;
     }
   }
-  return time_ns;
+  return work;
 }
 
 bool is_any_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -60,13 +76,32 @@ void set_time(Piece* piece, TimeNs time_ns) {
 }
 
 // The span itself or one of the operators around it has one of these names.
-bool is_inside(const Trace& trace, SpanId id, std::initializer_list<std::string_view> names) {
+bool is_inside(const Trace& trace, SpanId id, std::span<const std::string_view> names) {
   for (SpanId at = id; at.valid(); at = trace.span(at).op) {
-    if (is_any_of(trace.text(trace.span(at).name), names)) {
+    if (std::ranges::find(names, trace.text(trace.span(at).name)) != names.end()) {
       return true;
     }
   }
   return false;
+}
+
+// Puts the longest calls first and says how many of them are not like the others: the first call
+// into a device's runtime initialises it, which takes many times as long as what the call does.
+size_t initialisation_calls(const ReplayGraph& graph, std::vector<uint32_t>* calls) {
+  constexpr double kUnlike = 3;        // times as long as the next shorter one
+  constexpr double kMostShare = 0.05;  // of all calls; one of few
+  std::ranges::stable_sort(*calls, std::ranges::greater{},
+                           [&graph](uint32_t p) { return graph.pieces[p].time_ns; });
+  const auto most =
+      std::max<size_t>(1, static_cast<size_t>(kMostShare * static_cast<double>(calls->size())));
+  size_t found = 0;
+  for (size_t i = 0; i < most && i + 1 < calls->size(); ++i) {
+    if (static_cast<double>(graph.pieces[(*calls)[i]].time_ns) >
+        kUnlike * static_cast<double>(graph.pieces[(*calls)[i + 1]].time_ns)) {
+      found = i + 1;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -83,8 +118,8 @@ bool breaks_capture(std::string_view call) {
 }
 
 // Between two waits for the device everything the host does becomes one launch. A region counts
-// when it launches several pieces and the host takes longer than they do: a graph would not shorten
-// others.
+// when it launches several kernels and the host takes longer than they do: a graph would not
+// shorten others, and one kernel between waits gains nothing from one.
 Finding find_launch_overhead(const AdviceInput& input) {
   Finding finding;
   const std::vector<bool> waits = waiting_pieces(input.graph);
@@ -102,7 +137,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
                    calls.end());
   const TimeNs launch_ns = calls[calls.size() / 2];
   finding.changed = input.graph;
-  const std::vector<TimeNs> launched_ns = launched_time_of(input);
+  const std::vector<LaunchedWork> launched = launched_work_of(input);
   int64_t graphs = 0;
   int64_t captured = 0;
   for (size_t lane = 0; lane < input.graph.order.size(); ++lane) {
@@ -111,6 +146,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
       // A region ends at a wait, and at any span outside a launch sequence.
       size_t end = begin;
       int64_t count = 0;
+      int64_t kernels = 0;
       TimeNs host_ns = 0;
       TimeNs device_ns = 0;
       const auto ends = [&](uint32_t p) {
@@ -124,9 +160,10 @@ Finding find_launch_overhead(const AdviceInput& input) {
         const bool is_call = piece.kind == PieceKind::kCall;
         count += is_call ? launches[piece.span.index()] : 0;
         host_ns += piece.time_ns;
-        device_ns += is_call ? launched_ns[piece.span.index()] : 0;
+        device_ns += is_call ? launched[piece.span.index()].time_ns : 0;
+        kernels += is_call ? launched[piece.span.index()].kernels : 0;
       }
-      if (count >= 2 && host_ns > device_ns) {
+      if (kernels >= kLeastKernels && 2 * host_ns > 3 * device_ns) {
         for (size_t i = begin; i < end; ++i) {
           set_time(&finding.changed.pieces[order[i]], i + 1 == end ? launch_ns : 0);
         }
@@ -149,7 +186,8 @@ Finding find_launch_overhead(const AdviceInput& input) {
   return finding;
 }
 
-// Reads of single values that empty the queue: what they wait for is not waited for any more.
+// Reads of single values that empty the queue: they go, with their copies and calls, and nothing is
+// waited for.
 Finding find_host_synchronisation(const AdviceInput& input) {
   Finding finding;
   finding.changed = input.graph;
@@ -157,10 +195,7 @@ Finding find_host_synchronisation(const AdviceInput& input) {
   TimeNs waited_ns = 0;
   const auto reads_value = [&input](uint32_t p) {
     const Piece& piece = input.graph.pieces[p];
-    return piece.kind == PieceKind::kCall &&
-           is_inside(input.trace, piece.span,
-                     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero",
-                      "aten::nonzero", "aten::equal"});
+    return piece.kind == PieceKind::kCall && is_inside(input.trace, piece.span, kValueReads);
   };
   std::erase_if(finding.changed.edges, [&](const PieceEdge& edge) {
     if (edge.kind != PieceEdgeKind::kSync || !reads_value(edge.to)) {
@@ -173,6 +208,16 @@ Finding find_host_synchronisation(const AdviceInput& input) {
     const Piece& piece = input.graph.pieces[p];
     waited_ns += piece.end_ns - piece.start_ns;
     set_time(&finding.changed.pieces[p], 0);
+  }
+  for (size_t p = 0; !freed.empty() && p < input.graph.pieces.size(); ++p) {
+    const Piece& piece = input.graph.pieces[p];
+    const SpanId op = !piece.span.valid()           ? SpanId()
+                      : is_device_piece(piece.kind) ? input.trace.span(piece.span).op
+                                                    : piece.span;
+    // nonzero() computes something besides; the others only bring a value to the host.
+    if (op.valid() && is_inside(input.trace, op, kScalarReads)) {
+      set_time(&finding.changed.pieces[p], 0);
+    }
   }
   if (!freed.empty()) {
     finding.insight = fmt::format("the host waits {} times for single values of the device ({})",
@@ -187,22 +232,37 @@ Finding find_host_synchronisation(const AdviceInput& input) {
 Finding find_allocator_growth(const AdviceInput& input) {
   Finding finding;
   finding.changed = input.graph;
-  int64_t calls = 0;
-  TimeNs spent_ns = 0;
-  for (size_t p = 0; p < input.graph.pieces.size(); ++p) {
+  std::map<NameId, std::vector<uint32_t>> calls_of;  // by name
+  for (uint32_t p = 0; p < input.graph.pieces.size(); ++p) {
     const Piece& piece = input.graph.pieces[p];
     if (piece.kind == PieceKind::kCall &&
-        is_any_of(input.trace.text(input.trace.span(piece.span).name),
-                  {"cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost",
-                   "cuMemAlloc_v2", "cuMemFree_v2", "hipMalloc", "hipFree", "hipHostMalloc"})) {
-      set_time(&finding.changed.pieces[p], 0);
-      spent_ns += piece.time_ns;
+        is_any_of(
+            input.trace.text(input.trace.span(piece.span).name),
+            {"cudaMalloc", "cudaFree", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost",
+             "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cuMemAlloc", "cuMemFree",
+             "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemAllocHost_v2",
+             "cuMemFreeHost", "hipMalloc", "hipFree", "hipHostMalloc", "hipHostFree"})) {
+      calls_of[input.trace.span(piece.span).name].push_back(p);
+    }
+  }
+  int64_t calls = 0;
+  int64_t initial = 0;
+  TimeNs spent_ns = 0;
+  for (auto& [name, pieces] : calls_of) {
+    const size_t outliers = initialisation_calls(input.graph, &pieces);
+    initial += static_cast<int64_t>(outliers);
+    finding.aside.insert(finding.aside.end(), pieces.begin(),
+                         pieces.begin() + static_cast<std::ptrdiff_t>(outliers));
+    for (size_t i = outliers; i < pieces.size(); ++i) {
+      set_time(&finding.changed.pieces[pieces[i]], 0);
+      spent_ns += input.graph.pieces[pieces[i]].time_ns;
       ++calls;
     }
   }
   if (calls > 0) {
-    finding.insight = fmt::format("{} calls take memory from the device or give it back ({})",
-                                  calls, time_of(spent_ns));
+    finding.insight = fmt::format(
+        "{} calls take memory from the device or give it back ({}){}", calls, time_of(spent_ns),
+        initial > 0 ? fmt::format(", {} of initialisation apart", initial) : std::string());
     finding.action =
         "let the allocator grow before the run (a warm-up with the largest shapes), or ask for "
         "expandable_segments or a memory pool";
@@ -252,65 +312,6 @@ Finding find_input_stalls(const AdviceInput& input) {
       fmt::format("the run waits {} times for its input ({})", waits, time_of(spent_ns));
   finding.action =
       "prepare input ahead: more workers, a deeper prefetch, pinned memory, cheaper decoding";
-  return finding;
-}
-
-// Operators that compute on the host in a run of a device: they take as long as any launch.
-Finding find_placement(const AdviceInput& input) {
-  Finding finding;
-  if (input.graph.launched == 0) {
-    return finding;
-  }
-  std::vector<bool> launches(input.trace.spans.size(), false);
-  for (const Span& span : input.trace.spans) {
-    if (is_device_work(span.kind) || span.kind == SpanKind::kRuntime) {
-      for (SpanId at = span.op; at.valid() && !launches[at.index()]; at = input.trace.span(at).op) {
-        launches[at.index()] = true;
-      }
-    }
-  }
-  std::set<std::string_view> waits;  // an operator that only waits computes nothing
-  for (const WaitRow& row : input.analysis.waits) {
-    waits.insert(row.name);
-  }
-  std::vector<TimeNs> usual;
-  std::map<NameId, TimeNs> own;
-  const auto is_op = [](const Piece& piece) { return piece.kind == PieceKind::kOp; };
-  for (const Piece& piece : input.graph.pieces) {
-    if (is_op(piece) && launches[piece.span.index()]) {
-      usual.push_back(piece.time_ns);
-    } else if (is_op(piece) &&
-               waits.count(input.trace.text(input.trace.span(piece.span).name)) == 0) {
-      own[input.trace.span(piece.span).name] += piece.time_ns;
-    }
-  }
-  const auto most = std::max_element(
-      own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (usual.empty() || most == own.end()) {
-    return finding;
-  }
-  std::nth_element(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(usual.size() / 2),
-                   usual.end());
-  const TimeNs launch_ns = usual[usual.size() / 2];
-  finding.changed = input.graph;
-  int64_t count = 0;
-  for (size_t p = 0; p < input.graph.pieces.size(); ++p) {
-    const Piece& piece = input.graph.pieces[p];
-    if (is_op(piece) && !launches[piece.span.index()] &&
-        input.trace.span(piece.span).name == most->first && piece.time_ns > launch_ns) {
-      set_time(&finding.changed.pieces[p], launch_ns);
-      ++count;
-    }
-  }
-  if (count > 0) {
-    const std::string name = printable(input.trace.text(most->first), 40);
-    finding.insight = fmt::format(
-        "{} computes on the host between the device's work ({} in {} "
-        "pieces)",
-        name, time_of(most->second), count);
-    finding.action =
-        fmt::format("place {} on the device, with its operands, or move it out of the step", name);
-  }
   return finding;
 }
 

@@ -58,7 +58,8 @@ void mark_overlaps(const ReplayGraph& graph, SharedOps* shared) {
   for (size_t i = 0; i < shared->ops.size(); ++i) {
     const Piece& piece = graph.pieces[shared->ops[i]];
     for (const auto& [lane, other] : last) {
-      if (lane != piece.lane && graph.pieces[shared->ops[other]].end_ns > piece.start_ns) {
+      if (lane != piece.lane &&
+          graph.pieces[shared->ops[other]].end_ns > piece.start_ns + kRoundingNs) {
         shared->beside[i] = shared->beside[other] = true;
       }
     }

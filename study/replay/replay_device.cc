@@ -294,7 +294,7 @@ class SyncJoiner {
     }
     // A wait cannot have been for what ended later.
     std::erase_if(awaited, [this, p](uint32_t w) {
-      return graph_->pieces[w].end_ns > graph_->pieces[p].end_ns;
+      return graph_->pieces[w].end_ns > graph_->pieces[p].end_ns + kRoundingNs;
     });
     if (blocking != Blocking::kEverything && awaited.size() > 1) {
       awaited = {*std::max_element(awaited.begin(), awaited.end(), [this](uint32_t a, uint32_t b) {
@@ -304,10 +304,11 @@ class SyncJoiner {
     Piece& piece = graph_->pieces[p];
     TimeNs from_ns = piece.start_ns;
     for (const uint32_t w : awaited) {
+      end_before(piece.end_ns, &graph_->pieces[w]);
       from_ns = std::max(from_ns, graph_->pieces[w].end_ns);
       graph_->edges.push_back({w, p, 0, PieceEdgeKind::kSync});
     }
-    piece.time_ns = piece.end_ns - from_ns;
+    piece.time_ns = std::max<TimeNs>(0, piece.end_ns - from_ns);
   }
 
   // Each lane contributes the last work that was launched before the call.
@@ -345,6 +346,13 @@ void add_device_pieces(const Trace& trace, ReplayGraph* graph) {
     piece.end_ns = std::llround((span.end_us - graph->start_us) * kNsPerUs);
     piece.time_ns = piece.end_ns - piece.start_ns;
     auto& lanes = tracks[span.track];
+    // Work that overlaps the one before only by rounding follows it.
+    if (!lanes.empty() && lanes.top().first > piece.start_ns &&
+        lanes.top().first <= piece.start_ns + kRoundingNs) {
+      piece.start_ns = lanes.top().first;
+      piece.end_ns = std::max(piece.end_ns, piece.start_ns);
+      piece.time_ns = piece.end_ns - piece.start_ns;
+    }
     if (lanes.empty() || lanes.top().first > piece.start_ns) {
       piece.lane = static_cast<uint32_t>(graph->lanes.size());
       graph->lanes.push_back({span.track, true});

@@ -32,7 +32,7 @@ TimeNs quantile(const std::vector<TimeNs>& sorted, double share) {
 
 std::string_view piece_kind_name(PieceKind kind) {
   constexpr std::array<std::string_view, kPieceKindCount> kNames = {
-      "op", "call", "gap", "kernel", "communication", "copy", "memset", "queue-gap"};
+      "op", "call", "gap", "transfer", "kernel", "communication", "copy", "memset", "queue-gap"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -93,6 +93,7 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads) {
   add_device_pieces(trace, &graph);
   HostPlaces places;
   add_host_pieces(trace, &graph, &places);
+  join_transfers(trace, &graph);
   join_threads(trace, &graph);
   join_launches(trace, places, &graph);
   join_copies(trace, &graph);

@@ -24,9 +24,10 @@
 namespace dfsim::inline study {
 
 enum class PieceKind : uint8_t {
-  kOp,    // an operator's own time on the host
-  kCall,  // of the device's runtime
-  kGap,   // a host thread between its operators
+  kOp,        // an operator's own time on the host
+  kCall,      // of the device's runtime
+  kGap,       // a host thread between its operators
+  kTransfer,  // a tensor between workers
   kKernel,
   kCommunication,
   kCopy,
@@ -35,6 +36,9 @@ enum class PieceKind : uint8_t {
 };
 inline constexpr int kPieceKindCount = static_cast<int>(PieceKind::kQueueGap) + 1;
 std::string_view piece_kind_name(PieceKind kind);
+
+// Profilers round starts and durations apart, so that neighbours seem to overlap by so much.
+inline constexpr TimeNs kRoundingNs = 2;
 
 constexpr bool is_device_piece(PieceKind kind) { return kind >= PieceKind::kKernel; }
 
@@ -55,7 +59,7 @@ struct Piece {
   TimeNs high_ns = 0;
 };
 
-enum class PieceEdgeKind : uint8_t { kLaunch, kSync, kQueue, kHandover };
+enum class PieceEdgeKind : uint8_t { kLaunch, kSync, kQueue, kHandover, kTransfer };
 
 // `to` starts at the end of `from` plus the delay at the earliest.
 struct PieceEdge {
@@ -82,6 +86,9 @@ struct ReplayGraph {
 // high_ns are the piece's own time.
 StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads = true);
 
+// A piece that seems to end after what waits for it, by rounding alone, ends with it.
+void end_before(TimeNs end_ns, Piece* piece);
+
 // Steps of make_replay_graph(). Device work of each queue; launches and gaps are added once host
 // pieces exist.
 void add_device_pieces(const Trace& trace, ReplayGraph* graph);
@@ -91,6 +98,10 @@ struct HostPlaces {
   std::vector<uint32_t> before;
 };
 void add_host_pieces(const Trace& trace, ReplayGraph* graph, HostPlaces* places);
+// Transfers between workers: after the operator that produced the tensor and the thread that asked
+// for it, before the thread that waited for it. And the ends of sessions, which wait for all
+// operators of the session. Before join_threads(), which explains what is left.
+void join_transfers(const Trace& trace, ReplayGraph* graph);
 void join_threads(const Trace& trace, ReplayGraph* graph);
 void join_launches(const Trace& trace, const HostPlaces& places, ReplayGraph* graph);
 void join_copies(const Trace& trace, ReplayGraph* graph);

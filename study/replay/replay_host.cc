@@ -26,7 +26,7 @@ class ThreadCutter {
 
   void add(SpanId id) {
     const TimeNs start_ns = time_ns(trace_.span(id).start_us);
-    leave_until(start_ns);
+    leave_until(start_ns, time_ns(trace_.span(id).end_us));
     emit(start_ns, open_.empty() ? SpanId() : open_.back());
     places_->before[id.index()] = graph_->order[lane_].back();
     open_.push_back(id);
@@ -41,8 +41,14 @@ class ThreadCutter {
  private:
   TimeNs time_ns(double us) const { return std::llround((us - graph_->start_us) * kNsPerUs); }
 
-  void leave_until(TimeNs now_ns) {
-    while (!open_.empty() && time_ns(trace_.span(open_.back()).end_us) <= now_ns) {
+  // Before a span that lasts from `now_ns` to `end_ns`. One that ends just after that only follows
+  // the open one: their times were rounded.
+  void leave_until(TimeNs now_ns, TimeNs end_ns) {
+    while (!open_.empty()) {
+      const TimeNs open_end_ns = time_ns(trace_.span(open_.back()).end_us);
+      if (open_end_ns > now_ns && (open_end_ns > now_ns + kRoundingNs || open_end_ns >= end_ns)) {
+        break;
+      }
       leave();
     }
   }
@@ -85,6 +91,15 @@ bool is_host_span(const Trace& trace, const Span& span) {
          trace.track(span.track).kind == TrackKind::kHost;
 }
 
+// Tracers of user space need not record calls that wait: then any work of the device may be what a
+// thread waited for.
+bool records_waits(const Trace& trace) {
+  return trace.format != "ctf" || std::ranges::any_of(trace.spans, [&trace](const Span& span) {
+           return span.kind == SpanKind::kRuntime &&
+                  trace.text(span.name).find("ynchronize") != std::string::npos;
+         });
+}
+
 // Pieces after which their thread has nothing to do for a while, by their end. Where nothing is
 // launched (a framework's own timeline) any operator may be what another thread waited for.
 std::vector<std::pair<TimeNs, uint32_t>> handovers(const ReplayGraph& graph) {
@@ -109,6 +124,14 @@ std::vector<std::pair<TimeNs, uint32_t>> handovers(const ReplayGraph& graph) {
 }
 
 }  // namespace
+
+void end_before(TimeNs end_ns, Piece* piece) {
+  const TimeNs excess_ns = piece->end_ns - end_ns;
+  if (excess_ns > 0 && excess_ns <= kRoundingNs && piece->time_ns >= excess_ns) {
+    piece->end_ns -= excess_ns;
+    piece->time_ns -= excess_ns;
+  }
+}
 
 void add_host_pieces(const Trace& trace, ReplayGraph* graph, HostPlaces* places) {
   places->before.assign(trace.spans.size(), UINT32_MAX);
@@ -137,11 +160,13 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
   const auto candidates = handovers(*graph);
   for (uint32_t g = 0; g < graph->pieces.size(); ++g) {
     Piece& gap = graph->pieces[g];
-    if (gap.kind != PieceKind::kGap || gap.time_ns < kLeastWaitNs) {
+    // Shorter than measured: it waited for a transfer or a session.
+    if (gap.kind != PieceKind::kGap || gap.time_ns < kLeastWaitNs ||
+        gap.time_ns < gap.end_ns - gap.start_ns) {
       continue;
     }
-    auto it =
-        std::upper_bound(candidates.begin(), candidates.end(), std::pair(gap.end_ns, UINT32_MAX));
+    auto it = std::upper_bound(candidates.begin(), candidates.end(),
+                               std::pair(gap.end_ns + kRoundingNs, UINT32_MAX));
     while (it != candidates.begin()) {
       --it;
       const auto [end_ns, from] = *it;
@@ -149,7 +174,8 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
         break;
       }
       if (graph->pieces[from].lane != gap.lane) {
-        gap.time_ns = gap.end_ns - end_ns;
+        end_before(gap.end_ns, &graph->pieces[from]);
+        gap.time_ns = std::max<TimeNs>(0, gap.end_ns - end_ns);
         graph->edges.push_back({from, g, 0, PieceEdgeKind::kHandover});
         break;
       }
@@ -161,9 +187,11 @@ void join_threads(const Trace& /*trace*/, ReplayGraph* graph) {
 // for that copy.
 void join_copies(const Trace& trace, ReplayGraph* graph) {
   std::vector<std::pair<TimeNs, uint32_t>> copies;
+  const bool any_work = !records_waits(trace);
   for (uint32_t p = 0; p < graph->pieces.size(); ++p) {
     const Piece& piece = graph->pieces[p];
-    if (piece.kind == PieceKind::kCopy && !trace.span(piece.span).launch.valid()) {
+    const bool copy = piece.kind == PieceKind::kCopy && !trace.span(piece.span).launch.valid();
+    if (copy || (any_work && is_device_piece(piece.kind) && piece.span.valid())) {
       copies.emplace_back(piece.end_ns, p);
     }
   }

@@ -21,6 +21,7 @@ PathClass class_of(PieceKind kind) {
       return PathClass::kHostGap;
     case PieceKind::kKernel:
       return PathClass::kCompute;
+    case PieceKind::kTransfer:
     case PieceKind::kCommunication:
       return PathClass::kCommunication;
     case PieceKind::kCopy:

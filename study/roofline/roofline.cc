@@ -201,7 +201,6 @@ double least_memory_seconds(const DeviceRoofs& roofs, double bytes) {
 }
 
 RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double time_s) {
-  const DeviceSpec& device = roofs.device;
   RoofPoint point;
   point.op_type = op.op_type;
   point.op_class = op.op_class;
@@ -210,17 +209,22 @@ RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double ti
   point.flops = static_cast<double>(op.work.flops);
   point.bytes = static_cast<double>(op.work.bytes());
   point.time_s = time_s;
-  const double peak = device.peak_flops_per_s(op.work.dtype, op.work.matrix);
-  point.compute_s = peak > 0 ? point.flops / peak : 0;
-  point.memory_s = least_memory_seconds(roofs, point.bytes);
-  point.launch_s = seconds(device.launch_overhead_ns);
-  point.bound_s = std::max(point.compute_s, point.memory_s);
-  point.roof_flops_per_s = point.bound_s > 0 ? point.flops / point.bound_s : peak;
-  point.bound = point.launch_s > point.bound_s     ? Bound::kLaunch
-                : point.compute_s > point.memory_s ? Bound::kCompute
-                : point.memory_s > 0               ? Bound::kMemory
-                                                   : Bound::kNone;
+  place_under_roofs(roofs, &point);
   return point;
+}
+
+void place_under_roofs(const DeviceRoofs& roofs, RoofPoint* point) {
+  const DeviceSpec& device = roofs.device;
+  const double peak = device.peak_flops_per_s(point->dtype, point->matrix);
+  point->compute_s = peak > 0 ? point->flops / peak : 0;
+  point->memory_s = least_memory_seconds(roofs, point->bytes);
+  point->launch_s = seconds(device.launch_overhead_ns);
+  point->bound_s = std::max(point->compute_s, point->memory_s);
+  point->roof_flops_per_s = point->bound_s > 0 ? point->flops / point->bound_s : peak;
+  point->bound = point->launch_s > point->bound_s     ? Bound::kLaunch
+                 : point->compute_s > point->memory_s ? Bound::kCompute
+                 : point->memory_s > 0                ? Bound::kMemory
+                                                      : Bound::kNone;
 }
 
 PeakOrigin peak_origin_of(const std::string& source) {

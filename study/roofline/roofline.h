@@ -35,6 +35,7 @@ struct RoofPoint {
   DType dtype = DType::kUnknown;
   bool matrix = false;
   int64_t ops = 1;
+  bool counted = false;  // FLOPs or bytes are what performance counters measured
   double flops = 0;
   double bytes = 0;
   double time_s = 0;
@@ -131,6 +132,8 @@ StatusOr<RooflineReport> make_roofline(const RooflineInput& input);
 
 // A point of that work and time under the device's roofs.
 RoofPoint roof_point(const DeviceRoofs& roofs, const OpDescriptor& op, double time_s);
+// Places the point again from its FLOPs, bytes, dtype and time.
+void place_under_roofs(const DeviceRoofs& roofs, RoofPoint* point);
 // Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
 // above the roof; sorts `ops`.
 void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline);

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "datasets/profiles/runs.h"
+#include "datasets/traces/counters/counter_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
@@ -125,7 +126,10 @@ StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind 
                          load_device_roofs(hardware, platform.device(device)));
   const auto batch = at.find("batch");
   if (kind == RooflineKind::kTrace) {
-    DFSIM_ASSIGN_OR_RETURN(const Trace trace, read_trace(source.model.path));
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(source.model.path));
+    for (const std::string& file : source.counters) {
+      DFSIM_RETURN_IF_ERROR(add_counter_file(file, &trace).status());
+    }
     return make_trace_roofline(trace, platform, roofs);
   }
   if (kind == RooflineKind::kRuns) {
@@ -219,7 +223,11 @@ StatusOr<Sweep> parse_sweep(const std::string& text) {
 StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    return RooflineKind::kModel;
+    const fs::path folder(path);
+    const bool trace = fs::exists(folder / "metadata", error) &&
+                       !fs::exists(folder / "saved_model.pb", error) &&
+                       !fs::exists(folder / "saved_model.pbtxt", error);
+    return trace ? RooflineKind::kTrace : RooflineKind::kModel;
   }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     return invalid_input(fmt::format("{}: is not a regular file; write it to a file", path));

@@ -28,6 +28,7 @@ struct RooflineSource {
   std::string cost_model;
   std::string device;
   std::vector<std::string> networks;  // folders, for runs
+  std::vector<std::string> counters;  // files of performance counters, for traces
 };
 
 enum class RooflineKind : uint8_t { kModel, kTrace, kRuns };

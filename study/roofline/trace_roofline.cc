@@ -6,10 +6,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/text.h"
 #include "datasets/importers/torch/torch_ops.h"
 #include "study/replay/replay_hardware.h"
+#include "study/roofline/counted_work.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -19,6 +21,10 @@ struct Calls {
   SpanId first;
   int64_t count = 0;
   double time_s = 0;
+  double flops = 0;  // counted, of all calls that have counters
+  double bytes = 0;
+  int64_t with_flops = 0;
+  int64_t with_bytes = 0;
 };
 
 // Device time of each operator's own work; without any device work, its own time on the host.
@@ -43,6 +49,44 @@ std::vector<double> op_times(const Trace& trace) {
   return time_s;
 }
 
+// Adds what counters say of a call.
+void add_counted(const CountedWork& work, Calls* calls) {
+  if (work.flops >= 0) {
+    calls->flops += work.flops;
+    ++calls->with_flops;
+  }
+  if (work.bytes >= 0) {
+    calls->bytes += work.bytes;
+    ++calls->with_bytes;
+  }
+}
+
+// The point of one call on average: from the operands, and from counters where all calls have them.
+std::optional<RoofPoint> point_of_call(const Trace& trace, const Calls& calls,
+                                       const DeviceRoofs& roofs) {
+  const bool flops = calls.with_flops == calls.count;
+  const bool bytes = calls.with_bytes == calls.count;
+  const auto count = static_cast<double>(calls.count);
+  RoofPoint point;
+  const auto op = describe_for_costs(trace, calls.first);
+  if (op.has_value() && !op->output_extents.empty() && op->work.bytes() > 0) {
+    point = roof_point(roofs, *op, calls.time_s);
+  } else if (!flops || !bytes) {
+    return std::nullopt;
+  } else {
+    point.op_type = trace.text(trace.span(calls.first).name);
+    point.dtype = DType::kFloat32;  // nothing tells another one
+    point.time_s = calls.time_s;
+  }
+  point.flops = flops ? calls.flops / count : point.flops;
+  point.bytes = bytes ? calls.bytes / count : point.bytes;
+  point.counted = flops || bytes;
+  if (point.counted) {
+    place_under_roofs(roofs, &point);
+  }
+  return point;
+}
+
 }  // namespace
 
 StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform& platform,
@@ -52,6 +96,7 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
   roofline.hardware = platform.name;
   roofline.measured = true;
   const std::vector<double> time_s = op_times(trace);
+  const std::vector<CountedWork> counted = counted_work(trace);
   std::map<std::pair<NameId, NameId>, Calls> groups;
   double total_s = 0;
   for (size_t i = 0; i < trace.spans.size(); ++i) {
@@ -63,16 +108,19 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
     calls.first = calls.count == 0 ? SpanId(i) : calls.first;
     ++calls.count;
     calls.time_s += time_s[i];
+    if (!counted.empty()) {
+      add_counted(counted[i], &calls);
+    }
     total_s += time_s[i];
   }
   double known_s = 0;
   for (const auto& [key, calls] : groups) {
-    const auto op = describe_for_costs(trace, calls.first);
-    if (!op.has_value() || op->output_extents.empty() || op->work.bytes() <= 0) {
+    const std::optional<RoofPoint> of_call = point_of_call(trace, calls, roofs);
+    if (!of_call.has_value()) {
       continue;
     }
     const auto count = static_cast<double>(calls.count);
-    RoofPoint point = roof_point(roofs, *op, calls.time_s);
+    RoofPoint point = *of_call;
     // All calls together, as sums are.
     for (double* sum : {&point.flops, &point.bytes, &point.bound_s, &point.compute_s,
                         &point.memory_s, &point.launch_s}) {
@@ -92,7 +140,7 @@ StatusOr<RooflineReport> make_trace_roofline(const Trace& trace, const Platform&
   if (roofline.ops.empty()) {
     return invalid_input(fmt::format(
         "{}: no operator's shapes are recorded, so their work is not known; record with "
-        "record_shapes=True, or an ONNX Runtime profile",
+        "record_shapes=True, an ONNX Runtime profile, or performance counters of FLOPs and memory",
         trace.path));
   }
   roofline.without_work = total_s > 0 ? 1 - known_s / total_s : 0;

@@ -1,5 +1,6 @@
 // The library reads in a child process, which sends records through a pipe: four bytes of length,
 // one of what it is, then its values. If a damaged file crashes the child, this process continues.
+// The names of a class of events travel once, in a record of their own; its events give its number.
 #include "datasets/traces/ctf/ctf_events.h"
 
 #include <fcntl.h>
@@ -12,6 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <unordered_map>
 
 #include "datasets/traces/ctf/ctf_library.h"
 
@@ -19,6 +22,7 @@ namespace dfsim::inline datasets {
 namespace {
 
 constexpr char kEvent = 'e';
+constexpr char kShape = 'n';
 constexpr char kSummary = 's';
 constexpr char kError = 'x';
 constexpr size_t kFlushBytes = size_t{1} << 16;
@@ -95,43 +99,99 @@ class RecordReader {
   bool good_ = true;
 };
 
-void write_event(const CtfEvent& event, RecordWriter* out) {
-  out->begin(kEvent);
-  out->text(event.name);
-  out->number(event.time_ns);
-  out->number(static_cast<uint8_t>(event.timed));
-  out->number(static_cast<uint32_t>(event.fields.size()));
-  for (const CtfField& field : event.fields) {
-    out->text(field.name);
-    out->number(static_cast<uint8_t>(field.kind));
-    out->number(field.integer);
-    out->number(field.real);
-    out->text(field.text);
-  }
-  out->end();
-}
+// Sends events, and before the first of each class its shape.
+class EventWriter {
+ public:
+  explicit EventWriter(RecordWriter* out) : out_(out) {}
 
-bool read_event(RecordReader in, CtfEvent* event) {
-  event->name = in.text();
-  event->time_ns = in.number<int64_t>();
-  event->timed = in.number<uint8_t>() != 0;
-  const auto fields = in.number<uint32_t>();
-  event->fields.clear();
-  for (uint32_t i = 0; i < fields && in.good(); ++i) {
-    CtfField field;
-    field.name = in.text();
-    const auto kind = in.number<uint8_t>();
-    if (kind > static_cast<uint8_t>(CtfField::Kind::kText)) {
+  void write(const CtfEvent& event) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(event.shape, static_cast<uint32_t>(numbers_.size()));
+    if (is_new) {
+      write_shape(*event.shape);
+    }
+    out_->begin(kEvent);
+    out_->number(known->second);
+    out_->number(event.time_ns);
+    out_->number(event.clock_offset_ns);
+    out_->number(static_cast<uint8_t>(event.timed));
+    for (const CtfField& field : event.fields) {
+      out_->number(static_cast<uint8_t>(field.kind));
+      if (field.kind == CtfField::Kind::kText) {
+        out_->text(field.text);
+      } else if (field.kind == CtfField::Kind::kReal) {
+        out_->number(field.real);
+      } else {
+        out_->number(field.integer);
+      }
+    }
+    out_->end();
+  }
+
+ private:
+  void write_shape(const CtfShape& shape) {
+    out_->begin(kShape);
+    out_->text(shape.name);
+    out_->number(static_cast<uint32_t>(shape.payload));
+    out_->number(static_cast<uint32_t>(shape.fields.size()));
+    for (const std::string& field : shape.fields) {
+      out_->text(field);
+    }
+    out_->end();
+  }
+
+  RecordWriter* out_;
+  std::unordered_map<const CtfShape*, uint32_t> numbers_;
+};
+
+// The other end of EventWriter.
+class EventReader {
+ public:
+  bool read_shape(RecordReader in) {
+    CtfShape& shape = shapes_.emplace_back();
+    shape.name = in.text();
+    shape.payload = in.number<uint32_t>();
+    const auto fields = in.number<uint32_t>();
+    for (uint32_t i = 0; i < fields && in.good(); ++i) {
+      shape.fields.emplace_back(in.text());
+    }
+    shape.find_roles();
+    return in.good();
+  }
+
+  bool read_event(RecordReader in, CtfEvent* event) const {
+    const auto number = in.number<uint32_t>();
+    if (number >= shapes_.size()) {
       return false;
     }
-    field.kind = static_cast<CtfField::Kind>(kind);
-    field.integer = in.number<int64_t>();
-    field.real = in.number<double>();
-    field.text = in.text();
-    event->fields.push_back(field);
+    event->shape = &shapes_[number];
+    event->time_ns = in.number<int64_t>();
+    event->clock_offset_ns = in.number<int64_t>();
+    event->timed = in.number<uint8_t>() != 0;
+    event->fields.clear();
+    for (const std::string& name : event->shape->fields) {
+      CtfField field;
+      field.name = name;
+      const auto kind = in.number<uint8_t>();
+      if (kind > static_cast<uint8_t>(CtfField::Kind::kText)) {
+        return false;
+      }
+      field.kind = static_cast<CtfField::Kind>(kind);
+      if (field.kind == CtfField::Kind::kText) {
+        field.text = in.text();
+      } else if (field.kind == CtfField::Kind::kReal) {
+        field.real = in.number<double>();
+      } else {
+        field.integer = in.number<int64_t>();
+      }
+      event->fields.push_back(field);
+    }
+    return in.good();
   }
-  return in.good();
-}
+
+ private:
+  std::deque<CtfShape> shapes_;  // their addresses stay
+};
 
 // Never returns.
 [[noreturn]] void be_the_child(const std::string& folder, int file) {
@@ -145,8 +205,9 @@ bool read_event(RecordReader in, CtfEvent* event) {
     dup2(null, STDERR_FILENO);
   }
   RecordWriter out(file);
+  EventWriter events(&out);
   const auto summary =
-      read_with_library(folder, [&out](const CtfEvent& event) { write_event(event, &out); });
+      read_with_library(folder, [&events](const CtfEvent& event) { events.write(event); });
   out.begin(summary.ok() ? kSummary : kError);
   out.text(summary.ok() ? summary->damage : summary.status().message());
   if (summary.ok()) {
@@ -218,11 +279,18 @@ Received receive(int file, const std::function<void(const CtfEvent&)>& on_event)
   Received received;
   RecordSource source(file);
   std::string record;
+  EventReader events;
   CtfEvent event;
   while (!received.complete && source.next(&record)) {
     RecordReader in(std::string_view(record).substr(1));
+    if (record[0] == kShape) {
+      if (!events.read_shape(in)) {
+        break;
+      }
+      continue;
+    }
     if (record[0] == kEvent) {
-      if (!read_event(in, &event)) {
+      if (!events.read_event(in, &event)) {
         break;
       }
       ++received.events;

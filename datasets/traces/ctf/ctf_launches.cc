@@ -2,15 +2,12 @@
 #include "datasets/traces/ctf/ctf_launches.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.h"
 
 namespace dfsim::inline datasets {
 namespace {
 
-// Calls whose work was not recorded must not hold up all others.
-constexpr size_t kMostWaiting = 4096;
 // How far a name may reorder the queue.
 constexpr size_t kLookAhead = 64;
 
@@ -19,10 +16,14 @@ SpanKind launched_kind(std::string_view function) {
   const auto has = [&lower](std::string_view part) {
     return lower.find(part) != std::string::npos;
   };
-  return has("launch")   ? SpanKind::kKernel
-         : has("memcpy") ? SpanKind::kCopy
-         : has("memset") ? SpanKind::kMemset
-                         : SpanKind::kOther;
+  return has("launch") && !has("launchhostfunc") ? SpanKind::kKernel
+         : has("memcpy")                         ? SpanKind::kCopy
+         : has("memset")                         ? SpanKind::kMemset
+                                                 : SpanKind::kOther;
+}
+
+size_t slot_of(SpanKind kind) {
+  return kind == SpanKind::kKernel ? 0 : kind == SpanKind::kCopy ? 1 : 2;
 }
 
 // "conv0" and "conv0/Conv2D", but not "conv" and "conv0".
@@ -33,40 +34,63 @@ bool is_named_like(std::string_view op, std::string_view work) {
 
 }  // namespace
 
-int CtfLaunchJoiner::slot_of(SpanKind kind) {
-  return kind == SpanKind::kKernel ? 0 : kind == SpanKind::kCopy ? 1 : 2;
-}
-
-int64_t CtfLaunchJoiner::call(std::string_view function, std::string_view op, double time_us) {
+int64_t CtfLaunchJoiner::call(std::string_view function, NameId op, double time_us) {
   const SpanKind kind = launched_kind(function);
   if (kind == SpanKind::kOther) {
     return -1;
   }
-  std::deque<Waiting>& waiting = waiting_[slot_of(kind)];
-  if (waiting.size() == kMostWaiting) {
-    waiting.pop_front();
-  }
-  waiting.push_back({next_, time_us, std::string(op)});
+  calls_[slot_of(kind)].push_back({time_us, next_, op});
   return next_++;
 }
 
-int64_t CtfLaunchJoiner::work(SpanKind kind, std::string_view name, double time_us) {
-  std::deque<Waiting>& waiting = waiting_[slot_of(kind)];
-  const auto last =
-      waiting.begin() + static_cast<std::ptrdiff_t>(std::min(waiting.size(), kLookAhead));
-  auto found = std::find_if(waiting.begin(), last, [&](const Waiting& call) {
-    return call.time_us <= time_us && is_named_like(call.op, name);
-  });
-  if (found == last) {
-    found = std::find_if(waiting.begin(), last,
-                         [&](const Waiting& call) { return call.time_us <= time_us; });
+int64_t CtfLaunchJoiner::queued(NameId op, double time_us) {
+  queued_.push_back({time_us, next_, op});
+  return next_++;
+}
+
+void CtfLaunchJoiner::work(SpanKind kind, NameId op, double time_us, size_t span) {
+  works_[slot_of(kind)].push_back({time_us, span, op});
+}
+
+void CtfLaunchJoiner::join(Trace* trace) {
+  if (calls_[0].empty()) {
+    calls_[0] = std::move(queued_);
   }
-  if (found == last) {
-    return -1;
+  for (size_t slot = 0; slot < calls_.size(); ++slot) {
+    join_kind(&calls_[slot], &works_[slot], trace);
   }
-  const int64_t correlation = found->correlation;
-  waiting.erase(found);
-  return correlation;
+}
+
+void CtfLaunchJoiner::join_kind(std::vector<Call>* calls, std::vector<Work>* works, Trace* trace) {
+  std::ranges::stable_sort(*calls, {}, &Call::time_us);
+  std::ranges::stable_sort(*works, {}, &Work::time_us);
+  size_t first = 0;  // all calls before it are joined
+  for (const Work& work : *works) {
+    while (first < calls->size() && (*calls)[first].joined) {
+      ++first;
+    }
+    Call* found = nullptr;
+    size_t seen = 0;
+    for (size_t i = first; i < calls->size() && seen < kLookAhead; ++i) {
+      Call& call = (*calls)[i];
+      if (call.time_us > work.time_us) {
+        break;
+      }
+      if (call.joined) {
+        continue;
+      }
+      ++seen;
+      found = found == nullptr ? &call : found;
+      if (is_named_like(trace->text(call.op), trace->text(work.op))) {
+        found = &call;
+        break;
+      }
+    }
+    if (found != nullptr) {
+      found->joined = true;
+      trace->spans[work.span].correlation = found->correlation;
+    }
+  }
 }
 
 }  // namespace dfsim::inline datasets

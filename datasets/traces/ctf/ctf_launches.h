@@ -1,17 +1,17 @@
 // CtfLaunchJoiner: joins device work with the call that launched it where a tracer records no
-// correlation ids (cudaTracer, hcTracer).
+// correlation ids (cudaTracer, hcTracer, hipTracer).
 //
 // A device runs the work of a kind in the order of the calls, unless streams overtake each other.
-// Work therefore belongs to the earliest call of its kind that nothing has been joined with; among
-// calls that wait at the same time, one whose operator is named like the kernel comes first
-// ("conv0" and "conv0/Conv2D").
+// Work therefore belongs to the earliest call of its kind that nothing has been joined with and
+// that began before it; among the calls that wait at the same time, one inside the operator that
+// the work names comes first ("conv0" and "conv0/Conv2D"). Tracers write device work long after it
+// ran, so the joiner waits for the end of the trace and goes by time.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/traces/trace.h"
 
@@ -19,23 +19,36 @@ namespace dfsim::inline datasets {
 
 class CtfLaunchJoiner {
  public:
-  // A call without a correlation id begins inside an operator ("" = inside none). Returns the id
+  // A call without a correlation id begins inside an operator (none = inside none). Returns the id
   // that the call gets, or -1 when it launches nothing.
-  int64_t call(std::string_view function, std::string_view op, double time_us);
-  // Device work without a correlation id begins. Returns its call's id, -1 when no call waits.
-  int64_t work(SpanKind kind, std::string_view name, double time_us);
+  int64_t call(std::string_view function, NameId op, double time_us);
+  // Work that something else than a call puts into a queue. Counts where no call launches kernels.
+  int64_t queued(NameId op, double time_us);
+  // Device work without a correlation id, whose span will be the `span`-th. `op` is the operator
+  // that it names, or its own name.
+  void work(SpanKind kind, NameId op, double time_us, size_t span);
+  // Writes the correlation ids of the work into its spans.
+  void join(Trace* trace);
 
  private:
-  struct Waiting {
-    int64_t correlation;
+  struct Call {
     double time_us;
-    std::string op;
+    int64_t correlation;
+    NameId op;
+    bool joined = false;
+  };
+  struct Work {
+    double time_us;
+    size_t span;
+    NameId op;
   };
 
-  static int slot_of(SpanKind kind);
+  static void join_kind(std::vector<Call>* calls, std::vector<Work>* works, Trace* trace);
 
-  std::array<std::deque<Waiting>, 3> waiting_;  // of kernels, copies, memsets
-  int64_t next_ = int64_t{1} << 48;             // above the ids of tracers
+  std::array<std::vector<Call>, 3> calls_;  // of kernels, copies, memsets
+  std::array<std::vector<Work>, 3> works_;
+  std::vector<Call> queued_;
+  int64_t next_ = int64_t{1} << 48;  // above the ids of tracers
 };
 
 }  // namespace dfsim::inline datasets

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <unordered_map>
 
 namespace dfsim::inline datasets {
 namespace {
@@ -32,6 +34,9 @@ struct Sink {
   MessageIterator* messages = nullptr;
   const std::function<void(const CtfEvent&)>* on_event = nullptr;
   CtfEvent event;
+  // By class of events: the layout of its latest one. Optional fields make several layouts.
+  std::unordered_map<const bt_event_class*, const CtfShape*> shapes;
+  std::deque<CtfShape> all_shapes;
   CtfSummary summary;
   int64_t events = 0;
 };
@@ -76,13 +81,47 @@ void add_fields(const bt_field* structure, CtfEvent* event) {
   }
 }
 
+bool has_fields_of(const CtfEvent& event, size_t payload, const CtfShape& shape) {
+  return payload == shape.payload && event.fields.size() == shape.fields.size() &&
+         std::ranges::equal(event.fields, shape.fields,
+                            [](const CtfField& a, const std::string& b) { return a.name == b; });
+}
+
+// The shape that describes the event's fields, made when it is new.
+const CtfShape* shape_of(const bt_event_class* event_class, size_t payload, Sink* sink) {
+  const CtfShape*& known = sink->shapes[event_class];
+  if (known != nullptr && has_fields_of(sink->event, payload, *known)) {
+    return known;
+  }
+  CtfShape& shape = sink->all_shapes.emplace_back();
+  const char* const name = bt_event_class_get_name(event_class);
+  shape.name = name == nullptr ? "" : name;
+  shape.payload = payload;
+  for (const CtfField& field : sink->event.fields) {
+    shape.fields.emplace_back(field.name);
+  }
+  known = &shape;
+  return known;
+}
+
+int64_t offset_ns(const bt_clock_class* clock) {
+  int64_t seconds = 0;
+  uint64_t cycles = 0;
+  bt_clock_class_get_offset(clock, &seconds, &cycles);
+  const uint64_t frequency = std::max<uint64_t>(1, bt_clock_class_get_frequency(clock));
+  constexpr int64_t kMostSeconds = int64_t{1} << 33;  // in nanoseconds just within 64 bits
+  if (seconds < -kMostSeconds || seconds > kMostSeconds) {
+    return 0;
+  }
+  const double rest_ns = static_cast<double>(cycles) / static_cast<double>(frequency) * 1e9;
+  return seconds * 1000000000 + static_cast<int64_t>(std::min(rest_ns, 9e17));
+}
+
 void take_event(const bt_message* message, Sink* sink) {
   const bt_event* const event = bt_message_event_borrow_event_const(message);
   const bt_event_class* const event_class = bt_event_borrow_class_const(event);
-  const char* const name = bt_event_class_get_name(event_class);
   CtfEvent& result = sink->event;
   result.fields.clear();
-  result.name = name == nullptr ? "" : name;
   result.timed = false;
   const bt_stream_class* const stream_class = bt_event_class_borrow_stream_class_const(event_class);
   const bt_clock_class* const clock =
@@ -92,14 +131,17 @@ void take_event(const bt_message* message, Sink* sink) {
         bt_message_event_borrow_default_clock_snapshot_const(message);
     result.timed = bt_clock_snapshot_get_ns_from_origin(snapshot, &result.time_ns) ==
                    BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK;
+    result.clock_offset_ns = offset_ns(clock);
     sink->summary.wall_clock = bt_clock_class_origin_is_unix_epoch(clock) != 0;
   }
   add_fields(bt_event_borrow_payload_field_const(event), &result);
+  const size_t payload = result.fields.size();
   add_fields(bt_event_borrow_specific_context_field_const(event), &result);
   add_fields(bt_event_borrow_common_context_field_const(event), &result);
   if (bt_stream_class_supports_packets(stream_class) != 0) {
     add_fields(bt_packet_borrow_context_field_const(bt_event_borrow_packet_const(event)), &result);
   }
+  result.shape = shape_of(event_class, payload, sink);
   ++sink->events;
   (*sink->on_event)(result);
 }

@@ -1,13 +1,13 @@
 // Traces in the Common Trace Format: LTTng's of the kernel and of user space, and the tracepoints
 // of the GPU-dataflow tracing method (Zins and Dagenais, 2019), which ctf_points.h names.
 //
-// Tracepoints come in pairs (X_start and X_end, X_begin and X_end, X_entry and X_exit) on one
-// thread, or on one queue of a device; nested ones end in reverse order, others are matched by
-// their name. A folder may hold several traces (kernel/, ust/): each has its own clock.
+// The reader looks at each class of events once (CtfPoint) and hands its events to the part that
+// they concern: spans, threads, memory, transfers, counters. A folder may hold several traces
+// (kernel/, ust/): each has its own clock.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -15,9 +15,11 @@
 
 #include "base/text.h"
 #include "datasets/traces/ctf/ctf_events.h"
-#include "datasets/traces/ctf/ctf_launches.h"
+#include "datasets/traces/ctf/ctf_memory.h"
 #include "datasets/traces/ctf/ctf_points.h"
+#include "datasets/traces/ctf/ctf_spans.h"
 #include "datasets/traces/ctf/ctf_threads.h"
+#include "datasets/traces/ctf/ctf_transfers.h"
 #include "datasets/traces/trace_readers.h"
 
 namespace dfsim::inline datasets {
@@ -28,10 +30,37 @@ namespace fs = std::filesystem;
 constexpr int kMaxDepth = 6;
 constexpr double kNsPerUsF = 1000;
 constexpr int64_t kMaxNs = int64_t{1} << 62;
+// A payload's time so far from the header's has another unit or another zero.
+constexpr int64_t kSameClockNs = int64_t{3600} * 1000000000;
+
+// The time in an event's payload, in nanoseconds of the header's clock. GPUs' profilers write
+// microseconds in some tracers, and some leave out the offset that the trace's clock adds; the
+// reading nearest to the header's time is right, and the plain one where it fits.
+int64_t payload_time(int64_t own, int64_t header_ns, int64_t offset_ns) {
+  const auto distance = [header_ns](int64_t candidate) {
+    return std::abs(static_cast<double>(candidate) - static_cast<double>(header_ns));
+  };
+  if (distance(own) <= kSameClockNs) {
+    return own;
+  }
+  int64_t best = own;
+  int64_t scaled = 0;
+  const bool scales = !__builtin_mul_overflow(own, 1000, &scaled) && scaled < kMaxNs;
+  for (const int64_t unit : {own, scales ? scaled : own}) {
+    for (const int64_t zero : {int64_t{0}, offset_ns}) {
+      int64_t candidate = 0;
+      if (!__builtin_add_overflow(unit, zero, &candidate) && candidate < kMaxNs &&
+          distance(candidate) < distance(best)) {
+        best = candidate;
+      }
+    }
+  }
+  return distance(best) <= kSameClockNs ? best : own;
+}
 
 class CtfReader {
  public:
-  explicit CtfReader(const std::string& path) {
+  explicit CtfReader(const std::string& path) : spans_(&trace_) {
     trace_.path = path;
     trace_.format = "ctf";
   }
@@ -41,8 +70,12 @@ class CtfReader {
     std::optional<bool> wall_clock;
     for (const std::string& folder : folders) {
       prefix_ = folders.size() > 1 ? fs::path(folder).filename().string() + " " : "";
+      spans_.set_prefix(prefix_);
+      points_.clear();  // shapes live as long as the reading of one folder
+      last_point_ = nullptr;
       const auto summary = read_ctf_events(folder, [this](const CtfEvent& event) { take(event); });
-      close_open();
+      spans_.close_open(last_us_);
+      running_.clear();
       if (!summary.ok()) {
         first_error = first_error.empty() ? summary.status().message() : first_error;
         trace_.warn_of_file(fmt::format("the trace in {} is left out: {}", folder,
@@ -51,6 +84,8 @@ class CtfReader {
       }
       note(*summary, &wall_clock);
     }
+    transfers_.finish(&trace_);
+    spans_.finish();
     promote_host_spans();
     if (trace_.spans.empty() && trace_.events == 0) {
       return invalid_input(fmt::format(
@@ -77,164 +112,107 @@ class CtfReader {
     *wall_clock = summary.wall_clock;
   }
 
+  // Events of a class follow each other often.
+  const CtfPoint& point(const CtfShape* shape) {
+    if (shape != last_shape_ || last_point_ == nullptr) {
+      const auto [known, is_new] = points_.try_emplace(shape);
+      if (is_new) {
+        known->second = point_of(*shape);
+        known->second.base_id = trace_.intern(known->second.base);
+      }
+      last_shape_ = shape;
+      last_point_ = &known->second;
+    }
+    return *last_point_;
+  }
+
   void take(const CtfEvent& event) {
     ++trace_.events;
-    const int64_t own_ns = event.integer({"timestamp", "gpu_timestamp"}, 0);
-    const int64_t time_ns = own_ns > 0 ? own_ns : event.time_ns;
+    const CtfPoint& what = point(event.shape);
+    const int64_t own_ns = event.integer(CtfRole::kTime, 0);
+    const int64_t time_ns = own_ns <= 0 ? event.time_ns
+                            : !event.timed
+                                ? own_ns
+                                : payload_time(own_ns, event.time_ns, event.clock_offset_ns);
     if ((!event.timed && own_ns <= 0) || time_ns > kMaxNs || time_ns < -kMaxNs) {
       trace_.warn("events without a time, left out", trace_.events);
       return;
     }
     const double time_us = static_cast<double>(time_ns) / kNsPerUsF;
     last_us_ = std::max(last_us_, time_us);
-    const size_t colon = event.name.find(':');
-    const std::string_view provider =
-        colon == std::string_view::npos ? "" : event.name.substr(0, colon);
-    const std::string_view name =
-        colon == std::string_view::npos ? event.name : event.name.substr(colon + 1);
-    if (name == "sched_switch") {
-      threads_.switched(event, time_us, &trace_);
-      switch_thread(event, time_us);
-    } else if (name == "sched_wakeup" || name == "sched_waking") {
-      threads_.woken(event, time_us);
-    } else if (name.starts_with("memory_")) {
-      add_memory(event, name, time_us);
-    } else if (name.starts_with("bfc_")) {
-      add_counters(event, name, time_us);
-    } else if (name == "rdv_send" || name == "rdv_recv") {
-      meet(event, name == "rdv_send", time_us);
-    } else {
-      const CtfPoint point = point_of(name);
-      if (name.starts_with("syscall_")) {
-        threads_.in_call(thread_of(event), point.begin ? point.base : "");
-      }
-      if (point.begin) {
-        begin(event, provider, point.base, time_us);
-      } else if (point.end) {
-        end(event, provider, point.base, time_us);
-      }
+    const int64_t thread = thread_of(event);
+    if (what.syscall) {
+      threads_.in_call(thread, what.use == CtfUse::kBegin ? what.base : "");
+    }
+    switch (what.use) {
+      case CtfUse::kBegin:
+        spans_.begin(event, what, thread, time_us);
+        break;
+      case CtfUse::kEnd:
+        spans_.end(event, what, thread, time_us);
+        break;
+      case CtfUse::kLaunch:
+        spans_.queued(event, thread, time_us);
+        break;
+      case CtfUse::kMemory:
+        memory_.allocation(event, what.name, time_us, spans_.host_track(event, thread), &trace_);
+        break;
+      case CtfUse::kAllocator:
+        AllocatorEvents::statistics(event, time_us, &trace_);
+        break;
+      case CtfUse::kTransfer:
+        transfers_.take(event, what.name, time_us, spans_.host_track(event, thread), prefix_,
+                        &trace_);
+        break;
+      case CtfUse::kQueueStats:
+        add_queue_length(event, time_us);
+        break;
+      case CtfUse::kCounter:
+        spans_.counters().counter(event, &trace_);
+        break;
+      case CtfUse::kCounterGroup:
+        spans_.counters().next_kernel();
+        break;
+      default:
+        take_of_kernel(event, what, thread, time_us);
     }
   }
 
-  int64_t cpu_of(const CtfEvent& event) const { return event.integer({"cpu_id"}, 0); }
+  void take_of_kernel(const CtfEvent& event, const CtfPoint& what, int64_t thread, double time_us) {
+    switch (what.use) {
+      case CtfUse::kSwitch:
+        threads_.switched(event, time_us, &trace_);
+        switch_thread(event, time_us);
+        break;
+      case CtfUse::kWakeup:
+        threads_.woken(event, time_us);
+        break;
+      case CtfUse::kFault:
+        threads_.faulted(thread, time_us, &trace_);
+        break;
+      case CtfUse::kInterrupt: {
+        const std::string_view named = event.text(CtfRole::kName);
+        threads_.interrupt_begins(cpu_of(event), named.empty() ? what.base : named, time_us);
+        break;
+      }
+      case CtfUse::kInterruptEnd:
+        threads_.interrupt_ends(cpu_of(event), thread, time_us, &trace_);
+        break;
+      default:
+        spans_.names().learn(event);
+    }
+  }
+
+  static int64_t cpu_of(const CtfEvent& event) { return event.integer(CtfRole::kCpu, 0); }
 
   int64_t thread_of(const CtfEvent& event) const {
-    const int64_t thread = event.integer({"vtid", "tid", "thread_id"});
+    const int64_t thread = event.integer(CtfRole::kThread);
     if (thread >= 0) {
       return thread;
     }
     // Kernel traces say who runs on a CPU once, when it comes there.
     const auto running = running_.find(cpu_of(event));
     return running == running_.end() ? -1 : running->second.thread;
-  }
-
-  TrackId track_of(const CtfEvent& event, SpanKind kind, std::string_view base) {
-    if (is_device_work(kind)) {
-      const int64_t device = event.integer({"device_id", "deviceId", "agent_handle"}, 0);
-      const int64_t queue = event.integer({"stream_id", "streamId", "queue_id", "queue_handle"}, 0);
-      const TrackId id =
-          trace_.track_of(fmt::format("device {}", device), fmt::format("{}", queue));
-      trace_.tracks[id.index()].kind = TrackKind::kDevice;
-      trace_.tracks[id.index()].device = device;
-      return id;
-    }
-    const int64_t thread = thread_of(event);
-    // Asynchronous operations overlap on the thread that starts them.
-    const std::string_view part = base.starts_with("async_") ? " async" : "";
-    if (thread < 0) {
-      return trace_.track_of(prefix_ + "host", fmt::format("CPU {}{}", cpu_of(event), part));
-    }
-    const TrackId id = trace_.track_of(prefix_ + "host", fmt::format("{}{}", thread, part));
-    trace_.tracks[id.index()].thread = thread;
-    return id;
-  }
-
-  struct Open {
-    Span span;
-    NameId base;
-    NameId given;  // the name in the event, which the end repeats as a rule
-  };
-
-  void begin(const CtfEvent& event, std::string_view provider, std::string_view base,
-             double time_us) {
-    Open open;
-    Span& span = open.span;
-    span.kind = point_kind(provider, base);
-    span.start_us = time_us;
-    span.track = track_of(event, span.kind, base);
-    open.base = trace_.intern(base);
-    const std::string_view name = point_name(event);
-    const std::string_view type = event.text({"type", "op_type", "type_string"});
-    span.name = trace_.intern(printable(name.empty() ? base : name, 1000));
-    if (span.kind == SpanKind::kOp && !type.empty()) {
-      span.detail = span.name;
-      span.name = trace_.intern(printable(type, 1000));
-    } else if (span.kind == SpanKind::kCopy) {
-      span.name = trace_.intern(copy_title(event));
-    }
-    open.given = trace_.intern(printable(name, 1000));
-    span.correlation = event.integer({"correlation_id", "correlationId", "id"});
-    if (span.kind == SpanKind::kCopy || span.kind == SpanKind::kMemset) {
-      span.bytes = point_bytes(event);
-    }
-    if (span.correlation < 0 && span.kind == SpanKind::kRuntime) {
-      span.correlation = launches_.call(name, innermost_op(span.track), time_us);
-    } else if (span.correlation < 0 && is_device_work(span.kind)) {
-      span.correlation = launches_.work(span.kind, name, time_us);
-    }
-    open_[span.track].push_back(open);
-  }
-
-  // The name of the operator that is open on a thread, "" if none is.
-  std::string_view innermost_op(TrackId track) const {
-    const auto stack = open_.find(track);
-    if (stack == open_.end()) {
-      return "";
-    }
-    const auto op = std::find_if(stack->second.rbegin(), stack->second.rend(),
-                                 [](const Open& open) { return open.span.kind == SpanKind::kOp; });
-    if (op == stack->second.rend()) {
-      return "";
-    }
-    return trace_.text(op->given);
-  }
-
-  // The innermost open one of the same tracepoint, and of the same name where the end has one. Some
-  // tracers name the ends of copies unlike their begins: these end the oldest open one.
-  void end(const CtfEvent& event, std::string_view provider, std::string_view base,
-           double time_us) {
-    const SpanKind kind = point_kind(provider, base);
-    std::vector<Open>& stack = open_[track_of(event, kind, base)];
-    const NameId wanted = trace_.intern(base);
-    const std::string_view name = point_name(event);
-    const int64_t correlation = event.integer({"correlation_id", "correlationId", "id"});
-    const auto may_end = [&](const Open& open) {
-      return open.base == wanted &&
-             (correlation < 0 || open.span.correlation < 0 || open.span.correlation == correlation);
-    };
-    const auto fits = [&](const Open& open) {
-      return may_end(open) &&
-             (name.empty() || correlation >= 0 || trace_.text(open.given) == printable(name, 1000));
-    };
-    auto found = stack.end();
-    if (const auto inner = std::find_if(stack.rbegin(), stack.rend(), fits);
-        inner != stack.rend()) {
-      found = std::prev(inner.base());
-    } else if (is_device_work(kind)) {
-      found = std::find_if(stack.begin(), stack.end(), may_end);
-    }
-    if (found == stack.end()) {
-      trace_.warn("ends of spans that never began, left out", trace_.events);
-      return;
-    }
-    Span span = found->span;
-    span.end_us = time_us;
-    stack.erase(found);
-    if (span.end_us < span.start_us) {
-      trace_.warn("spans with a negative duration, left out", trace_.events);
-      return;
-    }
-    trace_.spans.push_back(span);
   }
 
   struct Running {
@@ -259,75 +237,16 @@ class CtfReader {
     running = {event.integer({"next_tid"}), std::string(event.text({"next_comm"})), time_us, true};
   }
 
-  void add_memory(const CtfEvent& event, std::string_view name, double time_us) {
-    MemoryRecord record;
-    record.time_us = time_us;
-    record.track = track_of(event, SpanKind::kOther, name);
-    record.address = address_of(event);
-    const int64_t bytes = std::clamp<int64_t>(
-        event.integer({"num_bytes", "bytes", "size", "allocated_bytes"}, 0), 0, int64_t{1} << 60);
-    if (name.starts_with("memory_alloc")) {
-      record.bytes = bytes;
-      sizes_[record.address] = bytes;
-    } else {
-      // Frees often name the address only.
-      const auto known = sizes_.find(record.address);
-      record.bytes = bytes > 0 ? -bytes : known == sizes_.end() ? 0 : -known->second;
-      sizes_.erase(record.address);
-    }
-    record.device = allocator_device(event);
-    const std::string_view tensor = event.text({"tensor_name", "op_name", "name"});
-    if (!tensor.empty()) {
-      record.tensor = trace_.intern(printable(tensor, 1000));
-    }
-    trace_.memory.push_back(record);
-  }
-
-  void add_counters(const CtfEvent& event, std::string_view name, double time_us) {
-    const TrackId track = trace_.track_of(prefix_ + "host", "allocator");
-    for (const CtfField& field : event.fields) {
-      if (field.kind != CtfField::Kind::kText && field.name != "cpu_id" && field.name != "vtid" &&
-          field.name != "vpid") {
-        const double value =
-            field.kind == CtfField::Kind::kReal ? field.real : static_cast<double>(field.integer);
-        trace_.counters.push_back(
-            {time_us, track, trace_.intern(fmt::format("{}.{}", name, field.name)), value});
-      }
-    }
-  }
-
-  // A receiver that comes first waits until the sender has come.
-  void meet(const CtfEvent& event, bool send, double time_us) {
-    const std::string key(event.text({"key", "tensor_name", "name"}));
-    const TrackId track = track_of(event, SpanKind::kOther, "rdv");
-    trace_.flows.push_back({time_us, trace_.intern("rendezvous " + key), track, send});
-    if (!send) {
-      waiting_[key] = {time_us, trace_.track_of(prefix_ + "rendezvous", printable(key))};
-      return;
-    }
-    const auto waiting = waiting_.find(key);
-    if (waiting != waiting_.end()) {
-      Span span;
-      span.start_us = waiting->second.first;
-      span.end_us = std::max(time_us, span.start_us);
-      span.name = trace_.intern("Rendezvous wait");
-      span.detail = trace_.intern(printable(key, 1000));
-      span.track = waiting->second.second;
-      trace_.spans.push_back(span);
-      waiting_.erase(waiting);
-    }
-  }
-
-  void close_open() {
-    for (auto& [track, stack] : open_) {
-      for (Open& open : stack) {
-        trace_.warn("spans that never end, taken to last until the trace's end", 0);
-        open.span.end_us = std::max(last_us_, open.span.start_us);
-        trace_.spans.push_back(open.span);
-      }
-    }
-    open_.clear();
-    running_.clear();
+  // hcTracer counts what is in a queue of the runtime.
+  void add_queue_length(const CtfEvent& event, double time_us) {
+    const CtfField* const queue = event.find(CtfRole::kQueue);
+    const std::string name = queue == nullptr ? "0"
+                             : queue->kind == CtfField::Kind::kText
+                                 ? printable(queue->text)
+                                 : fmt::format("{}", queue->integer);
+    trace_.counters.push_back({time_us, trace_.track_of(prefix_ + "queues", name),
+                               trace_.intern(kQueueLengthCounter),
+                               static_cast<double>(event.integer({"size", "length"}, 0))});
   }
 
   // A trace of a system alone: the recorded spans are those that ran there.
@@ -345,12 +264,14 @@ class CtfReader {
   Trace trace_;
   std::string prefix_;  // of the processes of one of several traces
   double last_us_ = 0;
-  std::map<TrackId, std::vector<Open>> open_;
-  CtfLaunchJoiner launches_;
+  std::unordered_map<const CtfShape*, CtfPoint> points_;
+  const CtfShape* last_shape_ = nullptr;
+  const CtfPoint* last_point_ = nullptr;
+  CtfSpans spans_;
   ThreadStates threads_;
+  AllocatorEvents memory_;
+  TransferEvents transfers_;
   std::map<int64_t, Running> running_;  // by CPU
-  std::unordered_map<uint64_t, Bytes> sizes_;
-  std::map<std::string, std::pair<double, TrackId>> waiting_;
 };
 
 bool has_metadata(const fs::path& folder) {
