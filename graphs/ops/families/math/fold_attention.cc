@@ -1,5 +1,5 @@
 // Values of Attention and RotaryEmbedding on small constants. Operands of rank 3 hold their heads
-// side by side in the last axis; Heads reads both forms alike.
+// side by side in the last axis; HeadView reads both forms alike.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,23 +13,23 @@ namespace {
 constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 // [batch, heads, length, size], or [batch, length, heads x size].
-struct Heads {
+struct HeadView {
   const ConstValue* value;
   int64_t batch, heads, length, size;
   bool packed;
 
-  static std::optional<Heads> of(const ConstValue* value, int64_t heads) {
+  static std::optional<HeadView> of(const ConstValue* value, int64_t heads) {
     if (value == nullptr || !is_floating(value->dtype) || !has_arithmetic(value->dtype)) {
       return std::nullopt;
     }
     const Extents& e = value->extents;
     if (e.size() == 4) {
-      return Heads{value, e[0], e[1], e[2], e[3], false};
+      return HeadView{value, e[0], e[1], e[2], e[3], false};
     }
     if (e.size() != 3 || heads < 1 || e[2] % heads != 0) {
       return std::nullopt;
     }
-    return Heads{value, e[0], heads, e[1], e[2] / heads, true};
+    return HeadView{value, e[0], heads, e[1], e[2] / heads, true};
   }
 
   double at(int64_t n, int64_t h, int64_t i, int64_t k) const {
@@ -41,8 +41,8 @@ struct Heads {
 
 // Keys or values with the cache in front.
 struct Cached {
-  std::optional<Heads> past;
-  Heads now;
+  std::optional<HeadView> past;
+  HeadView now;
 
   int64_t length() const { return now.length + (past ? past->length : 0); }
   double at(int64_t n, int64_t h, int64_t i, int64_t k) const {
@@ -113,7 +113,7 @@ class Bias {
 };
 
 struct Operands {
-  Heads q;
+  HeadView q;
   Cached k;
   Cached v;
   Bias bias;
@@ -124,16 +124,16 @@ struct Operands {
 std::optional<Operands> operands_of(const InferContext& context) {
   const Attributes& attributes = context.attributes();
   const int64_t kv_heads = attributes.int_or("kv_num_heads", 0);
-  const auto q = Heads::of(context.value(0), attributes.int_or("q_num_heads", 0));
-  const auto k = Heads::of(context.value(1), kv_heads);
-  const auto v = Heads::of(context.value(2), kv_heads);
+  const auto q = HeadView::of(context.value(0), attributes.int_or("q_num_heads", 0));
+  const auto k = HeadView::of(context.value(1), kv_heads);
+  const auto v = HeadView::of(context.value(2), kv_heads);
   if (!q || !k || !v || k->heads < 1 || q->heads % k->heads != 0 || v->heads != k->heads ||
       k->size != q->size || k->batch != q->batch || v->batch != q->batch ||
       v->length != k->length) {
     return std::nullopt;
   }
-  const auto past_k = Heads::of(context.has_input(4) ? context.value(4) : nullptr, 0);
-  const auto past_v = Heads::of(context.has_input(5) ? context.value(5) : nullptr, 0);
+  const auto past_k = HeadView::of(context.has_input(4) ? context.value(4) : nullptr, 0);
+  const auto past_v = HeadView::of(context.has_input(5) ? context.value(5) : nullptr, 0);
   if (past_k.has_value() != past_v.has_value() ||
       (past_k && (past_k->size != k->size || past_v->size != v->size || past_k->heads != k->heads ||
                   past_k->length != past_v->length))) {
@@ -257,7 +257,7 @@ void fold_rotary_embedding(InferContext& context) {
   const ConstValue* cosines = context.value(1);
   const ConstValue* sines = context.value(2);
   const auto ids = context.has_input(3) ? context.ints(3) : std::nullopt;
-  const auto heads = Heads::of(x, attributes.int_or("num_heads", 0));
+  const auto heads = HeadView::of(x, attributes.int_or("num_heads", 0));
   if (!heads || cosines == nullptr || sines == nullptr || cosines->extents != sines->extents ||
       cosines->extents.empty() || !is_floating(cosines->dtype)) {
     return;
