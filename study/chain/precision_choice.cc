@@ -203,6 +203,30 @@ StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Pl
   return plan;
 }
 
+StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
+                                         const Graph& model, ImportReport* report) {
+  const RuntimeSpec& runtime = platform.runtime;
+  if (!precision.empty() || runtime.precision.empty()) {
+    return resolve_precision(precision, platform);
+  }
+  const StatusOr<Precision> named = precision_of(runtime.precision);
+  if (!named.ok()) {
+    return named.status().with_place(runtime.source_file + ": precision");
+  }
+  const ModelPrecision own = find_model_precision(model);
+  PrecisionPlan plan;
+  if (own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare ||
+      !supports(platform, *named)) {
+    return plan;
+  }
+  plan.name = runtime.precision;
+  plan.base = *named;
+  report->notes.push_back(
+      fmt::format("{} runs fp32 models in {}; --precision fp32 keeps them as they are",
+                  printable(runtime.name), runtime.precision));
+  return plan;
+}
+
 void apply_precision(const std::string& precision, Platform* platform) {
   for (DeviceSpec& device : platform->devices) {
     device.allow_tf32 = device.allow_tf32 && precision != precision_name(Precision::kFp32);

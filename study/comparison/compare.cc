@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "study/comparison/drawn_runs.h"
+#include "study/comparison/split_search.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -26,9 +27,17 @@ Status check_any_result(const Comparison& comparison) {
 StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyRegistry& registry,
                                   const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + request.graph));
+  if (!request.split.empty()) {
+    return compare_splits(request, registry, progress);
+  }
   DFSIM_ASSIGN_OR_RETURN(LoadedProblem loaded,
                          load_instance(request.graph, request.model, request.machine));
-  ProblemInstance& problem = loaded.problem;
+  return compare_loaded(request, registry, std::move(loaded.problem), loaded.unknown, progress);
+}
+
+StatusOr<ComparedProblem> compare_loaded(const CompareRequest& request,
+                                         const PolicyRegistry& registry, ProblemInstance problem,
+                                         const UnknownWork& unknown, const Progress& progress) {
   DFSIM_ASSIGN_OR_RETURN(
       const std::vector<const PolicyInfo*> policies,
       registry.select(request.policies, problem.graph.task_count(), request.options.decide));
@@ -41,7 +50,7 @@ StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyReg
   if (!compared.ok()) {
     return compared.status().with_place(request.graph);
   }
-  compared->unknown = loaded.unknown;
+  compared->unknown = unknown;
   compared->allow_incomplete = request.model.allow_incomplete;
   DFSIM_RETURN_IF_ERROR(check_any_result(*compared));
   return ComparedProblem{std::move(problem), std::move(*compared)};

@@ -19,6 +19,7 @@ struct CompareRequest {
   MachineChoice machine;
   std::string policies = "all";  // those that take a graph of this size, or names and commas
   CompareOptions options;
+  std::string split;  // of a model's operators: "", "auto" or a number of pieces
 };
 
 struct ComparedProblem {
@@ -31,5 +32,11 @@ struct ComparedProblem {
 // gave a schedule.
 StatusOr<ComparedProblem> compare(const CompareRequest& request, const PolicyRegistry& registry,
                                   const Progress& progress = {});
+
+// The same of a problem that is loaded already; `unknown` is the work of its model that is not
+// known.
+StatusOr<ComparedProblem> compare_loaded(const CompareRequest& request,
+                                         const PolicyRegistry& registry, ProblemInstance problem,
+                                         const UnknownWork& unknown, const Progress& progress);
 
 }  // namespace dfsim::inline study
