@@ -121,7 +121,6 @@ struct RuntimeSpec {
   int inter_op_workers = 1;
   int streams = 1;                   // device queues it uses; at most the device's own count
   std::vector<std::string> fusions;  // names of fusion rules, in order
-  std::string precision;  // of fp32 models when nobody names one; "" = as the file has it
   bool fold_constants = true;
   AllocatorKind allocator = AllocatorKind::kExact;
   Bytes allocation_bytes = 1;  // sizes are rounded up to a multiple of this

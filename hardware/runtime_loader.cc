@@ -14,9 +14,9 @@ namespace {
 
 const std::vector<std::string>& runtime_figures() {
   static const std::vector<std::string> kFigures = {
-      "dispatch_us", "view_dispatch_us", "run_overhead_us", "dispatch_by_op_us",
-      "autograd_us", "backward_share",   "autocast_us",     "update_us",
-      "gap_us",      "precision"};
+      "dispatch_us",       "view_dispatch_us", "run_overhead_us",
+      "dispatch_by_op_us", "autograd_us",      "backward_share",
+      "autocast_us",       "update_us",        "gap_us"};
   return kFigures;
 }
 
@@ -103,7 +103,6 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
   fields.integer("inter_op_workers", {1, 1024}, &runtime.inter_op_workers);
   fields.integer("streams", {1, 1024}, &runtime.streams);
   read_fusions(fields, &runtime);
-  fields.text("precision", &runtime.precision);
   fields.boolean("fold_constants", &runtime.fold_constants);
   size_t allocator = 0;
   if (fields.choice("allocator", {"exact", "caching", "arena"}, &allocator)) {

@@ -24,6 +24,7 @@
 #include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
+#include "opmodel/train/training_rows.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -35,7 +36,6 @@ namespace fs = std::filesystem;
 
 // Trees fitted to fewer new shapes than this would forget more than they learn.
 constexpr size_t kMinShapesToContinue = 200;
-constexpr size_t kMinRepeats = 3;
 constexpr std::string_view kLookupFile = "lookup.bin";
 constexpr std::string_view kRowsFile = "rows.csv.gz";
 constexpr std::string_view kScalingFile = "scaling.bin";
@@ -81,7 +81,13 @@ class Training {
       }
     }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
+    if (!options_.prior) {  // whose rows are of single operators, not of networks
+      report_.contradictions = mark_contradictions(profile_, &data_);
+    }
     chosen_ = choose_parts(data_, parts_with_trees());
+    for (ChosenPart& chosen : chosen_) {
+      std::erase_if(chosen.samples, [this](uint32_t i) { return data_.samples[i].contradicts; });
+    }
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
     fit_all(progress);
@@ -329,11 +335,11 @@ class Training {
       const std::string& device = data_.devices[sample.device].model;
       repeats[lookup_key(data_.geometries[sample.op], device, sample.timing)].push_back(
           sample.time_us);
-      if (sample.network != 0) {
+      if (sample.network != 0 && !sample.contradicts) {
         scaled[{sample.op, sample.device}].push_back(sample.time_us);
       }
     }
-    measure_repeats(repeats);
+    measure_repeats(repeats, &report_.manifest);
     if (options_.keep_lookup) {
       DFSIM_RETURN_IF_ERROR(write_lookup(repeats));
     }
@@ -376,26 +382,6 @@ class Training {
   StatusOr<uint64_t> write_table(std::string_view file, const std::string& bytes) const {
     DFSIM_RETURN_IF_ERROR(write_file(fmt::format("{}/{}", directory_, file), bytes));
     return checksum64(bytes);
-  }
-
-  // How far single measurements of one shape lie from their median.
-  void measure_repeats(const std::map<uint64_t, std::vector<double>>& repeats) {
-    std::vector<double> factors;
-    for (const auto& [key, times] : repeats) {
-      if (times.size() < kMinRepeats) {
-        continue;
-      }
-      std::vector<double> sorted = times;
-      std::sort(sorted.begin(), sorted.end());
-      for (const double time : sorted) {
-        factors.push_back(time / sorted[sorted.size() / 2]);
-      }
-    }
-    if (factors.size() >= 100) {
-      std::sort(factors.begin(), factors.end());
-      report_.manifest.repeat_low = factors[factors.size() / 10];
-      report_.manifest.repeat_high = factors[factors.size() - 1 - factors.size() / 10];
-    }
   }
 
   void describe() {

@@ -42,13 +42,24 @@ struct PartProgress {
   double seconds = 0;
 };
 
+// A row that contradicts the rest of the profile (opmodel/samples/contradictions.h).
+struct ContradictingRow {
+  std::string op_type;
+  std::string name;
+  std::string network;
+  int32_t batch = 0;
+  double factor = 1;  // its time over the expected one
+  std::string reason;
+};
+
 struct TrainReport {
   ModelManifest manifest;
   std::vector<double> part_seconds;  // of the processor, by part; 0 = copied unchanged
   bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;
-  DropReport drops;  // rows faster than half of their bound
+  DropReport drops;                              // rows faster than half of their bound
+  std::vector<ContradictingRow> contradictions;  // the farthest off first
 };
 
 // `progress` (may be empty) is called after each part, from several threads but one at a time.

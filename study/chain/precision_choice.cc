@@ -62,6 +62,19 @@ bool supports(const Platform& platform, Precision precision) {
   });
 }
 
+// An NPU whose matrix units take fp16 but no fp32: frameworks convert the operands of fp32 products
+// (MindSpore's default on Ascend 910, allow_fp32_to_fp16), because its vector units are tens of
+// times slower.
+bool products_leave_fp32(const DeviceSpec& device) {
+  const auto has_matrix = [&device](DType dtype) {
+    return std::ranges::any_of(device.peaks, [dtype](const PeakRate& peak) {
+      return peak.dtype == dtype && peak.matrix_flops_per_s > 0;
+    });
+  };
+  return device.type == DeviceType::kNpu && has_matrix(DType::kFloat16) &&
+         !has_matrix(DType::kFloat32);
+}
+
 Status check_supported(const PrecisionPlan& plan, const Platform& platform) {
   for (const PrecisionInfo& info : all_precisions()) {
     if (!plan.uses(info.value) || supports(platform, info.value)) {
@@ -205,25 +218,24 @@ StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Pl
 
 StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
                                          const Graph& model, ImportReport* report) {
-  const RuntimeSpec& runtime = platform.runtime;
-  if (!precision.empty() || runtime.precision.empty()) {
+  if (!precision.empty()) {
     return resolve_precision(precision, platform);
   }
-  const StatusOr<Precision> named = precision_of(runtime.precision);
-  if (!named.ok()) {
-    return named.status().with_place(runtime.source_file + ": precision");
-  }
-  const ModelPrecision own = find_model_precision(model);
   PrecisionPlan plan;
-  if (own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare ||
-      !supports(platform, *named)) {
+  const std::vector<const DeviceSpec*> devices = compute_devices_of(platform);
+  const bool converts = std::ranges::any_of(
+      devices, [](const DeviceSpec* device) { return products_leave_fp32(*device); });
+  const ModelPrecision own = find_model_precision(model);
+  if (!converts || own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare ||
+      !supports(platform, Precision::kMixedFp16)) {
     return plan;
   }
-  plan.name = runtime.precision;
-  plan.base = *named;
-  report->notes.push_back(
-      fmt::format("{} runs fp32 models in {}; --precision fp32 keeps them as they are",
-                  printable(runtime.name), runtime.precision));
+  plan.base = Precision::kMixedFp16;
+  plan.name = precision_name(plan.base);
+  report->notes.push_back(fmt::format(
+      "{} has no matrix units for fp32, so its frameworks run products in fp16: predicted in "
+      "{}; --precision fp32 keeps the model as it is",
+      printable(devices.front()->model), plan.name));
   return plan;
 }
 

@@ -427,7 +427,7 @@ class MindsporeImporter : public Importer {
           std::filesystem::path(run.framework_file).parent_path().filename().string();
       common.network = profile.intern(run.network.empty() ? folder : run.network);
       common.batch = run.batch;
-      set_origin(profile, options, "Ascend 910", "mindspore", "", &common);
+      set_origin(profile, options, "Huawei Ascend 910", "mindspore", "", &common);
       common.timing = TimingKind::kKernelOnly;
       common.provenance = profile.intern("MindSpore profiler");
       const double limit = float32_limit(profile.text(common.device));

@@ -1,0 +1,36 @@
+// Contradictions: measured rows that the rest of a profile speaks against, so that one odd
+// recording does not teach a model.
+//
+// - The same shape was measured in at least three places, and one time is over twice, or under
+// half,
+//   their median.
+// - An operator of a network was measured at several batch sizes, and its time grows faster than
+// its
+//   work can (more than 1.5 times the batch's ratio), or falls (below 0.7) while the batch grows:
+//   one of the two times is wrong. It is the one that operators of the same kind and about the same
+//   bound in all networks speak against: its time over its bound is at least 1.5 times off their
+//   median, and more than twice as far (in ln) as the other's. Where they speak against neither or
+//   both, as behind a real step (a cache that overflows, another kernel), nothing is called wrong.
+// Rows that contradict the rest stay measured times of their shape; trees and lines over batch
+// sizes do not learn from them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opmodel/samples/training_data.h"
+
+namespace dfsim::inline opmodel {
+
+struct Contradiction {
+  uint32_t sample = 0;  // index into TrainingData::samples
+  // Its time over what the others lead to expect.
+  double factor = 1;
+  std::string reason;  // "6.8 times as long at batch 32 as at 16"
+};
+
+// By sample. O(n log n).
+std::vector<Contradiction> find_contradictions(const TrainingData& data);
+
+}  // namespace dfsim::inline opmodel
