@@ -62,17 +62,22 @@ bool supports(const Platform& platform, Precision precision) {
   });
 }
 
-// An NPU whose matrix units take fp16 but no fp32: frameworks convert the operands of fp32 products
-// (MindSpore's default on Ascend 910, allow_fp32_to_fp16), because its vector units are tens of
+// The mixed precision of fp32 models on an NPU whose matrix units take 16 bits but no fp32; kAsIs
+// elsewhere. Frameworks convert the operands of fp32 products there (MindSpore's default on Ascend
+// 910 is allow_fp32_to_fp16, XLA's on TPUs one pass of bf16), because the vector units are tens of
 // times slower.
-bool products_leave_fp32(const DeviceSpec& device) {
+Precision own_precision(const DeviceSpec& device) {
   const auto has_matrix = [&device](DType dtype) {
     return std::ranges::any_of(device.peaks, [dtype](const PeakRate& peak) {
       return peak.dtype == dtype && peak.matrix_flops_per_s > 0;
     });
   };
-  return device.type == DeviceType::kNpu && has_matrix(DType::kFloat16) &&
-         !has_matrix(DType::kFloat32);
+  if (device.type != DeviceType::kNpu || has_matrix(DType::kFloat32)) {
+    return Precision::kAsIs;
+  }
+  return has_matrix(DType::kBFloat16)  ? Precision::kMixedBf16
+         : has_matrix(DType::kFloat16) ? Precision::kMixedFp16
+                                       : Precision::kAsIs;
 }
 
 Status check_supported(const PrecisionPlan& plan, const Platform& platform) {
@@ -222,20 +227,19 @@ StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Pla
     return resolve_precision(precision, platform);
   }
   PrecisionPlan plan;
-  const std::vector<const DeviceSpec*> devices = compute_devices_of(platform);
-  const bool converts = std::ranges::any_of(
-      devices, [](const DeviceSpec* device) { return products_leave_fp32(*device); });
+  const DeviceSpec& device = *compute_devices_of(platform).front();
+  const Precision converted = own_precision(device);
   const ModelPrecision own = find_model_precision(model);
-  if (!converts || own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare ||
-      !supports(platform, Precision::kMixedFp16)) {
+  if (converted == Precision::kAsIs || own.quantized || own.dtype != DType::kFloat32 ||
+      own.share < kUniformShare || !supports(platform, converted)) {
     return plan;
   }
-  plan.base = Precision::kMixedFp16;
-  plan.name = precision_name(plan.base);
+  plan.base = converted;
+  plan.name = precision_name(converted);
   report->notes.push_back(fmt::format(
-      "{} has no matrix units for fp32, so its frameworks run products in fp16: predicted in "
-      "{}; --precision fp32 keeps the model as it is",
-      printable(devices.front()->model), plan.name));
+      "{} has no matrix units for fp32, and its frameworks convert products: predicted in {}; "
+      "--precision fp32 keeps the model as it is",
+      printable(device.model), plan.name));
   return plan;
 }
 

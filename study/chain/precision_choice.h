@@ -23,8 +23,8 @@ namespace dfsim::inline study {
 // for, with those that it has.
 StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform);
 
-// The plan of the options, or, where they name none, mixed-fp16 for fp32 models on NPUs that have
-// matrix units for fp16 but none for fp32, with a note. Error: as resolve_precision().
+// The plan of the options, or, where they name none, mixed-bf16 or mixed-fp16 for fp32 models on
+// NPUs whose matrix units take no fp32, with a note. Error: as resolve_precision().
 StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
                                          const Graph& model, ImportReport* report);
 
