@@ -128,7 +128,7 @@ class DropReport {
   int64_t count(DropReason reason) const { return counts_[static_cast<size_t>(reason)]; }
   int64_t total() const;
   const std::vector<Entry>& entries() const { return entries_; }
-  // What the reader changed in rows that it keeps, or doubts in them: one sentence each.
+  // One sentence for each thing that the reader changed or doubts in rows that it keeps.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   const std::vector<std::string>& notes() const { return notes_; }
   // "3 negative, 1 malformed", or "none".

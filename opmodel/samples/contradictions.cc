@@ -1,5 +1,5 @@
-// Two rules, one after the other: odd times of one shape, then steps between batch sizes, judged by
-// the consensus of operators of the same kind.
+// Two rules, one after the other: odd times of one shape, then steps between batch sizes, checked
+// against the consensus of operators of the same kind.
 #include "opmodel/samples/contradictions.h"
 
 #include <fmt/format.h>
@@ -121,7 +121,7 @@ class ContradictionFinder {
  public:
   explicit ContradictionFinder(const TrainingData& data) : data_(data) {}
 
-  std::vector<Contradiction> run() {
+  std::vector<OddSample> run() {
     odd_times();
     const Consensus consensus(data_, odd_);
     for (const auto& [instance, line] : lines()) {
@@ -129,7 +129,7 @@ class ContradictionFinder {
     }
     wrong_shapes();
     std::sort(found_.begin(), found_.end(),
-              [](const Contradiction& a, const Contradiction& b) { return a.sample < b.sample; });
+              [](const OddSample& a, const OddSample& b) { return a.sample < b.sample; });
     return std::move(found_);
   }
 
@@ -241,12 +241,12 @@ class ContradictionFinder {
   const TrainingData& data_;
   std::set<uint32_t> odd_;
   std::map<ShapeKey, Judgement> judged_;
-  std::vector<Contradiction> found_;
+  std::vector<OddSample> found_;
 };
 
 }  // namespace
 
-std::vector<Contradiction> find_contradictions(const TrainingData& data) {
+std::vector<OddSample> find_contradictions(const TrainingData& data) {
   return ContradictionFinder(data).run();
 }
 

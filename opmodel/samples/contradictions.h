@@ -23,7 +23,7 @@
 
 namespace dfsim::inline opmodel {
 
-struct Contradiction {
+struct OddSample {
   uint32_t sample = 0;  // index into TrainingData::samples
   // Its time over what the others lead to expect.
   double factor = 1;
@@ -31,6 +31,16 @@ struct Contradiction {
 };
 
 // By sample. O(n log n).
-std::vector<Contradiction> find_contradictions(const TrainingData& data);
+std::vector<OddSample> find_contradictions(const TrainingData& data);
+
+// A row that contradicts the rest of the profile, for reports.
+struct ContradictingRow {
+  std::string op_type;
+  std::string name;
+  std::string network;
+  int32_t batch = 0;
+  double factor = 1;  // its time over the expected one
+  std::string reason;
+};
 
 }  // namespace dfsim::inline opmodel

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "datasets/profiles/profile.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/contradictions.h"
 #include "opmodel/samples/overheads.h"
 
 namespace dfsim::inline opmodel {
@@ -40,16 +41,6 @@ struct PartProgress {
   size_t done = 0;
   size_t total = 0;
   double seconds = 0;
-};
-
-// A row that contradicts the rest of the profile (opmodel/samples/contradictions.h).
-struct ContradictingRow {
-  std::string op_type;
-  std::string name;
-  std::string network;
-  int32_t batch = 0;
-  double factor = 1;  // its time over the expected one
-  std::string reason;
 };
 
 struct TrainReport {

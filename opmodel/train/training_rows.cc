@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "opmodel/samples/contradictions.h"
-
 namespace dfsim::inline opmodel {
 
 namespace {
@@ -16,7 +14,7 @@ constexpr size_t kMinRepeats = 3;
 
 std::vector<ContradictingRow> mark_contradictions(const Profile& profile, TrainingData* data) {
   std::vector<ContradictingRow> rows;
-  for (Contradiction& found : find_contradictions(*data)) {
+  for (OddSample& found : find_contradictions(*data)) {
     Sample& sample = data->samples[found.sample];
     sample.contradicts = true;
     const ProfileRow& row = profile.row(sample.row);

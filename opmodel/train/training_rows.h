@@ -1,12 +1,13 @@
-// What training finds in its rows before and besides the trees.
+// Findings about the rows that a training uses, besides the trees.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/contradictions.h"
 #include "opmodel/samples/training_data.h"
-#include "opmodel/train/training.h"
 
 namespace dfsim::inline opmodel {
 

@@ -1,5 +1,5 @@
-// Parts of operators: an operator with a run of one of its factors, as a cost model sees it. What
-// uneven splits and split task graphs share.
+// Parts of operators: an operator with a run of one of its factors, as a cost model sees it. Uneven
+// splits and split task graphs share this code.
 #pragma once
 
 #include <vector>

@@ -32,7 +32,7 @@ class SplitChooser {
     }
   }
 
-  StatusOr<std::vector<OpSplit>> run(SplitRule rule, const CostModel& model) {
+  StatusOr<std::vector<TaskCut>> run(SplitRule rule, const CostModel& model) {
     for (size_t i = 0; i < graph_.op_count(); ++i) {
       DFSIM_RETURN_IF_ERROR(add_options(OpId(i)));
     }
@@ -218,12 +218,12 @@ class SplitChooser {
   std::unordered_map<uint32_t, std::vector<Option>> options_;  // by operator
   std::vector<std::vector<TimeNs>> piece_ns_;                  // by device and price
   OpCuts cuts_;
-  std::vector<OpSplit> splits_;
+  std::vector<TaskCut> splits_;
 };
 
 }  // namespace
 
-StatusOr<std::vector<OpSplit>> choose_splits(const LoweredTasks& lowered, SplitRule rule,
+StatusOr<std::vector<TaskCut>> choose_splits(const LoweredTasks& lowered, SplitRule rule,
                                              int pieces, const CostModel& model) {
   return SplitChooser(lowered, pieces).run(rule, model);
 }

@@ -33,7 +33,7 @@ class TaskSplitter {
   explicit TaskSplitter(const LoweredTasks& lowered)
       : lowered_(lowered), graph_(lowered.ops), cuts_(graph_), root_(graph_.tensor_count()) {}
 
-  StatusOr<SplitTasks> run(const std::vector<OpSplit>& splits, const CostModel& model) {
+  StatusOr<SplitTasks> run(const std::vector<TaskCut>& splits, const CostModel& model) {
     DFSIM_RETURN_IF_ERROR(cut_ops(splits));
     DFSIM_RETURN_IF_ERROR(price(model));
     follow_tensors();
@@ -53,8 +53,8 @@ class TaskSplitter {
   }
 
  private:
-  Status cut_ops(const std::vector<OpSplit>& splits) {
-    for (const OpSplit& split : splits) {
+  Status cut_ops(const std::vector<TaskCut>& splits) {
+    for (const TaskCut& split : splits) {
       Cut cut;
       cut.factor = split.factor;
       cut.map = op_factors(graph_, split.op);
@@ -218,8 +218,8 @@ class TaskSplitter {
                    : whole;
   }
 
-  // What the reader needs of a tensor: its cut in the coordinates of the tensor that owns the
-  // bytes; none = all of it.
+  // The part of a tensor that the reader needs: its cut in the coordinates of the tensor that owns
+  // the bytes; none = all of it.
   std::optional<TensorRuns> needed(const Op& op, size_t input, const Cut& cut) const {
     const auto runs = runs_of(cut.map.inputs[input], cut.factor, cut.bounds);
     const TensorId shown = op.inputs[input];
@@ -295,7 +295,7 @@ class TaskSplitter {
     return it->second;
   }
 
-  // Results that nobody reads, or only in parts, though they leave the model.
+  // Results that no task reads, or tasks read in parts only, though they leave the model.
   void keep_unread_data() {
     const ExecGraph& tasks = lowered_.tasks;
     std::vector<bool> read(tasks.data_count(), false);
@@ -327,7 +327,7 @@ class TaskSplitter {
 
 }  // namespace
 
-StatusOr<SplitTasks> split_tasks(const LoweredTasks& lowered, const std::vector<OpSplit>& splits,
+StatusOr<SplitTasks> split_tasks(const LoweredTasks& lowered, const std::vector<TaskCut>& splits,
                                  const CostModel& model) {
   return TaskSplitter(lowered).run(splits, model);
 }

@@ -3,8 +3,8 @@
 //
 // An operator is cut along one parallel factor (op_parts.h) into runs of about equal length. A
 // piece reads what it needs of each operand: where the producer is cut along the same dimension,
-// only the pieces that overlap with it; otherwise a part of the whole tensor, or all of it. Nobody
-// joins the results: a reader of the whole tensor reads every piece. Parameters that carry the
+// only the pieces that overlap with it; otherwise a part of the whole tensor, or all of it. No
+// task joins the results: a reader of the whole tensor reads every piece. Parameters that carry the
 // factor are cut with it, others are needed by each piece. Limits: a tensor that some reader wants
 // whole and another in parts counts in memory for each. Papers: Jia, Zaharia, Aiken 2019
 // (arXiv:1807.05358) for the dimensions that an operator can be cut along; the choice of operators
@@ -33,13 +33,13 @@ struct LoweredTasks {
   const Platform& platform;
 };
 
-struct OpSplit {
+struct TaskCut {
   OpId op;
   int factor = 0;
   int pieces = 0;
 };
 
-// What makes an operator worth cutting.
+// The reason to cut an operator.
 enum class SplitRule : uint8_t {
   // A matrix product or convolution that is done sooner on several devices, its operands sent there
   // and its results sent back over idle links; and operators that then read and write the same
@@ -51,7 +51,7 @@ enum class SplitRule : uint8_t {
 
 // The operators to cut into at most `pieces` pieces, in the order of the graph. Errors: those of
 // op_work() and of the cost model. O(operators x factors), and a batch of predictions.
-StatusOr<std::vector<OpSplit>> choose_splits(const LoweredTasks& lowered, SplitRule rule,
+StatusOr<std::vector<TaskCut>> choose_splits(const LoweredTasks& lowered, SplitRule rule,
                                              int pieces, const CostModel& model);
 
 struct SplitTasks {
@@ -62,7 +62,7 @@ struct SplitTasks {
 
 // The tasks with these operators in pieces, named OP#1, OP#2, ... Errors (kInvalidInput): an
 // operator or factor that cannot be cut so; those of op_work() and of the cost model.
-StatusOr<SplitTasks> split_tasks(const LoweredTasks& lowered, const std::vector<OpSplit>& splits,
+StatusOr<SplitTasks> split_tasks(const LoweredTasks& lowered, const std::vector<TaskCut>& splits,
                                  const CostModel& model);
 
 }  // namespace dfsim::inline partition

@@ -147,7 +147,7 @@ std::string answer_line(const Comparison& comparison, const TimeFormat& format) 
   return text + '\n';
 }
 
-// What --split tried; "" without it.
+// The ways to cut that --split tried; "" without it.
 std::string splits_text(const Comparison& comparison, const TimeFormat& format) {
   if (comparison.splits.empty()) {
     return "";

@@ -52,7 +52,7 @@ class SplitSearch {
     }
     for (const int pieces : piece_counts()) {
       for (const SplitRule rule : {SplitRule::kWorthIt, SplitRule::kBatch}) {
-        DFSIM_ASSIGN_OR_RETURN(const std::vector<OpSplit> splits,
+        DFSIM_ASSIGN_OR_RETURN(const std::vector<TaskCut> splits,
                                choose_splits(lowered(), rule, pieces, *model_));
         if (splits.empty() || !tried_.insert(key_of(splits)).second) {
           continue;
@@ -76,7 +76,7 @@ class SplitSearch {
  private:
   static constexpr size_t kNone = std::numeric_limits<size_t>::max();
   struct Way {
-    std::vector<OpSplit> splits;
+    std::vector<TaskCut> splits;
     size_t row = kNone;
     TimeNs makespan_ns = std::numeric_limits<TimeNs>::max();
     std::string policy;
@@ -101,9 +101,9 @@ class SplitSearch {
   }
 
   // Equal cuts are tried once, whatever rule they come from.
-  static std::vector<std::pair<uint32_t, int>> key_of(const std::vector<OpSplit>& splits) {
+  static std::vector<std::pair<uint32_t, int>> key_of(const std::vector<TaskCut>& splits) {
     std::vector<std::pair<uint32_t, int>> key;
-    for (const OpSplit& split : splits) {
+    for (const TaskCut& split : splits) {
       key.emplace_back(split.op.value(), split.factor * (kMostPieces + 1) + split.pieces);
     }
     return key;
@@ -114,7 +114,7 @@ class SplitSearch {
             costed_.platform};
   }
 
-  StatusOr<ProblemInstance> problem_of(const std::vector<OpSplit>& splits) const {
+  StatusOr<ProblemInstance> problem_of(const std::vector<TaskCut>& splits) const {
     if (splits.empty()) {
       return costed_.problem();
     }
@@ -134,7 +134,7 @@ class SplitSearch {
 
   // Compares the policies on the cut and keeps it when it is the best so far. Returns the time of
   // one device alone.
-  StatusOr<TimeNs> try_way(const std::vector<OpSplit>& splits, TriedSplit row) {
+  StatusOr<TimeNs> try_way(const std::vector<TaskCut>& splits, TriedSplit row) {
     DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, problem_of(splits));
     row.tasks = problem.graph.task_count();
     DFSIM_ASSIGN_OR_RETURN(
@@ -152,19 +152,19 @@ class SplitSearch {
 
   // Operators from the longest on: its cut is taken back where the best policy is faster without.
   Status take_cuts_back() {
-    std::vector<OpSplit> order = best_.splits;
+    std::vector<TaskCut> order = best_.splits;
     const auto time_of = longest_times();
-    std::ranges::stable_sort(order, [&](const OpSplit& a, const OpSplit& b) {
+    std::ranges::stable_sort(order, [&](const TaskCut& a, const TaskCut& b) {
       return time_of[a.op.index()] > time_of[b.op.index()];
     });
     order.resize(std::min(order.size(), kMostTakenBack));
     CompareRequest one = trial_;
     one.policies = best_.policy;
-    std::vector<OpSplit> kept = best_.splits;
+    std::vector<TaskCut> kept = best_.splits;
     TimeNs least = best_.makespan_ns;
-    for (const OpSplit& candidate : order) {
-      std::vector<OpSplit> fewer = kept;
-      std::erase_if(fewer, [&](const OpSplit& split) { return split.op == candidate.op; });
+    for (const TaskCut& candidate : order) {
+      std::vector<TaskCut> fewer = kept;
+      std::erase_if(fewer, [&](const TaskCut& split) { return split.op == candidate.op; });
       DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, problem_of(fewer));
       DFSIM_ASSIGN_OR_RETURN(
           const ComparedProblem compared,

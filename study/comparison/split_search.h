@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "schedulers/registry.h"
-#include "study/comparison/compare.h"
+#include "study/comparison/compare_problem.h"
 #include "study/progress.h"
 
 namespace dfsim::inline study {

@@ -1,6 +1,6 @@
 // Profiles as MindSpore's profiler writes them on Ascend, made from a small convolutional network:
 // a training step with blocked formats, casts, split batch normalisation, gradients and updates.
-// What it writes follows profiles and the profiler's sources that are public
+// Its files follow profiles and the profiler's sources that are public
 // (mindspore-ai/mindinsight, tests/utils/resource; mindspore/profiler/parser/framework_parser.py):
 // columns, quoting, names, formats, and tables of types that are shifted. It shares no code with
 // the reader.

@@ -104,7 +104,7 @@ TEST_CASE("MindSpore: gradients have the names and operands of training steps") 
   CHECK(row_with(p, "gradReLU").find("dfsim.training.ElementwiseGrad") != std::string::npos);
 }
 
-TEST_CASE("MindSpore: types that a version of the profiler shifts are mended with a note") {
+TEST_CASE("MindSpore: types that a version of the profiler shifts are corrected with a note") {
   const std::vector<std::string> right = texts_of(import_made({}).profile);
   for (const int shift : {-1, 1, 2, 3}) {
     CAPTURE(shift);
@@ -144,7 +144,7 @@ TEST_CASE("find_type_shift: leaves alone what is right or what nothing explains"
   // FLOAT that is faster than float32: one place further on is float16.
   const std::vector<TypedOp> fast = {{"Conv2D", OpClass::kConv, {{12, 12}, {12}}, true}};
   CHECK(find_type_shift(fast).shift == -1);
-  // One odd operator among many right ones is no shift.
+  // One odd operator among many right ones does not make a shift.
   std::vector<TypedOp> odd(20, fp32);
   odd.push_back({"LogicalNot", OpClass::kElementwise, {{0}, {0}}, false});
   CHECK(find_type_shift(odd).shift == 0);

@@ -41,7 +41,7 @@ Profile three_networks(Factor factor) {
 
 struct Found {
   TrainingData data;
-  std::vector<Contradiction> contradictions;
+  std::vector<OddSample> contradictions;
 };
 
 Found find_in(const Profile& profile) {
@@ -62,7 +62,7 @@ TEST_CASE("Contradictions: a jump that the work does not explain is found where 
     return network == 1 && layer == 4 && batch == 32 ? 3.4 : 1.0;
   }));
   REQUIRE(found.contradictions.size() == 1);
-  const Contradiction& one = found.contradictions[0];
+  const OddSample& one = found.contradictions[0];
   CHECK(found.data.samples[one.sample].batch == 32);
   CHECK(one.factor == Approx(3.4).epsilon(0.1));
   CHECK(one.reason.find("at batch") != std::string::npos);

@@ -1,5 +1,5 @@
-// What the CSV files of Ascend's profilers are, by their names or, where people renamed them (after
-// the network, for instance), by the columns of their first line.
+// Tells the CSV files of Ascend's profilers apart, by their names or, where people renamed them
+// (after the network, for instance), by the columns of their first line.
 #pragma once
 
 #include <array>

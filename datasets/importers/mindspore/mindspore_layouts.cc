@@ -40,7 +40,7 @@ Layout layout_of(const TensorSpec& spec) {
 
 bool is_plain(const TensorSpec& spec) { return spec.format.empty() || spec.format == "NCHW"; }
 
-// a x b, or 0 where that is no extent: shapes come from a file.
+// a x b, or 0 where that cannot be an extent: shapes come from a file.
 int64_t product(int64_t a, int64_t b) { return a > 0 && b > 0 && a <= kMaxExtent / b ? a * b : 0; }
 
 // Blocks counted as full.

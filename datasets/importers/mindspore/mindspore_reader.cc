@@ -8,7 +8,7 @@
 // may be there. A name that occurs several times (steps) gives one row with the median of its
 // times. Timed ops that framework_raw does not list keep the type that their name says and no
 // shapes, so that the network's total stays whole. Types that the profiler's version names wrongly
-// are mended with a note (mindspore_types.h), blocked formats become logical shapes
+// are corrected with a note (mindspore_types.h), blocked formats become logical shapes
 // (mindspore_layouts.h), and gradients get the names and operands of dfsim's training steps
 // (mindspore_operands.h). Folders of several networks and batch sizes are
 // read in one go; their names say network and batch (mindspore_folders.h).
@@ -182,7 +182,7 @@ std::string_view type_in_name(std::string_view full_name) {
   return name.substr(0, suffix);
 }
 
-// What float32 products on this device cannot be faster than, in FLOP/s: the vector units' peak, as
+// The rate in FLOP/s that float32 products on this device cannot exceed: the vector units' peak, as
 // long as its hardware file knows of no matrix units for them. 0 = no such file.
 double float32_limit(std::string_view device) {
   std::string name = to_lower(device);

@@ -25,7 +25,7 @@ constexpr std::array<DType, kTypeEnd + 1> kTypes = {
     DType::kUInt32,  DType::kUInt64, DType::kFloat32, DType::kFloat16, DType::kFloat32,
     DType::kFloat64, DType::kUnknown};
 
-// What an operand may be.
+// Types that an operand may have.
 using Allowed = std::initializer_list<DType>;
 constexpr Allowed kFloats = {DType::kFloat16, DType::kFloat32, DType::kBFloat16};
 constexpr Allowed kFactors = {DType::kFloat16, DType::kFloat32, DType::kBFloat16, DType::kInt8,

@@ -31,10 +31,10 @@ struct TypePlaces {
 };
 
 // The type at `place` of a table that is `shift` off: name's place = type's place + shift. kUnknown
-// where it is none (BEGIN, END) or cannot be told.
+// where it is none (BEGIN, END) or nothing says which.
 DType mindspore_type_at(int place, int shift);
 
-// What is known of one operator when the shift is looked for.
+// Facts about one operator, from which the shift is found.
 struct TypedOp {
   std::string_view type;  // of MindSpore: "LogicalNot"
   OpClass op_class = OpClass::kOpaque;

@@ -57,7 +57,7 @@ struct Lowered {
   NodeWorkload node;
 };
 
-SplitTasks split(const Lowered& lowered, const std::vector<OpSplit>& splits) {
+SplitTasks split(const Lowered& lowered, const std::vector<TaskCut>& splits) {
   auto pieces = split_tasks(lowered.tasks(), splits, *lowered.model);
   INFO(pieces.status().message());
   REQUIRE(pieces.ok());
@@ -165,7 +165,7 @@ TEST_CASE("split_tasks: cuts along different dimensions exchange what both have"
 
 TEST_CASE("split_tasks: refuses what cannot be cut so") {
   const Lowered lowered(two_products(), plain_platform(2));
-  const auto refused = [&](const OpSplit& one) {
+  const auto refused = [&](const TaskCut& one) {
     const auto pieces = split_tasks(lowered.tasks(), {one}, *lowered.model);
     return pieces.ok() ? std::string() : pieces.status().message();
   };
@@ -197,7 +197,7 @@ TEST_CASE("choose_splits: cuts a product where links are fast, and what follows 
   const auto none = choose_splits(slow.tasks(), SplitRule::kWorthIt, 4, *slow.model);
   REQUIRE(none.ok());
   CHECK(none->empty());
-  // One device has nobody to share with.
+  // A single device cannot share.
   const Lowered alone(large_product(), plain_platform(1));
   CHECK(choose_splits(alone.tasks(), SplitRule::kWorthIt, 4, *alone.model)->empty());
 }
@@ -223,7 +223,7 @@ TEST_CASE("split_tasks: work and data are conserved on random cuts of a network"
   const Lowered lowered(small_conv_net(6), plain_platform(3));
   const CostTable& whole = lowered.node.costs;
   for (uint32_t seed = 1; seed <= 20; ++seed) {
-    std::vector<OpSplit> splits;
+    std::vector<TaskCut> splits;
     uint32_t state = seed;
     for (size_t i = 0; i < lowered.graph.op_count(); ++i) {
       const OpId id(i);
@@ -231,7 +231,7 @@ TEST_CASE("split_tasks: work and data are conserved on random cuts of a network"
       state = state * 1664525 + 1013904223;
       const int pieces = 2 + static_cast<int>(state >> 28) % 3;
       for (size_t f = 0; f < map.factors.size(); ++f) {
-        const OpSplit one = {id, static_cast<int>(f), pieces};
+        const TaskCut one = {id, static_cast<int>(f), pieces};
         if ((state >> 20) % 2 == 0 && split_tasks(lowered.tasks(), {one}, *lowered.model).ok()) {
           splits.push_back(one);
           break;
