@@ -16,15 +16,15 @@
 namespace dfsim::inline opmodel {
 namespace {
 
-constexpr size_t kLeastPlaces = 3;      // of one shape, to call one of them odd
-constexpr double kOddFactor = 2;        // over or under their median
-constexpr double kFastestGrowth = 1.5;  // of a time, over the growth of the batch
-constexpr double kSlowestGrowth = 0.7;  // of a time while the batch grows
-const double kLeastDeviation = std::log(1.5);
+constexpr size_t kLeastPlaces = 3;          // of one shape, to call one of them odd
+constexpr double kOddFactor = 2;            // over or under their median
+constexpr double kFastestGrowth = 1.5;      // of a time, over the growth of the batch
+constexpr double kSlowestGrowth = 0.7;      // of a time while the batch grows
+constexpr double kLeastDeviation = 0.4055;  // ln 1.5
 constexpr double kClearly = 2;  // the wrong one deviates so many times as far as the other
 constexpr size_t kNeighbours = 15;
 constexpr size_t kLeastNeighbours = 5;
-const double kWidestNeighbour = std::log(4.0);  // of the bound
+constexpr double kWidestNeighbour = 1.3863;  // ln 4, of the bound
 
 using ShapeKey = std::tuple<uint32_t, uint32_t, int>;         // op, device, timing
 using KindKey = std::tuple<int, std::string, uint32_t, int>;  // class, kind, device, timing

@@ -3,12 +3,14 @@
 //
 // An operator is cut along one parallel factor (op_parts.h) into runs of about equal length. A
 // piece reads what it needs of each operand: where the producer is cut along the same dimension,
-// only the pieces that overlap with it; otherwise a part of the whole tensor, or all of it. No
-// task joins the results: a reader of the whole tensor reads every piece. Parameters that carry the
-// factor are cut with it, others are needed by each piece. Limits: a tensor that some reader wants
-// whole and another in parts counts in memory for each. Papers: Jia, Zaharia, Aiken 2019
-// (arXiv:1807.05358) for the dimensions that an operator can be cut along; the choice of operators
-// is this project's.
+// only the pieces that overlap with it; otherwise a part of the whole tensor, or all of it. No task
+// joins the results: a reader of the whole tensor reads every piece. Parameters that carry the
+// factor are cut with it, others are needed by each piece.
+//
+// A tensor that one reader wants whole and another in parts counts in memory for each.
+//
+// Paper: Jia, Zaharia, Aiken 2019 (arXiv:1807.05358) for the dimensions that an operator can be cut
+// along; the choice of operators is this project's.
 #pragma once
 
 #include <cstdint>

@@ -54,9 +54,9 @@ std::string contradictions_text(const TrainReport& report) {
   if (report.contradictions.empty()) {
     return "";
   }
-  std::string text = fmt::format(
-      "{} contradict the rest: they answer for their own shape and teach nothing else\n",
-      counted(report.contradictions.size(), "row"));
+  std::string text =
+      fmt::format("Rows that contradict the rest and teach nothing but their own shape: {}\n",
+                  report.contradictions.size());
   for (size_t i = 0; i < std::min(kShown, report.contradictions.size()); ++i) {
     const ContradictingRow& row = report.contradictions[i];
     text += fmt::format("  {} {} at batch {}, {}: {:.2g} times the expected time; {}\n",

@@ -45,7 +45,7 @@ class SplitSearch {
 
   StatusOr<ComparedProblem> run() {
     DFSIM_ASSIGN_OR_RETURN(whole_, costed_.problem());
-    DFSIM_ASSIGN_OR_RETURN(single_ns_, try_way({}, {}));
+    DFSIM_ASSIGN_OR_RETURN(single_ns_, try_way({}, TriedSplit()));
     const bool any = request_.split == "auto";
     if (!any) {
       best_ = Way();  // whole operators are there to compare with only
@@ -57,8 +57,10 @@ class SplitSearch {
         if (splits.empty() || !tried_.insert(key_of(splits)).second) {
           continue;
         }
-        const TriedSplit row = {pieces, std::string(rule_name(rule)), splits.size()};
-        DFSIM_RETURN_IF_ERROR(try_way(splits, row).status());
+        TriedSplit row;
+        row.pieces = pieces;
+        row.rule = rule_name(rule);
+        DFSIM_RETURN_IF_ERROR(try_way(splits, std::move(row)).status());
       }
     }
     if (best_.row == kNone) {
@@ -136,6 +138,7 @@ class SplitSearch {
   // one device alone.
   StatusOr<TimeNs> try_way(const std::vector<TaskCut>& splits, TriedSplit row) {
     DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, problem_of(splits));
+    row.operators = splits.size();
     row.tasks = problem.graph.task_count();
     DFSIM_ASSIGN_OR_RETURN(
         const ComparedProblem compared,
@@ -178,8 +181,10 @@ class SplitSearch {
     if (least == best_.makespan_ns) {
       return ok_status();
     }
-    const TriedSplit row = {rows_[best_.row].pieces, "fewer", kept.size()};
-    return try_way(kept, row).status();
+    TriedSplit row;
+    row.pieces = rows_[best_.row].pieces;
+    row.rule = "fewer";
+    return try_way(kept, std::move(row)).status();
   }
 
   // By operator, on its fastest device.

@@ -1,9 +1,9 @@
 // Profiles as MindSpore's profiler writes them on Ascend, made from a small convolutional network:
 // a training step with blocked formats, casts, split batch normalisation, gradients and updates.
-// Its files follow profiles and the profiler's sources that are public
-// (mindspore-ai/mindinsight, tests/utils/resource; mindspore/profiler/parser/framework_parser.py):
-// columns, quoting, names, formats, and tables of types that are shifted. It shares no code with
-// the reader.
+//
+// Columns, quoting, names, formats and shifted tables of types follow public profiles and the
+// profiler's sources (mindspore-ai/mindinsight, tests/utils/resource;
+// mindspore/profiler/parser/framework_parser.py). The generator shares no code with the reader.
 #pragma once
 
 #include <fmt/format.h>

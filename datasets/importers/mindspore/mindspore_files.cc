@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "datasets/tables/numbers.h"
 
 namespace dfsim::inline datasets {
 namespace {

@@ -12,30 +12,30 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-enum class Layout { kPlain, kChannels, kChannels3d, kMatrix, kFilter, kFilter3d, kDepthwise };
+enum class BlockLayout { kPlain, kChannels, kChannels3d, kMatrix, kFilter, kFilter3d, kDepthwise };
 
-Layout layout_of(const TensorSpec& spec) {
+BlockLayout layout_of(const TensorSpec& spec) {
   const std::string& format = spec.format;
   const size_t rank = spec.extents.size();
   if (rank == 5 && format.starts_with("NC1HWC0")) {
-    return Layout::kChannels;
+    return BlockLayout::kChannels;
   }
   if (rank == 6 && format == "NDC1HWC0") {
-    return Layout::kChannels3d;
+    return BlockLayout::kChannels3d;
   }
   if (rank >= 4 && (format == "FRACTAL_NZ" || format == "FRAC_NZ" || format == "FracNZ")) {
-    return Layout::kMatrix;
+    return BlockLayout::kMatrix;
   }
   if (rank == 4 && (format == "FRACTAL_Z_3D" || format == "FracZ3D")) {
-    return Layout::kFilter3d;
+    return BlockLayout::kFilter3d;
   }
   if (rank == 4 && (format.starts_with("FRACTAL_Z") || format == "FRAC_Z" || format == "FracZ")) {
-    return Layout::kFilter;
+    return BlockLayout::kFilter;
   }
   if (rank == 6 && (format == "C1HWNCoC0" || format == "C1HWNCOC0")) {
-    return Layout::kDepthwise;
+    return BlockLayout::kDepthwise;
   }
-  return Layout::kPlain;
+  return BlockLayout::kPlain;
 }
 
 bool is_plain(const TensorSpec& spec) { return spec.format.empty() || spec.format == "NCHW"; }
@@ -47,22 +47,22 @@ int64_t product(int64_t a, int64_t b) { return a > 0 && b > 0 && a <= kMaxExtent
 Extents full_blocks(const TensorSpec& spec) {
   const Extents& e = spec.extents;
   switch (layout_of(spec)) {
-    case Layout::kChannels:
+    case BlockLayout::kChannels:
       return {e[0], product(e[1], e[4]), e[2], e[3]};
-    case Layout::kChannels3d:
+    case BlockLayout::kChannels3d:
       return {e[0], product(e[2], e[5]), e[1], e[3], e[4]};
-    case Layout::kMatrix: {
+    case BlockLayout::kMatrix: {
       Extents matrix(e.begin(), e.end() - 4);
       matrix.push_back(product(e[e.size() - 3], e[e.size() - 2]));
       matrix.push_back(product(e[e.size() - 4], e.back()));
       return matrix;
     }
-    case Layout::kFilter:
-    case Layout::kFilter3d:
+    case BlockLayout::kFilter:
+    case BlockLayout::kFilter3d:
       return {product(e[1], e[2]), product(e[0], e[3])};
-    case Layout::kDepthwise:
+    case BlockLayout::kDepthwise:
       return {product(e[0], e[5]), 1, e[1], e[2]};
-    case Layout::kPlain:
+    case BlockLayout::kPlain:
       break;
   }
   return e;
@@ -120,7 +120,7 @@ std::optional<Extents> filter_of(const Extents& x, const Extents& y, int64_t out
 
 }  // namespace
 
-bool is_blocked(const TensorSpec& spec) { return layout_of(spec) != Layout::kPlain; }
+bool is_blocked(const TensorSpec& spec) { return layout_of(spec) != BlockLayout::kPlain; }
 
 void LogicalShapes::learn(const TensorSpec& input, const TensorSpec& output) {
   const bool in = is_blocked(input);
@@ -154,9 +154,9 @@ TensorSpec LogicalShapes::logical(const TensorSpec& spec) const {
 LogicalShapes::Conv LogicalShapes::convolution(const TensorSpec& x, const TensorSpec& weight,
                                                const TensorSpec& y, bool depthwise) const {
   Conv conv = {logical(x), logical(weight), logical(y)};
-  const Layout layout = layout_of(weight);
-  if ((layout != Layout::kFilter && layout != Layout::kFilter3d) || conv.x.extents.size() < 4 ||
-      conv.x.extents.size() != conv.y.extents.size()) {
+  const BlockLayout layout = layout_of(weight);
+  if ((layout != BlockLayout::kFilter && layout != BlockLayout::kFilter3d) ||
+      conv.x.extents.size() < 4 || conv.x.extents.size() != conv.y.extents.size()) {
     return conv;
   }
   const int64_t channels = conv.x.extents[1];
