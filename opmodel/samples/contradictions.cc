@@ -28,6 +28,7 @@ constexpr double kWidestNeighbour = 1.3863;  // ln 4, of the bound
 
 using ShapeKey = std::tuple<uint32_t, uint32_t, int>;         // op, device, timing
 using KindKey = std::tuple<int, std::string, uint32_t, int>;  // class, kind, device, timing
+using StepKey = std::tuple<KindKey, int32_t, int32_t>;        // from one batch to the next
 
 ShapeKey shape_of(const Sample& sample) {
   return {sample.op, sample.device, static_cast<int>(sample.timing)};
@@ -60,6 +61,11 @@ class Consensus {
   }
 
   double usual_us(const ShapeKey& shape) const { return usual_us_.at(shape); }
+
+  KindKey kind_of(const ShapeKey& shape) const {
+    const auto& [op, device, timing] = shape;
+    return {static_cast<int>(data_.ops[op].op_class), data_.geometries[op].kind, device, timing};
+  }
 
   // ln(time / bound) of the shape, less the median of its nearest neighbours that are not among
   // `relatives` (the same operator at other sizes). False when there are too few.
@@ -100,11 +106,6 @@ class Consensus {
     }
   };
 
-  KindKey kind_of(const ShapeKey& shape) const {
-    const auto& [op, device, timing] = shape;
-    return {static_cast<int>(data_.ops[op].op_class), data_.geometries[op].kind, device, timing};
-  }
-
   const TrainingData& data_;
   std::map<ShapeKey, double> usual_us_;
   std::map<ShapeKey, double> base_;
@@ -124,7 +125,11 @@ class ContradictionFinder {
   std::vector<OddSample> run() {
     odd_times();
     const Consensus consensus(data_, odd_);
-    for (const auto& [instance, line] : lines()) {
+    const auto all_lines = lines();
+    for (const auto& [instance, line] : all_lines) {
+      note_growths(line, consensus);
+    }
+    for (const auto& [instance, line] : all_lines) {
       judge(line, consensus);
     }
     wrong_shapes();
@@ -181,6 +186,25 @@ class ContradictionFinder {
     return lines;
   }
 
+  void note_growths(const std::vector<AtBatch>& line, const Consensus& consensus) {
+    for (size_t i = 0; i + 1 < line.size(); ++i) {
+      growths_[step_of(line[i], line[i + 1], consensus)].push_back(
+          consensus.usual_us(line[i + 1].shape) / consensus.usual_us(line[i].shape));
+    }
+  }
+
+  // The growth of the batch, and no less than operators of the kind usually grow: where all of
+  // them jump, it is the machine.
+  double expected_growth(const AtBatch& a, const AtBatch& b, const Consensus& consensus) const {
+    const double ratio = static_cast<double>(b.batch) / static_cast<double>(a.batch);
+    std::vector<double> growths = growths_.at(step_of(a, b, consensus));
+    return growths.size() < kLeastNeighbours ? ratio : std::max(ratio, median(growths));
+  }
+
+  static StepKey step_of(const AtBatch& a, const AtBatch& b, const Consensus& consensus) {
+    return {consensus.kind_of(a.shape), a.batch, b.batch};
+  }
+
   void judge(const std::vector<AtBatch>& line, const Consensus& consensus) {
     std::set<uint32_t> relatives;
     for (const AtBatch& at : line) {
@@ -196,8 +220,7 @@ class ContradictionFinder {
       const AtBatch& a = line[i];
       const AtBatch& b = line[i + 1];
       const double growth = consensus.usual_us(b.shape) / consensus.usual_us(a.shape);
-      const double ratio = static_cast<double>(b.batch) / static_cast<double>(a.batch);
-      if (growth <= kFastestGrowth * ratio && growth >= kSlowestGrowth) {
+      if (growth <= kFastestGrowth * expected_growth(a, b, consensus) && growth >= kSlowestGrowth) {
         continue;
       }
       double of_a = 0;
@@ -240,6 +263,7 @@ class ContradictionFinder {
 
   const TrainingData& data_;
   std::set<uint32_t> odd_;
+  std::map<StepKey, std::vector<double>> growths_;
   std::map<ShapeKey, Judgement> judged_;
   std::vector<OddSample> found_;
 };
