@@ -1,12 +1,10 @@
 // Contradictions: measured rows that the rest of a profile speaks against, so that one odd
 // recording does not teach a model.
 //
-// - The same shape was measured in at least three places, and one time is over twice, or under
-// half,
-//   their median.
-// - An operator of a network was measured at several batch sizes, and its time grows faster than
-// its
-//   work can (more than 1.5 times the batch's ratio), or falls (below 0.7) while the batch grows:
+// - The same shape was measured in at least three places, and one time is over twice their median,
+//   or under half of it.
+// - An operator of a network was measured at several batch sizes, and its time grows more than 1.5
+//   times as fast as the batch and as its kind usually does, or falls (below 0.7):
 //   one of the two times is wrong. It is the one that operators of the same kind and about the same
 //   bound in all networks speak against: its time over its bound is at least 1.5 times off their
 //   median, and more than twice as far (in ln) as the other's. Where they speak against neither or
