@@ -7,6 +7,7 @@ set(DFSIM_PUBLIC_HEADERS
   study/progress.h
   study/prediction/predict.h
   study/comparison/compare.h
+  study/comparison/compare_problem.h
   study/comparison/comparison.h
   study/comparison/noise_options.h
   study/inspection/inspect.h

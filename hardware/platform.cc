@@ -86,7 +86,14 @@ std::string_view allocator_kind_name(AllocatorKind kind) {
 
 double DeviceSpec::peak_flops_per_s(DType dtype, bool matrix) const {
   const double rate = stand_in_rate(*this, dtype, matrix);
-  return rate > 0 ? rate : stand_in_rate(*this, dtype, !matrix);
+  const double peak = rate > 0 ? rate : stand_in_rate(*this, dtype, !matrix);
+  // NPUs convert the operands of fp32 products on the way into matrix units that take only 16 bits:
+  // a bound at the rate of the vector units would lie far above measured times.
+  if (type != DeviceType::kNpu || !matrix || dtype != DType::kFloat32) {
+    return peak;
+  }
+  return std::max({peak, stand_in_rate(*this, DType::kFloat16, true),
+                   stand_in_rate(*this, DType::kBFloat16, true)});
 }
 
 }  // namespace dfsim::inline hardware

@@ -1,6 +1,7 @@
 #include "opmodel/sol.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dfsim::inline opmodel {
 
@@ -8,12 +9,16 @@ namespace {
 
 class SolModel : public CostModel {
  public:
+  explicit SolModel(std::map<std::string, LimitRates> limits) : limits_(std::move(limits)) {}
+
   std::string_view name() const override { return "speed-of-light"; }
 
   Status predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                  std::span<OpCost> out) const override {
+    const auto limits = limits_.find(device.model);
     for (size_t i = 0; i < ops.size(); ++i) {
-      const Sol sol = speed_of_light(ops[i], device);
+      const Sol sol = limits == limits_.end() ? speed_of_light(ops[i], device)
+                                              : speed_of_light(ops[i], limits->second);
       out[i].time_ns = ns_from_seconds(sol.seconds());
       out[i].low_ns = out[i].time_ns;
       out[i].set_bound(out[i].time_ns);
@@ -23,6 +28,9 @@ class SolModel : public CostModel {
     }
     return ok_status();
   }
+
+ private:
+  std::map<std::string, LimitRates> limits_;
 };
 
 }  // namespace
@@ -61,6 +69,20 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device) {
   }
 }
 
-std::unique_ptr<CostModel> make_sol_model() { return std::make_unique<SolModel>(); }
+Sol speed_of_light(const OpDescriptor& op, const LimitRates& rates) {
+  Sol sol = speed_of_light(op, rates.device);
+  const Bytes bytes = op.work.bytes();
+  for (const MemoryLevel& cache : rates.caches) {
+    if (sol.memory_s > 0 && bytes <= cache.bytes && cache.bytes_per_s > 0) {
+      sol.memory_s = std::min(sol.memory_s, static_cast<double>(bytes) / cache.bytes_per_s);
+      break;
+    }
+  }
+  return sol;
+}
+
+std::unique_ptr<CostModel> make_sol_model(std::map<std::string, LimitRates> limits) {
+  return std::make_unique<SolModel>(std::move(limits));
+}
 
 }  // namespace dfsim::inline opmodel

@@ -5,8 +5,12 @@
 // every trained prediction and the answer of last resort.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "hardware/memory_levels.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 
@@ -32,9 +36,20 @@ Sol speed_of_light(const OpDescriptor& op, const DeviceSpec& device);
 // The upper end of a bound's interval, as a factor.
 inline constexpr double kWorstOverBound = 4.0;
 
+// Rates that no code exceeds, where a hardware file has more than a data sheet's: its roofs instead
+// of the rates that real kernels reached, and its caches.
+struct LimitRates {
+  DeviceSpec device;
+  std::vector<MemoryLevel> caches;  // nearest to the units first
+};
+
+// The bound with these rates: operands that fit into a cache, all together, move at its bandwidth.
+Sol speed_of_light(const OpDescriptor& op, const LimitRates& rates);
+
 // The cost model without any measurement: every op costs its bound, marked kBoundOnly. The interval
 // runs from the bound to four times the bound: kernels rarely do worse (see
-// docs/reference/cost-models.md).
-std::unique_ptr<CostModel> make_sol_model();
+// docs/reference/cost-models.md). `limits`: by DeviceSpec::model; other devices have their own
+// rates.
+std::unique_ptr<CostModel> make_sol_model(std::map<std::string, LimitRates> limits = {});
 
 }  // namespace dfsim::inline opmodel

@@ -24,6 +24,7 @@
 #include "report/trace/trace_file.h"
 #include "schedulers/plugin.h"
 #include "study/comparison/compare.h"
+#include "study/comparison/split_search.h"
 
 namespace dfsim::cli {
 namespace {
@@ -42,6 +43,7 @@ struct CompareCommand {
   std::string policies = "all";
   std::string decide;
   std::string links;
+  std::string split;
   double charge_ns = 0;
   std::string noise;
   std::vector<std::string> plugins;
@@ -67,7 +69,7 @@ Status check(const CompareCommand& options) {
     return invalid_input(fmt::format("--time-budget is {}, expected 0 to {} seconds",
                                      options.compare.policy.time_budget_s, kMaxBudgetS));
   }
-  return ok_status();
+  return options.split.empty() ? ok_status() : check_split(options.split);
 }
 
 // --decide, --charge-decisions, --repeat and --noise.
@@ -199,6 +201,7 @@ StatusOr<ComparisonOutput> compare_all(const CompareCommand& command,
   CompareRequest request;
   request.model = command.model;
   request.policies = command.policies;
+  request.split = command.split;
   request.options = command.compare;
   request.options.record = trace_folder_recorder(command.trace_folder, machines.size() > 1,
                                                  command.trace_format == "perfetto");
@@ -321,6 +324,11 @@ OptionTable compared_policies(CompareCommand& o) {
        .help = "all (the default: those that take a graph of this size), or some of: " +
                join(policy_names(), ", "),
        .value = "all|A,B,C"},
+      {.names = "--split",
+       .target = &o.split,
+       .help = "Cut operators of models that are worth it into up to K pieces, which every policy "
+               "places; auto also chooses K and the operators",
+       .value = "K|auto"},
       {.names = "--decide",
        .target = &o.decide,
        .help = "List policies decide ahead of the run, or when a task becomes ready; default: as "

@@ -13,7 +13,7 @@ namespace dfsim::inline datasets {
 // dfsim's counterpart of a framework's op type.
 struct OpNameInfo {
   std::string_view name;     // in the framework
-  std::string_view op_type;  // ONNX's name for the same work and operand order, "" when it has none
+  std::string_view op_type;  // ONNX's or dfsim's name for the same work, "" when it has none
   OpClass op_class = OpClass::kOpaque;
 };
 

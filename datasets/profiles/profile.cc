@@ -208,6 +208,7 @@ void DropReport::merge(const DropReport& other) {
       entries_.push_back(entry);
     }
   }
+  notes_.insert(notes_.end(), other.notes_.begin(), other.notes_.end());
 }
 
 int64_t DropReport::total() const {

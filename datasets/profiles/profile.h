@@ -109,7 +109,8 @@ inline constexpr int kDropReasonCount = static_cast<int>(DropReason::kUnsupporte
 // "not-a-number", "negative", "zero", "impossible", "malformed", "no-time", "unsupported".
 std::string_view drop_reason_name(DropReason reason);
 
-// Rows left out, counted by reason; the first few with place and explanation.
+// Rows left out, counted by reason; the first few with place and explanation. Notes about those
+// that stay.
 class DropReport {
  public:
   static constexpr size_t kMaxKept = 20;
@@ -127,12 +128,16 @@ class DropReport {
   int64_t count(DropReason reason) const { return counts_[static_cast<size_t>(reason)]; }
   int64_t total() const;
   const std::vector<Entry>& entries() const { return entries_; }
+  // One sentence for each thing that the reader changed or doubts in rows that it keeps.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  const std::vector<std::string>& notes() const { return notes_; }
   // "3 negative, 1 malformed", or "none".
   std::string summary() const;
 
  private:
   std::array<int64_t, kDropReasonCount> counts_{};
   std::vector<Entry> entries_;
+  std::vector<std::string> notes_;
 };
 
 class Profile {

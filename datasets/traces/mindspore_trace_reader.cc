@@ -117,6 +117,16 @@ class Table {
   bool microseconds_ = false;
 };
 
+// The runs of a folder that are MindSpore's own: tables of other names are profiles, whose rows
+// have no order in time.
+StatusOr<std::vector<MindsporeRun>> profiler_runs(const std::string& path) {
+  DFSIM_ASSIGN_OR_RETURN(std::vector<MindsporeRun> runs, find_mindspore_runs(path));
+  std::erase_if(runs, [](const MindsporeRun& run) {
+    return !fs::path(run.framework_file).filename().string().starts_with(kFrameworkPrefix);
+  });
+  return runs;
+}
+
 class MindsporeReader {
  public:
   explicit MindsporeReader(const std::string& path) {
@@ -125,7 +135,7 @@ class MindsporeReader {
   }
 
   StatusOr<Trace> read() {
-    DFSIM_ASSIGN_OR_RETURN(const std::vector<MindsporeRun> runs, find_mindspore_runs(trace_.path));
+    DFSIM_ASSIGN_OR_RETURN(const std::vector<MindsporeRun> runs, profiler_runs(trace_.path));
     for (const MindsporeRun& run : runs) {
       DFSIM_RETURN_IF_ERROR(read_run(run));
     }
@@ -245,7 +255,8 @@ Sniff sniff_mindspore(const TraceInput& input) {
     found = fs::path(input.path()).filename().string().starts_with(kFrameworkPrefix) &&
             fs::is_regular_file(input.path(), error);
   } else if (input.kind() == TraceInput::Kind::kFolder) {
-    found = find_mindspore_runs(input.path()).ok();
+    const auto runs = profiler_runs(input.path());
+    found = runs.ok() && !runs->empty();
   }
   return found ? Sniff::kYes : Sniff::kNo;
 }

@@ -63,10 +63,29 @@ Status unknown_device_model(const DeviceSpec& device, const std::string& file) {
   return unknown.with_place(fmt::format("device '{}'", printable(device.name))).with_place(file);
 }
 
+// The bound of the platform's devices, with the roofs and caches of their hardware file.
+StatusOr<std::unique_ptr<CostModel>> load_bound(const Platform& platform) {
+  std::map<std::string, LimitRates> limits;
+  for (const DeviceSpec& device : platform.devices) {
+    if (limits.contains(device.model) || platform.source_file.empty()) {
+      continue;
+    }
+    // The file was read without an error before; a device of a file of its own has no entry here.
+    const StatusOr<Roofs> roofs = load_roofs(platform.source_file, device.model);
+    StatusOr<std::vector<MemoryLevel>> caches =
+        load_memory_levels(platform.source_file, device.model);
+    if (roofs.ok() && caches.ok() && (!roofs->empty() || !caches->empty())) {
+      limits[device.model] = {with_roofs(device, *roofs), std::move(*caches)};
+    }
+  }
+  return make_sol_model(std::move(limits));
+}
+
 // The model of a directory, which asks the prior that ships about what it does not know.
-StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& directory) {
+StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& directory,
+                                                     const Platform& platform) {
   if (directory == kBoundName) {
-    return make_sol_model();
+    return load_bound(platform);
   }
   DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, TrainedModel::load(directory));
   const std::string prior = find_pretrained(std::string(kPriorName));
@@ -82,8 +101,8 @@ class PerDeviceModel : public CostModel {
  public:
   std::string_view name() const override { return name_; }
 
-  // `file` is the hardware file that has the device.
-  Status add(const DeviceSpec& device, const std::string& file) {
+  Status add(const DeviceSpec& device, const Platform& platform) {
+    const std::string& file = platform.source_file;
     const std::string& cost_model = device.cost_model;
     if (models_.contains(cost_model)) {
       return ok_status();
@@ -93,7 +112,7 @@ class PerDeviceModel : public CostModel {
     if (directory.empty()) {
       return unknown_device_model(device, file);
     }
-    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, load_with_prior(directory));
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, load_with_prior(directory, platform));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -160,6 +179,9 @@ StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_
 }
 
 std::vector<std::string> cost_models_of(const Platform& platform, const std::string& name_or_path) {
+  if (name_or_path == kBoundName) {
+    return {name_or_path, platform.source_file};  // whose roofs it knows
+  }
   if (!name_or_path.empty()) {
     return {name_or_path};
   }
@@ -169,18 +191,24 @@ std::vector<std::string> cost_models_of(const Platform& platform, const std::str
     // The name counts too: a shared model finds the answers for a device by it.
     models.push_back(device.cost_model + "=" +
                      device_model(device.cost_model, folder, device.type == DeviceType::kGpu));
+    if (models.back().ends_with("=" + std::string(kBoundName))) {
+      models.back() += "@" + platform.source_file;
+    }
   }
   return models;
 }
 
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
                                                          const std::string& name_or_path) {
+  if (name_or_path == kBoundName) {
+    return load_bound(platform);
+  }
   if (!name_or_path.empty()) {
     return load_cost_model(name_or_path);
   }
   auto models = std::make_unique<PerDeviceModel>();
   for (const DeviceSpec& device : platform.devices) {
-    DFSIM_RETURN_IF_ERROR(models->add(device, platform.source_file));
+    DFSIM_RETURN_IF_ERROR(models->add(device, platform));
   }
   return std::unique_ptr<CostModel>(std::move(models));
 }

@@ -23,7 +23,8 @@ StatusOr<std::unique_ptr<TrainedModel>> load_trained_model(const std::string& na
 StatusOr<std::unique_ptr<CostModel>> load_cost_model(const std::string& name_or_path);
 
 // The models that load_cost_model_for() loads, for each device in turn: "name=directory", or
-// "name=sol". Platforms with equal lists may share one model.
+// "name=sol@file", whose roofs and caches the bound knows. Platforms with equal lists may share one
+// model.
 std::vector<std::string> cost_models_of(const Platform& platform, const std::string& name_or_path);
 
 // One model for a platform: each device is answered by the model it names (DeviceSpec::cost_model),

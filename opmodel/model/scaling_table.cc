@@ -142,6 +142,16 @@ LineValue affine_at_one(const SizedTime& a, const SizedTime& b) {
   return b.size < 1 ? weighted(a, 0, b, 1 / b.size) : weighted(a, 1 / a.size, b, 0);
 }
 
+// Time grows at most as the work does, but for steps of a cache or a kernel, and does not fall
+// much.
+double doubt_of(const SizedTime& a, const SizedTime& b) {
+  constexpr double kFastestGrowth = 1.5;
+  constexpr double kSlowestGrowth = 0.7;
+  const double growth = b.time_us / a.time_us;
+  return std::max({0.0, std::log(growth * a.size / (kFastestGrowth * b.size)),
+                   std::log(kSlowestGrowth / growth)});
+}
+
 // `line`: the measured ops that differ from the wanted one in the same places, by size.
 ScalingEstimate estimate_on(const std::vector<SizedTime>& line) {
   size_t upper = 1;
@@ -154,6 +164,7 @@ ScalingEstimate estimate_on(const std::vector<SizedTime>& line) {
   const LineValue value = affine_at_one(a, b);
   estimate.time_us = value.time_us;
   estimate.noise_gain = value.noise_gain;
+  estimate.doubt = doubt_of(a, b);
   estimate.interpolated = a.size < 1 && b.size > 1;
   estimate.distance = std::min(std::max(a.size, 1 / a.size), std::max(b.size, 1 / b.size));
   return estimate;

@@ -34,6 +34,9 @@ struct ScalingEstimate {
   // By how much the line enlarges the relative noise of single measurements: less than 1 between
   // two sizes or where many were taken, more than 1 beyond them.
   double noise_gain = 1;
+  // By how much (in ln) the two sizes contradict what time can do: grow faster than the work, or
+  // fall while the work grows. 0 where they agree with it.
+  double doubt = 0;
 };
 
 class ScalingTable {

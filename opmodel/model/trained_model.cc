@@ -230,7 +230,8 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
     const double shape = scaled->interpolated
                              ? kErrorBetween
                              : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);
-    const double line = std::hypot(shape, scaled->noise_gain * manifest_.repeat_noise());
+    const double line =
+        std::hypot(shape, scaled->noise_gain * manifest_.repeat_noise(), scaled->doubt);
     share = line * line / (line * line + trees * trees);
   }
   const bool has_model = out->part >= 0;

@@ -24,7 +24,7 @@ Deviations deviations_of(const TrainingData& data) {
   using Shape = std::tuple<uint32_t, uint32_t, int>;  // op, device, timing
   std::map<Shape, std::vector<const Sample*>> shapes;
   for (const Sample& sample : data.samples) {
-    if (sample.instance != 0) {
+    if (sample.instance != 0 && !sample.contradicts) {
       shapes[{sample.op, sample.device, static_cast<int>(sample.timing)}].push_back(&sample);
     }
   }

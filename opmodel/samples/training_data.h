@@ -27,6 +27,9 @@ struct Sample {
   int32_t batch = 0;
   int32_t count = 1;
   uint32_t recording = 0;  // index into recordings
+  // The rest of the profile speaks against it (contradictions.h): it answers for its own shape
+  // only.
+  bool contradicts = false;
 };
 
 struct TrainingData {

@@ -25,6 +25,7 @@
 #include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
+#include "opmodel/train/training_rows.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -81,7 +82,13 @@ class Training {
       }
     }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
+    if (!options_.prior) {  // whose rows are of single operators, not of networks
+      report_.contradictions = mark_contradictions(profile_, &data_);
+    }
     chosen_ = choose_parts(data_, parts_with_trees());
+    for (ChosenPart& chosen : chosen_) {
+      std::erase_if(chosen.samples, [this](uint32_t i) { return data_.samples[i].contradicts; });
+    }
     take_over_old_parts();
     DFSIM_RETURN_IF_ERROR(remove_drifts());
     fit_all(progress);
@@ -344,7 +351,7 @@ class Training {
       const std::string& device = data_.devices[sample.device].model;
       repeats[lookup_key(data_.geometries[sample.op], device, sample.timing)].push_back(
           sample.time_us);
-      if (sample.network != 0) {
+      if (sample.network != 0 && !sample.contradicts) {
         scaled[{sample.op, sample.device}].push_back(sample.time_us);
       }
     }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "datasets/profiles/profile.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/samples/contradictions.h"
 #include "opmodel/samples/overheads.h"
 
 namespace dfsim::inline opmodel {
@@ -48,7 +49,8 @@ struct TrainReport {
   bool continued = false;            // old trees were kept and added to, as the old rows are gone
   std::vector<std::string> estimated_devices;
   double seconds = 0;
-  DropReport drops;  // rows faster than half of their bound
+  DropReport drops;                              // rows faster than half of their bound
+  std::vector<ContradictingRow> contradictions;  // the farthest off first
 };
 
 // `progress` (may be empty) is called after each part, from several threads but one at a time.

@@ -11,94 +11,16 @@
 #include <utility>
 
 #include "base/text.h"
-#include "graphs/ir/graph_builder.h"
 #include "graphs/ops/factors/factors.h"
-#include "graphs/ops/infer.h"
 #include "hardware/route.h"
 #include "opmodel/workload.h"
+#include "partition/pieces/op_parts.h"
 
 namespace dfsim::inline partition {
 namespace {
 
 constexpr int kShares = 64;  // shares tried are multiples of 1 / 64
 constexpr int kMostShares = 48;
-
-// The extents of a dimension when `extent` of the factor is there.
-Tensor part_of(const Tensor& tensor, const std::vector<FactorDim>& dims, int factor,
-               int64_t extent) {
-  Tensor part = tensor;
-  part.producer = OpId();
-  part.is_input = false;
-  part.is_output = false;
-  part.storage_key = 0;
-  Dims extents = part.shape.dims();
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d].factor == factor) {
-      extents[d] = Dim(extent * dims[d].block);
-    }
-  }
-  part.shape = Shape(std::move(extents));
-  return part;
-}
-
-bool splittable(const Graph& graph, OpId id, const FactorMap& map, int factor) {
-  const OpClass op_class = graph.op(id).op_class;
-  const bool wanted = op_class == OpClass::kMatMul || op_class == OpClass::kConv;
-  const auto& known = map.factors[static_cast<size_t>(factor)];
-  return wanted && map.kind(factor) == FactorKind::kParallel && known.halo < 0 &&
-         map.divided_attributes.empty() && map.shape_input < 0 && map.shape_attribute.empty() &&
-         graph.op(id).outputs.size() == 1;
-}
-
-// Parts of operators, described for a cost model.
-class PartDescriber {
- public:
-  explicit PartDescriber(const Graph& graph) : graph_(graph) {}
-
-  Status add(OpId id, const FactorMap& map, int factor, int64_t extent) {
-    Op op = graph_.op(id);
-    op.name = fmt::format("part{}", count_++);
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i].valid()) {
-        Tensor part = part_of(graph_.tensor(op.inputs[i]), map.inputs[i], factor, extent);
-        part.name = fmt::format("{}.i{}", op.name, i);
-        const ConstValue* value = graph_.constant(op.inputs[i]);
-        const TensorId input = builder_.add_tensor(std::move(part));
-        if (value != nullptr) {
-          builder_.set_constant(input, *value);
-        } else if (builder_.tensor(input).role == TensorRole::kActivation) {
-          builder_.mark_input(input);
-        }
-        op.inputs[i] = input;
-      }
-    }
-    Tensor result = part_of(graph_.tensor(op.outputs[0]), map.outputs[0], factor, extent);
-    result.name = op.name + ".o";
-    op.outputs[0] = builder_.add_tensor(std::move(result));
-    return builder_.add_op(std::move(op)).status();
-  }
-
-  // In the order in which they were added.
-  StatusOr<std::vector<OpDescriptor>> finish() {
-    DFSIM_ASSIGN_OR_RETURN(const Graph parts, builder_.build());
-    std::vector<OpDescriptor> rows;
-    for (size_t i = 0; i < parts.op_count(); ++i) {
-      DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(parts, OpId(i)));
-      rows.push_back(describe_op(parts, OpId(i), work));
-    }
-    return rows;
-  }
-
- private:
-  const Graph& graph_;
-  GraphBuilder builder_;
-  size_t count_ = 0;
-};
-
-Bytes part_bytes(const Graph& graph, TensorId id, const std::vector<FactorDim>& dims, int factor,
-                 int64_t extent) {
-  return part_of(graph.tensor(id), dims, factor, extent).bytes().value();
-}
 
 // Data that the helper must receive before it can start.
 Bytes sent_bytes(const Graph& graph, const UnevenOp& uneven, const FactorMap& map) {
@@ -168,7 +90,7 @@ class UnevenFinder {
     const FactorMap map = op_factors(graph_, id);
     for (size_t f = 0; f < map.factors.size(); ++f) {
       const auto factor = static_cast<int>(f);
-      if (!splittable(graph_, id, map, factor)) {
+      if (!shares_well(graph_, id, map, factor)) {
         continue;
       }
       const int64_t extent = map.factors[f].extent;
@@ -270,7 +192,7 @@ class UnevenProgram {
     const FactorMap map = op_factors(graph_, uneven.op);
     const bool fits =
         uneven.factor >= 0 && static_cast<size_t>(uneven.factor) < map.factors.size() &&
-        splittable(graph_, uneven.op, map, uneven.factor) && uneven.helper_extent > 0 &&
+        shares_well(graph_, uneven.op, map, uneven.factor) && uneven.helper_extent > 0 &&
         uneven.helper_extent < map.factors[static_cast<size_t>(uneven.factor)].extent;
     return fits ? ok_status()
                 : invalid_input(fmt::format(

@@ -28,7 +28,8 @@ JsonTree drops_json(const DropReport& drops) {
                      {"reason", drop_reason_name(entry.reason)},
                      {"message", entry.message}});
   }
-  return {{"total", drops.total()}, {"reasons", reasons}, {"first", first}};
+  return {
+      {"total", drops.total()}, {"reasons", reasons}, {"first", first}, {"notes", drops.notes()}};
 }
 
 std::string drops_text(const DropReport& drops) {
@@ -40,6 +41,9 @@ std::string drops_text(const DropReport& drops) {
   if (drops.total() > static_cast<int64_t>(drops.entries().size())) {
     text += fmt::format("  and {} more\n",
                         drops.total() - static_cast<int64_t>(drops.entries().size()));
+  }
+  for (const std::string& note : drops.notes()) {
+    text += fmt::format("note: {}\n", printable(note, 400));
   }
   return text;
 }

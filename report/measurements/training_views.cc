@@ -49,6 +49,41 @@ std::string recording_line(const std::string& part, const RecordingEffect& effec
                      effect.throttled ? ": a throttled board, which predictions leave out" : "");
 }
 
+// Rows that contradict the rest, the farthest off first.
+std::string contradictions_text(const TrainReport& report) {
+  constexpr size_t kShown = 5;
+  if (report.contradictions.empty()) {
+    return "";
+  }
+  std::string text =
+      fmt::format("Rows that contradict the rest and teach nothing but their own shape: {}\n",
+                  report.contradictions.size());
+  for (size_t i = 0; i < std::min(kShown, report.contradictions.size()); ++i) {
+    const ContradictingRow& row = report.contradictions[i];
+    text += fmt::format("  {} {} at batch {}, {}: {:.2g} times the expected time; {}\n",
+                        printable(row.network), printable(row.op_type), row.batch,
+                        printable(row.name, 60), row.factor, row.reason);
+  }
+  if (report.contradictions.size() > kShown) {
+    text +=
+        fmt::format("  and {} more (--json lists them)\n", report.contradictions.size() - kShown);
+  }
+  return text;
+}
+
+Json contradictions_json(const TrainReport& report) {
+  Json list = Json::array();
+  for (const ContradictingRow& row : report.contradictions) {
+    list.push_back({{"op_type", row.op_type},
+                    {"name", row.name},
+                    {"network", row.network},
+                    {"batch", row.batch},
+                    {"factor", row.factor},
+                    {"reason", row.reason}});
+  }
+  return list;
+}
+
 Json stats_json(const ErrorStats& stats) {
   return {{"n", stats.n},     {"mape", stats.mape}, {"median", stats.median},
           {"p90", stats.p90}, {"bias", stats.bias}, {"interval", stats.interval}};
@@ -67,6 +102,10 @@ std::string training_text(const TrainResult& result) {
       "{}\n",
       loaded.drops.summary(), report.drops.total(), loaded.other_devices);
   text += first_drops(report.drops);
+  for (const std::string& note : loaded.drops.notes()) {
+    text += fmt::format("note: {}\n", printable(note, 400));
+  }
+  text += contradictions_text(report);
   for (const std::string& device : report.estimated_devices) {
     text += fmt::format(
         "Device '{}' has no hardware file: its peaks were estimated from its rows\n", device);
@@ -158,6 +197,8 @@ std::string training_json(const TrainResult& result) {
                      {"rows_impossible", report.drops.total()},
                      {"rows_other_devices", loaded.other_devices},
                      {"estimated_devices", report.estimated_devices},
+                     {"contradictions", contradictions_json(report)},
+                     {"notes", loaded.drops.notes()},
                      {"seed", manifest.seed},
                      {"xgboost", manifest.xgboost_version},
                      {"seconds", report.seconds},

@@ -147,6 +147,28 @@ std::string answer_line(const Comparison& comparison, const TimeFormat& format) 
   return text + '\n';
 }
 
+// The ways to cut that --split tried; "" without it.
+std::string splits_text(const Comparison& comparison, const TimeFormat& format) {
+  if (comparison.splits.empty()) {
+    return "";
+  }
+  TextTable table({{"operators in pieces", Align::kLeft, true},
+                   {"rule"},
+                   {"cut", Align::kRight},
+                   {"tasks", Align::kRight},
+                   {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
+                   {"best policy"}});
+  for (const TriedSplit& split : comparison.splits) {
+    table.add_row({(split.operators == 0 ? "whole" : fmt::format("up to {}", split.pieces)) +
+                       (split.chosen ? " *" : ""),
+                   split.rule.empty() ? "-" : split.rule, fmt::format("{}", split.operators),
+                   fmt::format("{}", split.tasks),
+                   split.policy.empty() ? "-" : format.text(split.makespan_ns),
+                   split.policy.empty() ? "-" : split.policy});
+  }
+  return table.render() + '\n';
+}
+
 // The row of policies with one makespan; figures that may differ are those of the first.
 std::vector<std::string> policy_row(const Comparison& comparison, const Tie& tie,
                                     const TimeFormat& format) {
@@ -217,6 +239,7 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                      format.text(comparison.lower_bound_ns),
                      least_prefix(comparison.unknown, comparison.single_device_is_limit ? 1 : 0),
                      format.text(comparison.single_device_ns));
+  out += splits_text(comparison, format);
   TextTable table({{"policy", Align::kLeft, true},
                    {format.unit.empty() ? "makespan" : "makespan " + format.unit, Align::kRight},
                    {"to best", Align::kRight},

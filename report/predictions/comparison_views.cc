@@ -92,6 +92,17 @@ Json outcome_json(const Comparison& comparison, const PolicyOutcome& outcome) {
   return json;
 }
 
+Json split_json(const TriedSplit& split) {
+  const bool has_time = !split.policy.empty();
+  return {{"pieces", split.operators == 0 ? 1 : split.pieces},
+          {"rule", split.rule.empty() ? Json(nullptr) : Json(split.rule)},
+          {"operators", split.operators},
+          {"tasks", split.tasks},
+          {"best", has_time ? Json(split.policy) : Json(nullptr)},
+          {"makespan_ms", has_time ? Json(in_ms(split.makespan_ns)) : Json(nullptr)},
+          {"chosen", split.chosen}};
+}
+
 Json comparison_object(const Comparison& comparison) {
   Json json;
   json["complete"] = comparison.unknown.complete();
@@ -117,6 +128,12 @@ Json comparison_object(const Comparison& comparison) {
   json["one_device_is_enough"] =
       comparison.names_best() ? Json(comparison.one_device_is_enough()) : Json(nullptr);
   json["best"] = comparison.names_best() ? Json(comparison.best()->name) : Json(nullptr);
+  if (!comparison.splits.empty()) {
+    Json& splits = json["splits"] = Json::array();
+    for (const TriedSplit& split : comparison.splits) {
+      splits.push_back(split_json(split));
+    }
+  }
   Json& policies = json["policies"] = Json::array();
   for (const PolicyOutcome& outcome : comparison.policies) {
     policies.push_back(outcome_json(comparison, outcome));

@@ -149,7 +149,6 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
                                     const TrainingChoice& choice, const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
-  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, resolve_precision(options.precision, platform));
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);
@@ -158,6 +157,8 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   if (options.strict && !model.report.unresolved.empty()) {
     return strict_error(model, options.path);
   }
+  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, choose_precision(options.precision, platform,
+                                                              imported.graph, &model.report));
   const auto with_path = [&](const Status& status) { return status.with_place(options.path); };
   auto totals = graph_totals(imported.graph);
   if (!totals.ok()) {

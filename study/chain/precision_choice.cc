@@ -65,6 +65,24 @@ bool supports(const Platform& platform, Precision precision) {
   });
 }
 
+// The mixed precision of fp32 models on an NPU whose matrix units take 16 bits but no fp32; kAsIs
+// elsewhere. Frameworks convert the operands of fp32 products there (MindSpore's default on Ascend
+// 910 is allow_fp32_to_fp16, XLA's on TPUs one pass of bf16), because the vector units are tens of
+// times slower.
+Precision own_precision(const DeviceSpec& device) {
+  const auto has_matrix = [&device](DType dtype) {
+    return std::ranges::any_of(device.peaks, [dtype](const PeakRate& peak) {
+      return peak.dtype == dtype && peak.matrix_flops_per_s > 0;
+    });
+  };
+  if (device.type != DeviceType::kNpu || has_matrix(DType::kFloat32)) {
+    return Precision::kAsIs;
+  }
+  return has_matrix(DType::kBFloat16)  ? Precision::kMixedBf16
+         : has_matrix(DType::kFloat16) ? Precision::kMixedFp16
+                                       : Precision::kAsIs;
+}
+
 Status check_supported(const PrecisionPlan& plan, const Platform& platform) {
   for (const PrecisionInfo& info : all_precisions()) {
     if (!plan.uses(info.value) || supports(platform, info.value)) {
@@ -203,6 +221,28 @@ StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Pl
     DFSIM_ASSIGN_OR_RETURN(plan, RulesReader(precision).run(root));
   }
   DFSIM_RETURN_IF_ERROR(check_supported(plan, platform));
+  return plan;
+}
+
+StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
+                                         const Graph& model, ImportReport* report) {
+  if (!precision.empty()) {
+    return resolve_precision(precision, platform);
+  }
+  PrecisionPlan plan;
+  const DeviceSpec& device = *compute_devices_of(platform).front();
+  const Precision converted = own_precision(device);
+  const ModelPrecision own = find_model_precision(model);
+  if (converted == Precision::kAsIs || own.quantized || own.dtype != DType::kFloat32 ||
+      own.share < kUniformShare || !supports(platform, converted)) {
+    return plan;
+  }
+  plan.base = converted;
+  plan.name = precision_name(converted);
+  report->notes.push_back(fmt::format(
+      "{} has no matrix units for fp32, and its frameworks convert products: predicted in {}; "
+      "--precision fp32 keeps the model as it is",
+      printable(device.model), plan.name));
   return plan;
 }
 

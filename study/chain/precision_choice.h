@@ -23,6 +23,11 @@ namespace dfsim::inline study {
 // for, with those that it has.
 StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform);
 
+// The plan of the options, or, where they name none, mixed-bf16 or mixed-fp16 for fp32 models on
+// NPUs whose matrix units take no fp32, with a note. Error: as resolve_precision().
+StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
+                                         const Graph& model, ImportReport* report);
+
 // Precisions that the compute devices of the platform have units for, as all_precisions() lists.
 std::vector<Precision> supported_precisions(const Platform& platform);
 

@@ -28,8 +28,15 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   return make_instance(std::move(task_graph), std::move(platform));
 }
 
-StatusOr<LoadedProblem> from_model(ModelOptions model, const std::string& path,
-                                   const MachineChoice& machine) {
+}  // namespace
+
+StatusOr<ProblemInstance> CostedModel::problem() const {
+  DFSIM_ASSIGN_OR_RETURN(ModelRun run, ModelRun::prepare(loaded, platform, *cost_model));
+  return std::move(run).into_problem(std::string(cost_model->name()));
+}
+
+StatusOr<CostedModel> load_costed_model(ModelOptions model, const std::string& path,
+                                        const MachineChoice& machine) {
   if (machine.hardware.empty()) {
     return invalid_input(
         fmt::format("{}: no task graph (docs/reference/task-graphs.md), and a model needs hardware "
@@ -38,18 +45,15 @@ StatusOr<LoadedProblem> from_model(ModelOptions model, const std::string& path,
                     path));
   }
   model.path = path;
+  CostedModel costed;
   DFSIM_ASSIGN_OR_RETURN(
-      const Platform platform,
+      costed.platform,
       load_machine(machine.hardware, runtime_for(path, machine.runtime), model.precision));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel loaded, load_model(model, {}, platform));
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
-                         load_cost_model_for(platform, machine.cost_model));
-  DFSIM_ASSIGN_OR_RETURN(ModelRun run, ModelRun::prepare(loaded, platform, *cost_model));
-  return LoadedProblem{std::move(run).into_problem(std::string(cost_model->name())),
-                       loaded.unknown};
+  DFSIM_ASSIGN_OR_RETURN(costed.loaded, load_model(model, {}, costed.platform));
+  DFSIM_ASSIGN_OR_RETURN(costed.cost_model,
+                         load_cost_model_for(costed.platform, machine.cost_model));
+  return costed;
 }
-
-}  // namespace
 
 StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOptions& model,
                                       const MachineChoice& machine) {
@@ -59,7 +63,9 @@ StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOption
         fmt::format("{}: no such file; expected a task graph or an ONNX model", printable(path)));
   }
   if (!looks_like_task_graph(path)) {
-    return from_model(model, path, machine);
+    DFSIM_ASSIGN_OR_RETURN(const CostedModel costed, load_costed_model(model, path, machine));
+    DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, costed.problem());
+    return LoadedProblem{std::move(problem), costed.loaded.unknown};
   }
   if (!model.precision.empty()) {
     return invalid_input(

@@ -2,11 +2,13 @@
 // identical processors.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "opmodel/cost_model.h"
 #include "schedulers/problem_instance.h"
 #include "study/chain/model_source.h"
 
@@ -32,5 +34,19 @@ struct LoadedProblem {
 // options apply, and which needs hardware). Errors name the file.
 StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOptions& model,
                                       const MachineChoice& machine);
+
+// A model with the machine and the operator times that make it a problem.
+struct CostedModel {
+  Platform platform;
+  LoadedModel loaded;
+  std::unique_ptr<CostModel> cost_model;
+
+  // Errors: those of ModelRun::prepare().
+  StatusOr<ProblemInstance> problem() const;
+};
+
+// Errors: no hardware is given; those of load_machine(), load_model() and load_cost_model_for().
+StatusOr<CostedModel> load_costed_model(ModelOptions model, const std::string& path,
+                                        const MachineChoice& machine);
 
 }  // namespace dfsim::inline study

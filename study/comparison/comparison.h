@@ -42,7 +42,19 @@ struct PolicyOutcome {
   bool is_limit() const { return bound_only_share > kMuchBoundOnly; }
 };
 
+// A way to cut a model's operators that --split tried, with its best policy.
+struct TriedSplit {
+  int pieces = 1;        // at most, of an operator; 1 = whole operators
+  std::string rule;      // "worth it", "batch" or "fewer": see study/comparison/split_search.h
+  size_t operators = 0;  // that are cut
+  size_t tasks = 0;
+  std::string policy;  // "" = none gave a schedule
+  TimeNs makespan_ns = 0;
+  bool chosen = false;  // the comparison is of this one
+};
+
 struct Comparison {
+  std::vector<TriedSplit> splits;  // empty without --split
   UnknownWork unknown;  // of a model; where it is not complete, all times are lower limits
   bool allow_incomplete = false;
   std::string graph;

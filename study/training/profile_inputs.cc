@@ -71,8 +71,9 @@ Status keep_only(std::string_view kind, const std::vector<std::string>& wanted,
 // The meaning of "auto".
 std::string guessed_format(const std::string& path) {
   std::error_code error;
-  const bool mindspore = fs::is_directory(path, error) ||
-                         fs::path(path).filename().string().starts_with("framework_raw_");
+  const std::string name = fs::path(path).filename().string();
+  const bool mindspore = fs::is_directory(path, error) || name.starts_with("framework_raw_") ||
+                         name.starts_with("op_summary") || name.starts_with("kernel_details.csv");
   return mindspore ? "mindspore" : "dfsim";
 }
 

@@ -8,6 +8,9 @@
 
 #include "datasets/events/json_text.h"
 #include "datasets/importers/mindspore/mindspore_op_info.h"
+#include "datasets/importers/mindspore/mindspore_operands.h"
+#include "datasets/importers/mindspore/mindspore_types.h"
+#include "datasets/importers/op_names.h"
 #include "datasets/profiles/profile_columns.h"
 #include "datasets/profiles/profile_jsonl.h"
 #include "datasets/tables/csv.h"
@@ -43,8 +46,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   dfsim::TensorList inputs;
   dfsim::TensorList outputs;
   for (const std::string& cell : dfsim::split_framework_line(text).cells) {
-    op_info.parse(cell, &inputs, &outputs);
-    dfsim::guess_mindspore_attributes("Conv", inputs, outputs);
+    dfsim::TypePlaces places;
+    op_info.parse(cell, &inputs, &outputs, &places);
+    const dfsim::TypedOp typed = {"Conv2D", dfsim::OpClass::kConv, places, false};
+    dfsim::find_type_shift(std::span(&typed, 1));
+    dfsim::LogicalShapes shapes;
+    if (!inputs.empty() && !outputs.empty()) {
+      shapes.learn(inputs[0], outputs[0]);
+    }
+    for (const char* type : {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "MatMul",
+                             "MaxPoolGrad", "DepthwiseConv2D", "Cast"}) {
+      const dfsim::OpNameInfo op = dfsim::mindspore_op(type);
+      dfsim::product_flops(op, dfsim::graph_operands(op, inputs, outputs, shapes));
+    }
   }
   dfsim::split_json_array(text);
   return 0;

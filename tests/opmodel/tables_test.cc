@@ -131,6 +131,23 @@ TEST_CASE("ScalingTable: times never fall with the batch and never start below z
   CHECK(steep.estimate(conv_at(128), "npu")->time_us == Approx(200));
 }
 
+TEST_CASE("ScalingTable: two times that contradict each other are doubted") {
+  ScalingTable table;
+  table.add(conv_at(16), "toy", 10);
+  table.add(conv_at(32), "toy", 68);  // 6.8 times as long for twice the work
+  const auto doubted = table.estimate(conv_at(64), "toy");
+  REQUIRE(doubted.has_value());
+  CHECK(doubted->doubt == Approx(std::log(6.8 / 3)));
+  ScalingTable sound;
+  sound.add(conv_at(16), "toy", 10);
+  sound.add(conv_at(32), "toy", 19);
+  CHECK(sound.estimate(conv_at(64), "toy")->doubt == 0);
+  ScalingTable falling;
+  falling.add(conv_at(16), "toy", 10);
+  falling.add(conv_at(32), "toy", 5);
+  CHECK(falling.estimate(conv_at(64), "toy")->doubt == Approx(std::log(0.7 / 0.5)));
+}
+
 TEST_CASE("ScalingTable: survives a round trip, and damage is an error") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);

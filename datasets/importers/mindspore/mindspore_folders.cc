@@ -12,6 +12,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/io/text_file.h"
 #include "base/text.h"
 #include "datasets/tables/numbers.h"
 
@@ -103,44 +104,69 @@ void read_folders(const fs::path& folder, MindsporeRun* run) {
   }
 }
 
-// The N of "framework_raw_N.csv" or ".csv.gz"; "" for other names.
-std::string run_number(std::string_view file_name) {
-  if (file_name.ends_with(".gz")) {
-    file_name.remove_suffix(3);
+// The kind of a file, by its first line where its name says nothing.
+MindsporeFileKind kind_of(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const MindsporeFileKind by_name = mindspore_file_kind(name, "");
+  if (by_name != MindsporeFileKind::kNone || !(name.ends_with(".csv") || name.ends_with(".gz"))) {
+    return by_name;
   }
-  if (!file_name.starts_with(kFrameworkPrefix) || !file_name.ends_with(".csv")) {
-    return "";
+  auto lines = LineReader::open(file.string());
+  std::string_view line;
+  if (!lines.ok()) {
+    return MindsporeFileKind::kNone;
   }
-  file_name.remove_prefix(kFrameworkPrefix.size());
-  file_name.remove_suffix(4);
-  return std::string(file_name);
+  const StatusOr<bool> more = lines->next(&line);
+  if (!more.ok() || !*more) {
+    return MindsporeFileKind::kNone;
+  }
+  if (line.starts_with("\xEF\xBB\xBF")) {
+    line.remove_prefix(3);
+  }
+  return mindspore_file_kind(name, line);
 }
 
-StatusOr<MindsporeRun> run_of(const fs::path& framework_file) {
+// Network and batch: a label that is more than a number says them, else the folders do.
+void name_run(MindsporeRun* run) {
+  const fs::path file(run->framework_file);
+  const std::string label = mindspore_file_label(file.filename().string());
+  if (label.find_first_not_of("0123456789") != std::string::npos) {
+    const FolderMeaning meaning = read_folder_name(label);  // framework_raw_resnet50_bs32.csv
+    run->network = meaning.network;
+    run->batch = meaning.batch;
+  }
+  std::error_code error;
+  const fs::path folder = fs::absolute(file.parent_path(), error).lexically_normal();
+  if (run->network.empty()) {
+    const int32_t batch = run->batch;
+    read_folders(folder, run);
+    run->batch = batch != 0 ? batch : run->batch;
+  } else if (run->batch == 0) {  // resnet50.csv in a folder bs32
+    run->batch = read_folder_name(folder.filename().string()).batch;
+  }
+}
+
+// The times that belong to a framework file: of the same label, else the only ones in the folder.
+StatusOr<MindsporeRun> run_of(const fs::path& framework_file,
+                              const std::vector<fs::path>& details_of_folder) {
   MindsporeRun run;
   run.framework_file = framework_file.string();
-  const fs::path folder = framework_file.parent_path();
-  const std::string number = run_number(framework_file.filename().string());
-  std::error_code error;
-  for (const std::string_view ending : {".csv", ".csv.gz"}) {
-    const fs::path detail = folder / fmt::format("aicore_intermediate_{}_detail{}", number, ending);
-    if (fs::is_regular_file(detail, error)) {
+  const std::string label = mindspore_file_label(framework_file.filename().string());
+  for (const fs::path& detail : details_of_folder) {
+    if (mindspore_file_label(detail.filename().string()) == label) {
       run.detail_file = detail.string();
     }
+  }
+  if (run.detail_file.empty() && details_of_folder.size() == 1 &&
+      !framework_file.filename().string().starts_with(kFrameworkPrefix)) {
+    run.detail_file = details_of_folder.front().string();
   }
   if (run.detail_file.empty()) {
     return invalid_input(
         fmt::format("{}: aicore_intermediate_{}_detail.csv is missing from the same directory",
-                    run.framework_file, number));
+                    run.framework_file, label));
   }
-  if (number.find_first_not_of("0123456789") != std::string::npos) {
-    const FolderMeaning meaning = read_folder_name(number);  // framework_raw_resnet50_bs32.csv
-    run.network = meaning.network;
-    run.batch = meaning.batch;
-  }
-  if (run.network.empty()) {
-    read_folders(fs::absolute(folder, error).lexically_normal(), &run);
-  }
+  name_run(&run);
   return run;
 }
 
@@ -157,7 +183,7 @@ void tell_apart(std::vector<MindsporeRun>* runs) {
       const std::string name = fs::path(run->framework_file).filename().string();
       if (together.size() > 1) {
         run->network += '#';
-        run->network += run_number(name);
+        run->network += mindspore_file_label(name);
       }
     }
   }
@@ -192,33 +218,60 @@ FolderMeaning read_folder_name(std::string_view name) {
 StatusOr<std::vector<MindsporeRun>> find_mindspore_runs(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> files;
+  std::map<fs::path, std::vector<fs::path>> details;  // by folder
   if (!fs::exists(path, error)) {
     return not_found(fmt::format("{}: no such file or folder; check the path", path));
   }
-  if (!fs::is_directory(path, error)) {
-    if (run_number(fs::path(path).filename().string()).empty()) {
-      return invalid_input(fmt::format(
-          "{}: expected a folder of the MindSpore profiler or its framework_raw_N.csv", path));
+  const bool is_folder = fs::is_directory(path, error);
+  const fs::path start = is_folder ? fs::path(path) : fs::path(path).parent_path();
+  const auto look_at = [&](const fs::path& file, bool wanted) {
+    const MindsporeFileKind kind = kind_of(file);
+    if (kind == MindsporeFileKind::kDetail) {
+      details[file.parent_path()].push_back(file);
+    } else if (kind != MindsporeFileKind::kNone && wanted) {
+      files.push_back(file);
     }
-    files.emplace_back(path);
+  };
+  if (!is_folder) {
+    for (const auto& entry : fs::directory_iterator(start.empty() ? "." : start, error)) {
+      const fs::path file = start / entry.path().filename();
+      look_at(file, file == fs::path(path));
+    }
   } else {
-    fs::recursive_directory_iterator it(path, error);
+    fs::recursive_directory_iterator it(start, error);
     for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-      if (!run_number(it->path().filename().string()).empty()) {
-        files.push_back(it->path());
+      if (it->is_regular_file(error)) {
+        look_at(it->path(), true);
       }
       if (files.size() > kMaxRuns || it.depth() > kMaxDepth) {
         return invalid_input(fmt::format("{}: too many runs or levels of folders below", path));
       }
     }
-    if (files.empty()) {
-      return invalid_input(fmt::format("{}: no framework_raw_N.csv below this folder", path));
-    }
+  }
+  if (files.empty()) {
+    return invalid_input(
+        is_folder
+            ? fmt::format("{}: no framework_raw_N.csv, op_summary_*.csv or kernel_details.csv "
+                          "below this folder, nor a table with their columns",
+                          path)
+            : fmt::format("{}: expected a folder of the MindSpore profiler, its "
+                          "framework_raw_N.csv, op_summary_*.csv or kernel_details.csv",
+                          path));
   }
   std::sort(files.begin(), files.end());
   std::vector<MindsporeRun> runs;
   for (const fs::path& file : files) {
-    DFSIM_ASSIGN_OR_RETURN(MindsporeRun run, run_of(file));
+    const MindsporeFileKind kind = kind_of(file);
+    MindsporeRun run;
+    if (kind == MindsporeFileKind::kFramework) {
+      std::vector<fs::path>& of_folder = details[file.parent_path()];
+      std::sort(of_folder.begin(), of_folder.end());
+      DFSIM_ASSIGN_OR_RETURN(run, run_of(file, of_folder));
+    } else {
+      run.framework_file = file.string();
+      name_run(&run);
+    }
+    run.kind = kind;
     runs.push_back(std::move(run));
   }
   tell_apart(&runs);

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "datasets/importers/mindspore/mindspore_files.h"
 
 namespace dfsim::inline datasets {
 
 // One profiled device of one run.
 struct MindsporeRun {
-  std::string framework_file;  // framework_raw_N.csv
-  std::string detail_file;     // aicore_intermediate_N_detail.csv
+  MindsporeFileKind kind = MindsporeFileKind::kFramework;
+  std::string framework_file;  // framework_raw_N.csv, or the file that has everything
+  std::string detail_file;     // aicore_intermediate_N_detail.csv; "" where there is one file
   std::string network;         // from the folders, "" when they do not say; with "#N" where several
                                // runs of a folder have no batch size
   int32_t batch = 0;
@@ -29,9 +31,10 @@ struct FolderMeaning {
 };
 FolderMeaning read_folder_name(std::string_view name);
 
-// The runs below a folder, sorted by path, or the one run that a framework_raw file belongs to.
-// Files may be gzip (".csv.gz"). Errors: kNotFound; kInvalidInput: no such file below, or more than
-// 10,000 runs or 16 levels of folders, or a framework file whose detail file is missing.
+// The runs below a folder, sorted by path, or the one run that a file belongs to. Files may be
+// named otherwise (after the network): their first line then says what they are. Files may be gzip
+// (".csv.gz"). Errors: kNotFound; kInvalidInput: no such file below, or more than 10,000 runs or 16
+// levels of folders, or a framework file whose detail file is missing.
 StatusOr<std::vector<MindsporeRun>> find_mindspore_runs(const std::string& path);
 
 }  // namespace dfsim::inline datasets

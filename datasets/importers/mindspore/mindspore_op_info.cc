@@ -109,7 +109,8 @@ std::string clean_format(std::string_view format) {
   return out;
 }
 
-std::string parse_operand(std::string_view key, const JsonValue& value, TensorSpec* spec) {
+std::string parse_operand(std::string_view key, const JsonValue& value, TensorSpec* spec,
+                          int* place) {
   if (!value.is(JsonKind::kObject)) {
     return fmt::format("{} is not an object", printable(key));
   }
@@ -119,6 +120,7 @@ std::string parse_operand(std::string_view key, const JsonValue& value, TensorSp
   }
   if (value["data_type"].get(&text)) {
     spec->dtype = mindspore_dtype(text);
+    *place = mindspore_type_place(text);
   }
   const JsonValue shape = value["shape"];
   if (!shape.is(JsonKind::kMissing) && !parse_shape(shape, &spec->extents)) {
@@ -129,12 +131,14 @@ std::string parse_operand(std::string_view key, const JsonValue& value, TensorSp
 
 // One field of op_info into the list it belongs to; "" or what is wrong.
 std::string add_operand(std::string_view key, const JsonValue& value, TensorList* inputs,
-                        TensorList* outputs) {
+                        TensorList* outputs, TypePlaces* places) {
   int64_t index = operand_index(key, "input_");
   TensorList* list = inputs;
+  std::vector<int>* list_places = &places->inputs;
   if (index < 0) {
     index = operand_index(key, "output_");
     list = outputs;
+    list_places = &places->outputs;
   }
   if (index < 0) {
     return "";
@@ -146,8 +150,12 @@ std::string add_operand(std::string_view key, const JsonValue& value, TensorList
   if (list->size() <= i) {
     list->resize(i + 1, missing_tensor());
   }
+  if (list_places->size() <= i) {
+    list_places->resize(i + 1, -1);
+  }
   (*list)[i] = TensorSpec();
-  return parse_operand(key, value, &(*list)[i]);
+  (*list_places)[i] = -1;
+  return parse_operand(key, value, &(*list)[i], &(*list_places)[i]);
 }
 
 }  // namespace
@@ -160,7 +168,10 @@ struct OpInfoParser::State {
 OpInfoParser::OpInfoParser() : state_(std::make_unique<State>()) {}
 OpInfoParser::~OpInfoParser() = default;
 
-std::string OpInfoParser::parse(std::string_view json, TensorList* inputs, TensorList* outputs) {
+std::string OpInfoParser::parse(std::string_view json, TensorList* inputs, TensorList* outputs,
+                                TypePlaces* places) {
+  TypePlaces unwanted;
+  TypePlaces* const found = places != nullptr ? places : &unwanted;
   JsonValue object;
   const auto read = [this, &object](std::string_view text) {
     state_->text.assign(text);
@@ -177,7 +188,7 @@ std::string OpInfoParser::parse(std::string_view json, TensorList* inputs, Tenso
   }
   std::string problem;
   object.each_member([&](std::string_view key, const JsonValue& value) {
-    problem = problem.empty() ? add_operand(key, value, inputs, outputs) : problem;
+    problem = problem.empty() ? add_operand(key, value, inputs, outputs, found) : problem;
   });
   return problem;
 }
@@ -219,8 +230,8 @@ DType mindspore_dtype(std::string_view name) {
       break;
     }
   }
-  if (lower == "float") {
-    return DType::kFloat32;
+  if (lower == "float" || lower == "bf16") {
+    return lower == "float" ? DType::kFloat32 : DType::kBFloat16;
   }
   if (lower == "int" || lower == "uint") {
     return lower == "int" ? DType::kInt32 : DType::kUInt32;
@@ -230,55 +241,50 @@ DType mindspore_dtype(std::string_view name) {
 
 namespace {
 
-// [N,C,H,W] of a 4-D tensor or of one stored as [N,C1,H,W,C0]; {} for other ranks.
-std::vector<int64_t> as_nchw(const TensorSpec& spec) {
-  const auto& e = spec.extents;
-  if (e.size() == 4) {
-    return e;
-  }
-  if (e.size() == 5 && spec.format == "NC1HWC0") {
-    return {e[0], e[1] * e[4], e[2], e[3]};
-  }
-  return {};
-}
-
-std::string guess_transposes(const TensorList& inputs, const TensorList& outputs) {
-  const auto& a = inputs[0].extents;
-  const auto& b = inputs[1].extents;
-  const auto& c = outputs[0].extents;
-  if (a.size() < 2 || b.size() < 2 || c.size() < 2) {
+// One side of OperandLists. Types here are of CANN's own names (FLOAT is float32 and has a width),
+// so that only names that are MindSpore's alone count as places.
+std::string parse_side(std::string_view shapes, std::string_view types, std::string_view formats,
+                       TensorList* tensors, std::vector<int>* places) {
+  shapes = trim(shapes);
+  if (shapes.empty() || shapes == "N/A") {
     return "";
   }
-  for (const bool trans_a : {false, true}) {
-    for (const bool trans_b : {false, true}) {
-      const int64_t m = a[a.size() - (trans_a ? 1 : 2)];
-      const int64_t ka = a[a.size() - (trans_a ? 2 : 1)];
-      const int64_t kb = b[b.size() - (trans_b ? 1 : 2)];
-      const int64_t n = b[b.size() - (trans_b ? 2 : 1)];
-      if (ka == kb && c[c.size() - 2] == m && c.back() == n) {
-        return trans_a || trans_b ? gemm_attributes(trans_a, trans_b) : "";
-      }
+  const auto plain = [](std::string_view cell) {
+    std::string text(trim(cell));
+    std::erase(text, '"');
+    return text;
+  };
+  const std::vector<std::string> each = split(plain(shapes), ';');
+  const std::vector<std::string> dtypes = split(plain(types), ';');
+  const std::vector<std::string> layouts = split(plain(formats), ';');
+  if (each.size() > static_cast<size_t>(kMostOperands)) {
+    return fmt::format("over {} operands", kMostOperands);
+  }
+  for (size_t i = 0; i < each.size(); ++i) {
+    TensorSpec spec;
+    if (!parse_shape_text(each[i], &spec.extents)) {
+      return fmt::format("operand {} has a shape that is not a list of extents: '{}'", i,
+                         printable(each[i], 60));
     }
+    spec.dtype = i < dtypes.size() ? mindspore_dtype(trim(dtypes[i])) : DType::kUnknown;
+    spec.format = i < layouts.size() ? clean_format(trim(layouts[i])) : "";
+    const bool mindspores =
+        i < dtypes.size() && to_lower(dtypes[i]).find("number_type") != std::string::npos;
+    places->push_back(mindspores ? mindspore_type_place(trim(dtypes[i])) : -1);
+    tensors->push_back(std::move(spec));
   }
   return "";
 }
 
 }  // namespace
 
-std::string guess_mindspore_attributes(std::string_view onnx_type, const TensorList& inputs,
-                                       const TensorList& outputs) {
-  if (inputs.size() < 2 || outputs.empty()) {
-    return "";
-  }
-  if (onnx_type == "MatMul" && inputs[0].format.empty() && inputs[1].format.empty()) {
-    return guess_transposes(inputs, outputs);
-  }
-  if (onnx_type == "Conv" && inputs[1].extents.size() == 4) {
-    const ConvGeometry conv =
-        guess_conv(as_nchw(inputs[0]), inputs[1].extents, as_nchw(outputs[0]));
-    return conv.kernel.empty() ? "" : conv_attributes(conv);
-  }
-  return "";
+std::string parse_operand_lists(const OperandLists& lists, TensorList* inputs, TensorList* outputs,
+                                TypePlaces* places) {
+  const std::string problem = parse_side(lists.input_shapes, lists.input_types, lists.input_formats,
+                                         inputs, &places->inputs);
+  return problem.empty() ? parse_side(lists.output_shapes, lists.output_types, lists.output_formats,
+                                      outputs, &places->outputs)
+                         : problem;
 }
 
 }  // namespace dfsim::inline datasets

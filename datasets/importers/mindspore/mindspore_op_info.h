@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/importers/mindspore/mindspore_types.h"
 #include "datasets/profiles/profile.h"
 
 namespace dfsim::inline datasets {
@@ -26,19 +27,30 @@ class OpInfoParser {
   // Fills operands from {"input_0":{"format":..,"data_type":..,"shape":".."},..,"output_0":..};
   // gaps in the numbering become missing tensors. "" or what is wrong. Keys of another form are
   // ignored. A shape may be "32,3,224,224", "[32, 3]", "(32,)", "" (scalar), or a JSON list.
-  std::string parse(std::string_view json, TensorList* inputs, TensorList* outputs);
+  // `places` gets the names of the types as places in MindSpore's order, -1 for other names.
+  std::string parse(std::string_view json, TensorList* inputs, TensorList* outputs,
+                    TypePlaces* places = nullptr);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
+// Operands of op_summary and kernel_details: "1,2;3,4" or "[1,2];[3,4]", "DT_BF16;FLOAT",
+// "ND;FRACTAL_NZ"; "N/A" or "" where there are none.
+struct OperandLists {
+  std::string_view input_shapes;
+  std::string_view input_types;
+  std::string_view input_formats;
+  std::string_view output_shapes;
+  std::string_view output_types;
+  std::string_view output_formats;
+};
+// As OpInfoParser::parse().
+std::string parse_operand_lists(const OperandLists& lists, TensorList* inputs, TensorList* outputs,
+                                TypePlaces* places);
+
 // float16 of "NUMBER_TYPE_FLOAT16", "kNumberTypeFloat16", "Float16"; kUnknown when not known.
 DType mindspore_dtype(std::string_view name);
-
-// Attributes that the profiler does not record, derived from shapes and formats: a convolution's
-// geometry, a matrix product's transposes; "" when they say nothing.
-std::string guess_mindspore_attributes(std::string_view onnx_type, const TensorList& inputs,
-                                       const TensorList& outputs);
 
 }  // namespace dfsim::inline datasets

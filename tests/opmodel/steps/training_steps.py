@@ -85,7 +85,7 @@ class Step:
         self.op("BNTrainingUpdateGrad", [y, y, s], [s, s], 0, b)
         self.op("BNTrainingReduceGrad", [y, y, s], [y], 0, b)
         self.op("Conv2DBackpropInput", [y, w], [x], flops, blocks)
-        self.op("Conv2DBackpropFilter", [x, y], [w], flops * 1.1, c1 * o1)
+        self.op("Conv2DBackpropFilter", [y, x], [w], flops * 1.1, c1 * o1)
         flat = ((o, c, kernel, kernel), "DefaultFormat")
         self.op("TransData", [w], [flat])
         self.op("ApplyMomentum", [flat, flat, ((), "DefaultFormat"), flat], [flat], 0, 32, "float")

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""No lower limit lies above a measured time: the speed-of-light bound of every measured network.
+
+usage: limits_test.py DFSIM
+
+Runs of datasets/measured, published training steps (published_steps.csv), and, where DFSIM_SHARED
+is set, the latencies that datasets/collect/published_runs.py reads. A bound may exceed a measured
+time by NOISE, by which repeated runs of one network differ. Prints the errors of the default cost
+model for training steps, too: those of the last releases must lie inside its interval.
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+NOISE = 1.03
+
+
+def run(dfsim, *args):
+    done = subprocess.run([dfsim, *map(str, args)], capture_output=True, text=True, check=False,
+                          cwd=ROOT)
+    if done.returncode != 0:
+        sys.exit(f"{args}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def runs_above(dfsim, path):
+    runs = run(dfsim, "validate", "--runs", path, "--model", "sol", "--json")["runs"]
+    above = [(r["network"], r["batch"], r["device"], r["predicted_ns"] / r["measured_ns"])
+             for r in runs if r["predicted_ns"] and r["predicted_ns"] > NOISE * r["measured_ns"]]
+    closest = max(r["predicted_ns"] / r["measured_ns"] for r in runs if r["predicted_ns"])
+    print(f"{path}: {len(runs)} runs, {len(above)} limits above, closest {closest:.2f}")
+    return above
+
+
+def steps_above(dfsim):
+    above = []
+    for row in csv.DictReader(open(HERE / "published_steps.csv", encoding="utf-8")):
+        command = ["predict", f"graphs/zoo/{row['network']}.onnx", "--hw", row["hw"], "--mode",
+                   "train", "--json", *row["options"].split()]
+        measured = float(row["measured_ms"])
+        for extra in ([], ["--precision", "fp32"]):
+            bound = run(dfsim, *command, "--cost-model", "sol", *extra)
+            limit = bound["latency_ms"] or bound["latency_at_least_ms"]
+            print(f"{row['network']} {row['options']} {extra}: limit {limit:.1f}, measured {measured}")
+            # fp32 throughout moves more bytes than the measured mixed precision.
+            if limit > NOISE * measured and not extra:
+                above.append((row["network"], row["options"], limit / measured))
+        expected = run(dfsim, *command)
+        interval = expected["latency_interval_ms"]
+        print(f"  expected {expected['latency_ms']:.1f}, interval {interval}")
+        if "0.2.0" not in row["source"] and not (interval["low"] <= measured
+                                                     <= interval["high"]):
+            above.append((row["network"], row["options"], "outside of the interval"))
+    return above
+
+
+def main():
+    dfsim = pathlib.Path(sys.argv[1]).resolve()
+    above = steps_above(dfsim)
+    for path in sorted((ROOT / "datasets/measured").glob("*/*_runs.csv")):
+        above += runs_above(dfsim, path.relative_to(ROOT))
+    shared = os.environ.get("DFSIM_SHARED")
+    if shared:
+        with tempfile.TemporaryDirectory() as folder:
+            runs = pathlib.Path(folder) / "published.csv"
+            notes = pathlib.Path(shared) / "notes/cost-models.md"
+            done = subprocess.run([sys.executable, ROOT / "datasets/collect/published_runs.py", notes,
+                                   runs], capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                above += runs_above(dfsim, runs)
+            else:
+                print("published_runs.py:", done.stderr.strip())
+    assert not above, above
+
+
+if __name__ == "__main__":
+    main()
