@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/cancellation.h"
 #include "base/io/captured_output.h"
 #include "cli/option_parser.h"
 
@@ -29,6 +30,29 @@ void PythonProgress::finish() {
   if (PyErr_CheckSignals() != 0) {
     nb::raise_python_error();
   }
+}
+
+bool PythonProgress::interrupted() {
+  constexpr std::chrono::milliseconds kBetweenLooks{50};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (now - looked_at_.load() < kBetweenLooks) {
+    return false;
+  }
+  looked_at_ = now;
+  const nb::gil_scoped_acquire lock;
+  if (error_.has_value()) {
+    return true;
+  }
+  // Python hands signals to its main thread alone: in any other this finds none.
+  if (PyErr_CheckSignals() == 0) {
+    return false;
+  }
+  try {
+    nb::raise_python_error();
+  } catch (nb::python_error& error) {
+    (void)keep(error);
+  }
+  return true;
 }
 
 Status PythonProgress::call(const char* kind, const std::string& text) {
@@ -75,7 +99,8 @@ CommandResult run_command(cli::CommandSpec program, const std::vector<nb::bytes>
       CapturedOutput output;
       const cli::ForwardedProgress forwarded(progress.callbacks());
       cli::GlobalOptions global;
-      result.status = parsed.command->run(global);
+      result.status = run_cancellable([&] { return progress.interrupted(); },
+                                      [&] { return parsed.command->run(global); });
       result.text = std::move(output.text());
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cancellation.h"
+
 namespace dfsim::inline opmodel {
 
 namespace {
@@ -129,6 +131,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   }
   std::vector<PartAnswer> answers(queries.size());
   for (size_t i = 0; i < queries.size(); ++i) {
+    cancellation_point();
     PartAnswer& answer = answers[i];
     const OpGeometry& geometry = *queries[i].geometry;
     answer.extrapolated =

@@ -16,6 +16,7 @@
 #include <thread>
 #include <tuple>
 
+#include "base/cancellation.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "schedulers/registry.h"
@@ -111,6 +112,7 @@ class Sweeper {
       DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal, options_.program));
     }
     make_groups();
+    explain_sharing();
     if (result_.kept > 0) {
       progress_.note(fmt::format("{} of {} points are finished in {}", result_.kept,
                                  result_.points.size(), options_.journal));
@@ -183,6 +185,18 @@ class Sweeper {
     return ok_status();
   }
 
+  // What the points share, and the cost models of their machines.
+  void explain_sharing() const {
+    if (!progress_.explains()) {
+      return;
+    }
+    machines_.explain(progress_);
+    progress_.decide("sweep", {{"points", std::to_string(result_.points.size())},
+                               {"kept", std::to_string(result_.kept)},
+                               {"imports", std::to_string(groups_.size())},
+                               {"machines", std::to_string(machines_.size())}});
+  }
+
   // Points without a row yet, by what they import, in order of the plan.
   void make_groups() {
     using Import = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
@@ -208,11 +222,7 @@ class Sweeper {
   void run_threads() {
     size_t count = options_.threads > 0 ? options_.threads : std::thread::hardware_concurrency();
     count = std::clamp<size_t>(count, 1, std::max<size_t>(1, result_.points.size()));
-    std::vector<std::jthread> threads;
-    for (size_t t = 1; t < count; ++t) {
-      threads.emplace_back([this] { work(); });
-    }
-    work();
+    run_on_threads(count, [this] { work(); });
   }
 
   void work() {

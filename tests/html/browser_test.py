@@ -213,9 +213,7 @@ def check_advice(reports):
         text = shown.nth(index).inner_text()
         check(one["insight"] in text and one["action"] in text
               and f"{one['gain'] * 100:.1f} %" in text, one["kind"])
-    if reports.shots:
-        tab.locator("section[aria-label='Advice']").screenshot(
-            path=str(reports.shots / "advice.png"))
+    check_page(reports, tab, "advice")
     check(problems == [], problems)
 
 
@@ -233,13 +231,12 @@ def check_replay(reports):
     check(int(tab.locator("section[aria-label='Timeline'] .chart").get_attribute("data-shown")) > 0,
           "both timelines")
     check("scaled" in rows(tab, "Times from").first.inner_text(), "sources of times")
-    tab.select_option("#theme", "dark")
-    if reports.shots:
-        tab.screenshot(path=str(reports.shots / "replay_dark.png"))
+    check_page(reports, tab, "replay")
     check(problems == [], problems)
     page, result = reports.make("diff", "diff", str(trace), str(reports.folder / "replayed.json"))
     tab, problems = reports.open(page, "diff")
     check(rows(tab, "Operators").count() == min(len(result["rows"]), 500), "rows of the diff")
+    check_page(reports, tab, "diff")
     check(problems == [], problems)
 
 
@@ -301,14 +298,7 @@ def check_sweep(reports):
         check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
     tab.select_option("select[aria-label='Model of the charts']", "1")
     check("no such file" in tab.locator("section[aria-label='All points']").inner_text(), "errors")
-    if reports.shots:
-        for width in (400, 1280, 2560):
-            for theme in ("light", "dark"):
-                tab.set_viewport_size({"width": width, "height": 1000})
-                tab.select_option("#theme", theme)
-                tab.wait_for_timeout(200)
-                tab.screenshot(path=str(reports.shots / f"sweep_{width}_{theme}.png"),
-                               full_page=True)
+    check_page(reports, tab, "sweep")
     check(problems == [], problems)
 
 

@@ -23,7 +23,7 @@ struct LlmValidateOptions : ServingValidationOptions {
 Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
   const auto fit = [&]() -> StatusOr<ServingFitReport> {
     ProgressLine line(quiet);
-    return fit_serving(o, o.fitting, [&line](int64_t done) {
+    return fit_serving(o, o.fitting, [&line](int64_t done, int64_t /*total*/) {
       return line.stage(fmt::format("{} sets of parameters tried", done)).ok();
     });
   };
@@ -37,7 +37,15 @@ Status run_llm_validate(LlmValidateOptions o, bool quiet) {
     return run_llm_fit(o, quiet);
   }
   o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
-  DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
+  const auto validated = [&]() -> StatusOr<ServingValidation> {
+    ProgressLine line(quiet);
+    DFSIM_RETURN_IF_ERROR(line.stage("simulating measured deployments"));
+    return validate_serving(o, [&line](int64_t done, int64_t total) {
+      line.advance(static_cast<double>(done), static_cast<double>(total), "deployments");
+      return true;
+    });
+  };
+  DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validated());
   return write_result(o.output, o.json ? serving_validation_json(found)
                                        : fit_lines(serving_validation_text(found)));
 }
