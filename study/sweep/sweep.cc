@@ -79,7 +79,7 @@ struct SweepGroup {
   }
 };
 
-SweepFigures sweep_figures(const Prediction& prediction) {
+SweepFigures sweep_figures(const Prediction& prediction, size_t tasks) {
   SweepFigures figures;
   figures.latency_ns = prediction.latency_ns;
   figures.interval = prediction.interval;
@@ -94,7 +94,7 @@ SweepFigures sweep_figures(const Prediction& prediction) {
   figures.achieved_flops_per_s = prediction.achieved_flops_per_s;
   figures.device_busy_ns = prediction.device_busy_ns;
   figures.host_busy_ns = prediction.host_busy_ns;
-  figures.tasks = prediction.ops.size();
+  figures.tasks = tasks;
   figures.unresolved_ops = prediction.unknown.ops;
   figures.bound_only_fraction = prediction.bound_only_share;
   return figures;
@@ -270,12 +270,12 @@ class Sweeper {
   void run_point(size_t p, SharedGraphs& graphs) {
     const SweepPoint& point = result_.points[p];
     SweepRow& row = result_.rows[p];
-    const auto prediction = predict_point(point, graphs);
+    auto figures = predict_point(point, graphs);
     row.runtime = machines_.of(point).platform.runtime.name;
-    if (prediction.ok()) {
-      row.figures = sweep_figures(*prediction);
+    if (figures.ok()) {
+      row.figures = std::move(*figures);
     } else {
-      row.error = prediction.status().message();
+      row.error = figures.status().message();
     }
     if (journal_ != nullptr) {
       Status written = journal_->add(keys_[p], row);
@@ -284,7 +284,7 @@ class Sweeper {
     }
   }
 
-  StatusOr<Prediction> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
+  StatusOr<SweepFigures> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
     const SweepMachine& machine = machines_.of(point);
     const ModelOptions model_options = model_options_of(point);
     TrainingChoice training = options_.training;
@@ -312,8 +312,10 @@ class Sweeper {
     DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(*model, machine.platform, costs,
                                                                  {point.policy, options_.seed}));
     DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
-    return make_prediction({*model, machine.platform, machine.cost_model->name(), run.costs(),
-                            run.tasks(), simulated});
+    DFSIM_ASSIGN_OR_RETURN(const Prediction totals,
+                           make_totals({*model, machine.platform, machine.cost_model->name(),
+                                        run.costs(), run.tasks(), simulated}));
+    return sweep_figures(totals, model->workload.graph.task_count());
   }
 
   ModelOptions model_options_of(const SweepPoint& point) const {
