@@ -1,3 +1,6 @@
+// Reads the CSV of measured latencies. Cells records the first thing that is wrong with a row,
+// so that parse_run() reads like the list of columns; the error then names file, line and
+// column.
 #include "datasets/profiles/runs.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,8 @@
+// Estimates the growth of a recording and subtracts it. The curve is a sum of hinges over the
+// order of measurement, fitted to the residuals of trees that were trained on the other folds:
+// residuals on their own training rows would have absorbed the drift. The first guess comes from
+// the shortest operators, whose time is all floor, so that the first trees already see mostly
+// clean times.
 #include "opmodel/samples/drift.h"
 
 #include <algorithm>
