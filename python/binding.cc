@@ -1,5 +1,7 @@
 #include "python/binding.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "base/cancellation.h"
@@ -11,8 +13,22 @@ namespace dfsim::python {
 Progress PythonProgress::callbacks() {
   Progress progress;
   progress.on_stage = [this](const std::string& step) { return call("stage", step); };
+  progress.on_advance = [this](double done, double total, const std::string& what) {
+    advance(done, total, what);
+  };
   progress.on_note = [this](const std::string& line) { (void)call("note", line); };
   return progress;
+}
+
+void PythonProgress::advance(double done, double total, const std::string& what) {
+  constexpr std::chrono::milliseconds kBetweenCalls{100};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (now - told_at_ < kBetweenCalls) {
+    return;
+  }
+  told_at_ = now;
+  (void)call("advance", total > 0 ? fmt::format("{:g} of {:g} {}", done, total, what)
+                                  : fmt::format("{:g} {}", done, what));
 }
 
 Status PythonProgress::keep(nb::python_error& error) {

@@ -65,10 +65,13 @@ class PythonProgress {
 
  private:
   Status call(const char* kind, const std::string& text);
+  // At most ten times a second, as each call takes the interpreter's lock.
+  void advance(double done, double total, const std::string& what);
 
   nb::object callback_;
   std::optional<nb::python_error> error_;
   std::atomic<std::chrono::steady_clock::duration> looked_at_{};
+  std::chrono::steady_clock::duration told_at_{};  // by advance(), which one thread calls at a time
 };
 
 // The output of a command, and how it ended.
