@@ -240,6 +240,27 @@ def check_replay(reports):
     check(problems == [], problems)
 
 
+def check_kernel_diff(reports):
+    """Traces without operators: their kernels are compared, and a template's name of a screenful is
+    three lines until one asks for the rest."""
+    name = "void kernel<" + ", ".join(["at::GenericPackedTensorAccessor<float, 2ul>"] * 30) + ">(int)"
+    for file, length in (("a", 10), ("b", 20)):
+        (reports.folder / f"kernels_{file}.json").write_text(json.dumps(
+            {"schemaVersion": 1, "traceEvents": [
+                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 0, "dur": length,
+                 "args": {}}]}))
+    page, _ = reports.make("kernels", "diff", str(reports.folder / "kernels_a.json"),
+                           str(reports.folder / "kernels_b.json"))
+    tab, problems = reports.open(page, "kernels")
+    row = rows(tab, "Kernels").first
+    check(row.locator("td").first.inner_text() == name, "the whole name")
+    check(row.bounding_box()["height"] < 90, f"a row of {row.bounding_box()['height']} px")
+    row.locator(".long").click()
+    check(row.bounding_box()["height"] > 120, "a click shows all lines")
+    check_page(reports, tab, "kernels")
+    check(problems == [], problems)
+
+
 def check_others(reports):
     page, result = reports.make("roofline", "roofline", "graphs/zoo/resnet18.onnx", "--hw", "a100",
                                 "--cost-model", "sol", "--sweep", "batch=1,8")
@@ -365,6 +386,7 @@ def look(program, browser, screenshots):
         check_nesting(reports)
         check_advice(reports)
         check_replay(reports)
+        check_kernel_diff(reports)
         check_others(reports)
         check_serving(reports)
         check_sweep(reports)
