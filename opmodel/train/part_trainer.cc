@@ -1,8 +1,3 @@
-// How one part is fitted. In order: the effects of kinds, trees with early stopping on
-// validation rows, the intervals from residuals of rows that those trees have not seen, test
-// errors, and the refit on all rows with the number of rounds that early stopping found. A prior
-// differs in its intervals alone: they come from trees that were fitted without the device.
-// Where validation has too few rows for a quantile, cross-validation supplies the residuals.
 #include "opmodel/train/part_trainer.h"
 
 #include <fmt/format.h>

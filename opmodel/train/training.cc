@@ -1,7 +1,3 @@
-// One `dfsim train` run from start to end: groups samples by part, fits the parts in parallel,
-// and writes trees, tables and manifest. With --extend it first loads the old model, keeps the
-// parts that get no new rows, and goes on from the old trees of the others. Nothing is written
-// before every part has been fitted.
 #include "opmodel/train/training.h"
 
 #include <fmt/format.h>
