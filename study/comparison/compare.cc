@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "study/chain/explain_machine.h"
 #include "study/comparison/drawn_runs.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 namespace {

@@ -18,8 +18,8 @@
 #include "partition/plans/cluster.h"
 #include "partition/plans/parallel_degrees.h"
 #include "partition/plans/strategies.h"
-#include "study/chain/explain_machine.h"
 #include "study/chain/machine_source.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "study/chain/explain_machine.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
-#include "study/chain/explain_machine.h"
+#include "study/machines/explain_machine.h"
 #include "study/progress.h"
 #include "study/sweep/sweep_options.h"
 

@@ -15,11 +15,11 @@
 #include "datasets/profiles/runs.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
-#include "study/chain/explain_machine.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
 #include "study/chain/model_source.h"
 #include "study/chain/precision_choice.h"
+#include "study/machines/explain_machine.h"
 #include "study/training/profile_inputs.h"
 
 namespace dfsim::inline study {

@@ -1,4 +1,4 @@
-#include "study/chain/explain_machine.h"
+#include "study/machines/explain_machine.h"
 
 #include <map>
 #include <string>
