@@ -229,8 +229,9 @@ TEST_CASE("load_platform: an unknown name gives the nearest one") {
   CHECK(load_platform("h20").status().message().find("'h200'?") != std::string::npos);
   // A family or a vendor: its machines.
   const std::string rtx = load_platform("rtx").status().message();
-  CHECK(rtx.find("did you mean 'rtx-4090', 'rtx-6000-ada' or 'rtx-pro-6000'?") !=
-        std::string::npos);
+  CHECK(rtx.find("did you mean 'rtx-") != std::string::npos);
+  CHECK(rtx.find("'rtx-6000-ada'") != std::string::npos);
+  CHECK(rtx.find("'a100") == std::string::npos);
   CHECK(load_platform("google").status().message().find("'tpu-v4' or 'tpu-v5e'?") !=
         std::string::npos);
   CHECK(load_platform("qqqqqqqq")
