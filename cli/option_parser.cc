@@ -150,15 +150,13 @@ bool is_signed(const OptionTarget& target) {
          std::holds_alternative<std::vector<int64_t>*>(target);
 }
 
-// CLI11 takes 010 for eight, 0x10 for sixteen and, of unsigned numbers, -1 for a huge one.
+// CLI11 takes 010 for eight, 0x10 for sixteen and, of unsigned numbers, -1 for a huge one; numbers
+// that are too large become the largest.
 CLI::Validator plain_whole_number(bool negative_too) {
   const auto check = [negative_too](const std::string& text) {
-    const size_t first = negative_too && text.starts_with('-') ? 1 : 0;
-    const bool digits =
-        text.size() > first && text.find_first_not_of("0123456789", first) == std::string::npos;
-    const bool fine = digits && (text.size() == first + 1 || text[first] != '0');
-    return fine ? std::string()
-                : fmt::format("found {}, expected a whole number such as 8", printable(text));
+    return is_plain_whole_number(text, negative_too)
+               ? std::string()
+               : fmt::format("found {}, expected a whole number such as 8", printable(text));
   };
   return CLI::Validator(check, "");  // --help says nothing about it
 }

@@ -1,6 +1,8 @@
 // Queries on an option table that the parser and the documentation share.
 #include "cli/option_table.h"
 
+#include <charconv>
+#include <system_error>
 #include <type_traits>
 
 #include "base/text.h"
@@ -13,7 +15,20 @@ struct IsVector : std::false_type {};
 template <typename T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
+template <typename Number>
+bool holds_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 }  // namespace
+
+bool is_plain_whole_number(const std::string& text, bool negative_too) {
+  const size_t first = negative_too && text.starts_with('-') ? 1 : 0;
+  const bool whole = negative_too ? holds_number<int64_t>(text) : holds_number<uint64_t>(text);
+  return whole && (text.size() == first + 1 || text[first] != '0');
+}
 
 OptionTable joined(std::initializer_list<OptionTable> tables) {
   OptionTable all;

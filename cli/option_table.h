@@ -84,6 +84,9 @@ struct OptionSpec {
 
 using OptionTable = std::vector<OptionSpec>;
 
+// Whether `text` is a decimal number without needless zeros that 64 bits hold.
+bool is_plain_whole_number(const std::string& text, bool negative_too);
+
 // One table after the other.
 OptionTable joined(std::initializer_list<OptionTable> tables);
 

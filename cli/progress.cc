@@ -94,20 +94,24 @@ std::string Advance::text() const {
   if (!is_current_) {
     return "";
   }
-  std::string text = fmt::format(", {} of {} {}", count_text(done_), count_text(total_), what_);
+  std::string text =
+      total_ > 0 ? fmt::format(", {} of {} {}", count_text(done_), count_text(total_), what_)
+                 : fmt::format(", {} {}", count_text(done_), what_);
   if (const double rate = rate_per_s(); rate > 0) {
-    text += fmt::format(", {:.2g}/s, {} left", rate, left_text((total_ - done_) / rate));
+    text += fmt::format(", {:.2g}/s", rate);
+    text += total_ > 0 ? fmt::format(", {} left", left_text((total_ - done_) / rate)) : "";
   }
   return text;
 }
 
 JsonTree Advance::json() const {
   const double rate = rate_per_s();
-  return {{"what", what_},
-          {"done", done_},
-          {"total", total_},
-          {"rate_per_s", rate > 0 ? JsonTree(rate) : JsonTree(nullptr)},
-          {"left_s", rate > 0 ? JsonTree((total_ - done_) / rate) : JsonTree(nullptr)}};
+  return {
+      {"what", what_},
+      {"done", done_},
+      {"total", total_ > 0 ? JsonTree(total_) : JsonTree(nullptr)},
+      {"rate_per_s", rate > 0 ? JsonTree(rate) : JsonTree(nullptr)},
+      {"left_s", rate > 0 && total_ > 0 ? JsonTree((total_ - done_) / rate) : JsonTree(nullptr)}};
 }
 
 ForwardedProgress::ForwardedProgress(Progress progress)
@@ -192,9 +196,14 @@ void ProgressLine::note(const std::string& line) {
 Progress ProgressLine::callbacks() {
   Progress progress;
   progress.on_stage = [this](const std::string& step) { return stage(step); };
-  progress.on_advance = [this](double done, double total, const std::string& what) {
-    advance(done, total, what);
-  };
+  // Who shows nothing need not be told: some figures cost time.
+  const bool shown = forwarded_ != nullptr || watcher_.joinable() ||
+                     (!quiet_ && progress_style == ProgressStyle::kJson);
+  if (shown) {
+    progress.on_advance = [this](double done, double total, const std::string& what) {
+      advance(done, total, what);
+    };
+  }
   add_log(&progress);
   progress.on_note = [this](const std::string& line) { note(line); };
   return progress;

@@ -23,12 +23,14 @@ class Advance {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // `total` 0 = not known.
   void set(double done, double total, const std::string& what, Clock::time_point now);
   // A stage begins: nothing to show until it reports. The rate goes on when it counts the same.
   void begin_stage() { is_current_ = false; }
   // ", 12 of 30 policies, 1.2/s, 15 s left"; "" before the first report.
   std::string text() const;
-  // The fields "what", "done", "total", "rate_per_s" and "left_s"; null where no rate is known yet.
+  // The fields "what", "done", "total", "rate_per_s" and "left_s"; null where no rate
+  // or no total is known.
   JsonTree json() const;
 
  private:

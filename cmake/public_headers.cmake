@@ -146,6 +146,7 @@ set(DFSIM_PUBLIC_HEADERS
 
   # base: errors, units and ids.
   base/status.h
+  base/cancellation.h
   base/units.h
   base/ids.h
   base/dtype.h

@@ -88,13 +88,60 @@ StatusOr<FoundFile> read_found(const std::string& path) {
   return FoundFile{path, std::move(text)};
 }
 
-Status unknown_name(FileKind kind, const std::string& name, std::vector<std::string> names) {
-  const std::string_view what = kind == FileKind::kPlatform ? "hardware" : "runtime";
-  if (names.empty()) {
+struct BuiltinNames {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string vendor;  // of a machine: the folder of its file
+};
+
+// The machines of a family or vendor, for one who gave only that: "rtx", "nvidia".
+std::vector<std::string> related_machines(std::string_view lower,
+                                          const std::vector<BuiltinNames>& known) {
+  constexpr size_t kShortestPart = 3;
+  std::vector<std::string> related;
+  for (const BuiltinNames& machine : known) {
+    const auto has_part = [&](const std::string& name) {
+      return name.find(lower) != std::string::npos;
+    };
+    if (lower.size() >= kShortestPart && (machine.vendor == lower || has_part(machine.name) ||
+                                          std::ranges::any_of(machine.aliases, has_part))) {
+      related.push_back(fmt::format("'{}'", machine.name));
+    }
+  }
+  return related;
+}
+
+Status unknown_name(FileKind kind, const std::string& name,
+                    const std::vector<BuiltinNames>& known) {
+  const bool is_machine = kind == FileKind::kPlatform;
+  const std::string_view what = is_machine ? "hardware" : "runtime";
+  if (known.empty()) {
     return not_found(
         fmt::format("{}: found no such file and no built-in {} files, expected one; "
                     "set DFSIM_DATA_DIR to the folder that holds {}/",
                     printable(name), what, subfolder(kind)));
+  }
+  std::vector<std::string> names;
+  for (const BuiltinNames& each : known) {
+    names.push_back(each.name);
+    names.insert(names.end(), each.aliases.begin(), each.aliases.end());
+  }
+  if (is_machine) {
+    std::vector<std::string> meant = related_machines(to_lower(name), known);
+    const std::string nearest = meant.empty() ? nearest_name(name, names) : "";
+    if (!nearest.empty()) {
+      meant.push_back(fmt::format("'{}'", nearest));
+    }
+    std::string list;  // "'a', 'b' or 'c'"
+    if (!meant.empty()) {
+      const std::string last = std::move(meant.back());
+      meant.pop_back();
+      list = meant.empty() ? last : fmt::format("{} or {}", join(meant, ", "), last);
+    }
+    return not_found(fmt::format(
+        "unknown hardware '{}'; {}dfsim hardware lists the machines that dfsim knows; a path to a "
+        ".yaml file works too",
+        printable(name), list.empty() ? "" : fmt::format("did you mean {}? ", list)));
   }
   return not_found(fmt::format("{}; a path to a .yaml file works too",
                                unknown_name_message(what, name, std::move(names))));
@@ -110,17 +157,17 @@ StatusOr<FoundFile> find_builtin(FileKind kind, const std::string& name) {
       return read_found(path.string());
     }
   }
-  std::vector<std::string> names;
+  std::vector<BuiltinNames> known;
   for (const fs::path& path : paths) {
     DFSIM_ASSIGN_OR_RETURN(FoundFile file, read_found(path.string()));
-    const std::vector<std::string> aliases = aliases_in(file.text);
+    std::vector<std::string> aliases = aliases_in(file.text);
     if (std::find(aliases.begin(), aliases.end(), lower) != aliases.end()) {
       return file;
     }
-    names.push_back(path.stem().string());
-    names.insert(names.end(), aliases.begin(), aliases.end());
+    known.push_back(
+        {path.stem().string(), std::move(aliases), path.parent_path().filename().string()});
   }
-  return unknown_name(kind, name, std::move(names));
+  return unknown_name(kind, stem, known);
 }
 
 }  // namespace

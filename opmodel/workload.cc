@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "graphs/ops/infer.h"
 
 namespace dfsim::inline opmodel {
@@ -256,6 +257,7 @@ class WorkloadMaker {
   }
 
   Status add_op(OpId id) {
+    cancellation_point();
     const Op& op = graph_.op(id);
     if (op.op_class == OpClass::kView) {
       // A view's tensors are its source's data; of an input it has none.

@@ -3,8 +3,11 @@
 // at its next report of progress and is raised afterwards.
 #include "python/binding.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
+#include "base/cancellation.h"
 #include "base/io/captured_output.h"
 #include "cli/option_parser.h"
 
@@ -13,8 +16,22 @@ namespace dfsim::python {
 Progress PythonProgress::callbacks() {
   Progress progress;
   progress.on_stage = [this](const std::string& step) { return call("stage", step); };
+  progress.on_advance = [this](double done, double total, const std::string& what) {
+    advance(done, total, what);
+  };
   progress.on_note = [this](const std::string& line) { (void)call("note", line); };
   return progress;
+}
+
+void PythonProgress::advance(double done, double total, const std::string& what) {
+  constexpr std::chrono::milliseconds kBetweenCalls{100};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (now - told_at_ < kBetweenCalls) {
+    return;
+  }
+  told_at_ = now;
+  (void)call("advance", total > 0 ? fmt::format("{:g} of {:g} {}", done, total, what)
+                                  : fmt::format("{:g} {}", done, what));
 }
 
 Status PythonProgress::keep(nb::python_error& error) {
@@ -32,6 +49,29 @@ void PythonProgress::finish() {
   if (PyErr_CheckSignals() != 0) {
     nb::raise_python_error();
   }
+}
+
+bool PythonProgress::interrupted() {
+  constexpr std::chrono::milliseconds kBetweenLooks{50};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  if (now - looked_at_.load() < kBetweenLooks) {
+    return false;
+  }
+  looked_at_ = now;
+  const nb::gil_scoped_acquire lock;
+  if (error_.has_value()) {
+    return true;
+  }
+  // Python hands signals to its main thread alone: in any other this finds none.
+  if (PyErr_CheckSignals() == 0) {
+    return false;
+  }
+  try {
+    nb::raise_python_error();
+  } catch (nb::python_error& error) {
+    (void)keep(error);
+  }
+  return true;
 }
 
 Status PythonProgress::call(const char* kind, const std::string& text) {
@@ -78,7 +118,8 @@ CommandResult run_command(cli::CommandSpec program, const std::vector<nb::bytes>
       CapturedOutput output;
       const cli::ForwardedProgress forwarded(progress.callbacks());
       cli::GlobalOptions global;
-      result.status = parsed.command->run(global);
+      result.status = run_cancellable([&] { return progress.interrupted(); },
+                                      [&] { return parsed.command->run(global); });
       result.text = std::move(output.text());
     }
   }

@@ -3,8 +3,8 @@
 // Purpose: options take the way of the command line (cli/option_table.h), so that names, checks and
 //   texts of errors are the same, and what the command would print comes back as a text.
 // Invariants: work is done without the interpreter's lock. Progress is reported with the lock held,
-//   and there a pending signal (Ctrl-C) ends the work. The first exception of a callback ends the
-//   work and is raised again.
+//   and there a pending signal (Ctrl-C) ends the work, as it does inside long loops. The first
+//   exception of a callback ends the work and is raised again.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,6 +12,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,6 +55,9 @@ class PythonProgress {
   explicit PythonProgress(nb::object callback) : callback_(std::move(callback)) {}
 
   Progress callbacks();
+  // For run_cancellable(): whether a signal, such as that of Ctrl-C, has raised an exception. Looks
+  // for one at most 20 times a second, as it takes the interpreter's lock. Without the lock.
+  bool interrupted();
   // Keeps an exception of the user's code, with the lock; the first one counts.
   Status keep(nb::python_error& error);
   // With the lock: what a callback or a signal raised comes before the status that it caused.
@@ -60,9 +65,13 @@ class PythonProgress {
 
  private:
   Status call(const char* kind, const std::string& text);
+  // At most ten times a second, as each call takes the interpreter's lock.
+  void advance(double done, double total, const std::string& what);
 
   nb::object callback_;
   std::optional<nb::python_error> error_;
+  std::atomic<std::chrono::steady_clock::duration> looked_at_{};
+  std::chrono::steady_clock::duration told_at_{};  // by advance(), which one thread calls at a time
 };
 
 // The output of a command, and how it ended.

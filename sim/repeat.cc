@@ -7,8 +7,9 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
-#include <thread>
+#include <mutex>
 
+#include "base/cancellation.h"
 #include "base/rng.h"
 #include "sim/engine/engine.h"
 #include "sim/percentile.h"
@@ -63,21 +64,20 @@ StatusOr<RepeatResult> repeat_runs(const SimInput& input, const RunEngine& run_o
   result.makespans_ns.resize(repeat.runs);
   std::vector<Status> errors(repeat.runs);
   std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  size_t done = 0;
   const auto work = [&] {
     for (size_t run = next++; run < repeat.runs; run = next++) {
       StatusOr<TimeNs> makespan = one_run(input, run_one, repeat, options, run);
       errors[run] = makespan.status();
       result.makespans_ns[run] = makespan.ok() ? *makespan : 0;
+      if (repeat.on_finished) {
+        const std::lock_guard lock(mutex);
+        repeat.on_finished(++done);
+      }
     }
   };
-  std::vector<std::thread> threads;
-  for (int t = 1; t < std::min<int>(repeat.threads, static_cast<int>(repeat.runs)); ++t) {
-    threads.emplace_back(work);
-  }
-  work();
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
+  run_on_threads(std::min(static_cast<size_t>(std::max(repeat.threads, 1)), repeat.runs), work);
   for (const Status& error : errors) {
     DFSIM_RETURN_IF_ERROR(error);
   }

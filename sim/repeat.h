@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,8 @@ struct RepeatOptions {
   NoiseScope scope = NoiseScope::kPerTask;
   uint64_t seed = 0;
   int threads = 1;  // the result does not depend on it
+  // Hears of the number of finished runs, from one thread at a time. May be empty.
+  std::function<void(size_t done)> on_finished = {};
 };
 
 struct RepeatResult {

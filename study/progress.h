@@ -1,6 +1,7 @@
 // Progress of a study: its caller learns of each step, and may end the study there.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -16,11 +17,12 @@ struct Progress {
   using Facts = std::vector<std::pair<std::string, std::string>>;
 
   // A step begins: "importing swin_t.onnx". An error ends the study, which then returns that error
-  // unchanged: this is how a caller cancels. Studies call it before each operation that can take
-  // long: an import, a simulation, a measurement.
+  // unchanged: this is how a caller cancels between steps. Studies call it before each operation
+  // that can take long: an import, a simulation, a measurement. run_cancellable()
+  // (base/cancellation.h) cancels inside of them.
   std::function<Status(const std::string& step)> on_stage;
   // How far the study is: `done` of `total` things that `what` names ("policies"), at any rate
-  // below or at `total`; never falls within a stage of the same `what`.
+  // below or at `total` (0 = not known); never falls within a stage of the same `what`.
   std::function<void(double done, double total, const std::string& what)> on_advance;
   // A decision that a reader of the result may want explained: its subject ("cost model") and named
   // facts, in an order that is the same in every run.
@@ -40,6 +42,14 @@ struct Progress {
     if (on_decision) {
       on_decision(subject, facts);
     }
+  }
+  // For readers of files: reports how many MB have been read. Not to be called when this is gone.
+  std::function<void(int64_t done_bytes, int64_t file_bytes)> read_bytes() const {
+    return [this](int64_t done_bytes, int64_t file_bytes) {
+      constexpr double kBytesPerMb = 1e6;
+      advance(static_cast<double>(done_bytes) / kBytesPerMb,
+              static_cast<double>(file_bytes) / kBytesPerMb, "MB");
+    };
   }
   void note(const std::string& line) const {
     if (on_note) {

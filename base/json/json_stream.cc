@@ -337,8 +337,11 @@ StatusOr<JsonStream> JsonStream::open(const std::string& path, std::vector<std::
     return invalid_input(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   }
   gzbuffer(state->file.get(), 1U << 18);
+  state->file_bytes = static_cast<int64_t>(fs::file_size(path, error));
   return JsonStream(std::move(state));
 }
+
+void JsonStream::set_progress(ReadProgress report) { state_->progress = std::move(report); }
 
 JsonStream JsonStream::from_text(std::string name, std::string text, std::vector<std::string> lists,
                                  Mode mode) {

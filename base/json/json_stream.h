@@ -65,6 +65,10 @@ class JsonStream {
     bool cut_off = false;
     std::string cut_off_reason;
   };
+  // `report` hears of the bytes of the file that were read, packed where it is, after each few MB.
+  using ReadProgress = std::function<void(int64_t done_bytes, int64_t file_bytes)>;
+  void set_progress(ReadProgress report);
+
   const Repairs& repairs() const;
   const std::string& path() const;
   // Bytes of JSON read so far.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cancellation.h"
 #include "base/json/json_window_internal.h"
 
 namespace dfsim::inline base {
@@ -79,11 +80,15 @@ StatusOr<size_t> JsonWindow::read_more(char* to, size_t room) {
     }
     return size_t{0};
   }
+  if (progress) {
+    progress(gzoffset(file.get()), file_bytes);
+  }
   return static_cast<size_t>(count);
 }
 
 // Reads one more chunk behind what is left. A damaged file counts as cut off.
 Status JsonWindow::fill() {
+  cancellation_point();
   if (at_end) {
     return ok_status();
   }

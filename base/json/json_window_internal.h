@@ -25,6 +25,8 @@ struct JsonWindow {
   // Where bytes come from: one of these, or neither when all are in the buffer.
   std::unique_ptr<gzFile_s, JsonFileCloser> file;
   std::function<size_t(char*, size_t)> source;
+  std::function<void(int64_t, int64_t)> progress;  // of `file`: bytes read, of all
+  int64_t file_bytes = 0;
   std::vector<char> buffer;  // kJsonPaddingBytes at its end are never filled
   size_t begin = 0;          // of what is not yet given out
   size_t end = 0;

@@ -20,8 +20,13 @@ struct DiffCommand : DiffOptions {
   std::string output = "-";
 };
 
-Status run_diff(const DiffCommand& command) {
-  DFSIM_ASSIGN_OR_RETURN(const TraceDiff found, diff(command, silent_progress()));
+StatusOr<TraceDiff> diff_with_progress(const DiffCommand& command, bool quiet) {
+  ProgressLine line(quiet);
+  return diff(command, line.callbacks());
+}
+
+Status run_diff(const DiffCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const TraceDiff found, diff_with_progress(command, quiet));
   if (!command.html.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const std::string page, html_page(command.html, diff_json(found)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
@@ -60,12 +65,13 @@ OptionTable diff_options(DiffCommand& o) {
 
 CommandSpec diff_command() {
   const auto options = std::make_shared<DiffCommand>();
-  return {.name = "diff",
-          .summary = "Compare two traces: what got slower, and what only one of them has",
-          .options = diff_options(*options),
-          .examples = {{"dfsim diff before.json.gz after.json.gz",
-                        "which operators got slower between two recordings"}},
-          .run = [options](const GlobalOptions&) { return run_diff(*options); }};
+  return {
+      .name = "diff",
+      .summary = "Compare two traces: what got slower, and what only one of them has",
+      .options = diff_options(*options),
+      .examples = {{"dfsim diff before.json.gz after.json.gz",
+                    "which operators got slower between two recordings"}},
+      .run = [options](const GlobalOptions& global) { return run_diff(*options, global.quiet); }};
 }
 
 }  // namespace dfsim::cli

@@ -36,7 +36,12 @@ Status run_collectives(const EvaluateCommand& options) {
                                           : fit_lines(collective_evaluation_text(evaluation)));
 }
 
-Status run_evaluate(const EvaluateCommand& command) {
+StatusOr<EvaluateResult> evaluate_with_progress(const EvaluateRequest& request, bool quiet) {
+  ProgressLine line(quiet);
+  return evaluate(request, line.callbacks());
+}
+
+Status run_evaluate(const EvaluateCommand& command, bool quiet) {
   if (!command.collectives.empty()) {
     return run_collectives(command);
   }
@@ -48,7 +53,7 @@ Status run_evaluate(const EvaluateCommand& command) {
   EvaluateRequest request = command;
   request.use_lookup = !command.no_lookup;
   request.keep_rows = !command.rows.empty();
-  DFSIM_ASSIGN_OR_RETURN(const EvaluateResult result, evaluate(request, silent_progress()));
+  DFSIM_ASSIGN_OR_RETURN(const EvaluateResult result, evaluate_with_progress(request, quiet));
   if (!command.rows.empty()) {
     DFSIM_RETURN_IF_ERROR(write_file(command.rows, evaluated_rows_csv(result.evaluation)));
   }
@@ -113,7 +118,9 @@ CommandSpec evaluate_command() {
           .options = evaluate_options(*options),
           .examples = {{"dfsim evaluate --model a100 --profiles ops.csv.gz",
                         "how far a built-in cost model is from a profile"}},
-          .run = [options](const GlobalOptions&) { return run_evaluate(*options); }};
+          .run = [options](const GlobalOptions& global) {
+            return run_evaluate(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -2,6 +2,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
 #include "hardware/platform_loader.h"
@@ -16,8 +17,13 @@ struct InspectCommand : InspectOptions {
   std::string output = "-";
 };
 
-Status run_inspect(const InspectCommand& command) {
-  DFSIM_ASSIGN_OR_RETURN(const Inspection inspection, inspect(command));
+StatusOr<Inspection> inspect_with_progress(const InspectCommand& command, bool quiet) {
+  ProgressLine line(quiet);
+  return inspect(command, line.callbacks());
+}
+
+Status run_inspect(const InspectCommand& command, bool quiet) {
+  DFSIM_ASSIGN_OR_RETURN(const Inspection inspection, inspect_with_progress(command, quiet));
   DFSIM_RETURN_IF_ERROR(write_result(
       command.output, command.json ? inspection_json(inspection)
                                    : fit_lines(inspection_text(inspection, command.view))));
@@ -60,7 +66,9 @@ CommandSpec inspect_command() {
           .options = inspect_options(*options),
           .examples = {{"dfsim inspect model.onnx --batch 8",
                         "inputs, operators and work at batch size 8"}},
-          .run = [options](const GlobalOptions&) { return run_inspect(*options); }};
+          .run = [options](const GlobalOptions& global) {
+            return run_inspect(*options, global.quiet);
+          }};
 }
 
 }  // namespace dfsim::cli

@@ -102,7 +102,9 @@ StatusOr<JsonStream> TraceInput::json(std::string_view list) {
   if (in_memory_ || mapped_) {
     return JsonStream::from_text(path_, take_content(), {std::string(list)});
   }
-  return JsonStream::open(path_, {std::string(list)});
+  DFSIM_ASSIGN_OR_RETURN(JsonStream stream, JsonStream::open(path_, {std::string(list)}));
+  stream.set_progress(progress_);
+  return stream;
 }
 
 }  // namespace dfsim::inline datasets

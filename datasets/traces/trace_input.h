@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/io/mapped_file.h"
 #include "base/json/json_stream.h"
@@ -22,6 +23,8 @@ class TraceInput {
   // only the first bytes are read. A file that cannot be read counts as kText: its reader reports
   // the cause. Error: a packed binary file that cannot be unpacked.
   static StatusOr<TraceInput> open(const std::string& path);
+  // Who hears how much of a JSON file has been read.
+  void set_progress(JsonStream::ReadProgress progress) { progress_ = std::move(progress); }
   // From a file's unpacked content; `name` stands for the path.
   static TraceInput of_content(std::string name, std::string content);
 
@@ -50,6 +53,7 @@ class TraceInput {
   std::string head_;
   bool plain_file_ = false;
   bool in_memory_ = false;
+  JsonStream::ReadProgress progress_;
   std::string content_;
   std::optional<MappedFile> mapped_;
 };

@@ -76,8 +76,10 @@ const std::vector<TraceFormat>& trace_formats() {
   return kFormats;
 }
 
-StatusOr<Trace> read_trace(const std::string& path) {
+StatusOr<Trace> read_trace(const std::string& path,
+                           std::function<void(int64_t done, int64_t all)> progress) {
   DFSIM_ASSIGN_OR_RETURN(TraceInput input, TraceInput::open(path));
+  input.set_progress(std::move(progress));
   return read_input(std::move(input));
 }
 

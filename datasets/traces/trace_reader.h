@@ -1,6 +1,8 @@
 // Reads a trace of any known format, told from its content.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +23,9 @@ const std::vector<TraceFormat>& trace_formats();
 // A file, plain or gzip, or the folder of a format that has folders. Trace::warnings counts the
 // repairs. Errors: kNotFound; kInvalidInput when it is not a trace, or holds not a single span.
 // Memory: what the trace's spans need; of JSON the file itself is never held as a whole, of binary
-// formats it is.
-StatusOr<Trace> read_trace(const std::string& path);
+// formats it is. `progress` hears how many bytes of a JSON file have been read, of how many.
+StatusOr<Trace> read_trace(const std::string& path,
+                           std::function<void(int64_t done, int64_t all)> progress = {});
 
 // The same from a file's unpacked content, for tests and fuzzing. `name` stands for the path.
 StatusOr<Trace> read_trace_content(const std::string& name, std::string content);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "graphs/ops/arithmetic.h"
 #include "graphs/ops/op_def.h"
@@ -115,6 +116,7 @@ Status run_shape_rule(InferContext& context, const OpDef& def, const GraphBuilde
 }  // namespace
 
 StatusOr<std::string> infer_op(GraphBuilder& builder, OpId id, const InferOptions& options) {
+  cancellation_point();
   Op& op = builder.op(id);
   const OpDef* def = definition_of(op);
   InferContext context(builder, id, options);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "graphs/ops/rules.h"
 
 namespace dfsim::inline graphs {
@@ -159,6 +160,7 @@ Pattern op(std::string_view op_type, std::vector<Pattern> operands) {
 }  // namespace pattern
 
 std::optional<Match> match(const EditableGraph& graph, const Pattern& pattern, OpId root) {
+  cancellation_point();
   if (!graph.alive(root)) {
     return std::nullopt;
   }

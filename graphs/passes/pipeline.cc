@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "graphs/passes/passes.h"
 
@@ -35,6 +36,7 @@ StatusOr<const Pass*> find_pass(const std::string& name) {
 void run_pass(const Pass& pass, EditableGraph& graph, PassEffect* effect) {
   const auto before = static_cast<int64_t>(graph.living());
   const uint64_t edits = graph.edits();
+  cancellation_point();
   pass.run(graph);
   effect->changed |= graph.edits() != edits;
   effect->ops_added += static_cast<int64_t>(graph.living()) - before;

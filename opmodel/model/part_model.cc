@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cancellation.h"
 #include "opmodel/features/op_form.h"
 
 namespace dfsim::inline opmodel {
@@ -135,6 +136,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   }
   std::vector<PartAnswer> answers(queries.size());
   for (size_t i = 0; i < queries.size(); ++i) {
+    cancellation_point();
     PartAnswer& answer = answers[i];
     const OpGeometry& geometry = *queries[i].geometry;
     answer.unseen_form =

@@ -10,9 +10,9 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <tuple>
 
+#include "base/cancellation.h"
 #include "base/io/file.h"
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/statistics.h"
@@ -208,14 +208,7 @@ class Training {
         }
       }
     };
-    std::vector<std::thread> threads;
-    for (int i = 1; i < options_.threads; ++i) {
-      threads.emplace_back(work);
-    }
-    work();
-    for (std::thread& thread : threads) {
-      thread.join();
-    }
+    run_on_threads(static_cast<size_t>(std::max(options_.threads, 1)), work);
   }
 
   void fit_one(ChosenPart* chosen) const {

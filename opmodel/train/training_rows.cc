@@ -6,12 +6,6 @@
 
 namespace dfsim::inline opmodel {
 
-namespace {
-
-constexpr size_t kMinRepeats = 3;
-
-}  // namespace
-
 std::vector<ContradictingRow> mark_contradictions(const Profile& profile, TrainingData* data) {
   std::vector<ContradictingRow> rows;
   for (OddSample& found : find_contradictions(*data)) {

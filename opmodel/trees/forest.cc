@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "base/cancellation.h"
 #include "opmodel/trees/tree_file.h"
 
 namespace dfsim::inline opmodel {
@@ -51,6 +52,7 @@ StatusOr<Forest> Forest::parse(std::string_view bytes, std::string_view place) {
 void Forest::predict(std::span<const float> values, std::span<float> out) const {
   const Node* const nodes = nodes_.data();
   for (size_t first = 0; first < out.size(); first += kLanes) {
+    cancellation_point();
     // Lanes beyond the last row repeat it and are thrown away.
     std::array<const float*, kLanes> rows;
     std::array<float, kLanes> sums;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/cancellation.h"
 #include "base/units.h"
 #include "partition/pipeline/stage_load.h"
 
@@ -41,6 +42,7 @@ class ContiguousSplitter {
     }
     for (size_t j = 1; j < places; ++j) {
       for (size_t d = 1; d <= devices; ++d) {
+        cancellation_point();
         improve(j, d);
       }
     }

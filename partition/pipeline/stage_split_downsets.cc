@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "partition/pipeline/stage_load.h"
 #include "partition/pipeline/stage_split.h"
 
@@ -91,6 +92,7 @@ class DownsetSplitter {
     load_of_[i] = RunningLoad();
     stamp_[i] = i;
     for (size_t k = 0; k < open.size(); ++k) {
+      cancellation_point();
       const uint32_t current = open[k];
       const StageSet members = downsets_[current].minus(downsets_[i]);
       for (const auto& [node, larger] : next_[current]) {

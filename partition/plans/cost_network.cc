@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/check.h"
 
 namespace dfsim::inline partition {
@@ -89,6 +90,7 @@ class Elimination {
       open.push_back(v);
     }
     while (!open.empty()) {
+      cancellation_point();
       const uint32_t v = open.back();
       open.pop_back();
       if (!gone_[v] && near_[v].size() <= 2) {

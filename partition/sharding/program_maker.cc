@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/cancellation.h"
 #include "partition/sharding/representatives.h"
 
 namespace dfsim::inline partition {
@@ -30,6 +31,7 @@ StatusOr<SpmdProgram> ProgramMaker::run(const CostModel& model) {
   for (micro_batch_ = 0; micro_batch_ < layout_.micro_batches; ++micro_batch_) {
     data_.assign(ranks_, std::vector<DataId>(workload_.graph.data_count()));
     for (size_t t = 0; t < tasks; ++t) {
+      cancellation_point();
       if (!is_once(pass(TaskId(t)))) {
         DFSIM_RETURN_IF_ERROR(add_task(TaskId(t)));
       }

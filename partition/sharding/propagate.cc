@@ -10,6 +10,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "graphs/ops/factors/factors.h"
 
@@ -92,6 +93,7 @@ class Propagator {
     while (changed) {
       changed = false;
       for (size_t i = 0; i < graph_.op_count(); ++i) {
+        cancellation_point();
         changed = sweep_forward(OpId(i)) || changed;
       }
       for (size_t i = graph_.op_count(); i-- > 0;) {

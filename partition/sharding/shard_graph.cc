@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
@@ -34,6 +35,7 @@ class Sharder {
       builder_.mark_input(leaf(input));
     }
     for (size_t i = 0; i < graph_.op_count(); ++i) {
+      cancellation_point();
       DFSIM_RETURN_IF_ERROR(add_op(OpId(i)));
     }
     for (const TensorId output : graph_.outputs()) {

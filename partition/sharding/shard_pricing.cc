@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
 #include "opmodel/workload.h"
@@ -55,6 +56,7 @@ class ConfigPricer {
   StatusOr<std::vector<std::vector<OpConfig>>> run(const CostModel& model) {
     std::vector<size_t> like(graph_.op_count());  // the first operator that looks the same
     for (size_t i = 0; i < graph_.op_count(); ++i) {
+      cancellation_point();
       DFSIM_ASSIGN_OR_RETURN(like[i], first_like(OpId(i)));
       configs_.emplace_back();
       if (like[i] == i) {

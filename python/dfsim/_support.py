@@ -9,7 +9,8 @@ from typing import (Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequ
 
 from ._native import _dfsim
 
-# Called with "stage" and the step that begins, or with "note" and a line worth keeping.
+# Called with "stage" and the step that begins, "advance" and how far it is ("12 of 30 policies"), or
+# "note" and a line worth keeping.
 ProgressCallback = Callable[[str, str], None]
 Progress = Union[bool, ProgressCallback, None]
 PathLike = Union[str, "os.PathLike[str]"]
@@ -101,33 +102,35 @@ def whole(value: Any, name: str) -> int:
 
 # --- Progress ---
 
-_COUNTED = re.compile(r"^\w+ (\d+) of (\d+)\b")
+_COUNTED = re.compile(r"^([\d.e+]+) of ([\d.e+]+) (.+)")
 
 
 class _Bar:
-    """Steps on a tqdm bar where tqdm is installed, else on stderr."""
+    """A tqdm bar with rate and time left where tqdm is installed, else steps on stderr."""
 
     def __init__(self) -> None:
         try:
             from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-            self._bar: Any = tqdm(leave=False, unit="step")
+            self._bar: Any = tqdm(leave=False, unit=" steps")
         except ImportError:
             self._bar = None
 
     def __call__(self, kind: str, line: str) -> None:
+        counted = _COUNTED.match(line) if kind == "advance" else None
         if self._bar is None:
-            print(line, file=sys.stderr)
+            if kind != "advance":
+                print(line, file=sys.stderr)
         elif kind == "note":
             self._bar.write(line, file=sys.stderr)
-        else:
-            counted = _COUNTED.match(line)  # "point 3 of 800: ..."
-            if counted:
-                self._bar.total = int(counted.group(2))
-                self._bar.n = int(counted.group(1)) - 1
-            else:
-                self._bar.n += 1
+        elif kind == "stage":
             self._bar.set_description_str(line)
+        elif counted:
+            done, total, what = float(counted.group(1)), float(counted.group(2)), counted.group(3)
+            if (self._bar.total, self._bar.unit) != (total, f" {what}"):
+                self._bar.unit = f" {what}"
+                self._bar.reset(total=total)
+            self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
         if self._bar is not None:

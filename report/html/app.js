@@ -5,7 +5,7 @@
   // Okabe and Ito's palette: colour-blind people tell it apart.
   const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#8a8a8a'];
   const MAX_RECTS = 4000; // per drawing of the timeline; shorter neighbours are drawn as one
-  const MAX_ROWS = 500;
+  const MAX_ROWS = 500, LONG_NAME = 120;
   const MAX_DEPTH = 11; // lanes of a track below its first
   const MAX_NODES = 3000; // of the drawing of a network
   // A drawing by itself follows the system's preference; on a page, the page's theme decides (style.css).
@@ -57,6 +57,10 @@
   const percent = value => (value * 100).toFixed(1) + ' %';
   function escapeHtml(text) {
     return String(text).replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+  }
+  // Names of tracks begin alike and end in a number: "mea\u2026 stream 7".
+  function ends(text, length) {
+    return text.length > length ? text.slice(0, 3) + '\u2026' + text.slice(4 - length) : text;
   }
   function short(text, length) {
     return text.length > length ? text.slice(0, length - 1) + '\u2026' : text;
@@ -118,6 +122,7 @@
     const filter = element('input', { type: 'search', placeholder: 'Filter', 'aria-label': 'Filter ' + title });
     const count = element('span', { class: 'note', role: 'status' });
     const head = element('tr'), body = element('tbody');
+    body.addEventListener('click', event => { if (event.target.classList.contains('long')) event.target.classList.toggle('whole'); });
     let key = -1, down = true;
     function fill() {
       const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -132,7 +137,11 @@
       count.textContent = found.length + ' of ' + rows.length + ' rows' + (found.length > MAX_ROWS ? ', the first ' + MAX_ROWS + ' shown' : '');
       body.replaceChildren(...found.slice(0, MAX_ROWS).map(row => element('tr', {}, ...row.map((cell, c) => {
         const format = columns[c][1];
-        return element('td', { class: format ? 'num' : '', text: format && typeof cell === 'number' ? format(cell) : String(cell), title: String(cell) });
+        const text = format && typeof cell === 'number' ? format(cell) : String(cell);
+        // Names of templates fill a screen: three lines of them show, a click shows the rest.
+        return c === 0 && text.length > LONG_NAME
+          ? element('td', { title: text }, element('div', { class: 'long', text }))
+          : element('td', { class: format ? 'num' : '', text, title: String(cell) });
       }))));
       [...head.children].forEach((th, c) => th.setAttribute('aria-sort', c !== key ? 'none' : down ? 'descending' : 'ascending'));
     }
@@ -157,7 +166,7 @@
     chart(box, 60 + shown.length * 26, title, b => ({
       tooltip: Object.assign({ formatter: p => escapeHtml(p.name) + ': ' + format(p.value) }, b.tooltip),
       grid: { left: 8, right: 80, top: 8, bottom: 24, containLabel: true },
-      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v) }, splitNumber: 4 }),
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v), hideOverlap: true }, splitNumber: 4 }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: shown.map(i => short(i[0], 34)) }, b.axis),
       series: [{ type: 'bar', data: shown.map((i, n) => ({ value: i[1], itemStyle: { color: COLOURS[(i[2] === undefined ? n : i[2]) % COLOURS.length] } })), label: { show: true, position: 'right', color: b.fg, formatter: p => format(p.value) } }]
     }));
@@ -256,7 +265,7 @@
       } }, b.tooltip),
       grid: { left: 8, right: 16, top: 8, bottom: 64, containLabel: true },
       xAxis: Object.assign({ type: 'value', min: 0, max: high }, b.axis, { axisLabel: { color: b.fg, hideOverlap: true, showMaxLabel: false, formatter: v => tick(v, shownTime / 10) } }),
-      yAxis: Object.assign({ type: 'category', inverse: true, data: names.map(t => short(t, innerWidth < 700 ? 12 : 28)), axisTick: { show: false } }, b.axis, { axisLabel: { color: b.fg, interval: 0 } }),
+      yAxis: Object.assign({ type: 'category', inverse: true, data: names.map(t => ends(t, innerWidth < 700 ? 14 : 28)), axisTick: { show: false } }, b.axis, { axisLabel: { color: b.fg, interval: 0 } }),
       dataZoom: [{ type: 'inside', filterMode: 'none' }, { type: 'slider', filterMode: 'none', bottom: 8, height: 24, labelFormatter: time, textStyle: { color: b.fg } }],
       series: [{ id: 'spans', type: 'custom', encode: { x: [1, 2], y: 0 }, data: [], clip: true, renderItem: (params, api) => {
         const start = api.coord([api.value(1), api.value(0)]), end = api.coord([api.value(2), api.value(0)]);
@@ -361,8 +370,8 @@
       legend: Object.assign({ data: classes, top: 0 }, b.legend),
       tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>arithmetic ' + time(p.compute_us) + ', memory ' + time(p.memory_us) + ', launch ' + time(p.launch_us) + '<br>takes ' + time(p.time_us) : ''; } }, b.tooltip),
       grid: { left: 16, right: 24, top: 48, bottom: 44, containLabel: true },
-      xAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the bytes', nameLocation: 'middle', nameGap: 28 }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
-      yAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the FLOPs' }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
+      xAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the bytes', nameLocation: 'middle', nameGap: 28 }, b.axis, { axisLabel: { color: b.fg, formatter: time, hideOverlap: true } }),
+      yAxis: Object.assign({ type: 'log', min: low, max: high, name: 'time for the FLOPs' }, b.axis, { axisLabel: { color: b.fg, formatter: time, hideOverlap: true } }),
       series: [{ type: 'line', symbol: 'none', silent: true, lineStyle: { color: b.fg, width: 1 }, data: [[low, low], [high, high]] }].concat(classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.memory_us, p.compute_us], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) })))
     }));
@@ -385,7 +394,7 @@
       chart(node, 240, 'Memory in use of the ' + where, b => ({
         tooltip: Object.assign({ trigger: 'axis', formatter: p => time(p[0].value[0]) + ': ' + bytes(p[0].value[1]) }, b.tooltip),
         grid: { left: 16, right: 24, top: 12, bottom: 30, containLabel: true },
-        xAxis: Object.assign({ type: 'value', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: time } }),
+        xAxis: Object.assign({ type: 'value', min: 'dataMin', max: 'dataMax' }, b.axis, { axisLabel: { color: b.fg, formatter: time, hideOverlap: true } }),
         yAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes } }),
         series: [{ type: 'line', step: 'end', symbol: 'none', areaStyle: { opacity: 0.25 }, data: m.timeline }]
       }));
@@ -608,7 +617,7 @@
       legend: Object.assign({ data: names, top: 0 }, b.legend),
       tooltip: Object.assign({ formatter: p => escapeHtml(p.name + ', ' + p.seriesName) + ': ' + format(p.value) }, b.tooltip),
       grid: { left: 8, right: 80, top: 34, bottom: 24, containLabel: true },
-      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v) }, splitNumber: 4 }),
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: v => format(v), hideOverlap: true }, splitNumber: 4 }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: items.map(i => short(i[0], 34)) }, b.axis),
       series: names.map((name, n) => ({ name, type: 'bar', data: items.map(i => i[n + 1]), label: { show: true, position: 'right', color: b.fg, formatter: p => format(p.value) } }))
     }));
@@ -647,7 +656,8 @@
     head(file(d.a) + ' and ' + file(d.b), 'two runs side by side');
     showCards([['total A', time(d.total.a_us), file(d.a)], ['total B', time(d.total.b_us), file(d.b)], ['B over A', d.total.a_us > 0 ? (d.total.b_us / d.total.a_us).toFixed(2) + 'x' : '-']]);
     showPairs(main, 'Device time', ['A', 'B'], [['computation', d.computation], ['exposed communication', d.exposed_communication], ['exposed copies', d.exposed_copies], ['idle', d.idle]].map(([n, p]) => [n, p.a_us, p.b_us]), time);
-    showTable('Operators', [['operator', null], ['node or shapes', null], ['calls A', String], ['calls B', String], ['time A', time], ['time B', time], ['change of all', percent]], d.rows.map(r => [r.name, r.detail, r.calls_a, r.calls_b, r.a_us, r.b_us, r.change]));
+    const kernels = d.compared === 'kernels';
+    showTable(kernels ? 'Kernels' : 'Operators', [[kernels ? 'kernel' : 'operator', null], [kernels ? 'kind' : 'node or shapes', null], ['calls A', String], ['calls B', String], ['time A', time], ['time B', time], ['change of all', percent]], d.rows.map(r => [r.name, r.detail, r.calls_a, r.calls_b, r.a_us, r.b_us, r.change]));
   }
 
   const makespan = p => either(p.makespan_ms, p.makespan_at_least_ms);
@@ -751,7 +761,7 @@
       tooltip: Object.assign({ trigger: 'axis', axisPointer: { type: 'shadow' }, valueFormatter: bytes }, b.tooltip),
       legend: b.legend,
       grid: { left: 8, right: 40, top: 32, bottom: 24, containLabel: true },
-      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes }, splitNumber: 4 }),
+      xAxis: Object.assign({ type: 'value' }, b.axis, { axisLabel: { color: b.fg, formatter: bytes, hideOverlap: true }, splitNumber: 4 }),
       yAxis: Object.assign({ type: 'category', inverse: true, data: shown.map(p => p.strategy + ', ' + p.micro_batches + ' mb') }, b.axis),
       series: parts.map(([name, key]) => ({ name, type: 'bar', stack: 'memory', data: shown.map(p => p[key] || 0) }))
     }));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/check.h"
 
 namespace dfsim::inline schedulers {
@@ -28,6 +29,7 @@ PlanBuilder::PlanBuilder(const TaskView& view, Slot slot)
 }
 
 void PlanBuilder::data_ready(TaskId task, std::span<TimeNs> out) const {
+  cancellation_point();  // every policy asks here, or places, once per task or more
   std::fill(out.begin(), out.end(), 0);
   const CommModel& comm = view_.problem().comm;
   for (const TaskInputs::Input& input : inputs_.of(task)) {
@@ -62,6 +64,7 @@ PlanBuilder::Choice PlanBuilder::earliest_finish(TaskId task) const {
 }
 
 void PlanBuilder::place(TaskId task, DeviceId device, TimeNs start) {
+  cancellation_point();
   const TimeNs time = view_.time_ns(task, device.index());
   placements_[task.index()] = {device, start, start + time};
   makespan_ = std::max(makespan_, start + time);

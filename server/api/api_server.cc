@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/cancellation.h"
 #include "base/io/data_dir.h"
 #include "base/json/json_tree.h"
 #include "base/json/json_value.h"
@@ -274,7 +275,9 @@ class ApiExchange final : public HttpExchange {
     progress.on_stage = [&](const std::string&) {
       return cancelled.load() ? failed("cancelled") : ok_status();
     };
-    auto json = question->answer(*path, progress);
+    // Long work ends in the middle of its loops; some steps end before they begin.
+    auto json = run_cancellable([&] { return cancelled.load(); },
+                                [&] { return question->answer(*path, progress); });
     if (json.ok() && kind->has_html && head_.accept.starts_with("text/html")) {
       auto page = html_page(kind->name, *json);
       return page.ok() ? HttpAnswer{200, "text/html; charset=utf-8", std::move(*page)}

@@ -143,8 +143,7 @@ class InspectQuestion final : public Question {
   }
   StatusOr<std::string> answer(const std::string& model, const Progress& progress) override {
     options_.model.path = model;
-    DFSIM_RETURN_IF_ERROR(progress.stage("inspecting"));
-    DFSIM_ASSIGN_OR_RETURN(const Inspection inspection, inspect(options_));
+    DFSIM_ASSIGN_OR_RETURN(const Inspection inspection, inspect(options_, progress));
     return inspection_json(inspection);
   }
 

@@ -9,12 +9,14 @@
 #include <string>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "serving/engine/lockstep.h"
 
 namespace dfsim::inline serving {
 namespace {
 
-constexpr int64_t kProgressEvery = 1000;
+constexpr int64_t kProgressEvery = 100;
+constexpr uint32_t kTurnsPerCancellation = 64;
 
 class ServerRun final : public ReplicaListener {
  public:
@@ -64,6 +66,9 @@ class ServerRun final : public ReplicaListener {
         DFSIM_RETURN_IF_ERROR(groups_[group].advance(horizon));
         result_.end_ns = std::max(result_.end_ns, action_ns);
       }
+      if (++turns_ % kTurnsPerCancellation == 0) {
+        cancellation_point();
+      }
       if (cancelled_) {
         return failed("serving: cancelled");
       }
@@ -76,7 +81,7 @@ class ServerRun final : public ReplicaListener {
   void finished(const Sequence& sequence) override {
     listener_->finished(sequence);
     source_.finished(sequence.last_token_ns);
-    if (++done_ % kProgressEvery == 0 && progress_ && !progress_(done_)) {
+    if (++done_ % kProgressEvery == 0 && progress_ && !progress_(done_, 0)) {
       cancelled_ = true;
     }
   }
@@ -205,6 +210,7 @@ class ServerRun final : public ReplicaListener {
   RequestSpec first_rejected_;
   int64_t rejected_limit_ = 0;
   int64_t done_ = 0;
+  uint32_t turns_ = 0;
   bool cancelled_ = false;
 };
 

@@ -42,8 +42,8 @@ struct ServerResult {
   int64_t frontends = 1;
 };
 
-// `requests_done` of however many; false cancels.
-using ServerProgress = std::function<bool(int64_t requests_done)>;
+// Requests done, of `total` where that is known (0 = it is not); false cancels.
+using ServerProgress = std::function<bool(int64_t done, int64_t total)>;
 
 // `costs` has one table per replica (they may be the same object) and, like `listener`, hears of
 // everything. Requests are routed to the replica with the fewest in flight, the lowest index first.

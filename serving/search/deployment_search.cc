@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_memory.h"
 
@@ -306,19 +307,13 @@ StatusOr<DeploymentSearch> search_deployments(const DeploymentSearchOptions& opt
     for (size_t i = next++; i < layouts.size() && !cancelled; i = next++) {
       found[i] = try_layout(options, layouts[i], loads);
       const std::lock_guard lock(progress_mutex);
-      cancelled = cancelled || (progress && !progress(++done));
+      cancelled =
+          cancelled || (progress && !progress(++done, static_cast<int64_t>(layouts.size())));
     }
   };
   const size_t threads = options.threads > 0 ? static_cast<size_t>(options.threads)
                                              : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(threads, layouts.size()); ++i) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& other : others) {
-    other.join();
-  }
+  run_on_threads(std::min(threads, layouts.size()), work);
   if (cancelled) {
     return failed("search: cancelled");
   }

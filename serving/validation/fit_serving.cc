@@ -28,7 +28,7 @@ struct FitRun {
     ++evaluations;
     DFSIM_ASSIGN_OR_RETURN(std::vector<RunPrediction> rows,
                            predict_runs(runs, models, profiles, options.threads));
-    if (progress && !progress(evaluations)) {
+    if (progress && !progress(evaluations, 0)) {
       return failed("fit: cancelled");
     }
     return rows;

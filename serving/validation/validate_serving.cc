@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "datasets/profiles/statistics.h"
 #include "graphs/llm/llm_config_reader.h"
@@ -209,19 +210,12 @@ StatusOr<std::vector<RunPrediction>> predict_runs(const std::vector<MeasuredRun>
         row.failure = result.status().message();
       }
       const std::lock_guard lock(progress_mutex);
-      cancelled = cancelled || (progress && !progress(++done));
+      cancelled = cancelled || (progress && !progress(++done, static_cast<int64_t>(runs.size())));
     }
   };
   const size_t count = threads > 0 ? static_cast<size_t>(threads)
                                    : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min(count, runs.size()); ++i) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& other : others) {
-    other.join();
-  }
+  run_on_threads(std::min(count, runs.size()), work);
   if (cancelled) {
     return failed("validation: cancelled");
   }

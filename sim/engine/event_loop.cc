@@ -7,12 +7,16 @@
 #include <string>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/text.h"
 #include "sim/engine/static_plan.h"
 
 namespace dfsim::inline sim {
 
 namespace {
+
+// An event takes some hundred nanoseconds; callers that cancel wait for some thousand of them.
+constexpr uint32_t kTurnsPerCancellation = 64;
 
 // Copies are looked for after their arrival by memory, which frees them, and by policies.
 bool keeps_copies(const SimOptions& options, LineKind line) {
@@ -88,7 +92,10 @@ StatusOr<SimResult> EventLoop::run() {
 
 // Every event is in the timeline, and no policy has to be asked between two instants.
 void EventLoop::run_plan_in_order() {
-  while (timeline_.ok() && !timeline_.empty()) {
+  for (uint32_t turn = 0; timeline_.ok() && !timeline_.empty(); ++turn) {
+    if (turn % kTurnsPerCancellation == 0) {
+      cancellation_point();
+    }
     handle(timeline_.pop());
     while (memory_ != nullptr && memory_->anything_freed()) {
       use_freed_memory();
@@ -99,7 +106,10 @@ void EventLoop::run_plan_in_order() {
 // The network of fair links has instants of its own; policies are asked when everything of an
 // instant has happened.
 void EventLoop::run_instant_by_instant() {
-  while (timeline_.ok()) {
+  for (uint32_t turn = 0; timeline_.ok(); ++turn) {
+    if (turn % kTurnsPerCancellation == 0) {
+      cancellation_point();
+    }
     const TimeNs next_event_ns = timeline_.next_ns();
     TimeNs next_ns = next_event_ns;
     if (next_event_ns > timeline_.now_ns()) {

@@ -10,6 +10,26 @@
 
 namespace dfsim::inline study {
 
+namespace {
+
+// Reports how many requests of a pipeline are done.
+class RequestCounter final : public SimListener {
+ public:
+  RequestCounter(const Progress& progress, size_t requests)
+      : progress_(progress), requests_(requests) {}
+
+  void on_request_finished(uint32_t /*request*/, TimeNs /*time_ns*/) override {
+    progress_.advance(static_cast<double>(++done_), static_cast<double>(requests_), "requests");
+  }
+
+ private:
+  const Progress& progress_;
+  const size_t requests_;
+  size_t done_ = 0;
+};
+
+}  // namespace
+
 StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& platform,
                                    const CostModel& cost_model) {
   // The cached model knows as what gradients are priced.
@@ -73,12 +93,18 @@ StatusOr<SimulatedModel> ModelRun::simulate(SimListener* listener) const {
   return simulated;
 }
 
-StatusOr<RequestResult> ModelRun::simulate_requests(const RequestOptions& requests) const {
-  return run_policy_requests(problem(), policy_, options_, requests);
+StatusOr<RequestResult> ModelRun::simulate_requests(const RequestOptions& requests,
+                                                    const Progress& progress) const {
+  RequestCounter counter(progress, requests.requests);
+  return run_policy_requests(problem(), policy_, options_, requests,
+                             progress.on_advance ? &counter : nullptr);
 }
 
-StatusOr<RepeatResult> ModelRun::simulate_repeatedly(size_t runs) const {
+StatusOr<RepeatResult> ModelRun::simulate_repeatedly(size_t runs, const Progress& progress) const {
   RepeatOptions repeat;
+  repeat.on_finished = [&](size_t done) {
+    progress.advance(static_cast<double>(done), static_cast<double>(runs), "runs");
+  };
   repeat.runs = runs;
   repeat.seed = options_.sim.seed;
   return run_policy_repeatedly(problem(), policy_, options_, repeat);

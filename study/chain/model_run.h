@@ -30,6 +30,7 @@
 #include "study/chain/model_source.h"
 #include "study/chain/policy_run.h"
 #include "study/chain/run_recorder.h"
+#include "study/progress.h"
 
 namespace dfsim::inline study {
 
@@ -68,8 +69,9 @@ class ModelRun {
   // Errors: those of the policy and of simulate(). `listener` may be null.
   StatusOr<SimulatedModel> simulate(SimListener* listener = nullptr) const;
   // Many requests one after the other or at once, and repeated runs with drawn times.
-  StatusOr<RequestResult> simulate_requests(const RequestOptions& requests) const;
-  StatusOr<RepeatResult> simulate_repeatedly(size_t runs) const;
+  StatusOr<RequestResult> simulate_requests(const RequestOptions& requests,
+                                            const Progress& progress = {}) const;
+  StatusOr<RepeatResult> simulate_repeatedly(size_t runs, const Progress& progress = {}) const;
 
   const CostTable& costs() const { return costs_; }                // of the model's workload
   const ExecGraph& tasks() const { return node_.workload.graph; }  // with those of the host

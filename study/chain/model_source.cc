@@ -122,9 +122,33 @@ std::string model_name(const std::string& path) {
   return printable((file.has_stem() ? file : file.parent_path()).stem().string());
 }
 
+namespace {
+
+// Whether a model failed only because of sizes that the user gave: constants of the file, such as
+// the shape of a Reshape, may be made for one batch size. Messages about options say so themselves.
+bool has_own_sizes(const ModelOptions& options, const Status& failure) {
+  if ((options.batch == 0 && options.dims.empty()) || failure.code() != StatusCode::kInvalidInput ||
+      failure.message().find("--") != std::string::npos) {
+    return false;
+  }
+  ModelOptions as_in_file = options;
+  as_in_file.batch = 0;
+  as_in_file.dims.clear();
+  const auto import_options = as_in_file.import_options();
+  return import_options.ok() && import_model_with(as_in_file, *import_options).ok();
+}
+
+}  // namespace
+
 StatusOr<ImportedModel> import_model(const ModelOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.import_options());
-  return import_model_with(options, import_options);
+  auto imported = import_model_with(options, import_options);
+  if (imported.ok() || !has_own_sizes(options, imported.status())) {
+    return imported;
+  }
+  return Status(imported.status().code(),
+                imported.status().message() +
+                    "; the model works with the sizes in its file: leave --batch and --dim out");
 }
 
 StatusOr<ImportedModel> import_model_with(const ModelOptions& options,

@@ -119,12 +119,12 @@ StatusOr<PolicyRun> run_policy(const SchedulingProblem& problem, const PolicyInf
 StatusOr<RequestResult> run_policy_requests(const SchedulingProblem& problem,
                                             const PolicyInfo& policy,
                                             const PolicyRunOptions& options,
-                                            const RequestOptions& requests) {
+                                            const RequestOptions& requests, SimListener* listener) {
   const SimInput input{problem.graph, problem.costs, problem.platform};
   DFSIM_ASSIGN_OR_RETURN(const Prepared prepared, prepare(problem, policy, options));
   return prepared.plan.has_value()
-             ? simulate_requests(input, *prepared.plan, requests, options.sim)
-             : simulate_requests(input, prepared.make_policy, requests, options.sim);
+             ? simulate_requests(input, *prepared.plan, requests, options.sim, listener)
+             : simulate_requests(input, prepared.make_policy, requests, options.sim, listener);
 }
 
 StatusOr<RepeatResult> run_policy_repeatedly(const SchedulingProblem& problem,

@@ -31,7 +31,8 @@ StatusOr<PolicyRun> run_policy(const SchedulingProblem& problem, const PolicyInf
 StatusOr<RequestResult> run_policy_requests(const SchedulingProblem& problem,
                                             const PolicyInfo& policy,
                                             const PolicyRunOptions& options,
-                                            const RequestOptions& requests);
+                                            const RequestOptions& requests,
+                                            SimListener* listener = nullptr);
 StatusOr<RepeatResult> run_policy_repeatedly(const SchedulingProblem& problem,
                                              const PolicyInfo& policy,
                                              const PolicyRunOptions& options,

@@ -1,12 +1,17 @@
+// One comparison of a loaded problem: chooses policies, adds noise, runs, and checks that any
+// policy had a result.
 #include "study/comparison/compare_problem.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "study/comparison/drawn_runs.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -22,6 +27,27 @@ Status check_any_result(const Comparison& comparison) {
                             first.name, first.status.message()));
 }
 
+// The problem, and the policies that `all` leaves out because they take too long on so many tasks.
+void explain_problem(const ProblemInstance& problem, const std::vector<const PolicyInfo*>& policies,
+                     const PolicyRegistry& registry, const Progress& progress) {
+  if (!progress.explains()) {
+    return;
+  }
+  progress.decide("problem", {{"graph", problem.graph_name},
+                              {"tasks", std::to_string(problem.graph.task_count())},
+                              {"edges", std::to_string(problem.graph.edge_count())},
+                              {"devices", std::to_string(problem.platform.devices.size())},
+                              {"costs", problem.cost_model.empty() ? "given" : "modelled"}});
+  std::vector<std::string> left_out;
+  for (const PolicyInfo& policy : registry.policies()) {
+    if (std::ranges::find(policies, policy.name, &PolicyInfo::name) == policies.end()) {
+      left_out.emplace_back(policy.name);
+    }
+  }
+  progress.decide("policies", {{"run", std::to_string(policies.size())},
+                               {"left_out", left_out.empty() ? "none" : join(left_out, ",")}});
+}
+
 }  // namespace
 
 StatusOr<ComparedProblem> compare_loaded(const CompareRequest& request,
@@ -30,6 +56,10 @@ StatusOr<ComparedProblem> compare_loaded(const CompareRequest& request,
   DFSIM_ASSIGN_OR_RETURN(
       const std::vector<const PolicyInfo*> policies,
       registry.select(request.policies, problem.graph.task_count(), request.options.decide));
+  if (!problem.cost_model.empty()) {
+    explain_machine(problem.platform, problem.cost_model, progress);
+  }
+  explain_problem(problem, policies, registry, progress);
   if (request.options.noise.runs > 0) {
     if (Status status = add_noise(problem, request.options.noise); !status.ok()) {
       return status.with_place(request.graph);

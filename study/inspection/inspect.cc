@@ -78,11 +78,17 @@ std::vector<TypeSummary> summarise_types(const Graph& graph, const GraphTotals& 
   return list;
 }
 
-StatusOr<Inspection> inspect(const InspectOptions& options) {
+StatusOr<Inspection> inspect(const InspectOptions& options, const Progress& progress) {
   Inspection inspection;
+  DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
   inspection.name = model_name(options.model.path);
   DFSIM_ASSIGN_OR_RETURN(inspection.model, import_model(options.model));
   ImportedModel& model = inspection.model;
+  progress.decide("import", {{"model", inspection.name},
+                             {"nodes", std::to_string(model.report.file_nodes)},
+                             {"operators", std::to_string(model.graph.op_count())},
+                             {"unresolved", std::to_string(model.report.unresolved.size())}});
+  DFSIM_RETURN_IF_ERROR(progress.stage("varying its dimensions"));
   DFSIM_ASSIGN_OR_RETURN(inspection.symbols, study_and_save(options, model));
   if (!options.runtime.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const RuntimeSpec runtime, load_runtime(options.runtime));
@@ -95,6 +101,9 @@ StatusOr<Inspection> inspect(const InspectOptions& options) {
     model.graph = std::move(executed->graph);
     inspection.passes = std::move(executed->passes);
     inspection.runtime = runtime.name;
+    progress.decide(
+        "runtime", {{"name", runtime.name},
+                    {"passes", inspection.passes.empty() ? "none" : join(inspection.passes, ",")}});
     inspection.symbols.clear();  // they are about the file's operators
   }
   auto totals = graph_totals(model.graph);

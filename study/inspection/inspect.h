@@ -9,6 +9,7 @@
 #include "graphs/ir/import.h"
 #include "graphs/ops/totals.h"
 #include "study/chain/model_source.h"
+#include "study/progress.h"
 
 namespace dfsim::inline study {
 
@@ -51,6 +52,6 @@ struct Inspection {
 
 // Errors: those of the model and the runtime; kInvalidInput: a TensorFlow model to be saved; the
 // file cannot be written. Unresolved operators are not an error, even under options.model.strict.
-StatusOr<Inspection> inspect(const InspectOptions& options);
+StatusOr<Inspection> inspect(const InspectOptions& options, const Progress& progress = {});
 
 }  // namespace dfsim::inline study

@@ -19,6 +19,7 @@
 #include "partition/plans/parallel_degrees.h"
 #include "partition/plans/strategies.h"
 #include "study/chain/machine_source.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -154,6 +155,7 @@ class Partitioner::Impl {
     if (result_.batch == 0) {
       DFSIM_ASSIGN_OR_RETURN(result_.batch, graphs_.batch());
     }
+    explain_machine(platform_, result_.cost_model, progress);
     DFSIM_RETURN_IF_ERROR(progress.stage("one device"));
     DFSIM_RETURN_IF_ERROR(run_single());
     if (file_ != nullptr) {
@@ -165,6 +167,7 @@ class Partitioner::Impl {
       DFSIM_RETURN_IF_ERROR(run_strategies(progress));
     }
     rank_plans(&result_.plans);
+    explain_plans(progress);
     result_.unknown = graphs_.unknown();
     result_.allow_incomplete = options_.model.allow_incomplete;
     return std::move(result_);
@@ -182,6 +185,17 @@ class Partitioner::Impl {
   }
 
  private:
+  // Every plan that was tried, best first, with its time or the reason why it has none.
+  void explain_plans(const Progress& progress) const {
+    for (const PlanOutcome& plan : result_.plans) {
+      progress.decide(
+          "plan", {{"name", plan.name},
+                   plan.status.ok()
+                       ? std::pair<std::string, std::string>("time", format_time(plan.makespan_ns))
+                       : std::pair<std::string, std::string>("refused", plan.status.message())});
+    }
+  }
+
   // Reads the strategy as a file unless it is a name.
   Status plan_file() {
     result_.batch = options_.model.batch;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "study/machines/explain_machine.h"
 
 namespace dfsim::inline study {
 
@@ -23,12 +24,7 @@ void explain(const PredictionInput& input, const Prediction& prediction, const P
       {{"name", prediction.runtime},
        {"passes", prediction.passes.empty() ? "none" : join(prediction.passes, ",")},
        {"precision", prediction.precision.empty() ? "as-in-file" : prediction.precision}});
-  for (const DeviceSpec& device : input.platform.devices) {
-    progress.decide("cost model",
-                    {{"device", device.name},
-                     {"model", device.cost_model.empty() ? "speed-of-light" : device.cost_model},
-                     {"used", prediction.cost_model}});
-  }
+  explain_machine(input.platform, prediction.cost_model, progress);
   // Sources by device and class, in alphabetical order.
   std::map<std::pair<std::string, std::string>, std::map<std::string, size_t>> sources;
   for (const PredictedOp& op : prediction.ops) {

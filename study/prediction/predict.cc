@@ -48,11 +48,12 @@ Status add_modes(const PredictOptions& options, const ModelRun& run, const Progr
     DFSIM_RETURN_IF_ERROR(
         progress.stage("simulating " + std::to_string(options.requests) + " requests"));
     DFSIM_ASSIGN_OR_RETURN(prediction->requests,
-                           run.simulate_requests(*prediction->request_options));
+                           run.simulate_requests(*prediction->request_options, progress));
   }
   if (options.repeat > 0) {
     DFSIM_RETURN_IF_ERROR(progress.stage("simulating " + std::to_string(options.repeat) + " runs"));
-    DFSIM_ASSIGN_OR_RETURN(prediction->repetition, run.simulate_repeatedly(options.repeat));
+    DFSIM_ASSIGN_OR_RETURN(prediction->repetition,
+                           run.simulate_repeatedly(options.repeat, progress));
   }
   return ok_status();
 }

@@ -302,10 +302,27 @@ Verdict make_verdict(const Prediction& prediction) {
   return verdict;
 }
 
-StatusOr<Prediction> make_prediction(const PredictionInput& input) {
-  DFSIM_ASSIGN_OR_RETURN(
-      const CriticalPath path,
-      critical_path(digraph_of(input.model.workload.graph), task_durations(input.run.result)));
+namespace {
+
+// Share of the tasks' time that is a bare bound, as source_name() says it of each.
+double bound_only_share(const PredictionInput& input) {
+  const ExecGraph& tasks = input.model.workload.graph;
+  TimeNs all_ns = 0;
+  TimeNs bound_only_ns = 0;
+  for (size_t t = 0; t < tasks.task_count(); ++t) {
+    const TaskId task(t);
+    const TaskRecord& record = input.run.result.tasks[t];
+    const CostSource source = input.costs.at(tasks.cost_row(task), record.device).source;
+    const bool is_bound =
+        source == CostSource::kBoundOnly && !has_unknown_work(input.model.executed, tasks.op(task));
+    all_ns += record.end_ns - record.start_ns;
+    bound_only_ns += is_bound ? record.end_ns - record.start_ns : 0;
+  }
+  return all_ns > 0 ? static_cast<double>(bound_only_ns) / static_cast<double>(all_ns) : 0;
+}
+
+// What the model and the machine say, whatever the run was like.
+Prediction prediction_of_parts(const PredictionInput& input) {
   Prediction prediction;
   prediction.model = input.model.name;
   prediction.hardware = input.platform.name;
@@ -318,10 +335,6 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.batch = input.model.report.batch;
   prediction.dims = input.model.report.dims;
   prediction.open_dims = input.model.open_dims;
-  prediction.latency_ns = input.run.result.makespan_ns;
-  prediction.interval = input.run.interval;
-  prediction.host_busy_ns = input.run.result.host_busy_ns;
-  prediction.critical_path_ns = path.length;
   prediction.macs = input.model.totals.macs;
   prediction.flops = input.model.totals.flops;
   prediction.parameters = input.model.totals.parameters;
@@ -334,6 +347,31 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
   prediction.view_ops = input.model.executed.op_count() - input.model.workload.graph.task_count();
   prediction.unresolved = input.model.report.unresolved;
   prediction.notes = input.model.report.notes;
+  prediction.precision = input.model.precision;
+  prediction.unknown = input.model.unknown;
+  prediction.is_training = input.model.is_training;
+  return prediction;
+}
+
+}  // namespace
+
+StatusOr<Prediction> make_totals(const PredictionInput& input) {
+  Prediction prediction = prediction_of_parts(input);
+  prediction.latency_ns = input.run.result.makespan_ns;
+  prediction.interval = input.run.interval;
+  prediction.host_busy_ns = input.run.result.host_busy_ns;
+  prediction.bound_only_share = bound_only_share(input);
+  set_rates(input, &prediction);
+  DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
+  return prediction;
+}
+
+StatusOr<Prediction> make_prediction(const PredictionInput& input) {
+  DFSIM_ASSIGN_OR_RETURN(
+      const CriticalPath path,
+      critical_path(digraph_of(input.model.workload.graph), task_durations(input.run.result)));
+  DFSIM_ASSIGN_OR_RETURN(Prediction prediction, make_totals(input));
+  prediction.critical_path_ns = path.length;
   prediction.ops = predicted_ops(input, path);
   prediction.copies = predicted_copies(input);
   prediction.memory = predicted_memory(input);
@@ -343,18 +381,8 @@ StatusOr<Prediction> make_prediction(const PredictionInput& input) {
       shares(prediction.ops, [](const PredictedOp& op) { return bound_name(op.bound); });
   prediction.sources =
       shares(prediction.ops, [](const PredictedOp& op) { return source_name(op); });
-  prediction.precision = input.model.precision;
   prediction.precisions =
       shares(prediction.ops, [](const PredictedOp& op) { return arithmetic_name(op.dtype); });
-  prediction.unknown = input.model.unknown;
-  for (const Share& share : prediction.sources) {
-    if (share.name == cost_source_name(CostSource::kBoundOnly)) {
-      prediction.bound_only_share = share.fraction;
-    }
-  }
-  set_rates(input, &prediction);
-  DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
-  prediction.is_training = input.model.is_training;
   prediction.verdict = make_verdict(prediction);
   return prediction;
 }

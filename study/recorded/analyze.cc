@@ -48,9 +48,7 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
   AnalyzedTraces analyzed;
   for (const std::string& path : options.traces) {
     DFSIM_RETURN_IF_ERROR(progress.stage("reading " + path));
-    progress.advance(static_cast<double>(analyzed.traces.size()),
-                     static_cast<double>(options.traces.size()), "traces");
-    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path));
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path, progress.read_bytes()));
     explain_trace(trace, progress);
     for (const std::string& file :
          analyzed.traces.empty() ? options.counters : std::vector<std::string>{}) {
@@ -68,10 +66,10 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
 
 StatusOr<TraceDiff> diff(const DiffOptions& options, const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + options.a));
-  DFSIM_ASSIGN_OR_RETURN(const Trace a, read_trace(options.a));
+  DFSIM_ASSIGN_OR_RETURN(const Trace a, read_trace(options.a, progress.read_bytes()));
   explain_trace(a, progress);
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + options.b));
-  DFSIM_ASSIGN_OR_RETURN(const Trace b, read_trace(options.b));
+  DFSIM_ASSIGN_OR_RETURN(const Trace b, read_trace(options.b, progress.read_bytes()));
   explain_trace(b, progress);
   DFSIM_RETURN_IF_ERROR(progress.stage("comparing"));
   return diff_traces(analyze_trace(a), analyze_trace(b), options.by_node);

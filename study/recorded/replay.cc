@@ -149,7 +149,7 @@ ReplayReport report_of(const Trace& trace, const ReplayGraph& recorded) {
 StatusOr<Replay> replay(const ReplayOptions& options, const Progress& progress) {
   DFSIM_RETURN_IF_ERROR(progress.stage("reading " + options.trace));
   Replay result;
-  DFSIM_ASSIGN_OR_RETURN(result.measured, read_trace(options.trace));
+  DFSIM_ASSIGN_OR_RETURN(result.measured, read_trace(options.trace, progress.read_bytes()));
   const Trace& trace = result.measured;
   DFSIM_RETURN_IF_ERROR(progress.stage(fmt::format("replaying {} spans", trace.spans.size())));
   DFSIM_ASSIGN_OR_RETURN(const ReplayGraph recorded, make_replay_graph(trace));
@@ -170,7 +170,7 @@ StatusOr<Replay> replay(const ReplayOptions& options, const Progress& progress) 
   }
   DFSIM_ASSIGN_OR_RETURN(report.run, run_graph(options, graph, &report));
   DFSIM_RETURN_IF_ERROR(progress.stage("drawing times for the interval"));
-  DFSIM_ASSIGN_OR_RETURN(report.interval, replay_interval(graph, options.seed));
+  DFSIM_ASSIGN_OR_RETURN(report.interval, replay_interval(graph, options.seed, progress));
   add_replay_rows(trace, recorded, graph, sources, &report);
   result.replayed = replayed_trace(trace, graph, report.run);
   report.measured = analyze_trace(trace).breakdown;

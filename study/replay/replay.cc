@@ -208,12 +208,16 @@ StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& 
   return collect(graph, simulation, done.result);
 }
 
-StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed) {
+StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed,
+                                         const Progress& progress) {
   DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
   const SimInput input{simulation.tasks, simulation.costs, simulation.platform};
   RepeatOptions repeat;
   repeat.runs = 20;
   repeat.seed = seed;
+  repeat.on_finished = [&](size_t done) {
+    progress.advance(static_cast<double>(done), static_cast<double>(repeat.runs), "runs");
+  };
   DFSIM_ASSIGN_OR_RETURN(const RepeatResult result,
                          simulate_repeatedly(input, simulation.schedule, repeat, sim_options()));
   return ReplayInterval{result.p10_ns, result.p90_ns};

@@ -10,6 +10,7 @@
 #include "schedulers/registry.h"
 #include "sim/simulator.h"
 #include "study/analysis/trace_analysis.h"
+#include "study/progress.h"
 #include "study/replay/replay_graph.h"
 
 namespace dfsim::inline study {
@@ -41,7 +42,8 @@ struct ReplayInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;
 };
-StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed);
+StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed,
+                                         const Progress& progress = {});
 
 // One --scale rule: what it applies to, and the factor on times.
 struct ScaleRule {

@@ -120,13 +120,14 @@ ModelOptions options_at(const RooflineSource& source, const std::map<std::string
 // On a machine that is loaded.
 StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
                                      const std::map<std::string, int64_t>& at,
-                                     const Platform& platform, const std::string& hardware) {
+                                     const Platform& platform, const std::string& hardware,
+                                     const Progress& progress) {
   DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
   DFSIM_ASSIGN_OR_RETURN(const DeviceRoofs roofs,
                          load_device_roofs(hardware, platform.device(device)));
   const auto batch = at.find("batch");
   if (kind == RooflineKind::kTrace) {
-    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(source.model.path));
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(source.model.path, progress.read_bytes()));
     for (const std::string& file : source.counters) {
       DFSIM_RETURN_IF_ERROR(add_counter_file(file, &trace).status());
     }
@@ -258,7 +259,8 @@ StatusOr<DeviceRoofs> load_device_roofs(const std::string& hardware, const Devic
 }
 
 StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
-                                       const std::map<std::string, int64_t>& at) {
+                                       const std::map<std::string, int64_t>& at,
+                                       const Progress& progress) {
   Platform platform;
   std::string hardware = source.hardware;
   const auto threads = at.find("threads");
@@ -283,7 +285,7 @@ StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKin
     }
     platform = std::move(measured).value();
   }
-  return roofline_on(source, kind, at, platform, hardware);
+  return roofline_on(source, kind, at, platform, hardware, progress);
 }
 
 }  // namespace dfsim::inline study

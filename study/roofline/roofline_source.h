@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "hardware/platform.h"
 #include "study/chain/model_source.h"
+#include "study/progress.h"
 #include "study/roofline/roofline.h"
 
 namespace dfsim::inline study {
@@ -41,6 +42,7 @@ StatusOr<DeviceRoofs> load_device_roofs(const std::string& hardware, const Devic
 
 // The roofline with some dimensions set ("batch", "threads" or names of dimensions to values).
 StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
-                                       const std::map<std::string, int64_t>& at);
+                                       const std::map<std::string, int64_t>& at,
+                                       const Progress& progress = {});
 
 }  // namespace dfsim::inline study

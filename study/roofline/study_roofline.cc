@@ -40,7 +40,7 @@ StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind 
       DFSIM_RETURN_IF_ERROR(
           progress.stage(fmt::format("costing {} at {}", options.source.model.path, where)));
       progress.advance(done++, static_cast<double>(points), "points");
-      DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at));
+      DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, at, progress));
       rooflines.push_back(std::move(one));
       values.push_back(static_cast<double>(value));
     }
@@ -63,7 +63,7 @@ StatusOr<RooflineStudy> study_roofline(const RooflineOptions& options, const Pro
   }
   RooflineStudy study;
   DFSIM_RETURN_IF_ERROR(progress.stage("costing " + options.source.model.path));
-  DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}));
+  DFSIM_ASSIGN_OR_RETURN(RooflineReport one, load_roofline(options.source, kind, {}, progress));
   progress.decide("roofline", {{"device", one.device_model},
                                {"operators", std::to_string(one.ops.size())},
                                {"above_the_roof", std::to_string(one.above.ops)}});

@@ -16,6 +16,7 @@
 #include <thread>
 #include <tuple>
 
+#include "base/cancellation.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "schedulers/registry.h"
@@ -78,7 +79,7 @@ struct SweepGroup {
   }
 };
 
-SweepFigures sweep_figures(const Prediction& prediction) {
+SweepFigures sweep_figures(const Prediction& prediction, size_t tasks) {
   SweepFigures figures;
   figures.latency_ns = prediction.latency_ns;
   figures.interval = prediction.interval;
@@ -93,7 +94,7 @@ SweepFigures sweep_figures(const Prediction& prediction) {
   figures.achieved_flops_per_s = prediction.achieved_flops_per_s;
   figures.device_busy_ns = prediction.device_busy_ns;
   figures.host_busy_ns = prediction.host_busy_ns;
-  figures.tasks = prediction.ops.size();
+  figures.tasks = tasks;
   figures.unresolved_ops = prediction.unknown.ops;
   figures.bound_only_fraction = prediction.bound_only_share;
   return figures;
@@ -111,6 +112,7 @@ class Sweeper {
       DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal, options_.program));
     }
     make_groups();
+    explain_sharing();
     if (result_.kept > 0) {
       progress_.note(fmt::format("{} of {} points are finished in {}", result_.kept,
                                  result_.points.size(), options_.journal));
@@ -183,6 +185,18 @@ class Sweeper {
     return ok_status();
   }
 
+  // What the points share, and the cost models of their machines.
+  void explain_sharing() const {
+    if (!progress_.explains()) {
+      return;
+    }
+    machines_.explain(progress_);
+    progress_.decide("sweep", {{"points", std::to_string(result_.points.size())},
+                               {"kept", std::to_string(result_.kept)},
+                               {"imports", std::to_string(groups_.size())},
+                               {"machines", std::to_string(machines_.size())}});
+  }
+
   // Points without a row yet, by what they import, in order of the plan.
   void make_groups() {
     using Import = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
@@ -208,11 +222,7 @@ class Sweeper {
   void run_threads() {
     size_t count = options_.threads > 0 ? options_.threads : std::thread::hardware_concurrency();
     count = std::clamp<size_t>(count, 1, std::max<size_t>(1, result_.points.size()));
-    std::vector<std::jthread> threads;
-    for (size_t t = 1; t < count; ++t) {
-      threads.emplace_back([this] { work(); });
-    }
-    work();
+    run_on_threads(count, [this] { work(); });
   }
 
   void work() {
@@ -260,12 +270,12 @@ class Sweeper {
   void run_point(size_t p, SharedGraphs& graphs) {
     const SweepPoint& point = result_.points[p];
     SweepRow& row = result_.rows[p];
-    const auto prediction = predict_point(point, graphs);
+    auto figures = predict_point(point, graphs);
     row.runtime = machines_.of(point).platform.runtime.name;
-    if (prediction.ok()) {
-      row.figures = sweep_figures(*prediction);
+    if (figures.ok()) {
+      row.figures = std::move(*figures);
     } else {
-      row.error = prediction.status().message();
+      row.error = figures.status().message();
     }
     if (journal_ != nullptr) {
       Status written = journal_->add(keys_[p], row);
@@ -274,7 +284,7 @@ class Sweeper {
     }
   }
 
-  StatusOr<Prediction> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
+  StatusOr<SweepFigures> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
     const SweepMachine& machine = machines_.of(point);
     const ModelOptions model_options = model_options_of(point);
     TrainingChoice training = options_.training;
@@ -302,8 +312,10 @@ class Sweeper {
     DFSIM_ASSIGN_OR_RETURN(const ModelRun run, ModelRun::prepare(*model, machine.platform, costs,
                                                                  {point.policy, options_.seed}));
     DFSIM_ASSIGN_OR_RETURN(const SimulatedModel simulated, run.simulate());
-    return make_prediction({*model, machine.platform, machine.cost_model->name(), run.costs(),
-                            run.tasks(), simulated});
+    DFSIM_ASSIGN_OR_RETURN(const Prediction totals,
+                           make_totals({*model, machine.platform, machine.cost_model->name(),
+                                        run.costs(), run.tasks(), simulated}));
+    return sweep_figures(totals, model->workload.graph.task_count());
   }
 
   ModelOptions model_options_of(const SweepPoint& point) const {

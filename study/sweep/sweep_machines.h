@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
+#include "study/machines/explain_machine.h"
+#include "study/progress.h"
 #include "study/sweep/sweep_options.h"
 
 namespace dfsim::inline study {
@@ -30,6 +32,14 @@ class SweepMachines {
   Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
   // `point` is one of those that were loaded.
   const SweepMachine& of(const SweepPoint& point) const { return *machines_.at(key_of(point)); }
+  // Machines with different runtimes or precisions count apart.
+  size_t size() const { return machines_.size(); }
+  // Reports each to whoever wants explanations.
+  void explain(const Progress& progress) const {
+    for (const auto& [key, machine] : machines_) {
+      explain_machine(machine->platform, machine->cost_model->name(), progress);
+    }
+  }
 
  private:
   Status add(const SweepPoint& point, const std::string& cost_model);

@@ -19,6 +19,7 @@
 #include "study/chain/model_run.h"
 #include "study/chain/model_source.h"
 #include "study/chain/precision_choice.h"
+#include "study/machines/explain_machine.h"
 #include "study/training/profile_inputs.h"
 
 namespace dfsim::inline study {
@@ -35,7 +36,11 @@ class Validator {
 
   StatusOr<Validation> run() {
     DFSIM_ASSIGN_OR_RETURN(std::vector<NetworkRun> runs, read_runs(options_.runs));
+    const size_t all = runs.size();
     DFSIM_RETURN_IF_ERROR(choose(&runs));
+    progress_.decide("runs", {{"file", options_.runs},
+                              {"rows", std::to_string(all)},
+                              {"left_out", std::to_string(all - runs.size())}});
     DFSIM_RETURN_IF_ERROR(read_types());
     Validation validation;
     for (const NetworkRun& run : runs) {
@@ -128,6 +133,7 @@ class Validator {
     auto& model = cost_models_[platform.devices[0].model];
     if (model == nullptr) {
       DFSIM_ASSIGN_OR_RETURN(model, load_cost_model_for(platform, options_.model));
+      explain_machine(platform, model->name(), progress_);
       if (cost_model_name_.find(model->name()) == std::string::npos) {
         cost_model_name_ += cost_model_name_.empty() ? "" : ", ";
         cost_model_name_ += model->name();

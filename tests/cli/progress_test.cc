@@ -35,5 +35,16 @@ TEST_CASE("Progress: a stage that reports nothing shows no old figures, the rate
   CHECK(advance.text() == ", 0 of 4 plans");
 }
 
+TEST_CASE("Progress: without a total there is a rate and no time left") {
+  Advance advance;
+  const Advance::Clock::time_point begin;
+  advance.set(100, 0, "requests", begin);
+  CHECK(advance.text() == ", 100 requests");
+  advance.set(300, 0, "requests", begin + seconds(4));
+  CHECK(advance.text() == ", 300 requests, 50/s");
+  CHECK(advance.json().compact_text() ==
+        R"({"what":"requests","done":300.0,"total":null,"rate_per_s":50.0,"left_s":null})");
+}
+
 }  // namespace
 }  // namespace dfsim::cli

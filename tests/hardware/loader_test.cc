@@ -226,7 +226,18 @@ TEST_CASE("parse_runtime: refuses unknown keys and wrong values") {
 TEST_CASE("load_platform: an unknown name gives the nearest one") {
   CHECK(load_platform("l400s").status().message().find("did you mean 'l40s'?") !=
         std::string::npos);
-  CHECK(load_platform("h20").status().message().find("did you mean 'h200'?") != std::string::npos);
+  CHECK(load_platform("h20").status().message().find("'h200'?") != std::string::npos);
+  // A family or a vendor: its machines.
+  const std::string rtx = load_platform("rtx").status().message();
+  CHECK(rtx.find("did you mean 'rtx-") != std::string::npos);
+  CHECK(rtx.find("'rtx-6000-ada'") != std::string::npos);
+  CHECK(rtx.find("'a100") == std::string::npos);
+  CHECK(load_platform("google").status().message().find("'tpu-v4' or 'tpu-v5e'?") !=
+        std::string::npos);
+  CHECK(load_platform("qqqqqqqq")
+            .status()
+            .message()
+            .rfind("unknown hardware 'qqqqqqqq'; dfsim hardware lists", 0) == 0);
   CHECK(load_runtime("torch_eager").status().message().find("did you mean 'torch-eager'?") !=
         std::string::npos);
 }

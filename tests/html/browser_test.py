@@ -213,9 +213,7 @@ def check_advice(reports):
         text = shown.nth(index).inner_text()
         check(one["insight"] in text and one["action"] in text
               and f"{one['gain'] * 100:.1f} %" in text, one["kind"])
-    if reports.shots:
-        tab.locator("section[aria-label='Advice']").screenshot(
-            path=str(reports.shots / "advice.png"))
+    check_page(reports, tab, "advice")
     check(problems == [], problems)
 
 
@@ -233,13 +231,33 @@ def check_replay(reports):
     check(int(tab.locator("section[aria-label='Timeline'] .chart").get_attribute("data-shown")) > 0,
           "both timelines")
     check("scaled" in rows(tab, "Times from").first.inner_text(), "sources of times")
-    tab.select_option("#theme", "dark")
-    if reports.shots:
-        tab.screenshot(path=str(reports.shots / "replay_dark.png"))
+    check_page(reports, tab, "replay")
     check(problems == [], problems)
     page, result = reports.make("diff", "diff", str(trace), str(reports.folder / "replayed.json"))
     tab, problems = reports.open(page, "diff")
     check(rows(tab, "Operators").count() == min(len(result["rows"]), 500), "rows of the diff")
+    check_page(reports, tab, "diff")
+    check(problems == [], problems)
+
+
+def check_kernel_diff(reports):
+    """Traces without operators: their kernels are compared, and a template's name of a screenful is
+    three lines until one asks for the rest."""
+    name = "void kernel<" + ", ".join(["at::GenericPackedTensorAccessor<float, 2ul>"] * 30) + ">(int)"
+    for file, length in (("a", 10), ("b", 20)):
+        (reports.folder / f"kernels_{file}.json").write_text(json.dumps(
+            {"schemaVersion": 1, "traceEvents": [
+                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 0, "dur": length,
+                 "args": {}}]}))
+    page, _ = reports.make("kernels", "diff", str(reports.folder / "kernels_a.json"),
+                           str(reports.folder / "kernels_b.json"))
+    tab, problems = reports.open(page, "kernels")
+    row = rows(tab, "Kernels").first
+    check(row.locator("td").first.inner_text() == name, "the whole name")
+    check(row.bounding_box()["height"] < 90, f"a row of {row.bounding_box()['height']} px")
+    row.locator(".long").click()
+    check(row.bounding_box()["height"] > 120, "a click shows all lines")
+    check_page(reports, tab, "kernels")
     check(problems == [], problems)
 
 
@@ -301,14 +319,7 @@ def check_sweep(reports):
         check(tab.locator(f"section[aria-label='{title}'] canvas").count() == 1, title)
     tab.select_option("select[aria-label='Model of the charts']", "1")
     check("no such file" in tab.locator("section[aria-label='All points']").inner_text(), "errors")
-    if reports.shots:
-        for width in (400, 1280, 2560):
-            for theme in ("light", "dark"):
-                tab.set_viewport_size({"width": width, "height": 1000})
-                tab.select_option("#theme", theme)
-                tab.wait_for_timeout(200)
-                tab.screenshot(path=str(reports.shots / f"sweep_{width}_{theme}.png"),
-                               full_page=True)
+    check_page(reports, tab, "sweep")
     check(problems == [], problems)
 
 
@@ -375,6 +386,7 @@ def look(program, browser, screenshots):
         check_nesting(reports)
         check_advice(reports)
         check_replay(reports)
+        check_kernel_diff(reports)
         check_others(reports)
         check_serving(reports)
         check_sweep(reports)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -185,6 +186,23 @@ def test_progress_names_the_steps_and_an_exception_stops_the_work():
         dfsim.predict(RESNET, "a100", progress=stop)
     with pytest.raises(RuntimeError, match="enough"):
         dfsim.sweep(RESNET, "a100", batch="1:50", progress=stop)
+
+
+def test_progress_says_how_far_it_is():
+    seen = []
+    dfsim.predict(RESNET, "a100", repeat=4000, progress=lambda kind, text: seen.append((kind, text)))
+    far = [text for kind, text in seen if kind == "advance"]
+    assert far and all(re.fullmatch(r"\d+ of 4000 runs", text) for text in far)
+    assert [int(text.split()[0]) for text in far] == sorted(int(text.split()[0]) for text in far)
+
+
+def test_ctrl_c_ends_the_work_inside_a_simulation():
+    # Hundreds of thousands of runs take minutes, and no step begins after the first of them.
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        dfsim.predict(RESNET, "a100", repeat=1_000_000)
+    timer.join()
 
 
 def test_sweep_equals_the_command_line(tmp_path):

@@ -307,6 +307,19 @@ def check_many(server):
     print("100 questions of 20 clients at once: the same answer")
 
 
+def check_cancelled_inside(program):
+    """Long work ends inside its loops: the only worker is free again right after the 504."""
+    limit = 20 if SANITIZED else 5
+    with Server(program, "--time-limit", str(limit), "--workers", "1") as server:
+        # Ten million moves take minutes, and no step begins after the first.
+        server.refused(504, "POST", "/v1/compare", json.dumps(
+            {"model": "gpt2_large", "hw": ["dgx-a100"], "policies": "anneal",
+             "iterations": 10_000_000}), JSON, f"{limit}")
+        status, answer, _ = server.question("predict", model="resnet18", hw="a100")
+        check(status == 200, "the worker still works for nobody: " + str(status))
+    print("work ends soon after its time limit")
+
+
 def check_limits(program):
     with Server(program, "--time-limit", "0.05", "--workers", "1", "--waiting", "1",
                 "--max-model-mb", "0.05", "--connections", "30") as server:
@@ -327,6 +340,7 @@ def check_limits(program):
         check(links[-1].recv(100).startswith(b"HTTP/1.1 503"), "too many connections")
         for link in links:
             link.close()
+    check_cancelled_inside(program)
     if SANITIZED:
         print("not checked: the limit of memory, which the sanitizer does not allow")
         return

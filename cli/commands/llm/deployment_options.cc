@@ -1,9 +1,11 @@
 // Options that describe a deployment.
 #include <cctype>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/commands/llm/llm_commands.h"
+#include "cli/progress.h"
 #include "serving/deployment_checks.h"
 #include "serving/llm_predict.h"
 #include "study/chain/llm_source.h"
@@ -119,6 +121,16 @@ StatusOr<LlmDeployment> llm_deployment(const LlmModelOptions& model,
   deployment.parallelism.pp = widths.pp;
   deployment.parallelism.dp = widths.dp;
   deployment.parallelism.moe_ep = widths.ep;
+  const LlmPrecisions& precisions = deployment.precisions;
+  printed_notes(/*quiet=*/true)
+      .decide("deployment",
+              {{"model", deployment.model.name},
+               {"weights", std::string(llm_precision_name(precisions.mlp))},
+               {"kv_cache", std::string(llm_precision_name(precisions.kv_cache))},
+               {"system", deployment.system},
+               {"framework", std::string(framework_name(deployment.framework))},
+               {"version", deployment.version.empty() ? "newest-measured" : deployment.version},
+               {"gpus", std::to_string(deployment.parallelism.gpus())}});
   return deployment;
 }
 

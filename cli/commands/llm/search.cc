@@ -37,8 +37,10 @@ struct LlmSearchOptions {
 StatusOr<DeploymentSearch> search_with_progress(const DeploymentSearchOptions& options,
                                                 bool quiet) {
   ProgressLine line(quiet);
-  return search_deployments(options, [&line](int64_t done) {
-    return line.stage(fmt::format("{} deployments simulated", done)).ok();
+  DFSIM_RETURN_IF_ERROR(line.stage("simulating deployments"));
+  return search_deployments(options, [&line](int64_t done, int64_t total) {
+    line.advance(static_cast<double>(done), static_cast<double>(total), "deployments");
+    return true;
   });
 }
 

@@ -136,6 +136,13 @@ std::string workload_text(const WorkloadOptions& workload) {
                      range(lengths.output));
 }
 
+// Requests that will be served; 0 = not known before the end of a trace.
+int64_t requests_of(const WorkloadOptions& workload) {
+  return workload.kind == WorkloadOptions::Kind::kUsers  ? workload.users.requests
+         : workload.kind == WorkloadOptions::Kind::kRate ? workload.rate.requests
+                                                         : workload.trace.requests;
+}
+
 // The decode step that the simulated server ran on average.
 StatusOr<StepTimeline> typical_step(const ServeResult& result, StepCostModel* costs) {
   const int64_t requests = std::max<int64_t>(1, result.requests);
@@ -167,9 +174,13 @@ Status simulate_and_write(const LlmServeOptions& o, const ServeSetup& setup, Ser
   }
   {
     ProgressLine line(quiet);
-    DFSIM_ASSIGN_OR_RETURN(view->result, simulate_serving(setup, trace.get(), [&](int64_t done) {
-                             return line.stage(fmt::format("{} requests served", done)).ok();
-                           }));
+    const auto expected = static_cast<double>(requests_of(setup.workload));
+    DFSIM_RETURN_IF_ERROR(line.stage("simulating the server"));
+    const auto served = [&](int64_t done, int64_t /*total*/) {
+      line.advance(static_cast<double>(done), expected, "requests");
+      return true;
+    };
+    DFSIM_ASSIGN_OR_RETURN(view->result, simulate_serving(setup, trace.get(), served));
   }
   if (trace != nullptr) {
     DFSIM_RETURN_IF_ERROR(trace->close());

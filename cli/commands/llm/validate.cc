@@ -25,7 +25,7 @@ Status run_llm_fit(const LlmValidateOptions& o, bool quiet) {
     ProgressLine line(quiet);
     ServingFitOptions fitting = o.fitting;
     fitting.start = o.parameters;
-    return fit_serving(o, fitting, [&line](int64_t done) {
+    return fit_serving(o, fitting, [&line](int64_t done, int64_t /*total*/) {
       return line.stage(fmt::format("{} sets of parameters tried", done)).ok();
     });
   };
@@ -39,7 +39,15 @@ Status run_llm_validate(LlmValidateOptions o, bool quiet) {
     return run_llm_fit(o, quiet);
   }
   o.half = o.part == "fit" ? RunHalf::kFit : o.part == "held-out" ? RunHalf::kCheck : RunHalf::kAll;
-  DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validate_serving(o));
+  const auto validated = [&]() -> StatusOr<ServingValidation> {
+    ProgressLine line(quiet);
+    DFSIM_RETURN_IF_ERROR(line.stage("simulating measured deployments"));
+    return validate_serving(o, [&line](int64_t done, int64_t total) {
+      line.advance(static_cast<double>(done), static_cast<double>(total), "deployments");
+      return true;
+    });
+  };
+  DFSIM_ASSIGN_OR_RETURN(const ServingValidation found, validated());
   return write_result(o.output, o.json ? serving_validation_json(found)
                                        : fit_lines(serving_validation_text(found)));
 }

@@ -12,6 +12,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/io/data_dir.h"
+
 namespace dfsim::inline datasets {
 namespace {
 
@@ -237,11 +239,31 @@ class Pipeline {
   bool run() { return bt_graph_run(graph_.get()) == BT_GRAPH_RUN_STATUS_OK; }
 
  private:
+  // A plugin that came with dfsim goes first: a tarball and a wheel bring their own library, which
+  // the system's plugins, if there are any, may not fit.
   static Plugin find(const char* name) {
+    if (Plugin bundled = find_bundled(name); bundled != nullptr) {
+      return bundled;
+    }
     const bt_plugin* plugin = nullptr;
     const bool found = bt_plugin_find(name, BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE,
                                       &plugin) == BT_PLUGIN_FIND_STATUS_OK;
     return Plugin(found ? plugin : nullptr);
+  }
+
+  static Plugin find_bundled(const char* name) {
+    const auto file = find_data_file(fmt::format("babeltrace2/babeltrace-plugin-{}.so", name));
+    const bt_plugin_set* set = nullptr;
+    if (!file.ok() || bt_plugin_find_all_from_file(file->c_str(), BT_FALSE, &set) !=
+                          BT_PLUGIN_FIND_ALL_FROM_FILE_STATUS_OK) {
+      return nullptr;
+    }
+    const bt_plugin* const plugin = bt_plugin_set_get_plugin_count(set) == 0
+                                        ? nullptr
+                                        : bt_plugin_set_borrow_plugin_by_index_const(set, 0);
+    bt_plugin_get_ref(plugin);  // the set is released, the plugin stays
+    bt_plugin_set_put_ref(set);
+    return Plugin(plugin);
   }
 
   bool add_source(const bt_plugin* plugin, const bt_value* params,

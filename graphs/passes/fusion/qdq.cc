@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 9> kMovers = {"Expand",  "Flatten",   "Ga
                                                      "MaxPool", "Reshape",   "Slice",
                                                      "Squeeze", "Transpose", "Unsqueeze"};
 
-bool is_listed(std::span<const std::string_view> names, std::string_view name) {
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -84,11 +84,11 @@ class QuantizedFuser {
       gemm(id);
     } else if (type == "Concat") {
       concat(id);
-    } else if (is_listed(kBinary, type)) {
+    } else if (is_among(kBinary, type)) {
       become(id, "QLinear" + std::string(type), kMicrosoft, {0, 1}, {});
-    } else if (is_listed(kUnary, type)) {
+    } else if (is_among(kUnary, type)) {
       become(id, "QLinear" + std::string(type), kMicrosoft, {0}, {});
-    } else if (is_listed(kMovers, type)) {
+    } else if (is_among(kMovers, type)) {
       move(id);
     }
   }

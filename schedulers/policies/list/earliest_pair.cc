@@ -1,5 +1,7 @@
 #include "schedulers/policies/list/earliest_pair.h"
 
+#include "base/cancellation.h"
+
 namespace dfsim::inline schedulers {
 
 void EarliestPair::advance(size_t device, TimeNs available) {
@@ -27,6 +29,7 @@ void EarliestPair::reject(const Pair& pair) {
 }
 
 EarliestPair::Pair EarliestPair::pop(std::span<const TimeNs> available) {
+  cancellation_point();
   Pair best;
   Entry best_entry{};
   const auto consider = [&](const Entry& entry, double sum, size_t device) {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/cancellation.h"
 #include "schedulers/planning/ranks.h"
 #include "schedulers/planning/ready_queue.h"
 #include "schedulers/policies/memory/equal_devices.h"
@@ -194,6 +195,7 @@ bool Planner::fits_equal(TaskId task) const {
 }
 
 Planner::Choice Planner::choose() const {
+  cancellation_point();
   Choice best;
   for (size_t i = 0; i < ready_.size(); ++i) {
     const TaskId task = ready_[i].task;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "schedulers/planning/ranks.h"
 #include "schedulers/policies/online/online_base.h"
 
@@ -134,6 +135,7 @@ void ReadyPairs::decide(const OnlineView& view, std::span<const TaskId> newly_re
     refresh(view, waiting);
   }
   while (true) {
+    cancellation_point();  // thousands may wait, and each pick looks at all
     auto best = waiting_.end();
     for (auto each = waiting_.begin(); each != waiting_.end(); ++each) {
       if (each->first != SIZE_MAX &&

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/cancellation.h"
 #include "base/rng.h"
 #include "schedulers/static_policy.h"
 
@@ -225,6 +226,7 @@ void Annealer::run(const Budget& budget, const std::function<void(double)>& prog
   const double first = kFirstTemperature * static_cast<double>(current_);
   double temperature = first;
   for (uint64_t step = 0;; ++step) {
+    cancellation_point();
     if (step % kStepsPerClock == 0) {
       const double share = spent(step);
       if (progress) {

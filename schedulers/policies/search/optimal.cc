@@ -11,6 +11,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/cancellation.h"
 #include "schedulers/planning/ranks.h"
 #include "schedulers/static_policy.h"
 
@@ -143,6 +144,7 @@ TimeNs Search::bound(TimeNs last_start) const {
 bool Search::over_budget() {
   constexpr uint64_t kNodesPerClock = 4096;
   ++nodes_;
+  cancellation_point();
   if (nodes_ > node_limit_) {
     stopped_ = true;
   } else if (time_limit_s_ > 0 && nodes_ % kNodesPerClock == 0) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "schedulers/planning/task_view.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
@@ -66,11 +67,7 @@ class Portfolio final : public StaticScheduler {
                                           : std::max(1U, std::thread::hardware_concurrency());
     threads =
         problem.graph.task_count() < kTasksWorthThreads ? 1 : std::min(threads, members.size());
-    std::vector<std::jthread> workers;
-    for (size_t t = 1; t < threads; ++t) {
-      workers.emplace_back(work);
-    }
-    work();
+    run_on_threads(threads, work);
   }
 
   PolicyOptions options_;
