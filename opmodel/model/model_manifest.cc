@@ -41,12 +41,16 @@ json to_json(const DeviceSpec& device) {
                      {"flops_per_s", peak.flops_per_s},
                      {"matrix_flops_per_s", peak.matrix_flops_per_s}});
   }
-  return {{"model", device.model},
-          {"peaks", peaks},
-          {"memory_bytes_per_s", device.memory_bytes_per_s},
-          {"l2_bytes", device.l2_bytes},
-          {"compute_units", device.compute_units},
-          {"launch_overhead_ns", device.launch_overhead_ns}};
+  json object = {{"model", device.model},
+                 {"peaks", peaks},
+                 {"memory_bytes_per_s", device.memory_bytes_per_s},
+                 {"l2_bytes", device.l2_bytes},
+                 {"compute_units", device.compute_units},
+                 {"launch_overhead_ns", device.launch_overhead_ns}};
+  if (device.board_power_w > 0) {
+    object["board_power_w"] = device.board_power_w;
+  }
+  return object;
 }
 
 json to_json(const ModelPart& part) {
@@ -172,6 +176,9 @@ DeviceSpec read_device(Reader& reader, const json& object) {
   reader.get(object, "l2_bytes", &device.l2_bytes);
   reader.get(object, "compute_units", &device.compute_units);
   reader.get(object, "launch_overhead_ns", &device.launch_overhead_ns);
+  if (object.contains("board_power_w")) {
+    reader.get(object, "board_power_w", &device.board_power_w);
+  }
   for (const json& item : reader.child(object, "peaks", json::value_t::array)) {
     PeakRate peak;
     std::string dtype;

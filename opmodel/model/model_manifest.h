@@ -100,6 +100,8 @@ struct ModelPart {
   double interval_scale(std::string_view model) const;
   // Fills `hidden`.
   void hide_devices();
+  // The part is a prior's.
+  bool across_devices() const { return !hidden.empty(); }
   bool trained_on(DType dtype) const;
   double kind_effect(std::string_view kind) const;
 };

@@ -9,6 +9,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
+#include "opmodel/model/layout_time.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -180,9 +181,18 @@ const std::string& TrainedModel::known_name(const ModelPart& part, const DeviceS
   return device.model;
 }
 
+// A board with less power runs the same chip at a lower clock.
 DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
   DeviceSpec known = device;
   known.model = known_name(part, device);
+  const DeviceSpec* const measured = manifest_.find_device(known.model);
+  if (known.model != device.model && measured != nullptr) {
+    const double share = share_on_board(device.board_power_w, measured->board_power_w);
+    for (PeakRate& peak : known.peaks) {
+      peak.flops_per_s *= share;
+      peak.matrix_flops_per_s *= share;
+    }
+  }
   return known;
 }
 
@@ -407,8 +417,13 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    const auto net_ns = [added_us](double time_us) {
-      return ns_from_seconds(std::max(time_us - added_us, time_us * kLeastNetShare) * 1e-6);
+    // The prior knows kernels that get their tensors in the layout they want.
+    const double layout_us = prediction.source == CostSource::kPrior
+                                 ? layout_conversion_us(ops[i], geometries[i], device)
+                                 : 0;
+    const auto net_ns = [added_us, layout_us](double time_us) {
+      const double net_us = std::max(time_us - added_us, time_us * kLeastNetShare);
+      return ns_from_seconds((net_us + layout_us) * 1e-6);
     };
     out[i].time_ns = net_ns(prediction.time_us);
     out[i].low_ns = net_ns(prediction.low_us);
