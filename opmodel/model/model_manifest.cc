@@ -109,6 +109,9 @@ json to_json(const ModelPart& part) {
     }
     object["recording_column"] = part.recording_column;
   }
+  if (part.slowest_unit) {
+    object["slowest_unit"] = true;
+  }
   return object;
 }
 
@@ -242,6 +245,9 @@ void read_recordings(Reader& reader, const json& object, ModelPart* part) {
 }
 
 void read_left_out(Reader& reader, const json& object, ModelPart* part) {
+  if (object.contains("slowest_unit")) {
+    reader.get(object, "slowest_unit", &part->slowest_unit);
+  }
   if (!object.contains("left_out")) {  // only of priors
     return;
   }

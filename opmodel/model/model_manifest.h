@@ -88,6 +88,9 @@ struct ModelPart {
   // The trees have a column that says which recording a row is of; predictions leave it 0, the
   // healthy one.
   bool recording_column = false;
+  // The base has the arm of the slowest compute unit (features/attention_waves.h): a prior's does,
+  // but for those that were trained before it existed.
+  bool slowest_unit = false;
   // Only a prior has these: errors on each device by trees that were fitted to the others.
   std::vector<std::pair<std::string, ErrorStats>> left_out;
   IntervalTable intervals;
@@ -100,8 +103,6 @@ struct ModelPart {
   double interval_scale(std::string_view model) const;
   // Fills `hidden`.
   void hide_devices();
-  // The part is a prior's.
-  bool across_devices() const { return !hidden.empty(); }
   bool trained_on(DType dtype) const;
   double kind_effect(std::string_view kind) const;
 };
@@ -141,6 +142,8 @@ struct ModelManifest {
   // The noise of a single measurement that follows from these: standard deviation of its logarithm.
   double repeat_noise() const;
   const DeviceSpec* find_device(std::string_view model) const;
+  // Some part has kernels of 16-bit convolutions, as engines run them in their own layout.
+  bool has_half_convolutions() const;
   double overhead_us(std::string_view model) const;     // 0 for other devices
   double interval_scale(std::string_view model) const;  // 1 for other devices
 };

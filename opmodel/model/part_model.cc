@@ -77,7 +77,7 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
 Roofline part_roofline(const ModelPart& part, const OpGeometry& geometry, const DeviceSpec& device,
                        double floor_us) {
   Roofline roofline = roofline_of(geometry, device, floor_us);
-  if (part.across_devices()) {
+  if (part.slowest_unit) {
     roofline.slowest_us = slowest_unit_us(geometry, device);
   }
   return roofline;

@@ -411,14 +411,16 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     DFSIM_RETURN_IF_ERROR(ask_prior(ops, geometries, device, predictions));
   }
   const double overhead_us = manifest_.overhead_us(device.model);
+  // Kernels that the prior knows get their tensors in the layout they want.
+  const TrainedModel* const prior = manifest_.prior ? this : prior_.get();
+  const bool converts = prior != nullptr && prior->manifest().has_half_convolutions();
   for (size_t i = 0; i < ops.size(); ++i) {
     const ModelAnswer& prediction = predictions[i];
     // Neither the bound nor another device was measured with this overhead.
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    // The prior knows kernels that get their tensors in the layout they want.
-    const double layout_us = prediction.source == CostSource::kPrior
+    const double layout_us = converts && prediction.source == CostSource::kPrior
                                  ? layout_conversion_us(ops[i], geometries[i], device)
                                  : 0;
     const auto net_ns = [added_us, layout_us](double time_us) {
