@@ -1,3 +1,5 @@
+// One table with the name, the size and the kind of each element type; all functions look things
+// up in it.
 #include "base/dtype.h"
 
 #include <array>

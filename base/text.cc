@@ -1,3 +1,4 @@
+// Edit distance and near names for messages, and small conversions of text.
 #include "base/text.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Lays out tables for terminals. A table that is too wide shrinks its widest column until it
+// fits, and cells continue below where columns wrap. Widths are counted in code points, colours
+// not at all.
 #include "base/text_table.h"
 
 #include <sys/ioctl.h>

@@ -1,3 +1,5 @@
+// Formats quantities for people: three significant digits and the prefix that fits. Numbers that
+// round up to the next prefix take it.
 #include "base/units.h"
 
 #include <fmt/format.h>

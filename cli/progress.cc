@@ -1,3 +1,6 @@
+// Progress on terminals and as JSON. A thread of its own redraws the line, because work reports
+// when it has something done and not when a second has passed. When commands run inside another
+// program, its callback gets the events instead.
 #include "cli/progress.h"
 
 #include <fmt/format.h>

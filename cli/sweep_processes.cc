@@ -1,3 +1,6 @@
+// Which part of a sweep this process has, from the environment that MPI and Slurm set, and the
+// script that starts all parts. The script repeats exactly the options that differ from their
+// defaults, quoted for the shell.
 #include "cli/sweep_processes.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Looks a hardware or runtime file up: as a path first, then by file name and alias among those
+// that ship. Aliases are read from the first lines of the files without parsing them, since a
+// lookup must not load forty files.
 #include "hardware/builtin_files.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Reads measured timings of collectives. Names of links are patterns, and each must match a link
+// of the platform: timings for links that are not there would never be used and never be missed.
 #include "hardware/collectives_reader.h"
 
 #include <fmt/format.h>

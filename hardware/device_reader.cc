@@ -1,3 +1,5 @@
+// Reads one device. With `extends`, it starts from the other file's device and each key replaces
+// what is there; a figure that is given again loses its old citation.
 #include "hardware/device_reader.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Reads links and switches and expands patterns in their ends ("gpu*") to one link each. At the
+// end every node must have a route to every other one, or transfers would have no time.
 #include "hardware/link_reader.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Reads caches and roofs, which only rooflines need, from a hardware file a second time. Costs
+// and simulations know the memory alone, so these figures stay out of Platform.
 #include "hardware/memory_levels.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Names of enums, and the rules by which a device answers for an element type that it has no
+// units for: the next wider type of its kind.
 #include "hardware/platform.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Puts a Platform together from the readers of devices, host, links, runtime and collectives. A
+// device may come from another hardware file; that file may not refer to a third one, which
+// rules out circles.
 #include "hardware/platform_loader.h"
 
 #include <fmt/format.h>

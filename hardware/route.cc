@@ -1,3 +1,6 @@
+// Dijkstra's algorithm from each node on the time of a transfer of 1 MiB, with ties decided by
+// hops and then by the order of links, so that routes depend on the file alone. Accelerators are
+// ends of routes and never on the way.
 #include "hardware/route.h"
 
 #include <algorithm>

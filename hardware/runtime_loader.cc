@@ -1,3 +1,5 @@
+// Reads runtime files. Names of fusion rules and operators are checked later, where those tables
+// are known (graphs/passes, study/chain): hardware/ does not depend on them.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Matches figures with their sources. Only figures that the file has can be cited, so that a
+// misspelt key in `cite` is an error and not a citation of nothing.
 #include "hardware/sources.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// A cost model in front of another one, with a hash map of answers per kind of device. Operators
+// that trained models do not know ask for a stand-in with the same work.
 #include "opmodel/cached_model.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Adds what a node of several devices needs to a workload: tasks that stand for inputs and
+// outputs in the host's memory, devices that cannot run an operator, and groups of tasks that
+// stay together since they read the same large parameters. A group is pinned before scheduling,
+// because policies see edges between tasks and no shared weights.
 #include "opmodel/node_lowering.h"
 
 #include <fmt/format.h>

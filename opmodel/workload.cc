@@ -1,3 +1,8 @@
+// Describes operators for the cost models and turns a graph into tasks and data. The first half
+// writes canonical attributes: every attribute that changes the cost appears with its value,
+// defaults included, so that equal operators have equal text and share one row of costs. The
+// second half (WorkloadMaker) walks the graph once in order and gives views the data of what
+// they show.
 #include "opmodel/workload.h"
 
 #include <fmt/format.h>

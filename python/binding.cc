@@ -1,3 +1,6 @@
+// Runs a command of the program as a function: output is captured, progress goes to a Python
+// callback, and the GIL is taken only for that. An exception in the callback stops the command
+// at its next report of progress and is raised afterwards.
 #include "python/binding.h"
 
 #include <string_view>

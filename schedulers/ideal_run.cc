@@ -1,3 +1,6 @@
+// An event loop of its own on an ideal machine: every transfer takes its idle time and a device
+// runs one task at a time. Online policies see it through OnlineView as they see the simulator;
+// the result is the plan that their decisions amount to.
 #include "schedulers/ideal_run.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Opens a shared library, checks the interface version before calling anything of it, and lets
+// it add its policies. The library stays open for the life of the process, because policies are
+// code in it.
 #include "schedulers/plugin.h"
 
 #include <dlfcn.h>

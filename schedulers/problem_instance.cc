@@ -1,3 +1,5 @@
+// Makes scheduling problems from task graphs on identical processors, on a cluster file, or on a
+// platform. Files that give delays instead of bytes get links that take those delays.
 #include "schedulers/problem_instance.h"
 
 #include <fmt/format.h>

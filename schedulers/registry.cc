@@ -1,3 +1,5 @@
+// The built-in policies come from policies.inc. A list policy appears with its variant that
+// decides at the other time, under NAME@ahead or NAME@ready.
 #include "schedulers/registry.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Finds groups of small tasks, builds the problem of the groups, and translates between both:
+// plans are expanded task by task, and online policies see groups become ready when the first
+// task of a group does.
 #include "schedulers/small_tasks.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Replays the events of a run and checks each against what a machine can do. State mirrors the
+// simulator's as independently as possible (own queues, own copies, own bytes in memory), so
+// that one mistake does not confirm itself. The bounds at the end, critical path and work over
+// capacity, hold for any schedule.
 #include "sim/invariants.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Repeats a run with noise. Each repetition draws from its own generator, forked from the seed
+// by its number, so that the result does not depend on how many repetitions run or in which
+// order.
 #include "sim/repeat.h"
 
 #include <algorithm>

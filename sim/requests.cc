@@ -1,3 +1,6 @@
+// Arrivals of requests, and the two ways to run them: one plan for all, or a policy per request.
+// Requests of the warm-up count neither in the latencies nor in the throughput, whose clock
+// starts when the last of them ends.
 #include "sim/requests.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Unpacks gzip streams and zip archives in memory with zlib. A zip archive is read from its end,
+// where the directory is; every offset and size that it gives is checked against the content
+// before use, ZIP64's included. Unpacking stops at the caller's limit, since a small file may
+// unpack to terabytes.
 #include "base/io/archive.h"
 
 #include <fmt/format.h>

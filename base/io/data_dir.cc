@@ -1,3 +1,6 @@
+// Finds the folders with dfsim's own data. The program may run from a build tree, an
+// installation, an unpacked tarball, or inside another program as a library; the place of the
+// running file decides, with symbolic links resolved.
 #include "base/io/data_dir.h"
 
 #include <dlfcn.h>

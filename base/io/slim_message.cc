@@ -1,3 +1,5 @@
+// Walks protobuf's wire format by field numbers and drops the payloads that a table names.
+// Messages that hold none are copied whole, without looking inside.
 #include "base/io/slim_message.h"
 
 #include <fmt/format.h>

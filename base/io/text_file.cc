@@ -1,3 +1,6 @@
+// LineReader fills a buffer from zlib, which reads plain files as they are, and hands out lines
+// in place; a line that crosses the end of the buffer moves to its front first. TextWriter
+// compresses into an OutputFile, so that text files, too, appear whole or not at all.
 #include "base/io/text_file.h"
 
 #include <fmt/format.h>

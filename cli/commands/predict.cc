@@ -1,3 +1,5 @@
+// `dfsim predict`: options, the choice of a view, and exit codes. A result that is incomplete or
+// does not fit its device is printed in full before the command fails.
 #include <fmt/format.h>
 
 #include <memory>

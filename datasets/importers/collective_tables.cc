@@ -1,3 +1,6 @@
+// Two tables with the same content under different names; the header decides which of the two a
+// file is. Sizes in elements become bytes through the type's width, and each row records whether
+// all of its devices were in one node.
 #include "datasets/importers/collective_tables.h"
 
 #include <fmt/format.h>

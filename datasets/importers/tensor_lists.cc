@@ -1,3 +1,6 @@
+// Shapes and attributes that readers of several tools derive the same way. guess_conv() finds
+// strides and padding that a recording left out from the extents, within what a convolution can
+// have.
 #include "datasets/importers/tensor_lists.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The columns of profile files as one table, with a parser and a formatter that both use it.
+// Cells repeat from row to row, so the parser caches the last ids of texts and shapes; that is
+// most of its speed. The first bad cell of a row names the reason for which the row is left out.
 #include "datasets/profiles/profile_columns.h"
 
 #include <fmt/format.h>

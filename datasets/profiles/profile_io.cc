@@ -1,3 +1,6 @@
+// Reading decides between CSV and JSON Lines by the first byte of the (unpacked) content and
+// streams rows into a sink. A file of which all rows are unusable is an error that shows the
+// first reasons, since an empty profile would only fail later and say less.
 #include "datasets/profiles/profile_io.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Sorts row ids by what makes two measurements the same and walks the runs of equal ones:
+// groups, duplicates and networks come out of one order.
 #include "datasets/profiles/profile_stats.h"
 
 #include <algorithm>

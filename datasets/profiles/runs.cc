@@ -1,3 +1,6 @@
+// Reads the CSV of measured latencies. Cells records the first thing that is wrong with a row,
+// so that parse_run() reads like the list of columns; the error then names file, line and
+// column.
 #include "datasets/profiles/runs.h"
 
 #include <fmt/format.h>
@@ -17,7 +20,7 @@
 namespace dfsim::inline datasets {
 namespace {
 
-enum Column : size_t {
+enum RunColumn : size_t {
   kNetwork,
   kBatch,
   kDims,
@@ -34,7 +37,7 @@ enum Column : size_t {
   kDate,
   kProvenance,
 };
-constexpr std::array<std::string_view, kProvenance + 1> kNames = {
+constexpr std::array<std::string_view, kProvenance + 1> kRunColumns = {
     "network",         "batch",   "dims",      "dtype",   "device", "runtime",
     "runtime_version", "time_ms", "spread_ms", "samples", "ops_ms", "ops",
     "arena_bytes",     "date",    "provenance"};
@@ -45,13 +48,13 @@ constexpr double kLongestMs = 1e9;
 // One row's cells by column, and what went wrong with them first.
 class Cells {
  public:
-  Cells(std::string place, std::array<std::string_view, kNames.size()> cells)
+  Cells(std::string place, std::array<std::string_view, kRunColumns.size()> cells)
       : place_(std::move(place)), cells_(cells) {}
 
-  std::string text(Column column) const { return std::string(trim(cells_[column])); }
+  std::string text(RunColumn column) const { return std::string(trim(cells_[column])); }
 
   // `missing` for an empty cell; whole numbers from `least` on.
-  int64_t integer(Column column, int64_t least, int64_t missing) {
+  int64_t integer(RunColumn column, int64_t least, int64_t missing) {
     const std::string_view cell = trim(cells_[column]);
     if (cell.empty()) {
       return missing;
@@ -64,7 +67,7 @@ class Cells {
     return *value;
   }
 
-  TimeNs time(Column column, bool positive) {
+  TimeNs time(RunColumn column, bool positive) {
     const std::string_view cell = trim(cells_[column]);
     if (cell.empty() && !positive) {
       return -1;
@@ -78,9 +81,9 @@ class Cells {
     return static_cast<TimeNs>(std::llround(*value * kNsPerMs));
   }
 
-  void complain(Column column, std::string_view expected) {
+  void complain(RunColumn column, std::string_view expected) {
     if (error_.empty()) {
-      error_ = fmt::format("{}: column '{}': found '{}', expected {}", place_, kNames[column],
+      error_ = fmt::format("{}: column '{}': found '{}', expected {}", place_, kRunColumns[column],
                            printable(cells_[column]), expected);
     }
   }
@@ -88,35 +91,36 @@ class Cells {
 
  private:
   std::string place_;
-  std::array<std::string_view, kNames.size()> cells_;
+  std::array<std::string_view, kRunColumns.size()> cells_;
   std::string error_;
 };
 
-// Positions of kNames in the header, -1 for those that are not there.
-StatusOr<std::array<int, kNames.size()>> read_runs_header(const CsvReader& reader) {
+// Positions of kRunColumns in the header, -1 for those that are not there.
+StatusOr<std::array<int, kRunColumns.size()>> read_runs_header(const CsvReader& reader) {
   const std::string place = fmt::format("{}:{}", reader.path(), reader.line_number());
-  std::array<int, kNames.size()> positions{};
+  std::array<int, kRunColumns.size()> positions{};
   positions.fill(-1);
   int position = 0;
   for (const std::string_view cell : reader.fields()) {
-    const auto* const it = std::find(kNames.begin(), kNames.end(), trim(cell));
-    if (it == kNames.end()) {
-      return invalid_input(fmt::format(
-          "{}: not a runs file: {}", place,
-          unknown_name_message("column", printable(cell), {kNames.begin(), kNames.end()})));
+    const auto* const it = std::find(kRunColumns.begin(), kRunColumns.end(), trim(cell));
+    if (it == kRunColumns.end()) {
+      return invalid_input(
+          fmt::format("{}: not a runs file: {}", place,
+                      unknown_name_message("column", printable(cell),
+                                           {kRunColumns.begin(), kRunColumns.end()})));
     }
-    int& slot = positions[static_cast<size_t>(it - kNames.begin())];
+    int& slot = positions[static_cast<size_t>(it - kRunColumns.begin())];
     if (slot >= 0) {
       return invalid_input(fmt::format("{}: column '{}' is there twice", place, *it));
     }
     slot = position++;
   }
-  for (const Column column : kRequired) {
+  for (const RunColumn column : kRequired) {
     if (positions[column] < 0) {
       return invalid_input(
           fmt::format("{}: not a runs file: column '{}' is missing; docs/"
                       "validation.md has all of them",
-                      place, kNames[column]));
+                      place, kRunColumns[column]));
     }
   }
   return positions;
@@ -127,7 +131,7 @@ StatusOr<NetworkRun> parse_run(Cells cells, int64_t line) {
   run.line = line;
   run.network = cells.text(kNetwork);
   run.device = cells.text(kDevice);
-  for (const Column column : {kNetwork, kDevice}) {
+  for (const RunColumn column : {kNetwork, kDevice}) {
     if (cells.text(column).empty()) {
       cells.complain(column, "a name");
     }
@@ -183,8 +187,8 @@ StatusOr<std::vector<NetworkRun>> read_runs(const std::string& path) {
                                            : fmt::format("{} columns", reader.fields().size()),
                                        columns));
     }
-    std::array<std::string_view, kNames.size()> cells;
-    for (size_t i = 0; i < kNames.size(); ++i) {
+    std::array<std::string_view, kRunColumns.size()> cells;
+    for (size_t i = 0; i < kRunColumns.size(); ++i) {
       cells[i] = positions[i] < 0 ? "" : reader.fields()[static_cast<size_t>(positions[i])];
     }
     DFSIM_ASSIGN_OR_RETURN(NetworkRun run, parse_run(Cells(place, cells), reader.line_number()));

@@ -1,3 +1,5 @@
+// Splits lines at commas in place; only quoted fields are copied, into a scratch buffer that
+// lives as long as the record.
 #include "datasets/tables/csv.h"
 
 #include "datasets/tables/numbers.h"

@@ -1,3 +1,7 @@
+// Decodes Perfetto's packets straight from the wire format, message by message, because the
+// generated classes of its schema would be larger than dfsim. State is kept per packet sequence:
+// interned names, default clock and track, and incremental timestamps all refer to earlier
+// packets of the same sequence, and a packet that clears the state makes them start again.
 #include "datasets/traces/perfetto_stream.h"
 
 #include <fmt/format.h>

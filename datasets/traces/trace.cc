@@ -1,3 +1,7 @@
+// The steps that every format has in common after its reader is done: sort spans, nest host
+// spans of a thread by time, link launches to kernels and operators, and mark communication.
+// Readers only record spans and ids. Host clocks are read twice per span, so spans that overlap
+// by rounding alone count as following each other.
 #include "datasets/traces/trace.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Follows ONNX Runtime's planner step by step: its order of execution, which operator may write
+// over its first operand, which freed buffer a new tensor takes. Each tensor maps to the buffer
+// that holds it; the peak is then a sweep over the buffers' lifetimes. The lists of aliases and
+// in-place kernels are those of its CPU provider.
 #include "graphs/algorithms/arena_plan.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Adapts dfsim's graphs to Boost.Graph and back. Boost stays in this file: callers see plain
+// vectors indexed by node. Every function checks its edges first, since a reader may call it
+// with a graph that is not a DAG.
 #include "graphs/algorithms/dag.h"
 
 #include <fmt/format.h>

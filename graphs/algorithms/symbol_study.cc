@@ -1,3 +1,6 @@
+// Imports the model again with one dimension at another extent and compares operator by
+// operator. Two imports can be compared by index only when both have the same structure, so
+// several extents are tried until one leaves the structure as it is.
 #include "graphs/algorithms/symbol_study.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Builds the flat arrays of an ExecGraph. Tasks and data may be added in any order; build()
+// sorts the tasks topologically, renumbers them, and lays out edges and data by task, so that
+// the simulator walks memory forwards. Ties keep the order of insertion, which makes the
+// numbering independent of everything but the input.
 #include "graphs/ir/exec_graph.h"
 
 #include <fmt/format.h>

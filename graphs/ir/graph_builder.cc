@@ -1,3 +1,7 @@
+// Validates and freezes a graph: sorts operators producers first, gives missing and repeated
+// names a unique one, and indexes the readers of each tensor. The sort keeps the file's order
+// among independent operators, because frameworks execute in that order and a reader looks for
+// it.
 #include "graphs/ir/graph_builder.h"
 
 #include <fmt/format.h>

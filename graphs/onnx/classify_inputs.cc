@@ -1,3 +1,6 @@
+// Decides for each graph input whether a caller feeds it or it is a weight. Three signs count:
+// the file declares initializers, the tensor reaches an operand position that holds trained
+// parameters (walked backwards through views and casts), or its name ends like a parameter's.
 #include "graphs/onnx/classify_inputs.h"
 
 #include <algorithm>

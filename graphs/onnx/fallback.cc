@@ -1,3 +1,6 @@
+// Asks libonnx's shape inference about one operator for which dfsim has no rule: a model of that
+// single node, with the shapes that are known as its inputs. Data propagation stays off, because
+// libonnx crashes in it on unknown operators.
 #include "graphs/onnx/fallback_internal.h"
 
 #include <fmt/format.h>

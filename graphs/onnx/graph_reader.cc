@@ -1,3 +1,7 @@
+// Walks a GraphProto and fills a GraphBuilder: constants, inputs, nodes with their subgraphs,
+// outputs. Subgraphs are read with the same code into builders of their own; what they capture
+// from the graph around them becomes additional inputs. Names inside functions get a prefix,
+// because two calls of one function must not share tensors.
 #include <fmt/format.h>
 
 #include <algorithm>

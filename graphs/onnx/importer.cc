@@ -1,3 +1,6 @@
+// Runs the steps of an ONNX import in order and collects their report. When only assumed extents
+// contradict the model, the import starts again with other assumptions; extents that the user
+// gave are never replaced.
 #include "graphs/onnx/importer.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Parses a model and collects what its graphs share: imported opsets by domain, and functions by
+// name.
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

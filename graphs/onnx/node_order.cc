@@ -1,3 +1,5 @@
+// Sorts the nodes of a file producers first, subgraphs included, since some writers store them
+// in another order. The order among independent nodes stays the file's.
 #include <algorithm>
 #include <functional>
 #include <queue>

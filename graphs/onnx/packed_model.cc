@@ -1,3 +1,6 @@
+// Recognises by their first bytes the containers that models come in. gzip and zip are unpacked;
+// formats that dfsim cannot read (TFLite, PyTorch's archives and others) are refused with a line
+// that says how to convert them.
 #include <fmt/format.h>
 
 #include <algorithm>

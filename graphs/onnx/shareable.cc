@@ -1,3 +1,7 @@
+// Writes a model back without its weights. Stripper empties everything trained, in initializers,
+// Constant nodes, attributes and functions; Typer writes the shapes that dfsim found. Extents
+// that follow a dynamic dimension are written as formulas of it, which imports with other
+// extents reveal.
 #include "graphs/onnx/shareable.h"
 
 #include <fmt/format.h>

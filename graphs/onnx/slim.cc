@@ -1,3 +1,5 @@
+// The table of ONNX's messages for base/io/slim_message.h: on which fields to descend, and which
+// hold weights or texts that dfsim does not need.
 #include "graphs/onnx/slim.h"
 
 #include <algorithm>

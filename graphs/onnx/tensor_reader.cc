@@ -1,3 +1,6 @@
+// Reads values and types out of ONNX's protos. A tensor stores its elements in one of several
+// typed lists or as raw bytes; only small ones are read, because dfsim needs the values of
+// shapes and never those of weights.
 #include "graphs/onnx/tensor_reader_internal.h"
 
 #include <fmt/format.h>

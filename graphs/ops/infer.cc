@@ -1,3 +1,6 @@
+// Runs an operator's shape rule and its value rule, and says why an output stays unknown. Values
+// are folded only when all operands are known; shapes are checked against a common limit here,
+// once, so that no rule has to fear overflow.
 #include "graphs/ops/infer.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The view that shape rules have of their operator, and the two rules that most elementwise
+// operators share: same shape as the first operand, and broadcasting. Extents that depend on
+// data stay marked downstream, because an extent derived from an upper bound is one, too.
 #include "graphs/ops/infer_context.h"
 
 #include <fmt/format.h>

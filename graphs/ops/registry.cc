@@ -1,3 +1,5 @@
+// Collects the families of families.inc into one table sorted by domain and name, and describes
+// work rules in words for `dfsim ops`.
 #include <fmt/format.h>
 
 #include <algorithm>

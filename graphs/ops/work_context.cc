@@ -1,3 +1,5 @@
+// Adds up the work of one operator: operands once each, results, and what its rule adds. An
+// operand that is given twice is read once.
 #include "graphs/ops/work_context.h"
 
 #include <fmt/format.h>

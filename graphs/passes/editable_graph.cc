@@ -1,3 +1,6 @@
+// Operators and tensors with reader lists that every edit keeps up to date. Removed entries
+// leave holes, so that ids stay valid while a pass runs; finish() builds a dense Graph. The
+// sorted order is computed on demand and reused until an edit breaks it.
 #include "graphs/passes/editable_graph.h"
 
 #include <algorithm>

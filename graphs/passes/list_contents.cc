@@ -1,3 +1,5 @@
+// Remembers for each list of tensors which elements it holds. Lists are values: an operator that
+// appends makes a new one that shares the history of the old.
 #include "graphs/passes/list_contents.h"
 
 #include "graphs/ops/families/extensions/tensorflow_ops.h"

@@ -1,3 +1,5 @@
+// Matches a pattern from its root down, trying both orders of commutative operands. A match
+// counts only when it is closed: no operator outside may read a tensor that fusing would remove.
 #include "graphs/passes/pattern.h"
 
 #include <algorithm>

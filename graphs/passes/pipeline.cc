@@ -1,3 +1,6 @@
+// The table of passes, made from passes.inc, and the loop that runs a runtime's stages. Passes
+// of a stage take turns until none changes anything, or a limit of rounds is reached, because
+// one fusion may make another one possible.
 #include "graphs/passes/pipeline.h"
 
 #include <algorithm>

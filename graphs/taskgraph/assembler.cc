@@ -1,3 +1,6 @@
+// Checks numbers of task graphs and keeps rows of equal costs once, found by a hash table of its
+// own: graphs of a million tasks have few distinct rows, and a row may be as long as there are
+// devices.
 #include "graphs/taskgraph/assembler.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Reads Pegasus' DAX with expat. Jobs refer to files by name, so edges between jobs are made at
+// the end from producers and readers of each file, plus the explicit child and parent elements.
+// Document type declarations are refused, since nothing in a DAX needs entities.
 #include <expat.h>
 #include <fmt/format.h>
 

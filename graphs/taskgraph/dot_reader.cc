@@ -1,3 +1,5 @@
+// A hand-written lexer and a recursive-descent parser for the part of DOT that describes graphs.
+// The depth of subgraphs is limited, because the parser recurses.
 #include <fmt/format.h>
 
 #include <cctype>

@@ -1,3 +1,6 @@
+// One function per shape writes nodes and edges into a ShapeBuilder; costs and delays are drawn
+// afterwards from generators of their own, so that the same seed gives the same costs for any
+// shape options.
 #include "graphs/taskgraph/generate.h"
 
 #include <fmt/format.h>

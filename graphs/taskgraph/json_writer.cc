@@ -1,3 +1,5 @@
+// Writes the format of json_reader.cc in pieces of bounded size, so that a graph of millions of
+// tasks is never text as a whole.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,3 +1,6 @@
+// Kasahara's format is words separated by blanks; the reader asks for one word after the other
+// and knows the line for errors. Two dummy tasks may or may not be counted in the header, which
+// shows only at the end of the file.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Reads TripletRun's cluster JSON as a stream: devices with their speeds, links with bandwidths.
+// A link serves both directions; devices without one of their own use the link between their
+// computers.
 #include "graphs/taskgraph/triplet_cluster.h"
 
 #include <fmt/format.h>

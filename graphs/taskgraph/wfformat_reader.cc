@@ -1,3 +1,6 @@
+// WfFormat has two lists about the same tasks, specification and execution, in either order. The
+// listener collects both by id and joins them at the end; files join producers and readers as in
+// DAX.
 #include <fmt/format.h>
 
 #include <optional>

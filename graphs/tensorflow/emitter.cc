@@ -1,3 +1,6 @@
+// Emits ONNX operators for translated nodes. A value may exist in both layouts, channels last as
+// TensorFlow has it and channels first as ONNX wants it; the transposition between them is made
+// once and only when somebody asks for the other one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,3 +1,5 @@
+// The steps of a TensorFlow import: choose roots, declare inputs, translate what the roots need,
+// mark weights and updates, infer shapes. Only nodes that a root depends on are translated.
 #include "graphs/tensorflow/importer.h"
 
 #include <fmt/format.h>

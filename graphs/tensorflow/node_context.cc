@@ -1,3 +1,5 @@
+// The view of a node that a translation rule has: operands, attributes with defaults, and
+// shorthands to emit operators. The first error of a node is kept and ends its translation.
 #include <fmt/format.h>
 
 #include <algorithm>

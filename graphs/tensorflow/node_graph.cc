@@ -1,3 +1,6 @@
+// Nodes of a graph or function with their inputs resolved from text ("name:2", "^name") to
+// indices, and the order in which to translate them. Identity nodes are skipped when an input is
+// resolved.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Reads the three containers (binary GraphDef, SavedModel, text format) into one view of graph,
+// functions and signatures. Functions refer to outputs by argument name, so the output arguments
+// of operators are looked up in the file's own definitions, or in a small table for files
+// without.
 #include <fmt/format.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

@@ -1,3 +1,7 @@
+// Translates nodes in the order of node_graph.h, each by its rule in rules/. Control flow,
+// variables, calls and padding that becomes a convolution's own are handled here, because they
+// concern several nodes. A node without a rule becomes an operator that stays unresolved, with
+// the reason.
 #include "graphs/tensorflow/translator_internal.h"
 
 #include <fmt/format.h>

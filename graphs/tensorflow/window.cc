@@ -1,3 +1,6 @@
+// Strides, kernels and padding of TensorFlow's convolutions and pools as ONNX attributes. Lists
+// of four or five numbers follow the data format; SAME is written out when the extents are
+// known.
 #include <fmt/format.h>
 
 #include <algorithm>

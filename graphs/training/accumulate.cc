@@ -1,3 +1,5 @@
+// Copies forward and backward pass once per micro-batch, sums their gradients, and keeps one
+// update. Weights are shared between the copies.
 #include "graphs/training/accumulate.h"
 
 #include <fmt/format.h>

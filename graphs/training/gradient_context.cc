@@ -1,3 +1,6 @@
+// Finds gradient rules by domain and operator, and gives them shorthands for the operators that
+// backward passes consist of. sum_to() undoes broadcasting: it sums over the axes along which an
+// operand was repeated.
 #include "graphs/training/gradient_context.h"
 
 #include <algorithm>

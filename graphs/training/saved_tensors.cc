@@ -1,3 +1,6 @@
+// Chooses what stays in memory for the backward pass. `selective` drops results that are cheap
+// to compute again; `full` keeps the ends of about sqrt(operators) sections, where a single
+// tensor crosses (Chen and others 2016, arXiv:1604.06174).
 #include "graphs/training/saved_tensors.h"
 
 #include <algorithm>

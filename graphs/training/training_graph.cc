@@ -1,3 +1,7 @@
+// Reverse-mode differentiation on the graph: find what depends on a parameter, start from the
+// losses, visit operators backwards and let each one's rule emit its gradients, join gradients
+// of one tensor, update. Tensors that recomputation drops are computed again from the saved
+// ones, when a rule first asks for them.
 #include "graphs/training/training_graph.h"
 
 #include <fmt/format.h>

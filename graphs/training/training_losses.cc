@@ -1,3 +1,5 @@
+// One branch per loss: the operator of its value and the operators of its gradient. Rows of a
+// cross entropy are all axes but the last.
 #include "graphs/training/training_losses.h"
 
 #include "graphs/ops/families/extensions/gradient_ops.h"

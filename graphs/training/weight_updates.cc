@@ -1,3 +1,6 @@
+// PyTorch's foreach kernels take lists of tensors in blocks; the tables have the operations of
+// one update in PyTorch's order, and ListUpdater divides the weights into launches as its
+// multi-tensor code does. A launch ends where its arguments are full, not where a weight ends.
 #include "graphs/training/weight_updates.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Strict reading of one YAML map. Each request for a key registers it; finish() compares the
+// map's keys with the requests, which finds unknown keys without a second list, and reports the
+// first error in the order of the file.
 #include "hardware/yaml/yaml_fields.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// A scan of the bytes before yaml-cpp sees them. yaml-cpp recurses on nested brackets and needs
+// quadratic time on some of them, so depth and size are bounded here; the scan knows just enough
+// of quotes and comments never to undercount depth.
 #include "hardware/yaml/yaml_text.h"
 
 #include <fmt/format.h>

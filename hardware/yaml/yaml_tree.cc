@@ -1,3 +1,6 @@
+// Builds the tree from yaml-cpp's events and stops by an exception of its own at the first event
+// outside the subset (anchors, aliases, tags, several documents). The exception never leaves
+// this file.
 #include "hardware/yaml/yaml_tree.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The frame around the families' own features: rates of the device, both arms of the roofline,
+// and the order of columns. The same functions run in training and prediction, so that both fill
+// the same columns.
 #include "opmodel/features/features.h"
 
 #include <array>

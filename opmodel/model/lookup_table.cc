@@ -1,3 +1,5 @@
+// A sorted array of (hash of shape, device and timing; time), searched by bisection. The file is
+// that array behind a header, so that loading is one copy.
 #include "opmodel/model/lookup_table.h"
 
 #include <fmt/format.h>

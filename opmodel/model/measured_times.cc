@@ -1,3 +1,5 @@
+// Draws the time of a measured shape towards the model's answer by how noisy measurements of its
+// kind are: one noisy measurement says less than the model, many agreeing ones say more.
 #include "opmodel/model/measured_times.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace {
 
 constexpr double kNormal = 1.4826;      // standard deviation over median absolute deviation
 constexpr double kLeastError = 0.02;    // of trees, however good they look
-constexpr int64_t kMinJudgedRows = 20;  // with fewer held-out rows nothing is known of the trees
+constexpr int64_t kMinHeldOutRows = 20;  // with fewer held-out rows nothing is known of the trees
 
 struct MeasuredShape {
   uint32_t op = 0;
@@ -41,12 +43,12 @@ double drawn_us(const MeasuredShape& shape, double measured_us, const ModelAnswe
   if (answer.part < 0) {
     return measured_us;
   }
-  const ErrorStats& judged = model.manifest().parts[static_cast<size_t>(answer.part)].held_out;
-  if (judged.n < kMinJudgedRows) {
+  const ErrorStats& held_out = model.manifest().parts[static_cast<size_t>(answer.part)].held_out;
+  if (held_out.n < kMinHeldOutRows) {
     return measured_us;
   }
   const double weight =
-      weight_of_measurements(noise, kNormal * judged.median, shape.times_us.size());
+      weight_of_measurements(noise, kNormal * held_out.median, shape.times_us.size());
   return std::exp(weight * std::log(measured_us) + (1 - weight) * std::log(answer.time_us));
 }
 

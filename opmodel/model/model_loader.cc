@@ -1,3 +1,7 @@
+// From a name to a model. A name is a directory, a model that ships, or "sol"; devices without a
+// name get the prior when they are GPUs. PerDeviceModel then routes each device of a platform to
+// its own model, and every trained model has the prior behind it for operators that it does not
+// know.
 #include "opmodel/model/model_loader.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Features, trees and intervals of one part, at prediction time. The row that is filled here
+// must equal the one that training filled, column by column. Operators outside of the training
+// range get the part's median efficiency in place of the trees' answer, because trees continue
+// the last leaf as a constant.
 #include "opmodel/model/part_model.h"
 
 #include <algorithm>

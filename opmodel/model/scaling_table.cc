@@ -1,3 +1,8 @@
+// Measured operators as records that are grouped by everything that does not change with the
+// batch. To estimate one at another size, the table collects the records that differ from it in
+// the same axes by one ratio, sorts them by size, and fits a line with an offset and a slope of
+// at least 0 through two of them. Growth beyond proportion is a change of kernel, for which the
+// nearer record's proportion is the better guess.
 #include "opmodel/model/scaling_table.h"
 
 #include <fmt/format.h>

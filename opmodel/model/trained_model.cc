@@ -1,3 +1,9 @@
+// How a trained model answers for a batch of operators: look up the measured time, choose the
+// part, ask its trees for all of its operators at once, blend them with the line through
+// measured sizes, and fall back to the prior and the bound. Launch-inclusive and kernel-only
+// measurements meet here: an answer of one kind is turned into the other by adding or
+// subtracting the launch that the parts' own rows show, never below what the device's rates
+// allow.
 #include "opmodel/model/trained_model.h"
 
 #include <fmt/format.h>

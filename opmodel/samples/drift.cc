@@ -1,3 +1,8 @@
+// Estimates the growth of a recording and subtracts it. The curve is a sum of hinges over the
+// order of measurement, fitted to the residuals of trees that were trained on the other folds:
+// residuals on their own training rows would have absorbed the drift. The first guess comes from
+// the shortest operators, whose time is all floor, so that the first trees already see mostly
+// clean times.
 #include "opmodel/samples/drift.h"
 
 #include <algorithm>
@@ -8,7 +13,7 @@
 #include "opmodel/model/part_model.h"
 #include "opmodel/train/part_trainer.h"
 #include "opmodel/trees/forest.h"
-#include "opmodel/trees/xgboost_adapter.h"
+#include "opmodel/trees/residual_trees.h"
 
 namespace dfsim::inline opmodel {
 
@@ -162,7 +167,10 @@ class DeviceDrift {
           labels.push_back(static_cast<float>(std::log(cleaned(i, curve) / bases_[i])));
         }
       }
-      DFSIM_ASSIGN_OR_RETURN(const Forest forest, train(values, labels, columns));
+      DFSIM_ASSIGN_OR_RETURN(
+          const Forest forest,
+          fit_residual_trees(
+              {.values = values, .columns = columns, .labels = labels, .rounds = kRounds}));
       std::vector<float> row(columns);
       for (size_t i = 0; i < times_.size(); ++i) {
         if (fold_[i] == fold) {
@@ -174,29 +182,6 @@ class DeviceDrift {
       }
     }
     return predicted;
-  }
-
-  static StatusOr<Forest> train(const std::vector<float>& values, const std::vector<float>& labels,
-                                size_t columns) {
-    DFSIM_ASSIGN_OR_RETURN(
-        const TrainingMatrix matrix,
-        TrainingMatrix::create(
-            {.values = values, .columns = columns, .labels = labels, .weights = {}}, 1));
-    const TrainingMatrix* const matrices[] = {&matrix};
-    DFSIM_ASSIGN_OR_RETURN(Booster booster, Booster::create({{"objective", "reg:squarederror"},
-                                                             {"tree_method", "hist"},
-                                                             {"subsample", "0.8"},
-                                                             {"colsample_bytree", "0.5"},
-                                                             {"max_depth", "6"},
-                                                             {"eta", "0.1"},
-                                                             {"nthread", "1"},
-                                                             {"base_score", "0"}},
-                                                            matrices));
-    for (int round = 0; round < kRounds; ++round) {
-      DFSIM_RETURN_IF_ERROR(booster.update(round, matrix));
-    }
-    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, booster.save());
-    return Forest::parse(bytes, "trees for the drift");
   }
 
   const ModelPart& part_;

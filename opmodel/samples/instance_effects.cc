@@ -1,3 +1,5 @@
+// The median deviation of one operator instance from other operators of its shape, over its
+// runs; only deviations that repeat are kept.
 #include "opmodel/samples/instance_effects.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Builds samples from profiles: resolves devices (hardware file, or rates guessed from the rows
+// of a device that has none), merges rows of equal operators, and drops rows that are faster
+// than the device can be. A dropped row is counted with its reason, never lost silently.
 #include "opmodel/samples/training_data.h"
 
 #include <algorithm>

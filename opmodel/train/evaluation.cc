@@ -1,3 +1,7 @@
+// Compares a model with measured rows. Rows are batched per device and kind of timing, since a
+// prediction depends on both, and each counts in the cells of its operator, of how well its
+// shape is known, and of its network. A network's sum weights each operator with the number of
+// times that it ran.
 #include "opmodel/train/evaluation.h"
 
 #include <algorithm>

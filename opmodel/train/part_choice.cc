@@ -1,3 +1,6 @@
+// Sorts samples into parts. Kinds with too few shapes share the part of their class; tables that
+// step through every size are thinned by hash, so that the same shapes stay whatever the order
+// of files.
 #include "opmodel/train/part_choice.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Joins profile rows with the operators of the profiled model by name, and fills in what the
+// profiler left out: missing operands, shapes, attributes.
 #include "opmodel/train/profile_model.h"
 
 #include <algorithm>

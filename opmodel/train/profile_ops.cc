@@ -1,3 +1,6 @@
+// Descriptors and devices from profile rows. A device without a hardware file gets rates from
+// its own fastest rows, which makes a bound good enough for ratios, though not for absolute
+// limits.
 #include "opmodel/train/profile_ops.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 #include "datasets/profiles/statistics.h"
 #include "opmodel/model/part_model.h"
 #include "opmodel/trees/forest.h"
-#include "opmodel/trees/xgboost_adapter.h"
+#include "opmodel/trees/residual_trees.h"
 
 namespace dfsim::inline opmodel {
 
@@ -73,26 +73,11 @@ class Separation {
         labels.push_back(static_cast<float>(points_[i].log_ratio()));
       }
     }
-    DFSIM_ASSIGN_OR_RETURN(
-        const TrainingMatrix matrix,
-        TrainingMatrix::create(
-            {.values = values, .columns = columns, .labels = labels, .weights = {}}, 1));
-    const TrainingMatrix* const matrices[] = {&matrix};
-    DFSIM_ASSIGN_OR_RETURN(Booster booster, Booster::create({{"objective", "reg:squarederror"},
-                                                             {"tree_method", "hist"},
-                                                             {"subsample", "0.8"},
-                                                             {"colsample_bytree", "0.5"},
-                                                             {"max_depth", "6"},
-                                                             {"eta", "0.1"},
-                                                             {"nthread", "1"},
-                                                             {"seed", std::to_string(seed_)},
-                                                             {"base_score", "0"}},
-                                                            matrices));
-    for (int round = 0; round < kEffectRounds; ++round) {
-      DFSIM_RETURN_IF_ERROR(booster.update(round, matrix));
-    }
-    DFSIM_ASSIGN_OR_RETURN(const std::string bytes, booster.save());
-    return Forest::parse(bytes, "trees for the effect of a recording");
+    return fit_residual_trees({.values = values,
+                               .columns = columns,
+                               .labels = labels,
+                               .rounds = kEffectRounds,
+                               .seed = seed_});
   }
 
   // ln(time / prediction) of the rows of a recording whose time is not mostly launch.

@@ -1,3 +1,5 @@
+// Prediction with all trees over a batch of rows, several rows in step through one tree: the
+// loads of one row hide the latency of the others.
 #include "opmodel/trees/forest.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Reads both layouts of a part's trees into the same flat arrays and writes them back. The
+// reader follows UBJSON's structure itself and checks each count against what is left of the
+// file, because XGBoost's own loader trusts the lengths that it reads. Nodes are renumbered
+// breadth first, so that siblings are neighbours and the order alone says where the children of
+// a split are.
 #include "opmodel/trees/tree_file.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// A pull reader over a byte range that it never leaves: each step checks the length first and
+// clears the range on damage, so that later calls stop at once. UBJSON is big-endian. Depth is
+// limited, because skip() recurses.
 #include "opmodel/trees/ubjson.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The only file that calls XGBoost's C API. Handles are owned by unique pointers, memory is lent
+// to the library through NumPy's array interface instead of copied, and its error text is cut
+// down to the sentence that says what is wrong. Bytes of a model pass through the bounds-checked
+// reader of tree_file.h before the library's loader sees them.
 #include "opmodel/trees/xgboost_adapter.h"
 
 #include <fmt/format.h>

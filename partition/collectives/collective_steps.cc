@@ -1,3 +1,5 @@
+// The rounds of each algorithm as messages between positions of a group, and their tasks for the
+// simulator. A rank's message of a round waits for those that it received in the rounds before.
 #include "partition/collectives/collective_steps.h"
 
 #include <fmt/format.h>

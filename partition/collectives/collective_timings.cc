@@ -1,3 +1,5 @@
+// Chooses measured timings for a group by the links that its slowest route crosses, and
+// evaluates them. A library takes its fastest protocol for each call, so the minimum counts.
 #include "partition/collectives/collective_timings.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Costs of rounds on a group (ring shifts, pairwise exchanges, within and between nodes), the
+// closed formulas on top of them, and the choice of the cheapest algorithm per call. A round
+// takes as long as its slowest message, with all of its messages on the links at once.
 #include "partition/collectives/collectives.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Groups repeat in every layer, so the costs of messages are computed once per group of devices.
 #include "partition/collectives/group_cost_cache.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// A seeded random search on the logarithms of the parameters, from several starts. The error is
+// a sum of absolute percentages, which has no useful gradient where protocols take turns.
 #include "partition/collectives/protocol_fit.h"
 
 #include <algorithm>

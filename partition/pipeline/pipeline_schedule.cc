@@ -1,3 +1,5 @@
+// Writes the order of passes of one stage: warm-up, steady state, drain. Interleaved schedules
+// count passes over all chunks and map the count back to micro-batch and chunk.
 #include "partition/pipeline/pipeline_schedule.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Two splitters over the loads of stage_load.h. split_contiguous() is a dynamic program over
+// places of one order: the best maximum of the first k stages up to each place. split_downsets()
+// has the same recurrence over downsets instead of places.
 #include "partition/pipeline/stage_split.h"
 
 #include <fmt/format.h>

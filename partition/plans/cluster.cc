@@ -1,3 +1,5 @@
+// Cuts a cluster into nodes of equal size with the switches that are theirs alone, and leaves
+// nodes out or repeats the last one with its devices, switches and links.
 #include "partition/plans/cluster.h"
 
 #include <fmt/format.h>

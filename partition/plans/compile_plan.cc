@@ -1,3 +1,6 @@
+// From a plan's few rules to a program for every device: seeds, propagation, sharding, stages,
+// and the order on each device. Everything that the plan leaves open is found by propagation;
+// what cannot be cut is kept whole and reported.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Eliminates variables with at most two neighbours and joins parallel edges, exactly, until a
+// core is left; then tries every state of the core's variables. Where those are more than
+// `max_trials`, the core starts with each variable's cheapest state and changes one at a time
+// while that helps.
 #include "partition/plans/cost_network.h"
 
 #include <algorithm>

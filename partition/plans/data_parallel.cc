@@ -1,3 +1,5 @@
+// Seeds of data parallelism: the batch dimension of every input is cut along the axis, weights
+// are whole everywhere.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -1,3 +1,6 @@
+// Enumerates the products of degrees for a number of devices and filters them by strategy;
+// strategies are the rows of strategies.inc. Tensor parallelism stays within a node where there
+// are several, because it communicates in every layer.
 #include "partition/plans/parallel_degrees.h"
 
 #include <fmt/format.h>

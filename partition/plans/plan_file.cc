@@ -1,3 +1,5 @@
+// Reads and writes plan files. The writer produces what the reader takes, so that `-o` and a
+// strategy FILE are inverse to each other.
 #include "partition/plans/plan_file.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Turns a sharding problem into a CostNetwork: a variable per operator (its splits) and per
+// tensor (its layout between operators), costs from shard_pricing.h, and pairwise costs of
+// resharding; then minimises it.
 #include "partition/plans/search.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Finds Megatron's cuts without knowing models: a product whose columns flow to a later product
+// through operators that keep the factor is cut by columns, and the later one by rows, so that
+// one all-reduce follows both.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// For each large operator, tries shares of each parallel factor for a helper device and keeps
+// the best one by predicted time, transfers included; then builds the program in which both
+// devices work on their parts.
 #include "partition/plans/uneven_split.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Ranks, coordinates and groups of a mesh, in row-major order: the last axis runs fastest.
 #include "partition/sharding/device_mesh.h"
 
 #include <fmt/format.h>

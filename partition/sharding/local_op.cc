@@ -1,3 +1,5 @@
+// An operator on shards differs from the whole one only in attributes that speak of extents;
+// this file rewrites those.
 #include "partition/sharding/local_op.h"
 
 #include <string>

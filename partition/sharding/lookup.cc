@@ -1,3 +1,5 @@
+// Recognises lookups whose table may be split by rows: each device looks up what it has and zero
+// otherwise, and the sum over devices is the result.
 #include "partition/sharding/lookup.h"
 
 #include "graphs/ops/families/extensions/gradient_ops.h"

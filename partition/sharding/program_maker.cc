@@ -1,3 +1,6 @@
+// From a sharded graph to tasks on devices, first half: which devices take part, which data they
+// hold, engines for communication, and the final program with its order on each device.
+// program_tasks.cc is the second half.
 #include "partition/sharding/program_maker_internal.h"
 
 #include <fmt/format.h>

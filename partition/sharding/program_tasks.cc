@@ -1,3 +1,6 @@
+// From a sharded graph to tasks on devices, second half: tasks of operators, of collectives by
+// formula or message by message, and the buckets in which gradients are exchanged during the
+// backward pass. A bucket is sent when its last gradient is there.
 #include "partition/sharding/program_maker_internal.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Alternates forward and backward sweeps over the operators until no sharding changes. Forward
+// carries cuts from operands to results by the operator's factors; backward asks producers for
+// what consumers want, where that costs no communication. Seeds never change.
 #include "partition/sharding/propagate.h"
 
 #include <fmt/format.h>

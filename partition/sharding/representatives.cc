@@ -1,3 +1,6 @@
+// Groups devices that run the same program at the same cost, and keeps one per group. The groups
+// are checked pair by pair (equal devices, equal costs of collectives, equal ways of messages);
+// where one differs, nothing is left out.
 #include "partition/sharding/representatives.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Plans the steps between two layouts of a tensor: reductions of partial sums first, then cuts
+// that move by all-to-all, slices, which are free of communication, and gathers last.
 #include "partition/sharding/reshard.h"
 
 #include <array>

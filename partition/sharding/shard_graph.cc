@@ -1,3 +1,5 @@
+// Copies the graph at shard shapes and inserts what joins layouts that differ: collectives and
+// slices of domain dfsim, halos of windows, lookups of split tables.
 #include "partition/sharding/shard_graph.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Prices all ways to split every distinct operator in one batch of the cost model: a graph of
+// unconnected operators at shard shapes. Resharding is priced on the mesh's first groups and
+// cached by pair of layouts.
 #include "partition/sharding/shard_pricing.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Derives the sharding of a training step from that of its forward pass: each gradient lies as
+// its tensor does. Passes and stages are read off attributes that the training graph's operators
+// carry.
 #include "partition/sharding/sharded_training.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Shapes of shards and checks of layouts. A dimension divides by all of its axes or is not cut
+// at all.
 #include "partition/sharding/sharding.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Puts a report together from the embedded template, scripts and style, and the result's JSON.
+// "</" is escaped inside scripts, because names from models may contain the end of a script.
 #include "report/html/html_page.h"
 
 #include <fmt/format.h>

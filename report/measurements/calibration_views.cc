@@ -1,3 +1,4 @@
+// Text and JSON of a calibration: roofs, the files it made, and the errors to expect.
 #include "report/measurements/calibration_views.h"
 #include "base/counted.h"
 #include "base/json/json_tree.h"

@@ -1,3 +1,4 @@
+// Text and JSON of tuning a command. Only knobs that have more than one value are shown.
 #include "report/measurements/command_tuning_views.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Text, JSON and CSV of an evaluation, by operator and by how well shapes are known.
 #include "report/measurements/evaluation_views.h"
 
 #include <fmt/format.h>

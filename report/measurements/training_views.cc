@@ -1,3 +1,4 @@
+// Text and JSON of a training: a line per part with held-out errors, and what was left out.
 #include "report/measurements/training_views.h"
 
 #include <fmt/format.h>
@@ -90,14 +91,14 @@ std::string training_text(const TrainResult& result) {
   for (size_t i = 0; i < manifest.parts.size(); ++i) {
     const ModelPart& part = manifest.parts[i];
     const ErrorStats& e = part.held_out;
-    const bool judged = e.n > 0;
+    const bool tested = e.n > 0;
     const auto cell = [&](double value) {
-      return judged ? percent_number(value) : std::string("-");
+      return tested ? percent_number(value) : std::string("-");
     };
     errors.add_row({part_name(part), short_timing(part.timing), std::to_string(part.rows),
                     std::to_string(part.rounds), std::to_string(e.n), cell(e.mape), cell(e.median),
                     cell(e.p90), cell(e.bias),
-                    judged ? fmt::format("{:.0f}", e.interval * 100) : "-",
+                    tested ? fmt::format("{:.0f}", e.interval * 100) : "-",
                     cell(part.held_out_baseline.mape), seconds_of_part(report.part_seconds[i])});
   }
   text +=

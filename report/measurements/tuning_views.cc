@@ -1,3 +1,4 @@
+// Text and JSON of tuning ONNX Runtime.
 #include "report/measurements/tuning_views.h"
 
 #include <fmt/format.h>

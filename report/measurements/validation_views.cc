@@ -1,3 +1,4 @@
+// Text and JSON of a validation: runs by device with the shares of each error, and a summary.
 #include "report/measurements/validation_views.h"
 
 #include <fmt/format.h>

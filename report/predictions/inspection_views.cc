@@ -1,3 +1,5 @@
+// Text and JSON of an inspection. Bodies of loops and branches follow their operator, one level
+// deeper each.
 #include "report/predictions/inspection_views.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Text and JSON of partitionings: plans in order, what could not be cut, and when nothing fits,
+// what is missing.
 #include <fmt/format.h>
 
 #include <algorithm>

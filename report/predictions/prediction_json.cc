@@ -1,3 +1,5 @@
+// JSON and CSV of a prediction. Latency and rates of an incomplete model go into fields of their
+// own names ("at_least"), so that no program takes a limit for an estimate.
 #include <fmt/format.h>
 
 #include <limits>

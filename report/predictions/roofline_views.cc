@@ -1,3 +1,5 @@
+// Text and JSON of rooflines and trajectories. A point whose time is a bound or a prior shows no
+// share of its roof, since that would compare the roof with itself.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Text of a sweep: best configurations, fronts, the grid of machines, lines over the batch.
+// Columns come in as many tables as the width needs.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// JSON of an analysis; the timeline is written as columns of equal length, which are a fraction
+// of a list of objects.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+// Text of an analysis, one function per table, in the order in which a reader needs them.
 #include <fmt/format.h>
 
 #include <algorithm>

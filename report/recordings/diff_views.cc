@@ -1,3 +1,4 @@
+// Text and JSON of two runs next to each other; rows that only one of them has come last.
 #include "report/recordings/diff_views.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Text and JSON of a replay: measured, replayed and changed run, the path that decides the span,
+// and what kept its time.
 #include "report/recordings/replay_views.h"
 
 #include <fmt/format.h>

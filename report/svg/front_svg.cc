@@ -1,3 +1,4 @@
+// Draws the candidates and the Pareto front of a deployment search.
 #include "report/svg/front_svg.h"
 
 #include <fmt/format.h>

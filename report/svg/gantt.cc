@@ -1,3 +1,5 @@
+// Gantt charts as text and SVG, and performance profiles. Tasks narrower than a column of text
+// merge with their neighbours.
 #include "report/svg/gantt.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Draws a plan: devices over time, with runs of tasks of one kind as one box, and weights as
+// rectangles cut as the plan cuts them.
 #include "report/svg/plan_svg.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Draws rooflines on logarithmic axes: roofs, operators with areas by time, and trajectories.
 #include "report/svg/roofline_svg.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Listens to a simulation and writes the Trace Event Format. Slices of one thread may not
+// overlap in Perfetto, so a shared link opens another thread for each transfer at the same time.
 #include "report/trace/chrome_trace.h"
 
 #include <fmt/format.h>

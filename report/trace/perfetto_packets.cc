@@ -1,3 +1,6 @@
+// Writes Perfetto's packets: texts are interned and times count from the packet before, which is
+// most of the format's saving. Events that end later wait in a heap, because our clock cannot go
+// back.
 #include "report/trace/perfetto_packets.h"
 
 #include <algorithm>

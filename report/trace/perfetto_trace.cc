@@ -1,3 +1,5 @@
+// Maps a simulation's events to tracks, slices, flows and counters, as chrome_trace.cc does for
+// JSON; a test compares both.
 #include "report/trace/perfetto_trace.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Chooses the trace format by the file's name and keeps the first error of writing for the end,
+// since a listener of the simulation cannot report one.
 #include "report/trace/trace_file.h"
 
 #include <fmt/format.h>

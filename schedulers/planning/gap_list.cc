@@ -1,3 +1,5 @@
+// Blocks of gaps with the longest gap of each. A search skips blocks whose longest gap is too
+// short; a block that grows too large is split in two.
 #include "schedulers/planning/gap_list.h"
 
 #include "base/check.h"

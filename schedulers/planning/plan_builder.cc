@@ -1,3 +1,6 @@
+// Keeps for each device when it is free and for each placed task when it ends, and answers where
+// a task could start. Arrival times are computed per source device, not per edge, because a task
+// often reads several results of one device.
 #include "schedulers/planning/plan_builder.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One pass over the tasks in reverse topological order per rank. fold_successors() has what all
+// of them share: the maximum over successors of a value plus communication.
 #include "schedulers/planning/ranks.h"
 
 #include <algorithm>

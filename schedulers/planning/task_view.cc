@@ -1,3 +1,5 @@
+// Flattens a SchedulingProblem into arrays by task and device, checked once, since list
+// schedulers read them in their innermost loops.
 #include "schedulers/planning/task_view.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// One table of fields per question reads JSON bodies and query strings and writes the OpenAPI
+// schema, so that the description cannot differ from what the server accepts. Values go through
+// the same checks either way.
 #include "server/api/question_fields.h"
 
 #include <fmt/format.h>

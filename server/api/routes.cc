@@ -1,3 +1,5 @@
+// The table of routes, how a path finds its row, and the OpenAPI document made from the same
+// table.
 #include "server/api/routes.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Progressive filling on the part of the network that a change touches: collect() finds the
+// flows that are joined to it through shared channels, fill() raises their rates together and
+// freezes those whose channel is full. Flows elsewhere keep their rates, which is what makes a
+// change cheap on large networks.
 #include "sim/network/fair_share.h"
 
 #include <algorithm>

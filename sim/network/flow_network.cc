@@ -1,3 +1,8 @@
+// A transfer passes through three stages: it queues for the FIFO resources of its way, waits out
+// the latencies, and flows at its fair share. A transfer enters the queues of all its resources
+// at the moment of its request, so every queue has the same order and two transfers never wait
+// for each other. Rates change only when a flow joins or leaves; settle() books the bytes that
+// moved at the old rates first.
 #include "sim/network/flow_network.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Memory over time from allocations and frees, and the operators that allocated what was alive
+// at the peak.
 #include <algorithm>
 #include <map>
 #include <unordered_map>

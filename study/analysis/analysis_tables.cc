@@ -1,3 +1,5 @@
+// Groups spans by operator, kernel, copy and wait, and sums them up. Host times are own times,
+// without the operators inside, so that a column adds up to the time of the threads.
 #include <algorithm>
 #include <array>
 #include <map>

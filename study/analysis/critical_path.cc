@@ -1,3 +1,7 @@
+// A graph with two nodes per span, its begin and its end, and edges for everything that makes
+// one wait for another: nesting and order on threads, order on queues, launches, and
+// synchronisation. The path is the longest one through it; rules and thresholds are those of
+// HolisticTraceAnalysis, so that results can be compared.
 #include "study/analysis/critical_path.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Collects the parts of an analysis in the order in which they depend on each other. All of it
+// works on unions of intervals: work that overlaps counts once in a breakdown.
 #include "study/analysis/trace_analysis.h"
 
 #include <algorithm>

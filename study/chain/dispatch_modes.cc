@@ -1,3 +1,5 @@
+// Adds the host time that depends on how a model runs (autograd, backward pass, autocast) to the
+// dispatch time of each operator, and the gaps between kernels of graphs to the device's.
 #include "study/chain/dispatch_modes.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Applies precision and runtime in the order in which the framework would: whole-model casts
+// before fusion, quantisation on the restored calls, refinement by the runtime afterwards.
 #include "study/chain/execution.h"
 
 #include <algorithm>

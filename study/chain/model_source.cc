@@ -1,3 +1,6 @@
+// From the options of a command to a loaded model: parses extents, imports, prunes, makes the
+// training step, and executes as the runtime does. Commands call load_model(); those that
+// predict one model many times import once and call load_imported().
 #include "study/chain/model_source.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Joins small tasks into groups, lets the policy plan or decide, and simulates. The time that a
+// policy takes is measured around its own calls alone.
 #include "study/chain/policy_run.h"
 
 #include <chrono>

@@ -1,3 +1,6 @@
+// Resolves --precision against a machine: a name, or a YAML file of rules. A precision without
+// units on the machine is refused with the ones that it has. Models that are quantised or in
+// half precision already are left as they are, with a note.
 #include "study/chain/precision_choice.h"
 
 #include <fmt/format.h>

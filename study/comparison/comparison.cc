@@ -1,3 +1,7 @@
+// Runs each policy on the problem, measures it against the bound and the best single device, and
+// ranks. Results come before failures and estimates before limits. Start times of tasks are kept
+// only for the runs that are drawn, since millions of tasks times dozens of policies do not fit
+// into memory.
 #include "study/comparison/comparison.h"
 
 #include <fmt/format.h>

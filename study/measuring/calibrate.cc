@@ -1,3 +1,5 @@
+// Drives the Python collectors as child processes, then trains and fits intervals in this
+// process. Each step leaves its files in the output folder, so a stopped calibration resumes.
 #include "study/measuring/calibrate.h"
 
 #include <fmt/format.h>
@@ -65,7 +67,7 @@ class Calibrator {
     }
     DFSIM_RETURN_IF_ERROR(collect(measured.roofs_file));
     DFSIM_ASSIGN_OR_RETURN(Calibration calibration, train(std::move(measured)));
-    DFSIM_RETURN_IF_ERROR(judge(&calibration));
+    DFSIM_RETURN_IF_ERROR(check_networks(&calibration));
     return calibration;
   }
 
@@ -180,7 +182,7 @@ class Calibrator {
 
   // Predicts the networks that were measured, and fits the intervals to them. The model stands
   // without: the report names what hinders that.
-  Status judge(Calibration* calibration) {
+  Status check_networks(Calibration* calibration) {
     ValidateOptions options;
     options.runs = in("runs.csv");
     options.hardware = calibration->hardware;

@@ -1,3 +1,6 @@
+// Starts a program with this one's stderr as its output, waits, and passes signals on. Signals
+// are held back while the child starts: otherwise one could arrive after the child exists and
+// before this process knows its number.
 #include "study/measuring/child_process.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// Reads cores and nodes from /sys and the allowed processors from the scheduler, and deals them
+// out to processes. Where /sys says nothing (containers), each processor counts as a core of one
+// node.
 #include "study/measuring/cpu_topology.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// The use case behind `dfsim partition`: loads the model at each micro-batch size that plans
+// need, turns a strategy or file into plans, runs each, and ranks them. A plan that cannot be
+// made becomes a row with its reason; it is an error only when the user asked for it alone.
 #include "study/partitioning/partition.h"
 
 #include <fmt/format.h>

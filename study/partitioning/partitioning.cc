@@ -1,3 +1,5 @@
+// Runs one compiled plan and explains its time: busy, communication, waiting and idle shares by
+// walking each device's tasks and naming each gap after what its next task waited for last.
 #include "study/partitioning/partitioning.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Rebuilds copies from transfer events: which engine each used, when it left and when it
+// arrived. Engines are numbered in the order in which they become free, which the simulator
+// itself does not need to know.
 #include "study/prediction/copy_log.h"
 
 #include <algorithm>

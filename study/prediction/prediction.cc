@@ -1,3 +1,5 @@
+// Collects a Prediction from a finished simulation: operators in order of start, shares, rates,
+// memory, and the verdict. Everything that text, JSON and HTML show is computed here, once.
 #include "study/prediction/prediction.h"
 
 #include <fmt/format.h>

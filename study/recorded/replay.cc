@@ -1,3 +1,5 @@
+// The use case behind `dfsim replay`: reads the trace, builds its graph, applies one change
+// (scale, hardware or policy), simulates before and after, and reports both.
 #include "study/recorded/replay.h"
 
 #include <fmt/format.h>

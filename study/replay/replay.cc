@@ -1,3 +1,6 @@
+// Simulates a replay graph on a platform with a device per lane, so that each thread and queue
+// keeps its order. A delay of n nanoseconds is sent as n bytes over links of one byte per
+// nanosecond that never contend.
 #include "study/replay/replay.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Makes the graph of a trace: cuts host spans at the calls inside them, orders pieces of each
+// lane, and adds the spread of repeated pieces, found by what they have in common: name, shapes,
+// and their place in the operator.
 #include "study/replay/replay_graph.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Moves device work to other hardware, best source first: the operator's predicted time, shared
+// among its kernels as measured; the ratio of rates for kernels without a known operator; the
+// link's rate for copies. Work that none of these covers keeps its time and is reported.
 #include "study/replay/replay_hardware.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Points, roofs and trajectories. An operator's roof is the lowest of its compute peak and the
+// bandwidths of the levels that its data must come from; a level behind a cache counts only for
+// bytes that the cache cannot hold. Steps of a trajectory are read by how intensity and rate
+// moved.
 #include "study/roofline/roofline.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Finds out what a roofline is asked of (model, trace, or runs file) and makes a report for each
+// value of a sweep. Thread counts without a measured hardware file are extrapolated and marked.
 #include "study/roofline/roofline_source.h"
 
 #include <fmt/format.h>

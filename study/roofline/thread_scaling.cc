@@ -1,3 +1,6 @@
+// Fits a serial share and a fork cost to networks that were measured on one and on several
+// threads, as a straight line through pairs, and applies them under the bandwidth of the whole
+// machine. The error left in each pair, fitted without it, becomes the interval.
 #include "study/roofline/thread_scaling.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Groups calls of equal operators of a trace, counts their work from the recorded shapes, and
+// sets it against their measured device time.
 #include "study/roofline/trace_roofline.h"
 
 #include <fmt/format.h>

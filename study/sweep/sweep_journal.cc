@@ -1,3 +1,5 @@
+// One line per finished point, appended and flushed, behind a header that names the program's
+// version. A line that was cut off when a sweep was killed is skipped, and its point runs again.
 #include "study/sweep/sweep_journal.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Loads each machine of a sweep once and names the version of its files and cost model, which
+// journals use to tell whether a finished point still counts.
 #include "study/sweep/sweep_machines.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Ranks the rows of a sweep under constraints and finds Pareto fronts by one sorted pass.
 #include "study/sweep/sweep_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Reads measured collectives, compares them with a platform's predictions, and fits the timings
+// again. Each half of the rows is also predicted by a fit to the other half, so that the
+// reported error is not that of the fit.
 #include "study/training/collective_evaluation.h"
 
 #include <fmt/format.h>
@@ -101,7 +104,7 @@ class Evaluator {
 
   // Adds the errors of the rows that `pick` takes to `all`.
   template <typename Pick>
-  std::vector<CollectiveError> judge(const Pick& pick, CollectiveMape* all) const {
+  std::vector<CollectiveError> evaluate(const Pick& pick, CollectiveMape* all) const {
     std::vector<CollectiveError> errors;
     std::vector<CollectiveSample> every;
     std::vector<double> every_predicted;
@@ -186,7 +189,7 @@ CollectiveMape held_out(const Evaluator& evaluator) {
     Evaluator other = evaluator;
     other.use(other.fit([half](size_t row) { return row % 2 == half; }));
     CollectiveMape mape;
-    other.judge([half](size_t row) { return row % 2 != half; }, &mape);
+    other.evaluate([half](size_t row) { return row % 2 != half; }, &mape);
     sum.small += mape.small * static_cast<double>(mape.small_rows);
     sum.large += mape.large * static_cast<double>(mape.large_rows);
     sum.small_rows += mape.small_rows;
@@ -213,7 +216,7 @@ StatusOr<CollectiveEvaluation> evaluate_collectives(const std::string& path,
     evaluator.use(evaluation.fits);
   }
   CollectiveMape all;
-  evaluation.groups = evaluator.judge(every_row, &all);
+  evaluation.groups = evaluator.evaluate(every_row, &all);
   if (all.small_rows + all.large_rows > 0) {
     evaluation.groups.push_back({"all", 0, "", all});
   }

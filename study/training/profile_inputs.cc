@@ -1,3 +1,5 @@
+// Loads the profiles of a command: finds each file's format, imports it, and keeps the rows that
+// options ask for. A digest of every file goes into the model's manifest.
 #include "study/training/profile_inputs.h"
 
 #include <fmt/format.h>

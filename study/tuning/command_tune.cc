@@ -1,3 +1,6 @@
+// Runs a command under settings that setting_search.h proposes, then the best and the default in
+// turns until the interval of their ratio is decided. Turns cancel a machine that becomes slower
+// over time.
 #include "study/tuning/command_tune.h"
 
 #include <fmt/format.h>
@@ -167,7 +170,7 @@ class CommandTuner {
                                   result_.measured[place_of(best)].failure));
       }
       logs.push_back(std::log(*usual / *other));
-      if (logs.size() >= kLeastRounds && judge(logs)) {
+      if (logs.size() >= kLeastRounds && is_decided(logs)) {
         break;
       }
     }
@@ -175,7 +178,7 @@ class CommandTuner {
   }
 
   // True when the ratio is decided.
-  bool judge(const std::vector<double>& logs) {
+  bool is_decided(const std::vector<double>& logs) {
     const double mean = mean_of(logs);
     const double deviation = pooled_deviation({logs});
     const double half =

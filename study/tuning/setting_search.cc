@@ -1,3 +1,6 @@
+// Bayesian search over discrete settings: a smooth surface is fitted to the logarithm of
+// measured costs, and the next run is where it promises the largest improvement, next to the
+// best, or where it knows least. Runs repeat where noise decides.
 #include "study/tuning/setting_search.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Tunes ONNX Runtime: predicts every setting, measures in the order that tune_search.h gives,
+// and explains the result as a trajectory. Earlier measurements of the same model on as many
+// cores are reused.
 #include "study/tuning/tune.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Starts with what predictions like best and corrects them by the ratio of measured to predicted
+// times of near settings.
 #include "study/tuning/tune_search.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Split conformal prediction over networks: the scale that holds the wanted share of distances,
+// and the same without each network in turn.
 #include "study/validation/interval_fit.h"
 
 #include <fmt/format.h>

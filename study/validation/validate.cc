@@ -1,3 +1,5 @@
+// Predicts each row of a runs file by the chain of `dfsim predict`. Models, platforms and cost
+// models are loaded once, since runs files name the same ones over and over.
 #include "study/validation/validate.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Splits the error of a run into operators, fusion and host, and sums runs up.
 #include "study/validation/validation.h"
 
 #include <fmt/format.h>

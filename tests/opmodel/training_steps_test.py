@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps of made-up networks, trained at two batch sizes and judged at a third.
+"""Training steps of made-up networks, trained at two batch sizes and tested at a third.
 
 usage: training_steps_test.py DFSIM
 """

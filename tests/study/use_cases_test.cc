@@ -199,9 +199,9 @@ TEST_CASE("train and evaluate: refuse a missing directory and an unknown model")
   TrainRequest request;
   const auto trained = train(request);
   REQUIRE_FALSE(trained.ok());
-  EvaluateRequest judged;
-  judged.model = "no-such-model";
-  const auto evaluated = evaluate(judged);
+  EvaluateRequest evaluation;
+  evaluation.model = "no-such-model";
+  const auto evaluated = evaluate(evaluation);
   REQUIRE_FALSE(evaluated.ok());
   CHECK(evaluated.status().code() == StatusCode::kNotFound);
 }

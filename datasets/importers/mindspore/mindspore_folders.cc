@@ -1,3 +1,7 @@
+// Finds profiler output below a folder and reads network and batch size from folder names. Names
+// are split into tokens and read from the innermost folder outwards, since the profiler adds
+// folders of its own names. A lone last number counts as a batch size only where it looks like
+// one: "resnet_50" is a network.
 #include "datasets/importers/mindspore/mindspore_folders.h"
 
 #include <fmt/format.h>

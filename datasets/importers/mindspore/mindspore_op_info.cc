@@ -1,3 +1,7 @@
+// Takes one line of framework_raw_N.csv apart. Versions of the profiler quote the JSON in the
+// op_info cell in three ways, so the line is split from both ends at the first "{" and the last
+// "}" before any JSON is parsed. Attributes are not recorded; those that shapes determine
+// (transposes, windows) are guessed from the operands.
 #include "datasets/importers/mindspore/mindspore_op_info.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// One row per operator of PyTorch's dispatcher: its ONNX name, its class, and the form of its
+// arguments.
 #include "datasets/importers/torch/torch_op_table.h"
 
 #include <algorithm>

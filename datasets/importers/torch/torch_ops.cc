@@ -1,3 +1,8 @@
+// A table from PyTorch's operator names to forms, and one function per form that turns recorded
+// arguments into ONNX's operands and attributes. Arguments are positional and the trailing ones
+// may be absent, so tensors_needed() decides whether a call can be described at all. Strides
+// matter in one place: a matrix stored by columns is a weight that PyTorch passes as its
+// transpose.
 #include "datasets/importers/torch/torch_ops.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the weight-free ONNX graphs of this folder: networks measured beside those of graphs/zoo.
 
-README.md says which of them a cost model may be trained on and which only judge. Needs what graphs/zoo/README.md
+README.md says which of them a cost model may be trained on and which are held out. Needs what graphs/zoo/README.md
 says under "Making them again", whose scripts do the work; nothing is downloaded.
 
 usage: make_networks.py [--vision-python PYTHON] [--out DIR] [NAME...]

@@ -1,3 +1,7 @@
+// A graph of libbabeltrace2 components: the reader of CTF folders, a muxer that orders events of
+// all streams by time, and a sink that hands each event to the caller. The sink copies fields
+// into plain values, because the library recycles messages. Releaser types hold the library's
+// reference counts, since every early return must release what was built so far.
 #include "datasets/traces/ctf/ctf_library.h"
 
 #include <babeltrace2/babeltrace.h>

@@ -1,3 +1,5 @@
+// Bookkeeping for factor rules: which dimension of which operand carries which factor. finish()
+// takes back what cannot be split, such as a factor that one operand carries twice (a diagonal).
 #include "graphs/ops/factors/factor_context.h"
 
 #include <fmt/format.h>

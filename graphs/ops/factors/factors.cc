@@ -1,3 +1,6 @@
+// Asks an operator's own rule for its factors, after the checks that hold for every operator:
+// all shapes known, nothing empty. This file also corrects facts about the graph around the
+// operator, which a rule cannot know.
 #include "graphs/ops/factors/factors.h"
 
 #include <algorithm>

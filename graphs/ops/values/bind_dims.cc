@@ -1,3 +1,6 @@
+// Gives every symbolic dimension of the inputs a number, in a fixed order of precedence: whole
+// shapes, named dimensions, the batch, the model's own defaults, assumptions. A later source
+// never overrides an earlier one; where two options of the user disagree, that is an error.
 #include "graphs/ops/values/bind_dims.h"
 
 #include <fmt/format.h>

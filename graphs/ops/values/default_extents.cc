@@ -1,3 +1,5 @@
+// Tables of names and places with the extent that such a dimension usually has. The dimension's
+// name decides; where an exporter made it up, the rank and the element type of the input do.
 #include "graphs/ops/values/default_extents.h"
 
 #include <algorithm>

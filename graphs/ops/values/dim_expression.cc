@@ -1,3 +1,6 @@
+// A recursive-descent parser that evaluates while it reads. Anything but sums and products of
+// names and whole numbers makes the expression unknown, never an error: exporters write free
+// text there.
 #include "graphs/ops/values/dim_expression.h"
 
 #include <cctype>

@@ -1,3 +1,7 @@
+// Arithmetic on constants as the element type defines it: rounding to the formats of fewer bits,
+// wrapping of integers, broadcasting by positions. Values are kept as double or int64 and
+// rounded after each operation, which equals arithmetic in the narrow type for the operations
+// that fold.
 #include "graphs/ops/values/elements.h"
 
 #include <algorithm>

@@ -12,16 +12,16 @@ constexpr int64_t kMaxProducts = int64_t{1} << 20;
 
 // a x b with numpy's rules. `zero_a` and `zero_b` are subtracted from the elements of each row of
 // a and each column of b.
-struct Product {
+struct FoldedProduct {
   Extents extents;
   std::vector<double> sums;
   std::vector<int64_t> whole;  // the same for integers
   bool fits = true;
 };
 
-std::optional<Product> multiply(const ConstValue& a, const ConstValue& b, const Extents& out,
-                                const std::vector<int64_t>& zero_a,
-                                const std::vector<int64_t>& zero_b) {
+std::optional<FoldedProduct> multiply(const ConstValue& a, const ConstValue& b, const Extents& out,
+                                      const std::vector<int64_t>& zero_a,
+                                      const std::vector<int64_t>& zero_b) {
   if (a.extents.empty() || b.extents.empty() || !has_arithmetic(a.dtype) ||
       !has_arithmetic(b.dtype)) {
     return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Product> multiply(const ConstValue& a, const ConstValue& b, const 
   const auto zero = [](const std::vector<int64_t>& zeros, int64_t i) {
     return zeros.empty() ? int64_t{0} : zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(i)];
   };
-  Product product{out, {}, {}, true};
+  FoldedProduct product{out, {}, {}, true};
   for (size_t n = 0; n < pa.size(); ++n) {
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) {
@@ -78,7 +78,7 @@ std::optional<Product> multiply(const ConstValue& a, const ConstValue& b, const 
   return product;
 }
 
-void set_product(InferContext& context, const Product& product, DType dtype) {
+void set_product(InferContext& context, const FoldedProduct& product, DType dtype) {
   ConstValue out = empty_value(dtype, product.extents);
   for (size_t i = 0; i < product.sums.size(); ++i) {
     if (is_floating(dtype)) {

@@ -1,3 +1,5 @@
+// Decodes raw bytes of constants and decides which constants keep their values: integers and
+// scalars, which may be shapes. All formats are little-endian in files.
 #include "graphs/ops/values/stored_constant.h"
 
 #include <bit>

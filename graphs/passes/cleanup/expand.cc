@@ -1,3 +1,7 @@
+// Writes branches and loops out. A Scope maps tensors of one run of a body to tensors of the
+// result; each trip opens a new one, with weights and captured tensors shared. Shapes are
+// inferred again per trip, since the state of a loop may grow. The results of the trips are
+// joined at the end.
 #include "graphs/passes/cleanup/expand.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Two sweeps: forwards to find what is constant, backwards from the outputs to find what lives.
+// Rebuilder then copies the rest. Dequantisation of a weight is not folded, because runtimes
+// multiply in 8 bits, and nothing is constant in a graph that updates its weights.
 #include "graphs/passes/cleanup/prune.h"
 
 #include <algorithm>

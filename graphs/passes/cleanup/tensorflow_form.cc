@@ -1,3 +1,5 @@
+// Rewrites small idioms that differ between tf2onnx's files and TensorFlow's own into one form,
+// so that both predict the same time.
 #include "graphs/passes/cleanup/tensorflow_form.h"
 
 #include <fmt/format.h>

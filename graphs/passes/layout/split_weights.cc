@@ -1,3 +1,7 @@
+// Two rewritings for tensor parallelism. ProjectionSplitter replaces one product whose result is
+// split (queries, keys, values) by a product for each part, so that each can be cut by heads.
+// VocabularyPadder rounds the rows of embeddings and output layers up, so that they divide by
+// the devices.
 #include "graphs/passes/layout/split_weights.h"
 
 #include <fmt/format.h>

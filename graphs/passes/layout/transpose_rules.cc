@@ -1,3 +1,6 @@
+// A table from operator to the rule by which it can run on its operand before the transposition,
+// and a function for each rule that renumbers axes and permutes lists. A rule either applies in
+// full or leaves the operator as it was.
 #include "graphs/passes/layout/transpose_rules.h"
 
 #include <map>

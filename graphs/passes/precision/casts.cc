@@ -1,3 +1,5 @@
+// Given the type in which each operator computes, inserts the Casts between operators that
+// differ. A tensor is cast once per type, whoever reads it.
 #include "graphs/passes/precision/casts.h"
 
 #include <map>

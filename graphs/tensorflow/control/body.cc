@@ -1,3 +1,5 @@
+// Makes the subgraph of a loop or branch: formal inputs, captured values as further inputs, and
+// outputs that are distinct tensors even where a value is returned twice.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Translates TensorFlow's loops into ONNX's Loop. The body may have to be translated more than
+// once: a list whose element shape only the body tells is made before the loop in a second
+// attempt.
 #include "graphs/tensorflow/control/loop_internal.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Finds the results of a graph. A signature names them; in a frozen graph they are the nodes
+// without a reader, less those that only check, save, or initialise. Variables that traced
+// functions capture are followed through calls to where their values are used.
 #include "graphs/tensorflow/control/roots_internal.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Recognises counting loops: a condition that compares a variable with a bound, and a body that
+// adds a constant to it.
 #include "graphs/tensorflow/control/trip_count_internal.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Arrival and finish estimates that online policies share, over the inputs of one ready task at
+// a time.
 #include "schedulers/policies/online/online_base.h"
 
 #include <algorithm>

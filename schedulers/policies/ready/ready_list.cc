@@ -1,3 +1,6 @@
+// List policies that decide at the moment a task becomes ready. The rule of the policy gives
+// priority and device; this file estimates arrivals, keeps the gaps of devices, and books links
+// where transfers queue for them.
 #include "schedulers/policies/ready/ready_list.h"
 
 #include <algorithm>
@@ -11,7 +14,7 @@
 namespace dfsim::inline schedulers::policies {
 namespace {
 
-constexpr Bytes kNoLimit = std::numeric_limits<Bytes>::max();
+constexpr Bytes kAnyMemory = std::numeric_limits<Bytes>::max();
 
 class ReadyList final : public OnlineBase {
  public:
@@ -31,7 +34,7 @@ class ReadyList final : public OnlineBase {
     GapList gaps;
     std::vector<TimeNs> starts;  // of the tasks decided for it, ascending
     TimeNs ahead = 0;  // the machine's word on when it is free, with this call's decisions
-    Bytes free = kNoLimit;
+    Bytes free = kAnyMemory;
   };
 
   Status prepare() override;
@@ -39,7 +42,7 @@ class ReadyList final : public OnlineBase {
   void estimate_arrivals(const OnlineView& view, TaskId task);
   bool takes(const OnlineView& view, TaskId task, size_t device) const {
     return tasks().feasible(task, device) &&
-           (lines_[device].free == kNoLimit || memory_need(view, device) <= lines_[device].free);
+           (lines_[device].free == kAnyMemory || memory_need(view, device) <= lines_[device].free);
   }
   TimeNs start_on(size_t device, TaskId task) const;
   Choice choose(const OnlineView& view, TaskId task);
@@ -62,7 +65,7 @@ Status ReadyList::prepare() {
   waiting_.clear();
   lines_.clear();
   for (size_t d = 0; d < tasks().devices(); ++d) {
-    lines_.push_back({GapList(tasks().shortest_on(d)), {}, 0, kNoLimit});
+    lines_.push_back({GapList(tasks().shortest_on(d)), {}, 0, kAnyMemory});
   }
   links_.reset();
   if (rule_.knows_links) {
@@ -77,7 +80,7 @@ void ReadyList::look_at_devices(const OnlineView& view) {
   for (size_t d = 0; d < lines_.size(); ++d) {
     const bool limited = tasks().problem().platform.devices[d].memory_bytes > 0;
     lines_[d].ahead = view.available_ns(DeviceId(d));
-    lines_[d].free = limited ? view.free_bytes(DeviceId(d)) : kNoLimit;
+    lines_[d].free = limited ? view.free_bytes(DeviceId(d)) : kAnyMemory;
   }
 }
 
@@ -153,7 +156,7 @@ bool ReadyList::decide_one(const OnlineView& view, TaskId task, std::vector<Deci
   }
   Line& line = lines_[choice.device];
   const TimeNs time = tasks().time_ns(task, choice.device);
-  if (line.free != kNoLimit) {
+  if (line.free != kAnyMemory) {
     line.free -= memory_need(view, choice.device);
   }
   if (links_.has_value()) {

@@ -1,3 +1,7 @@
+// The backward operators that dfsim's own training graphs consist of: their shapes, work and
+// factors, in this order, then the table. Their work follows the forward operator's arithmetic,
+// whose attributes they carry; their factors let a training step be split as its forward pass
+// is.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// ONNX's Gradient operator names tensors whose gradient it stands for, without a backward graph.
+// The operator costs the backward pass of the operators between them, found by walking forwards
+// from the one side and backwards from the other.
 #include "graphs/ops/families/extensions/onnx_gradient.h"
 
 #include <fmt/format.h>

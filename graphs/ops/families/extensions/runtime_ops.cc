@@ -1,3 +1,5 @@
+// Operators that fusion rules make and no file contains. Their shapes are set by the pass that
+// makes them.
 #include "graphs/ops/families/extensions/runtime_ops.h"
 
 #include <fmt/format.h>

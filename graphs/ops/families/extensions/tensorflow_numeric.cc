@@ -81,7 +81,7 @@ void work_triangular_solve(WorkContext& context) {
 }
 
 // 5 n log2(n) per transform of n samples; half of that when one side is real.
-void work_fourier(WorkContext& context) {
+void work_transform_rows(WorkContext& context) {
   const Shape& x = context.input(0).shape;
   const Shape& y = context.first_output().shape;
   const int rank = static_cast<int>(context.op().attributes.int_or("axes", 1));
@@ -113,7 +113,7 @@ constexpr OpDef kTfNumericOps[] = {
      .infer = infer_combined_suppression, .work = work_combined_suppression, .required_inputs = 2,
      .domain = kTensorFlow},
     {.op_type = "FourierTransform", .op_class = OpClass::kOpaque, .infer = infer_given_shape,
-     .work = work_fourier, .domain = kTensorFlow},
+     .work = work_transform_rows, .domain = kTensorFlow},
     {.op_type = "Cholesky", .op_class = OpClass::kOpaque, .infer = infer_same_as_first,
      .work = work_cholesky, .domain = kTensorFlow},
     {.op_type = "MatrixInverse", .op_class = OpClass::kOpaque, .infer = infer_same_as_first,
@@ -138,7 +138,7 @@ constexpr OpDef kTfNumericOps[] = {
 constexpr WorkNote kTfNumericNotes[] = {
     {work_crop_and_resize, "8 per output element (nearest: none); reads at most 4 per element"},
     {work_combined_suppression, "20 per pair of a box and one of its class that stays"},
-    {work_fourier, "5 n log2(n) per transform, half of that with real samples"},
+    {work_transform_rows, "5 n log2(n) per transform, half of that with real samples"},
     {work_cholesky, "MACs = n^3 / 3 per matrix"},
     {work_matrix_inverse, "MACs = n^3 per matrix"},
     {work_matrix_solve, "MACs = n^3 / 3 per matrix, n per element of the right side"},

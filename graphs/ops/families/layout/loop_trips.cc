@@ -1,3 +1,6 @@
+// Follows a loop trip by trip while its state is small and known, so that loops of shape
+// arithmetic fold like any constant. A limit on trips times operators bounds the work; a loop
+// beyond it keeps what is true in every trip.
 #include "graphs/ops/families/layout/loop_trips.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Inference of subgraphs: feeds what flows into them, runs the usual inference on the body, and
+// adopts its results. A body is inferred again whenever the operator is, since the shapes that
+// reach it may have become known in the meantime.
 #include "graphs/ops/families/layout/subgraph.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Sliding windows of convolutions and pools: reads kernel, strides, dilations and padding from
+// attributes, writes SAME modes out as numbers, and computes extents. Windows that would begin
+// in the right padding are left out, as PyTorch and ONNX define it.
 #include "graphs/ops/families/nn/window.h"
 
 #include <fmt/format.h>
