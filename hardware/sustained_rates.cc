@@ -15,10 +15,11 @@ constexpr double kPowerFactor = 0.179;
 constexpr double kPowerExponent = 0.59;
 constexpr double kMostVectorShare = 0.95;
 constexpr double kLeastVectorShare = 0.2;
-// Matrix units follow the same law: what a board draws at its limit grows with the same power of
-// the clock. The factors are those of the L40S (350 W, 362 and 733 TFLOP/s).
-constexpr double kMatrixPowerFactor = 0.70;
-constexpr double kNarrowPowerFactor = 0.82;
+// Matrix units need less power per FLOP, so the limit costs them less: a weaker power law through
+// A40 (300 W for 149.7 TFLOP/s, 0.81) and L40S (350 W for 362, 0.69); narrow ones from the L40S.
+constexpr double kMatrixPowerFactor = 0.695;
+constexpr double kNarrowPowerFactor = 0.626;
+constexpr double kMatrixPowerExponent = 0.226;
 // Boards with stacked memory have wide chips at low clocks and keep up most of their rate at a
 // quarter of the watts: A100, H100 and H200 reach 82 to 84 %.
 constexpr double kStackedMemoryBytesPerS = 1.2e12;
@@ -65,7 +66,7 @@ double matrix_share(const DeviceSpec& device, const PeakRate& peak, const Shares
   }
   const double tflops = peak.matrix_flops_per_s * kPerTera;
   const double limited = (narrow ? kNarrowPowerFactor : kMatrixPowerFactor) *
-                         std::pow(device.board_power_w / tflops, kPowerExponent);
+                         std::pow(device.board_power_w / tflops, kMatrixPowerExponent);
   const bool stacked = device.memory_bytes_per_s >= kStackedMemoryBytesPerS;
   return std::clamp(limited, stacked ? usual : kLeastMatrixShare, 1.0);
 }

@@ -13,8 +13,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kNormal = 1.4826;      // standard deviation over median absolute deviation
-constexpr double kLeastError = 0.02;    // of trees, however good they look
+constexpr double kNormal = 1.4826;       // standard deviation over median absolute deviation
+constexpr double kLeastError = 0.02;     // of trees, however good they look
 constexpr int64_t kMinHeldOutRows = 20;  // with fewer held-out rows nothing is known of the trees
 
 struct MeasuredShape {

@@ -142,8 +142,6 @@ struct ModelManifest {
   // The noise of a single measurement that follows from these: standard deviation of its logarithm.
   double repeat_noise() const;
   const DeviceSpec* find_device(std::string_view model) const;
-  // Some part has kernels of 16-bit convolutions, as engines run them in their own layout.
-  bool has_half_convolutions() const;
   double overhead_us(std::string_view model) const;     // 0 for other devices
   double interval_scale(std::string_view model) const;  // 1 for other devices
 };

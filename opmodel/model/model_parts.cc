@@ -59,13 +59,6 @@ const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
   return it == devices.end() ? nullptr : &*it;
 }
 
-bool ModelManifest::has_half_convolutions() const {
-  return std::any_of(parts.begin(), parts.end(), [](const ModelPart& part) {
-    return part.op_class == OpClass::kConv && part.timing == TimingKind::kKernelOnly &&
-           (part.trained_on(DType::kFloat16) || part.trained_on(DType::kBFloat16));
-  });
-}
-
 double ModelManifest::overhead_us(std::string_view model) const {
   return value_of(overheads_us, model, 0);
 }

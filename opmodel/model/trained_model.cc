@@ -48,15 +48,17 @@ bool costs_nothing(OpClass op_class) {
   return op_class == OpClass::kView || op_class == OpClass::kConstant;
 }
 
-// Least kernel time after subtracting a launch: the speed of light. Winograd's algorithm does a 3x3
-// convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
+// Least kernel time after subtracting a launch: the speed of light. In fp32, Winograd's algorithm
+// does a 3x3 convolution of stride 1 with 2.25 times fewer multiplications than the bound counts;
+// kernels of matrix units do not use it.
 double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
   constexpr double kWinograd = 2.25;
   const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
   const Roofline roofline = roofline_of(geometry, device, launch_us);
   const auto& d = geometry.dims;
-  const bool winograd = geometry.family == Family::kConv && d[dim::kKH] == 3 && d[dim::kKW] == 3 &&
-                        d[dim::kStride] == 1 && d[dim::kGroup] <= 1;
+  const bool winograd = geometry.family == Family::kConv && geometry.dtype == DType::kFloat32 &&
+                        d[dim::kKH] == 3 && d[dim::kKW] == 3 && d[dim::kStride] == 1 &&
+                        d[dim::kGroup] <= 1;
   return std::max(roofline.compute_us / (winograd ? kWinograd : 1.0), roofline.memory_us) +
          launch_us;
 }
@@ -417,16 +419,14 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     DFSIM_RETURN_IF_ERROR(ask_prior(ops, geometries, device, predictions));
   }
   const double overhead_us = manifest_.overhead_us(device.model);
-  // Kernels that the prior knows get their tensors in the layout they want.
-  const TrainedModel* const prior = manifest_.prior ? this : prior_.get();
-  const bool converts = prior != nullptr && prior->manifest().has_half_convolutions();
   for (size_t i = 0; i < ops.size(); ++i) {
     const ModelAnswer& prediction = predictions[i];
     // Neither the bound nor another device was measured with this overhead.
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    const double layout_us = converts && prediction.source == CostSource::kPrior
+    // No data has convolutions of 16 bits as frameworks run them.
+    const double layout_us = prediction.source == CostSource::kPrior
                                  ? layout_conversion_us(ops[i], geometries[i], device)
                                  : 0;
     const auto net_ns = [added_us, layout_us](double time_us) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Trains the models that ship, from public data that does not: DFSIM_SHARED must name the folder with
-# data/neusight, data/aiconfigurator, data/vidur and data/alibaba_tinynas_v100.
+# data/neusight, data/aiconfigurator.
 # usage: DFSIM_SHARED=<path> [OUT=<folder>] opmodel/pretrained/build_pretrained.sh [DFSIM [MODEL...]]
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,10 +24,6 @@ second=neusight:$data/neusight/neusight_ops_second_recording.csv.gz  # months la
 tables() {
   find "$data/aiconfigurator/$1" -name '*.csv.gz' | grep -E "/($2)/" | LC_ALL=C sort |
     sed 's/^/aiconfigurator:/'
-}
-# Vidur's tables of layers of language models, on A100, A40 and H100.
-vidur() {
-  find "$data/vidur/profiling/compute" -name 'mlp.csv.gz' | LC_ALL=C sort | sed 's/^/vidur:/'
 }
 # usage: train NAME ROUNDS PROFILES... ; 0 rounds = as many as help. Fewer where the issue is not the
 # last tenth of a percent: all models together train in minutes.
@@ -80,10 +76,9 @@ for model in $models; do
       train h100 300 $(tables h100_sxm "$newest")
       extend h100 200 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
     prior)
-      # TinyNAS has the only convolutions in 16 bits, Vidur the only row-wise operators.
       train prior 60 "$neusight" "$second" \
         $(for system in a100_sxm h100_sxm h200_sxm l40s; do tables "$system" '(gemm|attention)/vllm'; done) \
-        $(vidur) "tinynas:$data/alibaba_tinynas_v100/conv_data.out.fp16.gz" --prior --no-lookup ;;
+        --prior --no-lookup ;;
     epyc-milan | epyc-genoa)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"

@@ -9,7 +9,6 @@
 #include "opmodel/model/intervals.h"
 #include "opmodel/model/part_model.h"
 #include "opmodel/train/error_stats.h"
-#include "opmodel/train/part_trainer.h"
 
 namespace dfsim::inline opmodel {
 

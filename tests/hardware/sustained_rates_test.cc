@@ -50,10 +50,10 @@ double half_share_of(const char* name) {
 }
 
 TEST_CASE("Sustained rates: matrix units keep up what the board's power allows") {
-  CHECK(half_share_of("l4") == Approx(0.70 * std::pow(72 / 121.0, 0.59)));
-  CHECK(half_share_of("rtx-4090") == 1);             // 450 W for 165 TFLOP/s
+  CHECK(half_share_of("a40") == Approx(0.81).epsilon(0.01));
+  CHECK(half_share_of("l40s") == Approx(0.69).epsilon(0.01));
+  CHECK(half_share_of("l4") == Approx(0.695 * std::pow(72 / 121.0, 0.226)));
   CHECK(half_share_of("h100-sxm") == Approx(0.80));  // stacked memory
-  CHECK(half_share_of("v100-pcie") == 1);            // 250 W for 112 TFLOP/s
   DeviceSpec unknown = load_platform("l4")->devices[0];
   unknown.board_power_w = 0;
   CHECK(with_estimated_rates(unknown).peak_flops_per_s(DType::kFloat16, true) ==
