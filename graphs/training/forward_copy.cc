@@ -6,6 +6,13 @@
 
 namespace dfsim::inline graphs {
 
+Op as_in_training(Op op) {
+  if (op.op_type == "BatchNormalization" && op.domain.empty()) {
+    op.attributes.set("training_mode", int64_t{1});
+  }
+  return op;
+}
+
 Status copy_forward(const Graph& forward, const std::vector<bool>& depends, GraphBuilder* builder) {
   builder->info() = forward.info();
   for (size_t t = 0; t < forward.tensor_count(); ++t) {
@@ -31,7 +38,7 @@ Status copy_forward(const Graph& forward, const std::vector<bool>& depends, Grap
             printable(op.op_type, 40), printable(op.name)));
       }
     }
-    DFSIM_RETURN_IF_ERROR(builder->add_op(op).status());
+    DFSIM_RETURN_IF_ERROR(builder->add_op(as_in_training(op)).status());
   }
   return ok_status();
 }

@@ -72,18 +72,42 @@ void gradient_by_result(GradientContext& context) {
   }
 }
 
+// PyTorch's kernel for softmax reads the product of gradient and result, which another kernel wrote
+// before: together they move twice the bytes of one that multiplies itself. That for the logarithm
+// reads the gradient.
 void gradient_of_softmax(GradientContext& context) {
   if (!context.wanted(0)) {
     return;
+  }
+  TensorId gradient = context.gradient();
+  if (context.op().op_type == "Softmax") {
+    gradient = context.emit("", "Mul", {gradient, context.result()}, context.shape(0));
   }
   // Before opset 13 everything from the axis on is one row: the rule of factors looks at both.
   const bool rows = context.op().version < 13 && context.op().domain.empty();
   const int rank = context.shape(0).rank();
   int64_t axis = context.attributes().int_or("axis", rows ? 1 : -1);
   axis += axis < 0 ? rank : 0;
-  context.set(0,
-              context.emit(kTrainingDomain, "SoftmaxGrad", {context.gradient(), context.result()},
-                           context.shape(0), {{"axis", axis}, {"of", context.op().op_type}}));
+  context.set(0, context.emit(kTrainingDomain, "SoftmaxGrad", {gradient, context.result()},
+                              context.shape(0), {{"axis", axis}, {"of", context.op().op_type}}));
+}
+
+// By a number, autograd computes gradient x (exponent x input^(exponent - 1)) in three kernels, of
+// which no one is fused. Exponents that are tensors are rare.
+void gradient_of_pow(GradientContext& context) {
+  const bool by_number = context.shape(1).elements() == Count(1) && !context.wanted(1);
+  if (!by_number) {
+    gradient_of_elementwise(context);
+    return;
+  }
+  if (context.wanted(0)) {
+    const Shape shape = context.shape_of(context.gradient());
+    const TensorId power =
+        context.emit("", "Pow", {context.value(0), context.value(1)}, context.shape(0));
+    const TensorId slope = context.emit("", "Mul", {power, context.value(1)}, context.shape(0));
+    const TensorId scaled = context.emit("", "Mul", {context.gradient(), slope}, shape);
+    context.set(0, context.sum_to(scaled, context.shape(0)));
+  }
 }
 
 }  // namespace
@@ -143,7 +167,8 @@ std::vector<GradientEntry> elementwise_gradients() {
           {"Div", gradient_of_div},         {"Relu", gradient_by_result},
           {"Sigmoid", gradient_by_result},  {"Tanh", gradient_by_result},
           {"Exp", gradient_by_result},      {"Sqrt", gradient_by_result},
-          {"Softmax", gradient_of_softmax}, {"LogSoftmax", gradient_of_softmax}};
+          {"Softmax", gradient_of_softmax}, {"LogSoftmax", gradient_of_softmax},
+          {"Pow", gradient_of_pow}};
 }
 
 }  // namespace dfsim::inline graphs

@@ -158,7 +158,7 @@ class TrainingMaker final : public BackwardGraph {
   TensorId copy_or_self(TensorId id) const { return keep_[id.index()] ? id : copies_[id.index()]; }
 
   void compute_again(OpId id) {
-    Op op = forward_.op(id);
+    Op op = as_in_training(forward_.op(id));
     if (std::any_of(op.outputs.begin(), op.outputs.end(),
                     [&](TensorId t) { return t.valid() && copies_[t.index()].valid(); })) {
       return;  // asked for by two readers

@@ -16,14 +16,17 @@ import torch
 import transformers
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from transformers import (BertConfig, BertModel, DistilBertConfig, DistilBertModel, DynamicCache, GPT2Config,
-                          GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel)
+from transformers import (BertConfig, BertForPreTraining, BertModel, DistilBertConfig, DistilBertModel, DynamicCache,
+                          GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM,
+                          T5Config, T5EncoderModel)
 
 OPSET = 18
 
 # The published configurations.
 BERT_LARGE = dict(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
 GPT2_LARGE = dict(n_embd=1280, n_layer=36, n_head=20)
+OPT_1B3 = dict(vocab_size=50272, hidden_size=2048, ffn_dim=8192, num_hidden_layers=24, num_attention_heads=32,
+               word_embed_proj_dim=2048, max_position_embeddings=2048)
 T5_SMALL = dict(vocab_size=32128, d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8)
 LLAMA_1B = dict(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
                 num_attention_heads=32, num_key_value_heads=8, head_dim=64, max_position_embeddings=131072,
@@ -52,6 +55,17 @@ class Gpt2(nn.Module):
 
     def forward(self, input_ids, attention_mask):
         return self.model(input_ids, attention_mask=attention_mask, use_cache=False).logits
+
+
+class Pretraining(nn.Module):
+    """input_ids, attention_mask, token_type_ids -> the logits of the masked words"""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        return self.model(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).prediction_logits
 
 
 class Prefill(nn.Module):
@@ -102,6 +116,9 @@ CONFIGS = {
     "gpt2_large": (GPT2Config, GPT2_LARGE),
     "llama_1b_prefill": (LlamaConfig, LLAMA_1B),
     "llama_1b_decode": (LlamaConfig, LLAMA_1B),
+    # Not in the zoo: for datasets/collect/training_steps.py.
+    "bert_large_pretraining": (BertConfig, BERT_LARGE),
+    "opt_1b3": (OPTConfig, OPT_1B3),
 }
 
 
@@ -118,6 +135,11 @@ def build(name):
         return Encoder(T5EncoderModel(config)), text("input_ids", "attention_mask"), ["last_hidden_state"]
     if name in ("gpt2", "gpt2_large"):
         return Gpt2(GPT2LMHeadModel(config)), text("input_ids", "attention_mask"), ["logits"]
+    if name == "bert_large_pretraining":
+        return (Pretraining(BertForPreTraining(config)), text("input_ids", "attention_mask", "token_type_ids"),
+                ["logits"])
+    if name == "opt_1b3":
+        return Gpt2(OPTForCausalLM(config)), text("input_ids", "attention_mask"), ["logits"]
     if name == "llama_1b_prefill":
         return Prefill(LlamaForCausalLM(config)), text("input_ids", "attention_mask"), ["logits"] + presents()
     inputs = {n: (torch.ones(2, 1, dtype=torch.int64), {0: "batch"}) for n in ("input_ids", "position_ids")}

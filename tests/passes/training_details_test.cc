@@ -166,5 +166,66 @@ TEST_CASE("Training: accumulation repeats all but the update and adds up gradien
   CHECK(graph_totals(thrice.graph)->parameters == graph_totals(once.graph)->parameters);
 }
 
+int64_t bytes_moved_by(const Graph& graph, const Op* op) {
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    if (&graph.op(OpId(i)) == op) {
+      const auto work = op_work(graph, OpId(i));
+      REQUIRE(work.ok());
+      return work->bytes_read + work->bytes_written;
+    }
+  }
+  return 0;
+}
+
+TEST_CASE("Training: softmax's backward pass is a product and a kernel that reads it") {
+  PassCase graph;
+  graph.input("x", {8, 64});
+  graph.weight("w", {64, 64});
+  graph.op("MatMul", {"x", "w"}, "h");
+  graph.op("Softmax", {"h"}, "y", {{"axis", int64_t{1}}});
+  graph.output("y");
+  const Graph step = training_step(graph.built(), {}).graph;
+  const auto back = ops_of_type(step, "SoftmaxGrad");
+  const auto product = ops_of_type(step, "Mul");
+  REQUIRE(back.size() == 1);
+  REQUIRE(product.size() == 1);
+  CHECK(back[0]->inputs[0] == product[0]->outputs[0]);
+  // Two operands and a result of 8 x 64 floats each.
+  CHECK(bytes_moved_by(step, back[0]) + bytes_moved_by(step, product[0]) == 2 * 3 * 8 * 64 * 4);
+}
+
+TEST_CASE("Training: a power by a number has three kernels in its backward pass") {
+  PassCase graph;
+  graph.input("x", {8, 64});
+  graph.weight("w", {64, 64});
+  graph.number("three", 3);
+  graph.op("MatMul", {"x", "w"}, "h");
+  graph.op("Pow", {"h", "three"}, "y");
+  graph.output("y");
+  const Graph step = training_step(graph.built(), {}).graph;
+  CHECK(ops_of_type(step, "Pow").size() == 2);  // and that of the forward pass
+  CHECK(ops_of_type(step, "Mul").size() == 2);
+  CHECK(ops_of_type(step, "ElementwiseGrad").empty());
+}
+
+TEST_CASE("Training: normalisations read their operand twice where training does") {
+  PassCase graph;
+  graph.input("x", {8, 16, 4, 4});
+  for (const char* name : {"scale", "offset", "mean", "variance"}) {
+    graph.weight(name, {16});
+  }
+  graph.op("BatchNormalization", {"x", "scale", "offset", "mean", "variance"}, "y");
+  graph.output("y");
+  const Graph forward = graph.built();
+  const Graph step = training_step(forward, {}).graph;
+  const int64_t tensor = 8 * 16 * 4 * 4 * 4;
+  const int64_t inference = bytes_moved_by(forward, ops_of_type(forward, "BatchNormalization")[0]);
+  CHECK(bytes_moved_by(step, ops_of_type(step, "BatchNormalization")[0]) == inference + tensor);
+  // Gradient and input twice, the input's gradient, and scale and offset with their gradients.
+  const auto back = ops_of_type(step, "NormGrad");
+  REQUIRE(back.size() == 1);
+  CHECK(bytes_moved_by(step, back[0]) == 5 * tensor + 4 * 16 * 4);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -17,8 +17,10 @@ namespace dfsim::inline graphs {
 // The parts of a weight "w" and of its product are "w/part1", "w/part2", …
 inline constexpr std::string_view kWeightPart = "/part";
 
-// Each product with a weight whose result, biased or reshaped perhaps, is read by a Split of equal
-// parts along its last axis alone becomes one product per part. O(ops).
+// Each product with a weight whose columns are picked in parts becomes one product per part.
+// Between both there may be a bias, a Reshape that makes an axis of the parts, and operators that
+// move that axis; a Split, Slices or Gathers of one index pick the parts, and leave nothing out.
+// O(ops).
 StatusOr<Graph> split_fused_weights(const Graph& graph);
 
 // Weights with at least `least_rows` rows that a Gather looks up, products of the same size of

@@ -46,15 +46,15 @@ int first_axis(const Op& op, const RefTensor& x) {
 }
 
 void softmax_gradient(const Op& op, const Values& inputs, RefTensor& out) {
-  const RefTensor& dy = inputs[0];
+  const RefTensor& product = inputs[0];
   const RefTensor& y = inputs[1];
   for_each_row(y, first_axis(op, y), [&](size_t begin, size_t length) {
     double sum = 0;
     for (size_t i = begin; i < begin + length; ++i) {
-      sum += dy.values[i] * y.values[i];
+      sum += product.values[i];
     }
     for (size_t i = begin; i < begin + length; ++i) {
-      out.values[i] = y.values[i] * (dy.values[i] - sum);
+      out.values[i] = product.values[i] - y.values[i] * sum;
     }
   });
 }

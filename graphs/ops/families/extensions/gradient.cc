@@ -63,6 +63,15 @@ void work_per_gradient_element(WorkContext& context) {
   context.add_flops(context.input(0).shape.elements(), context.flops_per_element());
 }
 
+// One kernel makes the gradient of the input, another one those of scale and offset: where there
+// are any, gradient and input are read twice.
+void work_norm_gradient(WorkContext& context) {
+  work_per_gradient_element(context);
+  for (size_t i = 0; i < 2 && context.op().outputs.size() > 1; ++i) {
+    context.set_input_bytes(i, context.input(i).bytes() * Count(2));
+  }
+}
+
 // Twice the forward operator's arithmetic: one product for each of two operands.
 void work_backward(WorkContext& context) {
   const auto of_forward = [&context](std::string_view name) {
@@ -246,12 +255,12 @@ constexpr OpDef kGradientOps[] = {
      .work = work_list_update, .domain = kTrainingDomain},
     // sums of the gradient and of its product with the input, then the input's gradient
     {.op_type = "NormGrad", .op_class = OpClass::kNorm, .infer = infer_operand_gradients,
-     .work = work_per_gradient_element, .flops_per_element = 11, .required_inputs = 2,
+     .work = work_norm_gradient, .flops_per_element = 11, .required_inputs = 2,
      .domain = kTrainingDomain, .factors = factors_norm_gradient},
     {.op_type = "SgdUpdate", .op_class = OpClass::kOptimizer, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .required_inputs = 2,
      .domain = kTrainingDomain, .factors = factors_sgd},
-    // product with the result, its sum, difference, product
+    // sum of what comes in, its product with the result, difference
     {.op_type = "SoftmaxGrad", .op_class = OpClass::kSoftmax, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 4, .required_inputs = 2,
      .domain = kTrainingDomain, .factors = factors_softmax_gradient},
@@ -261,6 +270,8 @@ constexpr OpDef kGradientOps[] = {
 constexpr WorkNote kGradientNotes[] = {
     {work_elementwise_gradient, "one more per element than the forward operator"},
     {work_per_gradient_element, "{} per element of the gradient"},
+    {work_norm_gradient,
+     "{} per element of the gradient; gradient and input are read twice for scale and offset"},
     {work_attention_gradient,
      "MACs = scores x (3 x size of a head + 2 x size of a value); 11 per score for the softmax"},
     {work_list_update, "one operation of an optimiser on a list of weights, in place"},

@@ -5,8 +5,13 @@
 //                    the forward operator reads: gradients of the three
 //   ElementwiseGrad  gradient of one operand: inputs are the result's gradient and what the forward
 //                    operator reads or makes; attributes `of`, its name, and `flops` per element
-//   SoftmaxGrad      gradient and result of a softmax; the same attributes as the forward operator
-//   NormGrad         gradient, input, scale (and offset): gradients of input, scale, offset; `of`
+//   SoftmaxGrad      product of gradient and result, and the result (LogSoftmax: the gradient
+//   itself,
+//                    and the result); `of`, and the same attributes as the forward operator
+//   NormGrad         gradient, input, scale (and offset): gradients of input, scale, offset; `of`.
+//   The
+//                    last two are sums over rows, which another kernel makes from gradient and
+//                    input
 //   GatherGrad       gradient and indices: a tensor of `shape` into which rows are added at `axis`
 //   LossGrad         what a loss sends back for a result of the network
 //   Backward         all gradients of an operator without a rule of its own

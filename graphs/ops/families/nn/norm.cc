@@ -54,10 +54,14 @@ Status infer_softmax(InferContext& context) {
   return infer_same_as_first(context);
 }
 
-// In inference batch norm is one multiply-add per element, whose statistics are constants.
+// In inference batch norm is one multiply-add per element, whose statistics are constants. In
+// training it reads its operand twice: for the statistics, and to normalise.
 void work_batch_norm(WorkContext& context) {
   const bool training = context.op().attributes.int_or("training_mode", 0) != 0;
   context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
+  if (training) {
+    context.set_input_bytes(0, context.input(0).bytes() * Count(2));
+  }
 }
 
 // clang-format off
@@ -96,7 +100,8 @@ constexpr OpDef kNormOps[] = {
 // clang-format on
 
 constexpr WorkNote kNormNotes[] = {
-    {work_batch_norm, "2 per element in inference, 8 in training"},
+    {work_batch_norm,
+     "2 per element in inference; 8 in training, where it reads its operand twice"},
 };
 
 }  // namespace
