@@ -15,6 +15,15 @@ constexpr double kPowerFactor = 0.179;
 constexpr double kPowerExponent = 0.59;
 constexpr double kMostVectorShare = 0.95;
 constexpr double kLeastVectorShare = 0.2;
+// Matrix units need less power per FLOP, so the limit costs them less: a weaker power law through
+// A40 (300 W for 149.7 TFLOP/s, 0.81) and L40S (350 W for 362, 0.69); narrow ones from the L40S.
+constexpr double kMatrixPowerFactor = 0.695;
+constexpr double kNarrowPowerFactor = 0.626;
+constexpr double kMatrixPowerExponent = 0.226;
+// Boards with stacked memory have wide chips at low clocks and keep up most of their rate at a
+// quarter of the watts: A100, H100 and H200 reach 82 to 84 %.
+constexpr double kStackedMemoryBytesPerS = 1.2e12;
+constexpr double kLeastMatrixShare = 0.3;
 
 struct Shares {
   double memory;
@@ -26,7 +35,7 @@ struct Shares {
 Shares shares_of(DeviceType type) {
   switch (type) {
     case DeviceType::kGpu:
-      return {0.82, 0.80, 0.78, 0.65};
+      return {0.82, 0.80, 0.80, 0.67};
     case DeviceType::kCpu:
       return {0.80, 0.75, 0.60, 0.60};
     case DeviceType::kNpu:
@@ -46,6 +55,22 @@ double vector_share(const DeviceSpec& device, const Shares& shares) {
              : shares.vector;
 }
 
+// Sustained over printed rate of the matrix units. A GPU whose file has no power limit, and every
+// other device, has the shares of its type.
+double matrix_share(const DeviceSpec& device, const PeakRate& peak, const Shares& shares) {
+  const bool narrow = dtype_bits(peak.dtype) <= 8;
+  const double usual = narrow ? shares.narrow_matrix : shares.matrix;
+  if (device.type != DeviceType::kGpu || !(device.board_power_w > 0) ||
+      !(peak.matrix_flops_per_s > 0)) {
+    return usual;
+  }
+  const double tflops = peak.matrix_flops_per_s * kPerTera;
+  const double limited = (narrow ? kNarrowPowerFactor : kMatrixPowerFactor) *
+                         std::pow(device.board_power_w / tflops, kMatrixPowerExponent);
+  const bool stacked = device.memory_bytes_per_s >= kStackedMemoryBytesPerS;
+  return std::clamp(limited, stacked ? usual : kLeastMatrixShare, 1.0);
+}
+
 const PeakRate* find_rate(const std::vector<PeakRate>& rates, DType dtype) {
   const auto it = std::find_if(rates.begin(), rates.end(),
                                [dtype](const PeakRate& rate) { return rate.dtype == dtype; });
@@ -62,15 +87,20 @@ double power_limited_share(double watts, double tflops) {
                     kMostVectorShare);
 }
 
+double share_on_board(double watts, double measured_watts) {
+  return watts > 0 && measured_watts > 0
+             ? std::min(1.0, std::pow(watts / measured_watts, kPowerExponent))
+             : 1.0;
+}
+
 DeviceSpec with_estimated_rates(const DeviceSpec& device) {
   const Shares shares = shares_of(device.type);
   const double vector = vector_share(device, shares);
   DeviceSpec estimate = device;
   for (PeakRate& peak : estimate.peaks) {
     peak.flops_per_s *= vector;
-    peak.matrix_flops_per_s *= dtype_bits(peak.dtype) <= 8    ? shares.narrow_matrix
-                               : dtype_bits(peak.dtype) <= 16 ? shares.matrix
-                                                              : vector;
+    peak.matrix_flops_per_s *=
+        dtype_bits(peak.dtype) <= 16 ? matrix_share(device, peak, shares) : vector;
   }
   estimate.tf32_flops_per_s *= shares.matrix;
   estimate.memory_bytes_per_s *= shares.memory;

@@ -17,6 +17,10 @@ DeviceSpec with_sustained_rates(const DeviceSpec& device);
 // The estimate alone, as for a device without any measurement.
 DeviceSpec with_estimated_rates(const DeviceSpec& device);
 
+// Rate of a chip on a board of `watts` over its rate on one of `measured_watts`; 1 when either is
+// not known, and never more: the clock has a limit of its own.
+double share_on_board(double watts, double measured_watts);
+
 // Sustained over printed rate of the vector units, for a board of `watts` and `tflops` fp32.
 double power_limited_share(double watts, double tflops);
 

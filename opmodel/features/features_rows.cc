@@ -1,6 +1,7 @@
 // Features of attention, of row-wise ops, and of ops nothing more is known of than their tensors.
 #include <array>
 
+#include "opmodel/features/attention_waves.h"
 #include "opmodel/features/feature_family.h"
 
 namespace dfsim::inline opmodel {
@@ -17,31 +18,6 @@ void add_waves(FeatureWriter& writer, std::string_view name, int size, double bl
   writer.add_tile(prefix + "_w", size, 1, log_of(waves));
   writer.add_tile(prefix + "_tail", size, 1, whole > 0 ? waves / whole : 0);
   writer.add_tile(prefix + "_cw", size, 1, std::min(whole, kMostRowWaves));
-}
-
-// The number of key splits FlashAttention's decoding heuristic picks: the fewest that come within
-// 85 % of the best wave occupancy (Dao et al., flash-attention 2.x, num_splits_heuristic).
-double key_splits(double blocks, double key_blocks, double units) {
-  if (blocks >= 0.8 * units) {
-    return 1;
-  }
-  constexpr int kMostSplits = 64;
-  std::array<double, kMostSplits + 1> occupancy{};
-  double best = 0;
-  for (int s = 1; s <= kMostSplits; ++s) {
-    const bool same_blocks = s > 1 && std::ceil(key_blocks / s) == std::ceil(key_blocks / (s - 1));
-    if (s == 1 || (!same_blocks && s <= key_blocks)) {
-      const double waves = blocks * s / units;
-      occupancy[static_cast<size_t>(s)] = waves / std::ceil(waves);
-      best = std::max(best, occupancy[static_cast<size_t>(s)]);
-    }
-  }
-  for (int s = 1; s <= kMostSplits; ++s) {
-    if (occupancy[static_cast<size_t>(s)] >= 0.85 * best) {
-      return s;
-    }
-  }
-  return 1;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // Paper: Williams, Waterman, Patterson 2009 (doi:10.1145/1498765.1498785).
 #pragma once
 
+#include <algorithm>
+
 #include "hardware/platform.h"
 #include "opmodel/features/op_geometry.h"
 
@@ -14,8 +16,9 @@ struct Roofline {
   double compute_us = 0;
   double memory_us = 0;
   double floor_us = 0;
+  double slowest_us = 0;  // of one compute unit (attention_waves.h); only a prior has this arm
 
-  double base_us() const { return (compute_us > memory_us ? compute_us : memory_us) + floor_us; }
+  double base_us() const { return std::max({compute_us, memory_us, slowest_us}) + floor_us; }
 };
 
 // `floor_us` is the least time of this kind of op as measured, launch included where it was.

@@ -13,10 +13,10 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr size_t kLeastRepeats = 3;     // of a shape
-constexpr size_t kLeastFactors = 100;   // of all such shapes
-constexpr double kNormal = 1.4826;      // standard deviation over median absolute deviation
-constexpr double kLeastError = 0.02;    // of trees, however good they look
+constexpr size_t kLeastRepeats = 3;      // of a shape
+constexpr size_t kLeastFactors = 100;    // of all such shapes
+constexpr double kNormal = 1.4826;       // standard deviation over median absolute deviation
+constexpr double kLeastError = 0.02;     // of trees, however good they look
 constexpr int64_t kMinHeldOutRows = 20;  // with fewer held-out rows nothing is known of the trees
 
 struct MeasuredShape {

@@ -45,12 +45,16 @@ json to_json(const DeviceSpec& device) {
                      {"flops_per_s", peak.flops_per_s},
                      {"matrix_flops_per_s", peak.matrix_flops_per_s}});
   }
-  return {{"model", device.model},
-          {"peaks", peaks},
-          {"memory_bytes_per_s", device.memory_bytes_per_s},
-          {"l2_bytes", device.l2_bytes},
-          {"compute_units", device.compute_units},
-          {"launch_overhead_ns", device.launch_overhead_ns}};
+  json object = {{"model", device.model},
+                 {"peaks", peaks},
+                 {"memory_bytes_per_s", device.memory_bytes_per_s},
+                 {"l2_bytes", device.l2_bytes},
+                 {"compute_units", device.compute_units},
+                 {"launch_overhead_ns", device.launch_overhead_ns}};
+  if (device.board_power_w > 0) {
+    object["board_power_w"] = device.board_power_w;
+  }
+  return object;
 }
 
 json to_json(const IntervalTable& table) {
@@ -112,6 +116,9 @@ json to_json(const ModelPart& part) {
                             {"throttled", effect.throttled}});
     }
     object["recording_column"] = part.recording_column;
+  }
+  if (part.slowest_unit) {
+    object["slowest_unit"] = true;
   }
   return object;
 }
@@ -180,6 +187,9 @@ DeviceSpec read_device(Reader& reader, const json& object) {
   reader.get(object, "l2_bytes", &device.l2_bytes);
   reader.get(object, "compute_units", &device.compute_units);
   reader.get(object, "launch_overhead_ns", &device.launch_overhead_ns);
+  if (object.contains("board_power_w")) {
+    reader.get(object, "board_power_w", &device.board_power_w);
+  }
   for (const json& item : reader.child(object, "peaks", json::value_t::array)) {
     PeakRate peak;
     std::string dtype;
@@ -249,6 +259,9 @@ void read_recordings(Reader& reader, const json& object, ModelPart* part) {
 }
 
 void read_left_out(Reader& reader, const json& object, ModelPart* part) {
+  if (object.contains("slowest_unit")) {
+    reader.get(object, "slowest_unit", &part->slowest_unit);
+  }
   if (!object.contains("left_out")) {  // only of priors
     return;
   }

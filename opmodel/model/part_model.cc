@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/cancellation.h"
+#include "opmodel/features/attention_waves.h"
 #include "opmodel/features/op_form.h"
 
 namespace dfsim::inline opmodel {
@@ -79,6 +80,15 @@ double part_floor_us(const ModelPart& part, const DeviceSpec& device) {
   return launch ? floors[floors.size() / 2] : std::max(own, floors[(floors.size() - 1) / 2]);
 }
 
+Roofline part_roofline(const ModelPart& part, const OpGeometry& geometry, const DeviceSpec& device,
+                       double floor_us) {
+  Roofline roofline = roofline_of(geometry, device, floor_us);
+  if (part.slowest_unit) {
+    roofline.slowest_us = slowest_unit_us(geometry, device);
+  }
+  return roofline;
+}
+
 namespace {
 
 bool leaves_ranges(const ModelPart& part, const OpGeometry& geometry) {
@@ -124,7 +134,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
   std::vector<float> values(forest == nullptr ? 0 : queries.size() * columns);
   std::vector<Roofline> rooflines(queries.size());
   for (size_t i = 0; i < queries.size(); ++i) {
-    rooflines[i] = roofline_of(*queries[i].geometry, device, floor_us);
+    rooflines[i] = part_roofline(part, *queries[i].geometry, device, floor_us);
     if (forest != nullptr) {
       fill_part_row(part, queries[i], device, rooflines[i],
                     std::span(values).subspan(i * columns, columns));

@@ -37,6 +37,9 @@ void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSp
                    const Roofline& roofline, std::span<float> row);
 // The floor of this part on a device: as measured there, or guessed from the other devices.
 double part_floor_us(const ModelPart& part, const DeviceSpec& device);
+// The roofline that the part's ratios stand on: a prior's also knows the slowest compute unit.
+Roofline part_roofline(const ModelPart& part, const OpGeometry& geometry, const DeviceSpec& device,
+                       double floor_us);
 // The op lies outside of the part's ranges, dtypes or devices.
 bool leaves_training_ground(const ModelPart& part, const OpGeometry& geometry,
                             const DeviceSpec& device);

@@ -15,6 +15,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
+#include "opmodel/model/layout_time.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -47,15 +48,17 @@ bool costs_nothing(OpClass op_class) {
   return op_class == OpClass::kView || op_class == OpClass::kConstant;
 }
 
-// Least kernel time after subtracting a launch: the speed of light. Winograd's algorithm does a 3x3
-// convolution of stride 1 with 2.25 times fewer multiplications than the bound counts.
+// Least kernel time after subtracting a launch: the speed of light. In fp32, Winograd's algorithm
+// does a 3x3 convolution of stride 1 with 2.25 times fewer multiplications than the bound counts;
+// kernels of matrix units do not use it.
 double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
   constexpr double kWinograd = 2.25;
   const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
   const Roofline roofline = roofline_of(geometry, device, launch_us);
   const auto& d = geometry.dims;
-  const bool winograd = geometry.family == Family::kConv && d[dim::kKH] == 3 && d[dim::kKW] == 3 &&
-                        d[dim::kStride] == 1 && d[dim::kGroup] <= 1;
+  const bool winograd = geometry.family == Family::kConv && geometry.dtype == DType::kFloat32 &&
+                        d[dim::kKH] == 3 && d[dim::kKW] == 3 && d[dim::kStride] == 1 &&
+                        d[dim::kGroup] <= 1;
   return std::max(roofline.compute_us / (winograd ? kWinograd : 1.0), roofline.memory_us) +
          launch_us;
 }
@@ -186,9 +189,18 @@ const std::string& TrainedModel::known_name(const ModelPart& part, const DeviceS
   return device.model;
 }
 
+// A board with less power runs the same chip at a lower clock.
 DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& device) const {
   DeviceSpec known = device;
   known.model = known_name(part, device);
+  const DeviceSpec* const measured = manifest_.find_device(known.model);
+  if (known.model != device.model && measured != nullptr) {
+    const double share = share_on_board(device.board_power_w, measured->board_power_w);
+    for (PeakRate& peak : known.peaks) {
+      peak.flops_per_s *= share;
+      peak.matrix_flops_per_s *= share;
+    }
+  }
   return known;
 }
 
@@ -422,8 +434,13 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    const auto net_ns = [added_us](double time_us) {
-      return ns_from_seconds(std::max(time_us - added_us, time_us * kLeastNetShare) * 1e-6);
+    // No data has convolutions of 16 bits as frameworks run them.
+    const double layout_us = prediction.source == CostSource::kPrior
+                                 ? layout_conversion_us(ops[i], geometries[i], device)
+                                 : 0;
+    const auto net_ns = [added_us, layout_us](double time_us) {
+      const double net_us = std::max(time_us - added_us, time_us * kLeastNetShare);
+      return ns_from_seconds((net_us + layout_us) * 1e-6);
     };
     out[i].time_ns = net_ns(prediction.time_us);
     out[i].low_ns = net_ns(prediction.low_us);

@@ -16,6 +16,12 @@ SOURCES = {
     "aiconfigurator": (
         "aiconfigurator tables, Apache-2.0 licence, github.com/ai-dynamo/aiconfigurator commit "
         "095f58a (2026-08-21). vLLM and TensorRT-LLM kernels in CUDA graphs: kernel time only."),
+    "vidur": (
+        "Vidur's layer profiles (Agrawal et al.: MLSys 2024), MIT licence, github.com/microsoft/vidur. "
+        "vLLM kernels in fp16: kernel time only."),
+    "tinynas": (
+        "TinyNAS convolution tables, Apache-2.0 licence, github.com/alibaba/lightweight-neural-architecture-search. "
+        "TensorRT on a V100, fp16: kernel time only."),
     "measured": (
         "Measured for this project, datasets/measured/{name}: ONNX Runtime {version}'s executed "
         "operators in sampled and real networks, fp32 and int8, profiler on, normalised to one speed by "
@@ -31,6 +37,10 @@ MEASURED = {
 def source_of(file):
     if file.startswith("neusight"):
         return "neusight"
+    if file.startswith("mlp"):
+        return "vidur"
+    if file.startswith("conv_data"):
+        return "tinynas"
     return "measured" if file.startswith("ops.csv") else "aiconfigurator"
 
 
@@ -70,6 +80,8 @@ def recording_lines(manifest):
 
 def left_out_lines(manifest):
     parts = [part for part in manifest["parts"] if part.get("left_out")]
+    alone = [part for part in manifest["parts"]
+             if manifest.get("prior") and not part.get("left_out") and part["held_out"]["n"]]
     if not parts:
         return []
     lines = ["", "## Errors on devices that were left out", "",
@@ -82,6 +94,15 @@ def left_out_lines(manifest):
             e = entry["errors"]
             lines.append(f"| {part['class']} | {kind} | {part['timing']} | {entry['device']} | {e['n']} | "
                          f"{percent(e['mape'])} | {percent(e['median'])} | {percent(e['bias'])} |")
+    if alone:
+        lines += ["", "Kinds that one device alone has, on shapes that were left out; on other devices nothing "
+                  "tests them, so their interval is twice as wide (in ln) as these errors:", "",
+                  "| class | kind | timing | device | shapes | MAPE | median | bias |", "|---|---|---|---|---|---|---|---|"]
+    for part in alone:
+        e, kind = part["held_out"], "any other" if part["kind"] == "*" else part["kind"]
+        names = ", ".join(device["model"] for device in part["devices"])
+        lines.append(f"| {part['class']} | {kind} | {part['timing']} | {names} | {e['n']} | "
+                     f"{percent(e['mape'])} | {percent(e['median'])} | {percent(e['bias'])} |")
     return lines
 
 

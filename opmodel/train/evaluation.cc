@@ -90,7 +90,7 @@ double baseline_us(const TrainedModel& model, const ModelAnswer& prediction,
         .base_us();
   }
   const ModelPart& part = model.manifest().parts[static_cast<size_t>(prediction.part)];
-  return roofline_of(geometry, device, part_floor_us(part, device)).base_us() *
+  return part_roofline(part, geometry, device, part_floor_us(part, device)).base_us() *
          std::exp(part.median_log_ratio);
 }
 

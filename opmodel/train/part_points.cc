@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "opmodel/features/features.h"
+#include "opmodel/model/part_model.h"
 #include "opmodel/samples/form_folds.h"
 
 namespace dfsim::inline opmodel {
@@ -15,8 +16,9 @@ namespace dfsim::inline opmodel {
 namespace {
 
 // A prior learns from about this number of shapes of a recording: every n-th, the same ones of
-// each.
+// each. Where few recordings have a kind of op, each counts with more shapes.
 constexpr size_t kMostShapesOfPrior = 700;
+constexpr size_t kLeastShapesOfPrior = 4000;  // of all recordings together
 // A row shows the floor of its kind where its work takes at most this share of its time, at rates
 // that no kernel reaches.
 constexpr double kMostWorkAtFloor = 0.1;
@@ -81,6 +83,9 @@ class PointMaker {
 
  private:
   void collect(ModelPart* part) {
+    if (samples_.empty()) {
+      return;
+    }
     std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<uint32_t>> by_shape;
     for (const uint32_t i : samples_) {
       const Sample& sample = data_.samples[i];
@@ -90,8 +95,9 @@ class PointMaker {
     for (const auto& [key, rows] : by_shape) {
       ++shapes[{std::get<1>(key), std::get<2>(key)}];
     }
+    const size_t most = std::max(kMostShapesOfPrior, kLeastShapesOfPrior / shapes.size());
     for (const auto& [key, rows] : by_shape) {
-      const size_t every = shapes[{std::get<1>(key), std::get<2>(key)}] / kMostShapesOfPrior + 1;
+      const size_t every = shapes[{std::get<1>(key), std::get<2>(key)}] / most + 1;
       if (prior_ && Hasher().add(std::get<0>(key)).digest() % every != 0) {
         continue;
       }
@@ -127,9 +133,9 @@ class PointMaker {
           {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
     }
     for (PartPoint& point : points_) {
-      point.base_us =
-          roofline_of(data_.geometries[point.op], data_.devices[point.device], floors[point.device])
-              .base_us();
+      point.base_us = part_roofline(*part, data_.geometries[point.op], data_.devices[point.device],
+                                    floors[point.device])
+                          .base_us();
     }
   }
 

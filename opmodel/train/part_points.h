@@ -39,6 +39,8 @@ struct PartPoint {
 };
 
 inline constexpr size_t kPartFolds = 5;
+// Fewer distinct rows than this give a median, no trees.
+inline constexpr size_t kMinRowsForTrees = 40;
 
 // The points of a part from its samples. Fills the part's rows, devices, ranges and dtypes. A prior
 // takes a share of the shapes of each device. O(n log n).

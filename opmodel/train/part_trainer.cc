@@ -16,6 +16,7 @@
 #include "opmodel/train/part_points.h"
 #include "opmodel/train/recipes.h"
 #include "opmodel/train/recording_effects.h"
+#include "opmodel/train/unseen_devices.h"
 #include "opmodel/trees/forest.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -31,6 +32,7 @@ constexpr size_t kRowsForIntervals = 400;
 
 constexpr size_t kLeastShapesLeftOut = 20;
 constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
+constexpr double kSmoothingRows = 5;      // of a kind's effect towards 0
 
 class PartTrainer {
  public:
@@ -41,6 +43,10 @@ class PartTrainer {
         recipe_(recipe_of(part_.family, options.max_rounds)) {}
 
   StatusOr<FittedPart> fit(const std::vector<uint32_t>& samples) {
+    if (options_.prior) {
+      part_.hide_devices();
+      part_.slowest_unit = part_.family == Family::kAttention;
+    }
     points_ =
         part_points(data_, samples, options_.seed, options_.prior, recipe_.floor_quantile, &part_);
     FittedPart fitted;
@@ -94,7 +100,8 @@ class PartTrainer {
       const OpGeometry& geometry = data_.geometries[point.op];
       const DeviceSpec& device = data_.devices[point.device];
       const PartQuery query = {&data_.ops[point.op], &geometry, point.column};
-      const Roofline roofline = roofline_of(geometry, device, part_floor_us(part_, device));
+      const Roofline roofline =
+          part_roofline(part_, geometry, device, part_floor_us(part_, device));
       fill_part_row(part_, query, device, roofline,
                     std::span(*values).subspan(i * columns, columns));
       (*labels)[i] = static_cast<float>(point.log_ratio());
@@ -171,69 +178,20 @@ class PartTrainer {
 
   // Trees fitted to all devices, evaluated by those that were fitted to all but one.
   Status fit_prior(std::string* trees) {
-    part_.hide_devices();
     part_.intervals = {{}, {0.5}, {2.0}};
     std::vector<size_t> all(points_.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    std::vector<Residual> residuals;
-    ErrorAccumulator errors;
-    for (const PartDevice& device : part_.devices) {
-      DFSIM_RETURN_IF_ERROR(leave_out(device.model, &residuals, &errors));
-    }
-    if (!residuals.empty()) {
-      part_.intervals = interval_table(std::move(residuals));
-      // All left-out devices may be on one side of their predictions.
-      for (size_t i = 0; i < part_.intervals.low.size(); ++i) {
-        part_.intervals.low[i] = std::min(part_.intervals.low[i], 1.0);
-        part_.intervals.high[i] = std::max(part_.intervals.high[i], 1.0);
-      }
-    }
-    part_.held_out = errors.stats();
+    const auto trees_of = [this](const std::vector<size_t>& which) -> StatusOr<Forest> {
+      DFSIM_ASSIGN_OR_RETURN(const Booster booster,
+                             fit_rounds(which, recipe_.rounds, part_.median_log_ratio));
+      return forest_of(booster);
+    };
+    DFSIM_RETURN_IF_ERROR(measure_unseen_devices(data_, points_, trees_of, &part_));
     DFSIM_ASSIGN_OR_RETURN(const Booster booster,
                            fit_rounds(all, recipe_.rounds, part_.median_log_ratio));
     DFSIM_ASSIGN_OR_RETURN(part_.rounds, booster.rounds());
     DFSIM_ASSIGN_OR_RETURN(*trees, booster.save());
     return rank_features(booster);
-  }
-
-  Status leave_out(const std::string& model, std::vector<Residual>* residuals,
-                   ErrorAccumulator* errors) {
-    std::vector<size_t> known;
-    std::vector<size_t> unknown;
-    for (size_t i = 0; i < points_.size(); ++i) {
-      (data_.devices[points_[i].device].model == model ? unknown : known).push_back(i);
-    }
-    if (known.size() < kMinRowsForTrees || unknown.size() < kLeastShapesLeftOut) {
-      return ok_status();
-    }
-    DFSIM_ASSIGN_OR_RETURN(const Booster booster,
-                           fit_rounds(known, recipe_.rounds, part_.median_log_ratio));
-    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(booster));
-    ErrorAccumulator own;
-    std::vector<float> row(part_columns(part_));
-    for (const size_t i : unknown) {
-      const PartPoint& point = points_[i];
-      const OpGeometry& geometry = data_.geometries[point.op];
-      const DeviceSpec& device = data_.estimated[point.device];
-      const Roofline roofline = roofline_of(geometry, device, floor_of_others_us(device));
-      fill_part_row(part_, {&data_.ops[point.op], &geometry}, device, roofline, row);
-      float ratio = 0;
-      forest.predict(row, std::span(&ratio, 1));
-      const double predicted = roofline.base_us() * std::exp(ratio);
-      own.add(predicted, point.time_us, true);
-      errors->add(predicted, point.time_us, true);
-      residuals->push_back({predicted, std::log(point.time_us / predicted)});
-    }
-    part_.left_out.emplace_back(model, own.stats());
-    return ok_status();
-  }
-
-  // The floor of a device that was never measured.
-  double floor_of_others_us(const DeviceSpec& device) const {
-    ModelPart others = part_;
-    std::erase_if(others.devices,
-                  [&](const PartDevice& known) { return known.model == device.model; });
-    return part_floor_us(others, device);
   }
 
   // `rounds` more trees fitted to these points.

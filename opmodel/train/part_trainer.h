@@ -38,9 +38,6 @@ struct FittedPart {
   std::vector<Residual> unseen_forms;
 };
 
-// Fewer distinct rows than this give a median, no trees.
-inline constexpr size_t kMinRowsForTrees = 40;
-
 // `part` says class, kind, family, its features and timing, and what is known already when trees
 // are continued; `samples` are indices of data.samples. Shapes measured more than once count once,
 // with their median.

@@ -1,6 +1,7 @@
 #include "hardware/sustained_rates.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "hardware/platform_loader.h"
 
@@ -32,6 +33,33 @@ TEST_CASE("Sustained rates: measured ones count before estimates, and neither ex
   }
 }
 
+TEST_CASE("Sustained rates: a board with less power runs the same chip slower") {
+  // NeuSight's fp32 products: 16.4 TFLOP/s on the A100 of 250 W, 18.2 on that of 300 W.
+  CHECK(share_on_board(250, 300) == Approx(16.4 / 18.2).epsilon(0.01));
+  CHECK(share_on_board(400, 300) == 1);
+  CHECK(share_on_board(0, 300) == 1);
+  CHECK(share_on_board(250, 0) == 1);
+}
+
+double half_share_of(const char* name) {
+  const StatusOr<Platform> platform = load_platform(name);
+  REQUIRE(platform.ok());
+  const DeviceSpec& printed = platform->devices[0];
+  return with_estimated_rates(printed).peak_flops_per_s(DType::kFloat16, true) /
+         printed.peak_flops_per_s(DType::kFloat16, true);
+}
+
+TEST_CASE("Sustained rates: matrix units keep up what the board's power allows") {
+  CHECK(half_share_of("a40") == Approx(0.81).epsilon(0.01));
+  CHECK(half_share_of("l40s") == Approx(0.69).epsilon(0.01));
+  CHECK(half_share_of("l4") == Approx(0.695 * std::pow(72 / 121.0, 0.226)));
+  CHECK(half_share_of("h100-sxm") == Approx(0.80));  // stacked memory
+  DeviceSpec unknown = load_platform("l4")->devices[0];
+  unknown.board_power_w = 0;
+  CHECK(with_estimated_rates(unknown).peak_flops_per_s(DType::kFloat16, true) ==
+        Approx(0.80 * 121e12));
+}
+
 TEST_CASE("Sustained rates: estimates are within a quarter of every measured board") {
   int boards = 0;
   for (const std::string& name : builtin_platforms()) {
@@ -43,6 +71,12 @@ TEST_CASE("Sustained rates: estimates are within a quarter of every measured boa
       const DeviceSpec estimated = with_estimated_rates(device);
       CHECK(estimated.memory_bytes_per_s / measured.memory_bytes_per_s == Approx(1).margin(0.25));
       CHECK(fp32_of(estimated) / fp32_of(measured) == Approx(1).margin(0.25));
+      for (const DType dtype : {DType::kFloat16, DType::kFloat8E4M3}) {
+        if (measured.peak_flops_per_s(dtype, true) > 0) {
+          CHECK(estimated.peak_flops_per_s(dtype, true) / measured.peak_flops_per_s(dtype, true) ==
+                Approx(1).margin(0.3));
+        }
+      }
       boards += device.sustained.empty() ? 0 : 1;
     }
   }

@@ -104,5 +104,77 @@ TEST_CASE("Prior: what devices have in common answers for another one, the bound
   CHECK(costs[1].source == CostSource::kPrior);
 }
 
+TEST_CASE("Prior: a kind that one device has is judged by its shapes, with a wider interval") {
+  const DeviceSpec device = gpu_of("A", 10, 500);
+  Profile profile;
+  Rng rng(5);
+  for (int i = 0; i < 300; ++i) {
+    const auto m = static_cast<int64_t>(64 + rng.below(3000));
+    const auto n = static_cast<int64_t>(64 + rng.below(3000));
+    ProfileRow row =
+        make_row(profile, "MatMul", OpClass::kMatMul, {f32({m, 512}), f32({512, n})}, {f32({m, n})},
+                 true_us(device, static_cast<double>(m), static_cast<double>(n), 512));
+    row.device = profile.intern(device.model);
+    profile.add(row);
+  }
+  const TempFolder folder;
+  TrainOptions options = fast_options();
+  options.prior = true;
+  options.known_devices = {device};
+  options.keep_lookup = false;
+  const TrainReport report = train(profile, folder / "prior", options);
+  REQUIRE(report.manifest.parts.size() == 1);
+  const ModelPart& part = report.manifest.parts[0];
+  CHECK(part.left_out.empty());
+  CHECK(part.held_out.n == 300);
+  CHECK(part.held_out.mape < 0.1);
+  REQUIRE(!part.intervals.high.empty());
+  CHECK(part.intervals.high[0] > 1);
+  CHECK(part.intervals.high[0] < 1.5);  // not the factor of 2 of a part that nothing judged
+}
+
+TEST_CASE("Training: a board with less power runs the measured chip slower") {
+  DeviceSpec device = gpu_of("A", 10, 500);
+  device.board_power_w = 400;
+  Profile profile;
+  Rng rng(7);
+  for (int i = 0; i < 400; ++i) {
+    const auto m = static_cast<int64_t>(512 + rng.below(3000));
+    const auto n = static_cast<int64_t>(512 + rng.below(3000));
+    ProfileRow row = make_row(
+        profile, "MatMul", OpClass::kMatMul, {f32({m, 2048}), f32({2048, n})}, {f32({m, n})},
+        true_us(device, static_cast<double>(m), static_cast<double>(n), 2048));
+    row.device = profile.intern(device.model);
+    profile.add(row);
+  }
+  const TempFolder folder;
+  TrainOptions options = fast_options();
+  options.known_devices = {device};
+  options.keep_lookup = false;
+  train(profile, folder / "model", options);
+  auto model = TrainedModel::load(folder / "model");
+  REQUIRE(model.ok());
+  OpDescriptor op;
+  op.op_type = "MatMul";
+  op.op_class = OpClass::kMatMul;
+  op.dtype = DType::kFloat32;
+  op.input_extents = {{2000, 2048}, {2048, 2000}};
+  op.input_dtypes = {op.dtype, op.dtype};
+  op.output_extents = {{2000, 2000}};
+  op.output_dtypes = {op.dtype};
+  const auto time_on = [&](const std::string& name, double watts) {
+    DeviceSpec board = device;
+    board.model = name;
+    board.board_power_w = watts;
+    std::vector<OpCost> costs(1);
+    REQUIRE((*model)->predict(std::vector<OpDescriptor>{op}, board, costs).ok());
+    return static_cast<double>(costs[0].time_ns);
+  };
+  const double measured = time_on("A", 400);
+  CHECK(time_on("B", 400) == Approx(measured).epsilon(1e-6));
+  CHECK(time_on("B", 500) == Approx(measured).epsilon(1e-6));  // the clock has a limit, too
+  CHECK(time_on("B", 200) / measured == Approx(std::pow(2.0, 0.59)).epsilon(0.1));
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -317,6 +317,17 @@ TEST_CASE("Training: never subtracts a launch below the speed of light") {
     const double least_us = geometry.flops / peak * 1e6 / (i == 1 ? 2.25 : 1.0);
     CHECK(static_cast<double>(costs[i].time_ns) >= 1000 * least_us);
   }
+  // Kernels of matrix units multiply all of it.
+  DeviceSpec slow = device;
+  for (PeakRate& peak : slow.peaks) {
+    peak.flops_per_s = peak.matrix_flops_per_s = 1e12;
+  }
+  OpDescriptor half = ops[1];
+  half.dtype = DType::kFloat16;
+  half.input_dtypes.assign(2, DType::kFloat16);
+  half.output_dtypes = {DType::kFloat16};
+  REQUIRE((*model)->predict(std::vector<OpDescriptor>{half}, slow, std::span(costs).first(1)).ok());
+  CHECK(static_cast<double>(costs[0].time_ns) >= 1000 * geometry_of(half).flops / 1e12 * 1e6);
 }
 
 TEST_CASE("Training: drops and counts rows faster than half of their bound") {

@@ -1,0 +1,18 @@
+// What PyTorch's and ONNX Runtime's convolutions in 16 bits pay for images with their channels
+// first. Internal to opmodel.
+#pragma once
+
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+// Microseconds that conversions to the layout of the matrix units' kernels add to a dense
+// convolution of 16 bits, at the rates that the device sustains; 0 for all other operators. Fused
+// convolutions (FusedConv) stand for engines that keep their own layout from one to the next. The
+// shares are fitted to published runs (docs/reference/cost-models.md). O(1).
+double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
+                            const DeviceSpec& device);
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,44 @@
+// What convolutions in 16 bits pay for channels first, counted by hand.
+#include "opmodel/model/layout_time.h"
+
+#include <catch2/catch.hpp>
+
+namespace dfsim {
+namespace {
+
+OpDescriptor conv(const std::string& type, DType dtype, int64_t kernel, const std::string& group) {
+  OpDescriptor op;
+  op.op_type = type;
+  op.op_class = OpClass::kConv;
+  op.dtype = dtype;
+  op.attributes = "group=" + group + ";strides=1,1";
+  op.input_extents = {{2, 64, 10, 10}, {32, group == "1" ? 64 : 1, kernel, kernel}};
+  op.input_dtypes = {dtype, dtype};
+  op.output_extents = {{2, group == "1" ? 32 : 64, 10, 10}};
+  op.output_dtypes = {dtype};
+  return op;
+}
+
+double layout_us(const OpDescriptor& op) {
+  DeviceSpec gpu;
+  gpu.type = DeviceType::kGpu;
+  gpu.memory_bytes_per_s = 1e9;
+  gpu.sustained_memory_bytes_per_s = 8e8;
+  return layout_conversion_us(op, geometry_of(op), gpu);
+}
+
+TEST_CASE("LayoutTime: image and result pass memory once more, in and out") {
+  // 2 x (64 + 32) x 100 elements of 2 bytes, read and written at 800 bytes a microsecond.
+  const double pass_us = 2.0 * 2 * (64 + 32) * 100 * 2 / 800;
+  CHECK(layout_us(conv("Conv", DType::kFloat16, 3, "1")) == Approx(0.8 * pass_us));
+  CHECK(layout_us(conv("Conv", DType::kBFloat16, 1, "1")) == Approx(0.25 * pass_us));
+}
+
+TEST_CASE("LayoutTime: fp32, depthwise and fused convolutions keep their layout") {
+  CHECK(layout_us(conv("Conv", DType::kFloat32, 3, "1")) == 0);
+  CHECK(layout_us(conv("Conv", DType::kFloat16, 3, "64")) == 0);
+  CHECK(layout_us(conv("FusedConv", DType::kFloat16, 3, "1")) == 0);
+}
+
+}  // namespace
+}  // namespace dfsim
