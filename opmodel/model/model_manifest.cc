@@ -1,7 +1,5 @@
-// Writes and reads manifest.json. Reader remembers the first field that is missing or of another
-// type and goes on, so that one pass finds the error and the functions that read need no
-// branches. Values that index arrays or divide (families, enums, ranges) are checked in
-// check_part(): a damaged manifest must not reach the code that predicts.
+// Writes and reads manifest.json. Reader remembers the first wrong field and goes on. check_part()
+// refuses values that would index or divide wrongly: they must not reach the code that predicts.
 #include "opmodel/model/model_manifest.h"
 
 #include <fmt/format.h>

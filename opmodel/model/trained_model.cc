@@ -1,9 +1,5 @@
-// How a trained model answers for a batch of operators: look up the measured time, choose the
-// part, ask its trees for all of its operators at once, blend them with the line through
-// measured sizes, and fall back to the prior and the bound. Launch-inclusive and kernel-only
-// measurements meet here: an answer of one kind is turned into the other by adding or
-// subtracting the launch that the parts' own rows show, never below what the device's rates
-// allow.
+// Answers for a batch of operators: by measured times, else by trees blended with the line through
+// measured sizes, else by the prior or the bound; launches are added or taken off as needed.
 #include "opmodel/model/trained_model.h"
 
 #include <fmt/format.h>
@@ -29,11 +25,10 @@ constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 constexpr double kErrorBetween = 0.05;
 constexpr double kErrorBeyond = 0.11;
 // Error of trees without held-out rows, and its weight in rows.
-constexpr double kErrorUnjudged = 0.25;
-constexpr double kUnjudgedRows = 20;
+constexpr double kErrorUntested = 0.25;
+constexpr double kUntestedRows = 20;
 // Shapes held out at random have near relatives among the others; another batch size has fewer.
 constexpr double kHarderThanHeldOut = 1.5;
-
 // A prior answers for classes without any data by these: time over the sustained roofline, and the
 // 80 % factor.
 constexpr double kUnknownOverSustained = 1.15;
@@ -234,11 +229,11 @@ void TrainedModel::blend_scaling(const OpDescriptor& op, const DeviceSpec& devic
   }
   double share = 0;  // of the trees
   if (out->part >= 0) {
-    const ErrorStats& judged = manifest_.parts[static_cast<size_t>(out->part)].held_out;
-    const double rows = static_cast<double>(judged.n);
+    const ErrorStats& tested = manifest_.parts[static_cast<size_t>(out->part)].held_out;
+    const double rows = static_cast<double>(tested.n);
     const double trees =
-        (rows * kHarderThanHeldOut * judged.mape + kUnjudgedRows * kErrorUnjudged) /
-        (rows + kUnjudgedRows);
+        (rows * kHarderThanHeldOut * tested.mape + kUntestedRows * kErrorUntested) /
+        (rows + kUntestedRows);
     const double shape = scaled->interpolated
                              ? kErrorBetween
                              : kErrorBeyond * std::max(std::log2(scaled->distance), 0.5);

@@ -130,7 +130,7 @@ class ContradictionFinder {
       note_growths(line, consensus);
     }
     for (const auto& [instance, line] : all_lines) {
-      judge(line, consensus);
+      weigh(line, consensus);
     }
     wrong_shapes();
     std::sort(found_.begin(), found_.end(),
@@ -205,7 +205,7 @@ class ContradictionFinder {
     return {consensus.kind_of(a.shape), a.batch, b.batch};
   }
 
-  void judge(const std::vector<AtBatch>& line, const Consensus& consensus) {
+  void weigh(const std::vector<AtBatch>& line, const Consensus& consensus) {
     std::set<uint32_t> relatives;
     for (const AtBatch& at : line) {
       relatives.insert(std::get<0>(at.shape));
@@ -214,7 +214,7 @@ class ContradictionFinder {
       return;  // does not depend on the batch
     }
     for (const AtBatch& at : line) {
-      ++judged_[at.shape].lines;
+      ++findings_[at.shape].lines;
     }
     for (size_t i = 0; i + 1 < line.size(); ++i) {
       const AtBatch& a = line[i];
@@ -235,10 +235,10 @@ class ContradictionFinder {
       if (std::abs(far) < kLeastDeviation || std::abs(far) < kClearly * std::abs(near)) {
         continue;
       }
-      Judgement& judgement = judged_[second ? b.shape : a.shape];
-      ++judgement.wrong;
-      judgement.factor = std::exp(far);
-      judgement.reason =
+      Finding& finding = findings_[second ? b.shape : a.shape];
+      ++finding.wrong;
+      finding.factor = std::exp(far);
+      finding.reason =
           fmt::format("{:.2g} times as long at batch {} as at {}", growth, b.batch, a.batch);
     }
   }
@@ -246,15 +246,15 @@ class ContradictionFinder {
   // Shapes that at least half of their operators' lines call wrong.
   void wrong_shapes() {
     for (uint32_t i = 0; i < data_.samples.size(); ++i) {
-      const auto it = judged_.find(shape_of(data_.samples[i]));
-      if (it != judged_.end() && it->second.wrong > 0 && 2 * it->second.wrong >= it->second.lines &&
-          !odd_.contains(i)) {
+      const auto it = findings_.find(shape_of(data_.samples[i]));
+      if (it != findings_.end() && it->second.wrong > 0 &&
+          2 * it->second.wrong >= it->second.lines && !odd_.contains(i)) {
         found_.push_back({i, it->second.factor, it->second.reason});
       }
     }
   }
 
-  struct Judgement {
+  struct Finding {
     size_t lines = 0;
     size_t wrong = 0;
     double factor = 1;
@@ -264,7 +264,7 @@ class ContradictionFinder {
   const TrainingData& data_;
   std::set<uint32_t> odd_;
   std::map<StepKey, std::vector<double>> growths_;
-  std::map<ShapeKey, Judgement> judged_;
+  std::map<ShapeKey, Finding> findings_;
   std::vector<OddSample> found_;
 };
 

@@ -19,7 +19,7 @@ namespace dfsim::inline opmodel {
 namespace {
 
 // One row and what was answered.
-struct Judged {
+struct EvaluatedSample {
   const Sample* sample = nullptr;
   double predicted_us = 0;
   double baseline_us = 0;
@@ -30,10 +30,10 @@ struct Judged {
 
 class Cell {
  public:
-  void add(const Judged& judged) {
-    model_.add(judged.predicted_us, judged.sample->time_us, judged.inside);
-    baseline_.add(judged.baseline_us, judged.sample->time_us, false);
-    covered_ += judged.covered ? 1 : 0;
+  void add(const EvaluatedSample& evaluated) {
+    model_.add(evaluated.predicted_us, evaluated.sample->time_us, evaluated.inside);
+    baseline_.add(evaluated.baseline_us, evaluated.sample->time_us, false);
+    covered_ += evaluated.covered ? 1 : 0;
   }
   EvaluationCell result() const {
     EvaluationCell cell;
@@ -54,9 +54,9 @@ struct ErrorGroup {
   Cell all;
   std::array<Cell, kSeenCount> by_seen;
 
-  void add(const Judged& judged) {
-    all.add(judged);
-    by_seen[static_cast<size_t>(judged.seen)].add(judged);
+  void add(const EvaluatedSample& evaluated) {
+    all.add(evaluated);
+    by_seen[static_cast<size_t>(evaluated.seen)].add(evaluated);
   }
   EvaluationGroup result(std::string device, std::string op) const {
     EvaluationGroup group;
@@ -106,13 +106,14 @@ class Evaluator {
       batches[{sample.device, sample.timing == TimingKind::kLaunchInclusive}].push_back(&sample);
     }
     for (const auto& [key, samples] : batches) {
-      DFSIM_RETURN_IF_ERROR(judge(data_.devices[key.first], key.second, samples));
+      DFSIM_RETURN_IF_ERROR(evaluate(data_.devices[key.first], key.second, samples));
     }
     return collect();
   }
 
  private:
-  Status judge(const DeviceSpec& device, bool launch, const std::vector<const Sample*>& samples) {
+  Status evaluate(const DeviceSpec& device, bool launch,
+                  const std::vector<const Sample*>& samples) {
     std::vector<uint32_t> slot(data_.ops.size(), UINT32_MAX);
     std::vector<OpDescriptor> ops;
     std::vector<OpGeometry> geometries;
@@ -136,33 +137,33 @@ class Evaluator {
     for (const Sample* sample : samples) {
       const uint32_t i = slot[sample->op];
       const ModelAnswer& answer = answers[i];
-      Judged judged;
-      judged.sample = sample;
+      EvaluatedSample evaluated;
+      evaluated.sample = sample;
       // The same op in other runs of the network: how it differs from others of its shape.
       const double factor = model_.scaling().factor_of(sample->instance);
-      judged.predicted_us = answer.time_us * factor;
-      judged.baseline_us = baseline_us(model_, by_part[i], geometries[i], device);
-      judged.covered = answer.source != CostSource::kBoundOnly;
-      judged.inside =
+      evaluated.predicted_us = answer.time_us * factor;
+      evaluated.baseline_us = baseline_us(model_, by_part[i], geometries[i], device);
+      evaluated.covered = answer.source != CostSource::kBoundOnly;
+      evaluated.inside =
           sample->time_us >= answer.low_us * factor && sample->time_us <= answer.high_us * factor;
       const bool measured = model_.has_measured(geometries[i], device, query.timing);
-      judged.seen = !known_device ? Seen::kUnseenDevice
-                    : measured    ? Seen::kShape
-                                  : Seen::kUnseenShape;
-      add(judged, device.model, op_label(ops[i], geometries[i]));
+      evaluated.seen = !known_device ? Seen::kUnseenDevice
+                       : measured    ? Seen::kShape
+                                     : Seen::kUnseenShape;
+      add(evaluated, device.model, op_label(ops[i], geometries[i]));
       if (options_.keep_rows) {
         rows_.push_back({device.model, ops[i].op_type, geometries[i].kind,
-                         first_output_elements(ops[i]), sample->time_us, judged.predicted_us,
-                         judged.seen});
+                         first_output_elements(ops[i]), sample->time_us, evaluated.predicted_us,
+                         evaluated.seen});
       }
     }
     return ok_status();
   }
 
-  void add(const Judged& judged, const std::string& device, const std::string& op) {
-    groups_[{device, op}].add(judged);
-    overall_.add(judged);
-    const Sample& sample = *judged.sample;
+  void add(const EvaluatedSample& evaluated, const std::string& device, const std::string& op) {
+    groups_[{device, op}].add(evaluated);
+    overall_.add(evaluated);
+    const Sample& sample = *evaluated.sample;
     if (sample.network != 0) {
       NetworkTotal& total = networks_[{device, data_.networks[sample.network], sample.batch}];
       total.device = device;
@@ -170,7 +171,7 @@ class Evaluator {
       total.batch = sample.batch;
       total.ops += sample.count;
       total.measured_us += sample.time_us * sample.count;
-      total.predicted_us += judged.predicted_us * sample.count;
+      total.predicted_us += evaluated.predicted_us * sample.count;
     }
   }
 

@@ -30,7 +30,6 @@ constexpr size_t kImportantFeatures = 12;
 // With fewer validation rows, intervals are measured by cross-validation.
 constexpr size_t kRowsForIntervals = 400;
 
-constexpr size_t kLeastShapesLeftOut = 20;
 constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
 constexpr double kSmoothingRows = 5;      // of a kind's effect towards 0
 
@@ -267,8 +266,8 @@ class PartTrainer {
     // Evaluated as it ships: trained on all rows but the test's.
     std::vector<size_t> known = train_rows;
     known.insert(known.end(), validation_rows.begin(), validation_rows.end());
-    DFSIM_ASSIGN_OR_RETURN(const Booster judged, fit_rounds(known, rounds, median_ratio(true)));
-    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(judged));
+    DFSIM_ASSIGN_OR_RETURN(const Booster tested, fit_rounds(known, rounds, median_ratio(true)));
+    DFSIM_ASSIGN_OR_RETURN(const Forest forest, forest_of(tested));
     measure(forest);
     return rounds;
   }

@@ -25,7 +25,7 @@
 #include "opmodel/samples/training_data.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
-#include "opmodel/train/training_rows.h"
+#include "opmodel/samples/training_rows.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 

@@ -50,8 +50,8 @@ class UnseenDevices {
 
  private:
   // Predicts `unknown` by trees that were fitted to `known`.
-  Status judge(const std::vector<size_t>& known, const std::vector<size_t>& unknown,
-               const std::vector<DeviceSpec>& devices, ErrorAccumulator* own) {
+  Status test(const std::vector<size_t>& known, const std::vector<size_t>& unknown,
+              const std::vector<DeviceSpec>& devices, ErrorAccumulator* own) {
     DFSIM_ASSIGN_OR_RETURN(const Forest forest, fit_(known));
     std::vector<float> row(part_columns(part_));
     for (const size_t i : unknown) {
@@ -82,7 +82,7 @@ class UnseenDevices {
       return ok_status();
     }
     ErrorAccumulator own;
-    DFSIM_RETURN_IF_ERROR(judge(known, unknown, data_.estimated, &own));
+    DFSIM_RETURN_IF_ERROR(test(known, unknown, data_.estimated, &own));
     part_.left_out.emplace_back(model, own.stats());
     return ok_status();
   }
@@ -96,7 +96,7 @@ class UnseenDevices {
       }
       if (!known.empty() && !unknown.empty()) {
         ErrorAccumulator own;
-        DFSIM_RETURN_IF_ERROR(judge(known, unknown, data_.devices, &own));
+        DFSIM_RETURN_IF_ERROR(test(known, unknown, data_.devices, &own));
       }
     }
     return ok_status();

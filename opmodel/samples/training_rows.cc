@@ -1,4 +1,4 @@
-#include "opmodel/train/training_rows.h"
+#include "opmodel/samples/training_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,8 @@
 // Findings about the rows that a training uses, besides the trees.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <vector>
 
-#include "opmodel/model/model_manifest.h"
 #include "opmodel/samples/contradictions.h"
 #include "opmodel/samples/training_data.h"
 
