@@ -31,7 +31,6 @@ constexpr size_t kImportantFeatures = 12;
 constexpr size_t kRowsForIntervals = 400;
 
 constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
-constexpr double kSmoothingRows = 5;      // of a kind's effect towards 0
 
 class PartTrainer {
  public:

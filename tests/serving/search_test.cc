@@ -132,7 +132,7 @@ TEST_CASE("Search: a model that does not fit says why, impossible options are re
   options.users = {0};
   CHECK_FALSE(search_deployments(options).ok());
   options = small_search();
-  CHECK_FALSE(search_deployments(options, [](int64_t) { return false; }).ok());
+  CHECK_FALSE(search_deployments(options, [](int64_t, int64_t) { return false; }).ok());
 }
 
 }  // namespace

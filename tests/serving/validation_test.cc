@@ -215,7 +215,7 @@ TEST_CASE("Fit: a framework without rows is refused, and a cancelled fit says so
   }
   ServingFitOptions options;
   options.threads = 1;
-  CHECK_FALSE(fit_framework(LlmFramework::kVllm, runs, models, options, [](int64_t) {
+  CHECK_FALSE(fit_framework(LlmFramework::kVllm, runs, models, options, [](int64_t, int64_t) {
                 return false;
               }).ok());
 }
