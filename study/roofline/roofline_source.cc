@@ -221,14 +221,36 @@ StatusOr<Sweep> parse_sweep(const std::string& text) {
   return sweep;
 }
 
+namespace {
+
+// LTTng puts the traces of user space several folders deep (ust/uid/0/64-bit).
+bool holds_ctf(const fs::path& folder) {
+  constexpr int kMostLevels = 6;
+  std::error_code error;
+  if (fs::exists(folder / "metadata", error)) {
+    return true;
+  }
+  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (it->path().filename() == "metadata") {
+      return true;
+    }
+    if (it.depth() >= kMostLevels) {
+      it.disable_recursion_pending();
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     const fs::path folder(path);
-    const bool trace = fs::exists(folder / "metadata", error) &&
-                       !fs::exists(folder / "saved_model.pb", error) &&
-                       !fs::exists(folder / "saved_model.pbtxt", error);
-    return trace ? RooflineKind::kTrace : RooflineKind::kModel;
+    const bool model = fs::exists(folder / "saved_model.pb", error) ||
+                       fs::exists(folder / "saved_model.pbtxt", error);
+    return !model && holds_ctf(folder) ? RooflineKind::kTrace : RooflineKind::kModel;
   }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     return invalid_input(fmt::format("{}: is not a regular file; write it to a file", path));

@@ -39,6 +39,8 @@ CASES = {
         ["analyze", KINETO, "tests/fuzz/corpus/trace/ort.json", "--timeline"],
         ["analyze", "tests/golden/data/kineto_recompute.json"],
         ["analyze", "tests/golden/data/ctf_states"],
+        ["analyze", "tests/golden/data/ctf_tracers"],
+        ["analyze", "tests/golden/data/ctf_workers"],
     ],
     "compare": [
         ["compare", HEFT, "--policies", "heft,cpop"],
