@@ -6,11 +6,11 @@
 // There the work ends by an exception, WorkCancelled, which only run_cancellable() catches: the
 // loops are deep inside code that has no other reason to fail, and it saves every function on the
 // way an error to pass on. Code between the two must be ready for it as it is for std::bad_alloc:
-// owners free what they hold. A cancellation point is no reason to skip work: without
+// owners free what they hold. A cancellation point never skips work on its own: without
 // run_cancellable(), as on the command line, it does nothing.
 //
-// Cost: a cancellation point is one read of a thread-local pointer where nobody can cancel, and a
-// counter where somebody can.
+// Cost: a cancellation point is one read of a thread-local pointer without a
+// caller that can cancel, and a counter with one.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@
 
 namespace dfsim::inline base {
 
-// What a cancellation point throws. Not a std::exception, so that code which catches the exceptions
-// of third-party libraries lets it pass.
+// The exception of a cancellation point. Not a std::exception, so that code which catches the
+// exceptions of third-party libraries lets it pass.
 struct WorkCancelled {};
 
 // Whether the caller has lost interest. Called from any thread that works for it, often: about once
@@ -34,13 +34,13 @@ using CancelQuestion = std::function<bool()>;
 
 namespace internal {
 
-// What the threads of one piece of work share.
+// Shared by the threads of one piece of work.
 struct CancelState {
   CancelQuestion wants_to_cancel;
   std::atomic<bool> cancelled = false;
 };
 
-// The work of this thread; nullptr when nobody can cancel it.
+// The work of this thread; nullptr when no caller can cancel it.
 inline constinit thread_local CancelState* current_cancel_state = nullptr;
 inline constinit thread_local uint32_t cancellation_points = 0;
 

@@ -196,7 +196,7 @@ void ProgressLine::note(const std::string& line) {
 Progress ProgressLine::callbacks() {
   Progress progress;
   progress.on_stage = [this](const std::string& step) { return stage(step); };
-  // Who shows nothing need not be told: some figures cost time.
+  // Some figures cost time, so work computes none that no one sees.
   const bool shown = forwarded_ != nullptr || watcher_.joinable() ||
                      (!quiet_ && progress_style == ProgressStyle::kJson);
   if (shown) {

@@ -398,7 +398,7 @@ class StepKernelBuilder {
   ServingSystem system_;
   Status embedding_reduced_;
   StepKernels result_;
-  std::vector<std::string> notes_;  // of kernels that stand in for others
+  std::vector<std::string> notes_;  // of kernels that replace others
   double repeats_ = 1;
   int group_ = -1;
 };

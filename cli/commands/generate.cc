@@ -83,6 +83,10 @@ Status run_generate(GenerateCommand& options) {
   const bool is_fifo =
       options.links.empty() ? options.graph.shape == "daggen" : options.links == "fifo";
   options.graph.links = is_fifo ? TaskGraphLinks::kFifo : TaskGraphLinks::kFree;
+  // The library makes empty graphs, for tests; no reader takes one from a file.
+  if (options.graph.tasks == 0) {
+    return invalid_input("the number of tasks is 0, expected 1 to 1e9");
+  }
   DFSIM_ASSIGN_OR_RETURN(const TaskGraph graph, generate_task_graph(options.graph));
   return write_task_graph(graph, options.output);
 }

@@ -23,7 +23,7 @@ class TraceInput {
   // only the first bytes are read. A file that cannot be read counts as kText: its reader reports
   // the cause. Error: a packed binary file that cannot be unpacked.
   static StatusOr<TraceInput> open(const std::string& path);
-  // Who hears how much of a JSON file has been read.
+  // Gets the number of bytes of a JSON file that have been read.
   void set_progress(JsonStream::ReadProgress progress) { progress_ = std::move(progress); }
   // From a file's unpacked content; `name` stands for the path.
   static TraceInput of_content(std::string name, std::string content);

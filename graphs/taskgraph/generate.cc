@@ -194,8 +194,8 @@ Status check_options(const GenerateOptions& options) {
     return good ? ok_status()
                 : invalid_input(fmt::format("{} is {}, expected {}", what, found, expected));
   };
-  DFSIM_RETURN_IF_ERROR(check(options.tasks >= 1 && options.tasks <= kMaxGeneratedTasks,
-                              "the number of tasks", options.tasks, "1 to 1e9"));
+  DFSIM_RETURN_IF_ERROR(
+      check(options.tasks <= kMaxGeneratedTasks, "the number of tasks", options.tasks, "1 to 1e9"));
   DFSIM_RETURN_IF_ERROR(
       check(options.devices <= 1024, "the number of devices", options.devices, "at most 1024"));
   DFSIM_RETURN_IF_ERROR(

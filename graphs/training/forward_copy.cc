@@ -8,7 +8,9 @@ namespace dfsim::inline graphs {
 
 Op as_in_training(Op op) {
   if (op.op_type == "BatchNormalization" && op.domain.empty()) {
-    op.attributes.set("training_mode", int64_t{1});
+    // Not `training_mode`, which means the statistics of the whole batch: under data parallelism
+    // each device normalises its own part, so the operator may still be split along the batch.
+    op.attributes.set("own_statistics", int64_t{1});
   }
   return op;
 }

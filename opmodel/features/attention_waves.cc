@@ -25,7 +25,7 @@ constexpr double kAsynchronousFlopsPerUnit = 5e12;
 constexpr double kPrefillTile = 64;
 constexpr double kPrefillEfficiency = 0.75;  // of the matrix units, in the middle of a long row
 
-// What blocks share: sizes, and the rate of one unit.
+// Common to all blocks: sizes, and the rate of one unit.
 struct Problem {
   double sequences;
   double heads;

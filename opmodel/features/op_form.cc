@@ -1,4 +1,4 @@
-// What each class of operators adds to the name of its form. A word is added only where ONNX
+// Each class of operators adds words to the name of its form. A word is added only where ONNX
 // Runtime or a GPU library has another kernel for it; whatever is a matter of degree (kernel size,
 // stride, how far an axis moves) is a feature and not part of the form.
 #include "opmodel/features/op_form.h"

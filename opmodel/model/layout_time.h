@@ -1,5 +1,5 @@
-// What PyTorch's and ONNX Runtime's convolutions in 16 bits pay for images with their channels
-// first. Internal to opmodel.
+// The time that PyTorch's and ONNX Runtime's 16-bit convolutions spend on images with their
+// channels first. Internal to opmodel.
 #pragma once
 
 #include "hardware/platform.h"

@@ -20,13 +20,13 @@ inline constexpr size_t kAlwaysTrained = kFormFolds;
 struct FormFolds {
   // By point: the fold that leaves its form out, or kAlwaysTrained.
   std::vector<size_t> fold;
-  // By point: evaluated when it is left out. At most so many points of a form that a frequent form
-  // does not outvote the rare ones.
+  // By point: evaluated when it is left out. The number per form is limited, so that a
+  // frequent form does not outvote the rare ones.
   std::vector<bool> counts;
 };
 
 // All points of a form are in one fold. A form with few points teaches nothing, and one with half
-// of the points or more is what the part is about: nobody meets the part without it. Both are
+// of the points or more is what the part is about: every model that uses the part has it. Both are
 // always trained on. O(n log n).
 FormFolds form_folds(const TrainingData& data, const std::vector<uint32_t>& ops);
 

@@ -1,4 +1,4 @@
-// What `dfsim compare` is asked, and the comparison of one problem.
+// The question that `dfsim compare` gets, and the comparison of one problem.
 #pragma once
 
 #include <string>

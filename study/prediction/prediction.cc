@@ -321,7 +321,7 @@ double bound_only_share(const PredictionInput& input) {
   return all_ns > 0 ? static_cast<double>(bound_only_ns) / static_cast<double>(all_ns) : 0;
 }
 
-// What the model and the machine say, whatever the run was like.
+// The parts that follow from model and machine alone, not from the run.
 Prediction prediction_of_parts(const PredictionInput& input) {
   Prediction prediction;
   prediction.model = input.model.name;

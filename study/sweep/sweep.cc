@@ -185,7 +185,7 @@ class Sweeper {
     return ok_status();
   }
 
-  // What the points share, and the cost models of their machines.
+  // Logs the imports that points share, and the cost models of their machines.
   void explain_sharing() const {
     if (!progress_.explains()) {
       return;

@@ -1,5 +1,5 @@
-// Shared by tests of cancellation: work that asks often whether it is still wanted, and ends where
-// it is told that it is not. Measured in questions, not in time, so that no test depends on the
+// Shared by tests of cancellation: work that asks often whether it is still wanted, and ends when
+// it is not. Measured in questions, not in time, so that no test depends on the
 // machine.
 #pragma once
 

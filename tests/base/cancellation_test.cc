@@ -18,7 +18,7 @@ void pass_points(int count) {
 
 }  // namespace
 
-TEST_CASE("Cancellation: a point does nothing where nobody can cancel") {
+TEST_CASE("Cancellation: a point does nothing without a caller that can cancel") {
   pass_points(1000);
   CHECK(run_cancellable([] { return false; },
                         [] {

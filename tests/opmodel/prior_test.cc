@@ -104,7 +104,7 @@ TEST_CASE("Prior: what devices have in common answers for another one, the bound
   CHECK(costs[1].source == CostSource::kPrior);
 }
 
-TEST_CASE("Prior: a kind that one device has is judged by its shapes, with a wider interval") {
+TEST_CASE("Prior: a kind that one device has is evaluated on its shapes, with a wider interval") {
   const DeviceSpec device = gpu_of("A", 10, 500);
   Profile profile;
   Rng rng(5);
@@ -130,7 +130,7 @@ TEST_CASE("Prior: a kind that one device has is judged by its shapes, with a wid
   CHECK(part.held_out.mape < 0.1);
   REQUIRE(!part.intervals.high.empty());
   CHECK(part.intervals.high[0] > 1);
-  CHECK(part.intervals.high[0] < 1.5);  // not the factor of 2 of a part that nothing judged
+  CHECK(part.intervals.high[0] < 1.5);  // not the factor of 2 of a part without an evaluation
 }
 
 TEST_CASE("Training: a board with less power runs the measured chip slower") {

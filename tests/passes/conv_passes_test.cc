@@ -315,7 +315,7 @@ TEST_CASE("hard-swish: becomes HardSigmoid and Mul, and a convolution's activati
   add_conv(fused);
   fused.op("HardSwish", {"c"}, "y");
   fused.output("y");
-  CHECK(fused.types_after({"hard-swish", "conv-activation"}) == Types{"FusedConv"});
+  CHECK(fused.types_after({"hard-swish", "conv-activation"}) == Types{"com.microsoft.FusedConv"});
 }
 
 }  // namespace

@@ -316,7 +316,7 @@ def check_cancelled_inside(program):
             {"model": "gpt2_large", "hw": ["dgx-a100"], "policies": "anneal",
              "iterations": 10_000_000}), JSON, f"{limit}")
         status, answer, _ = server.question("predict", model="resnet18", hw="a100")
-        check(status == 200, "the worker still works for nobody: " + str(status))
+        check(status == 200, "the worker still works for a caller that left: " + str(status))
     print("work ends soon after its time limit")
 
 

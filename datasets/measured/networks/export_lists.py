@@ -144,7 +144,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("list", choices=["test", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    parser.add_argument("--from-the-end", action="store_true", help="in reverse order, beside another process")
+    parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("names", nargs="*", metavar="NAME", help="as in the list; default: all of it")
     options = parser.parse_args()
     exports.prepare_torchvision()

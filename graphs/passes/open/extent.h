@@ -9,7 +9,7 @@ namespace dfsim::inline graphs {
 using Extent = int32_t;
 inline constexpr Extent kKnownExtent = 0;
 inline constexpr Extent kUnknownExtent = -1;
-// Of elements of a shape only: not even shape inference carries the shape this far.
+// For elements of a shape only: not even shape inference carries the shape this far.
 inline constexpr Extent kUncarriedExtent = -2;
 
 }  // namespace dfsim::inline graphs

@@ -1,4 +1,4 @@
-// What convolutions in 16 bits pay for channels first, counted by hand.
+// The time that 16-bit convolutions spend on channels first, counted by hand.
 #include "opmodel/model/layout_time.h"
 
 #include <catch2/catch.hpp>

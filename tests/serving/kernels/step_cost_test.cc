@@ -190,7 +190,7 @@ TEST_CASE("Steps: data-parallel ranks share the experts and nothing else") {
   CHECK(prompt->part(StepPart::kAttentionDecode) == alike->part(StepPart::kAttentionDecode));
 }
 
-TEST_CASE("Steps: experts of the other fp8 scaling stand in, and a note says so") {
+TEST_CASE("Steps: experts of the other fp8 scaling replace them, and a note says so") {
   LlmDeployment deployment;
   deployment.model = *parse(kQwen3Moe30b);
   deployment.framework = LlmFramework::kSglang;  // measured with scales per block only

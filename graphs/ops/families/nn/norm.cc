@@ -57,7 +57,8 @@ Status infer_softmax(InferContext& context) {
 // In inference batch norm is one multiply-add per element, whose statistics are constants. In
 // training it reads its operand twice: for the statistics, and to normalise.
 void work_batch_norm(WorkContext& context) {
-  const bool training = context.op().attributes.int_or("training_mode", 0) != 0;
+  const bool training = context.op().attributes.int_or("training_mode", 0) != 0 ||
+                        context.op().attributes.int_or("own_statistics", 0) != 0;
   context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
   if (training) {
     context.set_input_bytes(0, context.input(0).bytes() * Count(2));
