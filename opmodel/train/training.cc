@@ -23,9 +23,9 @@
 #include "opmodel/samples/drift.h"
 #include "opmodel/samples/instance_effects.h"
 #include "opmodel/samples/training_data.h"
+#include "opmodel/samples/training_rows.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
-#include "opmodel/samples/training_rows.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
