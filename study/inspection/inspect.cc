@@ -6,6 +6,7 @@
 
 #include "base/io/file.h"
 #include "base/io/mapped_file.h"
+#include "base/text.h"
 #include "graphs/algorithms/dag.h"
 #include "graphs/onnx/shareable.h"
 #include "graphs/tensorflow/importer.h"
