@@ -1,5 +1,4 @@
-// A cost model in front of another one, with a hash map of answers per kind of device. Operators
-// that trained models do not know ask for a stand-in with the same work.
+// A cost model in front of another one, with a hash map of answers per kind of device.
 #include "opmodel/cached_model.h"
 
 #include <fmt/format.h>
@@ -11,23 +10,6 @@
 
 namespace dfsim::inline opmodel {
 namespace {
-
-// The replacement that the model predicts instead: the gradient of a filter as the forward
-// convolution, which has the same image, filter, result and multiply-adds. Trained models have
-// measured only that one.
-OpDescriptor stand_in(const OpDescriptor& op) {
-  if (op.op_type != "tensorflow.ConvFilterGrad" || op.input_extents.size() < 2 ||
-      op.output_extents.size() != 1) {
-    return op;
-  }
-  OpDescriptor forward = op;
-  forward.op_type = "Conv";
-  forward.input_extents = {op.input_extents[0], op.output_extents[0]};
-  forward.input_dtypes = {op.input_dtypes[0], op.output_dtypes[0]};
-  forward.output_extents = {op.input_extents[1]};
-  forward.output_dtypes = {op.input_dtypes[1]};
-  return forward;
-}
 
 struct HashOp {
   size_t operator()(const OpDescriptor& op) const { return op.hash(); }
@@ -43,15 +25,13 @@ class CachedModel final : public CostModel {
                  std::span<OpCost> out) const override {
     auto& known = known_[device_kind(device)];
     std::vector<OpDescriptor> missing;
-    std::vector<OpDescriptor> asked;
     for (const OpDescriptor& op : ops) {
       if (known.try_emplace(op, OpCost()).second) {
         missing.push_back(op);
-        asked.push_back(stand_in(op));
       }
     }
     std::vector<OpCost> costs(missing.size());
-    const Status status = model_.predict(asked, device, costs);
+    const Status status = model_.predict(missing, device, costs);
     for (size_t i = 0; i < missing.size(); ++i) {
       if (status.ok()) {
         known[missing[i]] = costs[i];

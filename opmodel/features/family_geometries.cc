@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/profiles/profile.h"
+#include "opmodel/features/filter_gradient.h"
 
 namespace dfsim::inline opmodel {
 
@@ -145,6 +146,11 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (op.op_class != OpClass::kConv) {
     return false;
+  }
+  if (is_filter_gradient(op)) {
+    const bool fits = conv_geometry(forward_convolution(op), out);
+    out->kind += kFilterGradientSuffix;
+    return fits;
   }
   const size_t right = right_operand(op);
   if (!all_known(op.input_extents, right + 1) || !all_known(op.output_extents, 1)) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -151,6 +152,8 @@ struct ModelManifest {
 
   // The noise of a single measurement that follows from these: standard deviation of its logarithm.
   double repeat_noise() const;
+  // Whether a part learned that kind of operator on its own.
+  bool has_kind(std::string_view kind) const;
   const DeviceSpec* find_device(std::string_view model) const;
   double overhead_us(std::string_view model) const;     // 0 for other devices
   double interval_scale(std::string_view model) const;  // 1 for other devices
@@ -164,5 +167,13 @@ Status write_manifest(const std::string& directory, const ModelManifest& manifes
 StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place);
 // Pretty-printed JSON, keys sorted; equal manifests give equal text.
 std::string format_manifest(const ModelManifest& manifest);
+
+// Whether both are boards of one chip, perhaps with other clocks and memories.
+bool same_chip(const DeviceSpec& a, const DeviceSpec& b);
+
+// `ops` as a model of that manifest is asked about them: gradients of filters that no part learned
+// become the convolution with the same work.
+std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
+                                     std::span<const OpDescriptor> ops);
 
 }  // namespace dfsim::inline opmodel

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "opmodel/features/filter_gradient.h"
+#include "opmodel/features/op_geometry.h"
 #include "opmodel/model/model_manifest.h"
 
 namespace dfsim::inline opmodel {
@@ -73,6 +75,31 @@ double ModelManifest::overhead_us(std::string_view model) const {
 
 double ModelManifest::interval_scale(std::string_view model) const {
   return value_of(interval_scales, model, 1);
+}
+
+bool ModelManifest::has_kind(std::string_view kind) const {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const ModelPart& part) { return part.kind == kind; });
+}
+
+bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
+  return a.compute_units == b.compute_units && a.l2_bytes == b.l2_bytes &&
+         std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
+                    [](const PeakRate& x, const PeakRate& y) {
+                      return x.dtype == y.dtype && x.flops_per_s == y.flops_per_s &&
+                             x.matrix_flops_per_s == y.matrix_flops_per_s;
+                    });
+}
+
+std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
+                                     std::span<const OpDescriptor> ops) {
+  std::vector<OpDescriptor> learned(ops.begin(), ops.end());
+  for (OpDescriptor& op : learned) {
+    if (is_filter_gradient(op) && !manifest.has_kind(geometry_of(op).kind)) {
+      op = forward_convolution(op);
+    }
+  }
+  return learned;
 }
 
 }  // namespace dfsim::inline opmodel

@@ -11,6 +11,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
+#include "opmodel/features/filter_gradient.h"
 #include "opmodel/model/layout_time.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -56,15 +57,6 @@ double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
                         d[dim::kGroup] <= 1;
   return std::max(roofline.compute_us / (winograd ? kWinograd : 1.0), roofline.memory_us) +
          launch_us;
-}
-
-bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
-  return a.compute_units == b.compute_units && a.l2_bytes == b.l2_bytes &&
-         std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(), b.peaks.end(),
-                    [](const PeakRate& x, const PeakRate& y) {
-                      return x.dtype == y.dtype && x.flops_per_s == y.flops_per_s &&
-                             x.matrix_flops_per_s == y.matrix_flops_per_s;
-                    });
 }
 
 Bound bound_of(const OpGeometry& geometry, const DeviceSpec& device) {
@@ -412,6 +404,11 @@ StatusOr<std::vector<ModelAnswer>> TrainedModel::predict_as(std::span<const OpDe
 
 Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                              std::span<OpCost> out) const {
+  std::vector<OpDescriptor> learned;
+  if (std::any_of(ops.begin(), ops.end(), is_filter_gradient)) {
+    learned = as_learned(manifest_, ops);
+    ops = learned;
+  }
   std::vector<OpGeometry> geometries;
   geometries.reserve(ops.size());
   for (const OpDescriptor& op : ops) {
