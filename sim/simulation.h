@@ -45,6 +45,9 @@ struct SimOptions {
   std::vector<TaskId> sync_after;
   // Host time to dispatch each task; empty = the runtime's dispatch_ns for all.
   std::vector<TimeNs> dispatch_ns;
+  // Each device has a host thread of its own, which dispatches its tasks alone, instead of the
+  // runtime's threads, which share all tasks. For single runs of a plan.
+  bool host_thread_per_device = false;
   uint64_t seed = 0;  // handed to online policies
   // The time that an online policy thinks about each task that became ready. It decides on several
   // at the end of all the thinking. 0 = it decides at once.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace dfsim::inline sim {
 
 namespace {
@@ -31,8 +33,11 @@ HostDispatch::HostDispatch(const RuntimeSpec& runtime, const SimOptions& options
       planned_(program == LineKind::kPlanned),
       instant_(dispatch_is_instant(runtime, options)),
       threads_(static_cast<size_t>(std::max(1, runtime.dispatch_threads))),
+      own_threads_(options.host_thread_per_device),
+      lines_(1),
       sync_after_(options.sync_after.empty() ? 0 : slots.task_count(), 0),
       launched_(queues.size(), 0) {
+  DFSIM_CHECK(!own_threads_ || (planned_ && slots.single_run()));
   for (const TaskId task : options.sync_after) {
     sync_after_[task.index()] = 1;
   }
@@ -40,13 +45,25 @@ HostDispatch::HostDispatch(const RuntimeSpec& runtime, const SimOptions& options
 
 void HostDispatch::load_program(std::vector<uint32_t> tasks,
                                 const std::vector<uint32_t>& placement) {
-  program_ = std::move(tasks);
-  std::erase_if(program_, [&](uint32_t task) { return queues_.worker_pool(placement[task]); });
+  std::erase_if(tasks, [&](uint32_t task) { return queues_.worker_pool(placement[task]); });
+  if (!own_threads_) {
+    lines_.front().tasks = std::move(tasks);
+    return;
+  }
+  std::vector<Line> by_device(launched_.size());
+  for (const uint32_t task : tasks) {
+    by_device[placement[task]].tasks.push_back(task);
+  }
+  std::erase_if(by_device, [](const Line& line) { return line.tasks.empty(); });
+  if (!by_device.empty()) {
+    lines_ = std::move(by_device);
+    threads_.assign(lines_.size(), Thread());
+  }
 }
 
 void HostDispatch::append(uint32_t instance, uint32_t device) {
   if (dispatches(device)) {
-    append_to_line(instance, program_, next_);
+    append_to_line(instance, lines_.front().tasks, lines_.front().next);
     run();
   }
 }
@@ -61,7 +78,8 @@ void HostDispatch::request_arrived(uint32_t slot) {
 
 void HostDispatch::run() {
   for (uint32_t t = 0; t < threads_.size(); ++t) {
-    if (!threads_[t].busy && !next_step(threads_[t], t)) {
+    // A pool has one line: when it must wait, no other thread has anything to do.
+    if (!threads_[t].busy && !next_step(threads_[t], t) && !own_threads_) {
       return;
     }
   }
@@ -79,17 +97,19 @@ bool HostDispatch::next_step(Thread& thread, uint32_t index) {
     timeline_.push(timeline_.now_ns() + runtime_.run_overhead_ns, kHostOpened, slot);
     return false;
   }
-  if (next_ == program_.size() || (planned_ && slot == kNoIndex)) {
+  Line& line = line_of(index);
+  if (line.next == line.tasks.size() || (planned_ && slot == kNoIndex)) {
     return false;  // a policy will decide more, or a request come
   }
-  const uint32_t instance = planned_ ? slots_.instance(slot, program_[next_]) : program_[next_];
+  const uint32_t task = line.tasks[line.next];
+  const uint32_t instance = planned_ ? slots_.instance(slot, task) : task;
   const auto depth = static_cast<uint32_t>(std::max(1, runtime_.queue_depth));
   if (runtime_.asynchronous && launched_[tasks_.device_of(instance)] >= depth) {
     return false;
   }
   dispatch(thread, index, instance);
-  if (++next_ == program_.size() && planned_ && !slots_.single_run()) {
-    next_ = 0;
+  if (++line.next == line.tasks.size() && planned_ && !slots_.single_run()) {
+    line.next = 0;
     ++request_;
   }
   return true;
@@ -116,7 +136,7 @@ void HostDispatch::opened() {
   }
   // Decided instances of all requests are in one program, and worker pools need none: what is left
   // to do for a request is to open it, so the next one comes now.
-  if (!planned_ || (program_.empty() && !slots_.single_run())) {
+  if (!planned_ || (lines_.front().tasks.empty() && !slots_.single_run())) {
     ++request_;
   }
   run();

@@ -1,5 +1,7 @@
 // HostDispatch: the threads of the host that hand tasks to devices, in the order of a program.
 //
+// Either all threads take the next task of one program, as a pool does, or each device has a thread
+// and a program of its own, as the processes of a job on several devices have.
 // A run begins with an overhead; then each task occupies a thread for its dispatch time. An
 // asynchronous host runs ahead of a device by as many launches as the device's queue is deep; a
 // synchronous thread waits for its task. After a synchronisation point the host waits for that
@@ -62,8 +64,15 @@ class HostDispatch {
     bool busy = false;
   };
 
-  // Gives work to free threads until one of them must wait.
+  // Tasks as planned, or instances as decided, and how far the host is.
+  struct Line {
+    std::vector<uint32_t> tasks;
+    size_t next = 0;
+  };
+
+  // Gives work to free threads until all lines must wait.
   void run();
+  Line& line_of(uint32_t thread) { return lines_[own_threads_ ? thread : 0]; }
   bool next_step(Thread& thread, uint32_t index);
   void dispatch(Thread& thread, uint32_t index, uint32_t instance);
 
@@ -77,8 +86,8 @@ class HostDispatch {
   bool planned_;  // the same program for every request
   bool instant_ = true;
   std::vector<Thread> threads_;
-  std::vector<uint32_t> program_;  // tasks as planned, instances as decided
-  size_t next_ = 0;                // in the program
+  bool own_threads_;  // a line per thread, otherwise one for all
+  std::vector<Line> lines_;
   uint32_t request_ = 0;           // whose tasks come next, or which is to be opened next
   std::vector<uint8_t> sync_after_;
   std::vector<uint32_t> launched_;  // by device: dispatched and not finished

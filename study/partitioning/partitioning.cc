@@ -126,10 +126,9 @@ StatusOr<PlanRun> run_plan(const PlanSpec& spec, const Graph& graph, const Platf
   PlanRun run;
   DFSIM_ASSIGN_OR_RETURN(run.compiled, compile_plan(spec, graph, platform, model, mode));
   const SpmdProgram& program = run.compiled.program;
-  Platform machine = program.machine;
-  machine.runtime.dispatch_threads =
-      std::max(machine.runtime.dispatch_threads, static_cast<int>(used_devices(program).size()));
+  const Platform& machine = program.machine;
   SimOptions options;
+  options.host_thread_per_device = true;  // a process per device, as frameworks start them
   options.queue_order = QueueOrder::kInOrder;
   options.dispatch_ns = program.dispatch_ns;
   std::unique_ptr<RunRecorder> recorder;

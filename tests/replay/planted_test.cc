@@ -33,9 +33,9 @@ constexpr Planted kPlanted[] = {
     {"tf_placement.json", "placement", 0.57, 0.77},
     // Per session of 6.75 ms: the operator on the host takes 5 ms, which a kernel of its own would
     // not take, and the copies around it and the waits for them 0.8 ms.
-    {"ctf/face_cudaTracer", "placement", 0.63, 0.9},
-    {"ctf/face_hcTracer", "placement", 0.63, 0.9},
-    {"ctf/face_cuptiTracer", "placement", 0.63, 0.9},
+    {"ctf/face_cudaTracer", "placement", 0.63, 0.85},
+    {"ctf/face_hcTracer", "placement", 0.63, 0.85},
+    {"ctf/face_cuptiTracer", "placement", 0.63, 0.85},
     // Each turn takes 13.17 ms: 6.85 of them pass in read(), and another program takes 3.
     {"ctf/sys", "blocking-calls", 0.47, 0.57},
     // Each step takes 10 ms, in 5 of which a tensor travels to the second worker.

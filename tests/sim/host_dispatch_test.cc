@@ -11,7 +11,7 @@ namespace {
 
 // `tasks` tasks on one device, and a host that dispatches them by id.
 struct HostCase {
-  explicit HostCase(int tasks) : sim(1) {
+  explicit HostCase(int tasks, int devices = 1) : sim(devices) {
     sim.platform.runtime.dispatch_ns = 10;
     sim.platform.runtime.run_overhead_ns = 100;
     for (int i = 0; i < tasks; ++i) {
@@ -145,4 +145,23 @@ TEST_CASE("HostDispatch: times per task replace the runtime's", "[sim]") {
   host.dispatch();
   host.dispatch();
   CHECK(host.sim.timeline.now_ns() == 103);
+}
+
+TEST_CASE("HostDispatch: with a thread per device, a full queue blocks its own device alone",
+          "[sim]") {
+  HostCase host(4, 2);
+  host.sim.platform.runtime.queue_depth = 1;
+  host.sim.placement = {0, 0, 1, 1};
+  host.options.host_thread_per_device = true;
+  HostDispatch& dispatch = host.begin();
+  host.open();
+  CHECK(host.dispatch() == 0);
+  CHECK(host.dispatch() == 2);
+  CHECK(host.sim.timeline.now_ns() == 110);  // both threads at the same time
+  CHECK(host.sim.timeline.empty());
+  host.sim.wait_until(200);
+  dispatch.task_finished(2, 1);  // device 0 is busy still
+  CHECK(host.dispatch() == 3);
+  CHECK(host.sim.timeline.now_ns() == 210);
+  CHECK(host.sim.timeline.empty());
 }

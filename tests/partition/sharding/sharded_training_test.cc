@@ -198,11 +198,6 @@ TEST_CASE("Training step: one device represents all that do the same") {
   auto two = resize_cluster(*platform, 2);
   REQUIRE(two.ok());
   REQUIRE(two->devices.size() == 16);
-  // A pool of threads dispatches for all devices. It takes tasks in another order for two devices
-  // than for sixteen, which shifts their starts by some per cent; without host times both agree.
-  two->runtime.dispatch_ns = 0;
-  two->runtime.view_dispatch_ns = 0;
-  two->runtime.dispatch = {};
   const Graph graph = transformer_layer(4, 64, 256, 8);
   for (const bool training : {true, false}) {
     for (const ParallelDegrees& degrees :
