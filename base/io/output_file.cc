@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "base/io/captured_output.h"
+#include "base/io/held_signals.h"
 
 namespace dfsim::inline base {
 namespace {
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxLinks = 40;          // as the kernel's own limit
 constexpr size_t kMaxUnfinished = 64;  // files that are open at the same time
+constexpr int kMaxWaits = 500;         // of a millisecond, for files that other threads make
 constexpr mode_t kPermissionBits = 07777;
 
 // One temporary file. `used` is claimed first and `visible` set last, so that a signal between the
@@ -36,6 +39,9 @@ struct UnfinishedFile {
   std::array<char, PATH_MAX> path = {};
 };
 std::array<UnfinishedFile, kMaxUnfinished> unfinished_files;
+
+// Threads that are between making a temporary file and entering its name in the table.
+std::atomic<int> being_made = 0;
 
 // nullptr when the table is full or the path too long: the file is then left behind by a signal.
 UnfinishedFile* remember_unfinished(const std::string& path) {
@@ -51,6 +57,27 @@ UnfinishedFile* remember_unfinished(const std::string& path) {
     }
   }
   return nullptr;
+}
+
+struct NewTemporary {
+  int fd = -1;
+  UnfinishedFile* slot = nullptr;
+};
+
+// Makes the file of `pattern` (as mkostemp()) and enters it in the table, which is one step for
+// signals: this thread takes none meanwhile, and a handler on another thread waits for it.
+NewTemporary make_temporary(std::string& pattern) {
+  const HeldSignals held;
+  ++being_made;
+  NewTemporary made;
+  made.fd = ::mkostemp(pattern.data(), O_CLOEXEC);
+  const int error = errno;
+  if (made.fd >= 0) {
+    made.slot = remember_unfinished(pattern);
+  }
+  --being_made;
+  errno = error;
+  return made;
 }
 
 void forget_unfinished(UnfinishedFile* slot) {
@@ -114,13 +141,14 @@ struct OutputFile::State {
   // `replaced` is what the target is now, or null.
   Status open_temporary(const struct stat* replaced) {
     temporary = target + ".tmpXXXXXX";
-    fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+    const NewTemporary made = make_temporary(temporary);
+    fd = made.fd;
+    slot = made.slot;
     if (fd < 0) {
       const int error = errno;
       temporary.clear();
       return cannot_write(path, error, kCheckDirectory);
     }
-    slot = remember_unfinished(temporary);
     // Root writes files of other users, too: they keep their owner. Anyone else owns what they
     // replace or gets it by writing, so a refusal is not an error.
     if (replaced != nullptr && ::fchown(fd, replaced->st_uid, replaced->st_gid) != 0) {
@@ -227,6 +255,10 @@ Status OutputFile::commit() {
 }
 
 void remove_unfinished_output() noexcept {
+  // A thread that makes a file right now enters it in microseconds, unless its file system hangs.
+  for (int waits = 0; being_made > 0 && waits < kMaxWaits; ++waits) {
+    ::poll(nullptr, 0, 1);  // a millisecond; among the calls that a signal handler may make
+  }
   for (UnfinishedFile& slot : unfinished_files) {
     if (slot.visible) {
       ::unlink(slot.path.data());

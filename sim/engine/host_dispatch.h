@@ -88,7 +88,7 @@ class HostDispatch {
   std::vector<Thread> threads_;
   bool own_threads_;  // a line per thread, otherwise one for all
   std::vector<Line> lines_;
-  uint32_t request_ = 0;           // whose tasks come next, or which is to be opened next
+  uint32_t request_ = 0;  // whose tasks come next, or which is to be opened next
   std::vector<uint8_t> sync_after_;
   std::vector<uint32_t> launched_;  // by device: dispatched and not finished
   bool opening_ = false;            // a thread is busy with the overhead of a run

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/io/held_signals.h"
 #include "base/text.h"
 #include "study/measuring/command_run.h"
 
@@ -25,31 +26,9 @@ namespace {
 // The program that run_program() waits for; 0 = none. Read by a signal handler.
 std::atomic<pid_t> running_child = 0;
 
-// Holds signals back while a child starts: one that came before `running_child` is set would not be
-// passed on.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigset_t held;
-    sigemptyset(&held);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      sigaddset(&held, signal);
-    }
-    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
-  }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  const sigset_t& before() const { return before_; }
-
- private:
-  sigset_t before_ = {};
-};
-
 // posix_spawnp() of a child with an empty stdin, whose stdout is our stderr; gives its error.
 int spawn(char* const* argv) {
-  const HeldSignals held;
+  const HeldSignals held;  // until `running_child` is set, no signal would reach the child
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -148,6 +150,42 @@ TEST_CASE("OutputFile: a signal handler can remove unfinished files") {
   CHECK(folder.count() == 1);
   remove_unfinished_output();
   CHECK(folder.count() == 0);
+}
+
+// A process that makes files until a signal ends it, as dfsim's own main() lets it end.
+[[noreturn]] void make_files_for_ever(const std::string& path) {
+  std::signal(SIGINT, [](int) {
+    remove_unfinished_output();
+    ::_exit(0);
+  });
+  for (;;) {
+    const StatusOr<OutputFile> file = OutputFile::open(path);
+    if (!file.ok()) {
+      ::_exit(1);
+    }
+  }
+}
+
+TEST_CASE("OutputFile: a signal at any moment leaves no temporary file") {
+  const OutputFolder folder;
+  for (int round = 0; round < 50; ++round) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      make_files_for_ever(folder.file("new"));
+    }
+    // Its handler is set once its first file is there; ten seconds are ample.
+    for (int waits = 0; folder.count() == 0 && waits < 100'000; ++waits) {
+      ::usleep(100);
+    }
+    ::usleep(static_cast<useconds_t>(37 * round));
+    REQUIRE(::kill(child, SIGINT) == 0);
+    int state = 0;
+    REQUIRE(::waitpid(child, &state, 0) == child);
+    REQUIRE(WIFEXITED(state));
+    REQUIRE(WEXITSTATUS(state) == 0);
+    REQUIRE(folder.count() == 0);
+  }
 }
 
 TEST_CASE("check_writable_directory: a path below a file is refused, and nothing is created") {

@@ -36,7 +36,7 @@ TEST_CASE("Filter gradient: has the multiply-adds and bytes of the convolution")
   CHECK(forward.kind == "dense");
   CHECK(forward.flops == gradient.flops);
   CHECK(forward.bytes == gradient.bytes);
-  CHECK(forward.key != gradient.key);  // a measured convolution is no measured gradient
+  CHECK(forward.key != gradient.key);  // a time measured for one does not stand for the other
 }
 
 TEST_CASE("Filter gradient: a strided one is no slower than its arithmetic") {
