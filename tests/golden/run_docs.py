@@ -6,8 +6,8 @@ A fenced block marked `console` holds commands and their output. A line that beg
 block are its output. A line that is only `...` stands for any lines that are left out.
 
 usage: run_docs.py DFSIM             check all blocks
-       run_docs.py --update DFSIM    write the outputs again; as many lines before the first `...` and
-                                     behind the last one stay as there were
+       run_docs.py --update DFSIM    write the outputs again; each part between two `...` keeps its
+                                     length and the place where most of its lines stand now
 """
 
 import difflib
@@ -56,11 +56,36 @@ def matches(shown, actual):
     return re.fullmatch(pattern, "".join(line + "\n" for line in actual)) is not None
 
 
+def without_numbers(line):
+    return re.sub(r"[-\s]+", " ", re.sub(r"[0-9.]+", "0", line))
+
+
+def place_of(part, actual, begin, end):
+    """Where the lines of `part` stand in actual[begin:end]: the first place where most of them are
+    alike but for numbers and spaces."""
+    wanted = [without_numbers(line) for line in part]
+    found = [without_numbers(line) for line in actual]
+    places = range(begin, max(begin, end - len(part)) + 1)
+    return max(places, key=lambda place: sum(map(str.__eq__, wanted, found[place:place + len(part)])))
+
+
 def updated(shown, actual):
+    """`actual` with the lines left out that `shown` leaves out; every part keeps its length."""
     if "..." not in shown:
         return actual
-    first, last = shown.index("..."), shown[::-1].index("...")
-    return actual[:first] + ["..."] + actual[len(actual) - last:]
+    parts = [[]]
+    for line in shown:
+        if line == "...":
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    begin, end = len(parts[0]), len(actual) - len(parts[-1])
+    kept = actual[:begin] + ["..."]
+    for part in parts[1:-1]:
+        begin = place_of(part, actual, begin, end)
+        kept += actual[begin:begin + len(part)] + ["..."]
+        begin += len(part)
+    return kept + actual[end:]
 
 
 def process(path, program, update):

@@ -4,7 +4,7 @@
         [--counters NAMES] [--no-kernel] PROGRAM.py [ARGUMENTS...]
 
 PROGRAM.py runs unchanged. To mark steps it may use `dfsim_step()`, a context manager that this
-script puts into its globals. What cannot be recorded is said once, on stderr.
+script puts into its globals. The script names on stderr, once, what it cannot record.
 """
 
 import argparse
