@@ -91,7 +91,8 @@ void add_gaps(const Platform& platform, CostTable* costs) {
   for (size_t d = 0; d < platform.devices.size(); ++d) {
     for (uint32_t row = 0; row < costs->rows(); ++row) {
       OpCost& cost = costs->at(row, DeviceId(d));
-      if (platform.devices[d].type == DeviceType::kCpu || cost.time_ns < 0) {
+      if (platform.devices[d].type == DeviceType::kCpu || cost.time_ns < 0 ||
+          cost.source == CostSource::kBoundOnly) {
         continue;
       }
       cost.time_ns += platform.runtime.gap_ns;
@@ -99,6 +100,18 @@ void add_gaps(const Platform& platform, CostTable* costs) {
       cost.high_ns += platform.runtime.gap_ns;
     }
   }
+}
+
+void leave_estimates_out_of_limit(const CostTable& costs, std::vector<TimeNs>* dispatch_ns) {
+  for (size_t d = 0; d < costs.devices(); ++d) {
+    for (uint32_t row = 0; row < costs.rows(); ++row) {
+      const OpCost& cost = costs.at(row, DeviceId(d));
+      if (cost.time_ns > 0 && cost.source != CostSource::kBoundOnly) {
+        return;
+      }
+    }
+  }
+  std::fill(dispatch_ns->begin(), dispatch_ns->end(), 0);
 }
 
 }  // namespace dfsim::inline study

@@ -67,6 +67,7 @@ StatusOr<ModelRun> ModelRun::prepare(const LoadedModel& model, const Platform& p
   DFSIM_ASSIGN_OR_RETURN(run.comm_, make_comm_model(platform));
   add_dispatch_modes({model.executed, model.workload.graph, model.is_training, model.autocast},
                      platform.runtime, run.node_.task_of, &run.node_.dispatch_ns);
+  leave_estimates_out_of_limit(run.costs_, &run.node_.dispatch_ns);
   run.options_.sim.dispatch_ns = std::move(run.node_.dispatch_ns);
   run.options_.sim.seed = options.seed;
   // Tasks that take less than it takes to send their data elsewhere stay where their data is.

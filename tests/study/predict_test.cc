@@ -157,3 +157,21 @@ TEST_CASE("predict: errors name what was found and what was expected") {
   REQUIRE_FALSE(prediction.ok());
   CHECK(prediction.status().message().find("poisson") != std::string::npos);
 }
+
+TEST_CASE("predict: bounds alone leave the host's time out, with every runtime") {
+  PredictOptions options = resnet_on_a100();
+  options.cost_model = "sol";
+  options.runtime = "torch-eager";
+  const auto eager = predict(options);
+  REQUIRE(eager.ok());
+  CHECK(eager->is_limit());
+  CHECK(eager->host_busy_ns == 0);
+  CHECK(eager->verdict.limit == Limit::kDevice);
+  // torch-eager runs 70 operators one by one, each some microseconds of the host.
+  options.cost_model = "";
+  const auto estimate = predict(options);
+  REQUIRE(estimate.ok());
+  CHECK_FALSE(estimate->is_limit());
+  CHECK(estimate->host_busy_ns > eager->latency_ns);
+  CHECK(estimate->latency_ns > eager->latency_ns);
+}

@@ -29,8 +29,8 @@ def run(dfsim, *args):
     return json.loads(done.stdout)
 
 
-def runs_above(dfsim, path, *options):
-    runs = run(dfsim, "validate", "--runs", path, "--model", "sol", *options, "--json")["runs"]
+def runs_above(dfsim, path):
+    runs = run(dfsim, "validate", "--runs", path, "--model", "sol", "--json")["runs"]
     above = [(r["network"], r["batch"], r["device"], r["predicted_ns"] / r["measured_ns"])
              for r in runs if r["predicted_ns"] and r["predicted_ns"] > NOISE * r["measured_ns"]]
     closest = max(r["predicted_ns"] / r["measured_ns"] for r in runs if r["predicted_ns"])
@@ -64,11 +64,7 @@ def main():
     dfsim = pathlib.Path(sys.argv[1]).resolve()
     above = steps_above(dfsim)
     for path in sorted((ROOT / "datasets/measured").glob("*/*_runs.csv")):
-        # The host's time per operator is an estimate and no limit: the bound of a GPU's run is that
-        # of the same operators as one CUDA graph.
-        on_gpu = path.parent.name == "published"
-        above += runs_above(dfsim, path.relative_to(ROOT),
-                            *(["--runtime", "cuda-graph"] if on_gpu else []))
+        above += runs_above(dfsim, path.relative_to(ROOT))
     shared = os.environ.get("DFSIM_SHARED")
     if shared:
         with tempfile.TemporaryDirectory() as folder:
