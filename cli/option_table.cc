@@ -46,6 +46,11 @@ bool is_argument(const OptionSpec& option) { return option.names[0] != '-'; }
 
 bool is_flag(const OptionSpec& option) { return std::holds_alternative<bool*>(option.target); }
 
+bool writes_file(const OptionSpec& option) {
+  return listed(option.names).front() == "-o" ||
+         (option.value != nullptr && std::string_view(option.value).starts_with("OUT"));
+}
+
 bool takes_many(const OptionSpec& option) {
   return std::visit(
       [](const auto& target) {

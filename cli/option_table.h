@@ -65,7 +65,8 @@ struct OptionSpec {
   OptionTarget target = {};
   std::string help = {};
   // The name of the value in --help: "FILE", "NAME=N". One that contains FILE, OUT, DIR or FOLDER
-  // is completed with names of files. nullptr: the parser's word for the type.
+  // is completed with names of files; one that begins with OUT names a file that the command
+  // writes. nullptr: the parser's word for the type.
   const char* value = nullptr;
   const char* group = nullptr;  // its heading in --help; nullptr: "Options"
   bool required = false;
@@ -118,6 +119,8 @@ std::vector<std::string> listed(const char* text);
 // True for an argument, which has no dashes.
 bool is_argument(const OptionSpec& option);
 bool is_flag(const OptionSpec& option);
+// True for -o and for options whose value begins with OUT.
+bool writes_file(const OptionSpec& option);
 // True when the target holds any number of values.
 bool takes_many(const OptionSpec& option);
 

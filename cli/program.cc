@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/option_parser.h"
+#include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/terminal_text.h"
 
@@ -116,8 +117,10 @@ int run_dfsim(int argc, const char* const* argv) {
     return reported(write_file("-", parsed.text));
   }
   set_up_logging(global);
-  const Status status =
-      global.version ? version_command().run(global) : parsed.command->run(global);
+  const Status outputs = check_outputs(parsed.command->options);
+  const Status status = !outputs.ok()    ? outputs
+                        : global.version ? version_command().run(global)
+                                         : parsed.command->run(global);
   // A command may have printed through stdio; a full disk shows only when that is flushed.
   if (status.ok() && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     return reported(failed(fmt::format("stdout: cannot be written: {}", std::strerror(errno))));

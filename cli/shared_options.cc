@@ -71,11 +71,12 @@ OptionSpec precision_option(std::string* precision) {
           .suggest = precision_option_names};
 }
 
-OptionTable model_options(ModelOptions& options) {
+OptionTable model_options(ModelOptions& options, const std::string& also) {
   return joined({{{.names = "MODEL",
                    .target = &options.path,
                    .help = "An ONNX model, or a TensorFlow graph (.pb, .pbtxt) or SavedModel "
-                           "folder; its weights are never read",
+                           "folder; its weights are never read" +
+                           also,
                    .value = "FILE|FOLDER",
                    .required = true}},
                  dimension_options(options),

@@ -21,7 +21,8 @@ OptionSpec cost_model_option(std::string* cost_model);
 OptionSpec precision_option(std::string* precision);
 
 // MODEL, --strict and the dimension options.
-OptionTable model_options(ModelOptions& options);
+// `also`: what the argument may be besides a model, as sentences of its --help.
+OptionTable model_options(ModelOptions& options, const std::string& also = "");
 // --batch, --dim, --input-shape, --trip-count, --branch and --signature, for commands that take
 // other graphs too.
 OptionTable dimension_options(ModelOptions& options);

@@ -52,7 +52,7 @@ OptionTable inspect_options(InspectCommand& o) {
            {.names = "--save",
             .target = &o.save,
             .help = "Also write the graph as ONNX, without weights and with the shapes found",
-            .value = "FILE.onnx"},
+            .value = "OUT.onnx"},
            output_option(&o.output),
        }});
 }

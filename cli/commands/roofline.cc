@@ -63,7 +63,9 @@ Status run_roofline(const RooflineCommand& command, bool quiet) {
 
 OptionTable roofline_options(RooflineCommand& o) {
   return joined(
-      {model_options(o.source.model),
+      {model_options(o.source.model,
+                     ". Or a trace with recorded shapes, or a runs file (CSV) of measured "
+                     "latencies, recognised by their content"),
        {
            allow_incomplete_option(&o.source.model.allow_incomplete),
            {.names = "--hw",

@@ -15,7 +15,7 @@ namespace {
 // The interval counts as symmetric while its sides differ by no more than this factor.
 constexpr double kMostAskew = 1.5;
 
-// "7.0 ms ± 1.1": the time with as many digits as its interval allows; "228 us (206 us to 417 us)"
+// "7.0 ms ± 1.1": the time with as many digits as its interval allows; "228 us, 206 us to 417 us"
 // where the interval is not symmetric.
 std::string time_with_interval(const Prediction& prediction) {
   const TimeNs time_ns = prediction.latency_ns;
@@ -25,7 +25,7 @@ std::string time_with_interval(const Prediction& prediction) {
                          static_cast<double>(std::max(below, above)) <=
                              kMostAskew * static_cast<double>(std::min(below, above));
   if (!symmetric) {
-    return fmt::format("{} ({} to {})", format_time(time_ns),
+    return fmt::format("{}, {} to {}", format_time(time_ns),
                        format_time(prediction.interval.low_ns),
                        format_time(prediction.interval.high_ns));
   }

@@ -297,6 +297,19 @@ class Robustness(unittest.TestCase):
         self.assertIn(b"mobilenet_v2", os.read(reader, 1 << 16))
         self.assertTrue(stat.S_ISFIFO(os.stat(self.tmp / "pipe").st_mode))
 
+    def test_output_replaces_no_input(self):
+        path = self.tmp / "input"
+        path.write_text("kept")
+        lines = {name: line for name, line in READERS.items()
+                 if name.split(" --")[0] not in NO_OUTPUT_OPTION and "-o" not in line}
+        self.assertGreater(len(lines), 20)
+        for name, line in lines.items():
+            with self.subTest(command=name):
+                result = run([*self.line(line, path), "-o", path])
+                self.check_refused(result)
+                self.assertIn("is the same file", result.stderr)
+                self.assertEqual(path.read_text(), "kept")
+
     def test_output_link_stays_a_link(self):
         for name, line in self.writers(self.tmp / "link").items():
             with self.subTest(command=name):
