@@ -4,7 +4,7 @@
 Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.onnx.gz): a static batch is the same
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
-usage: export_lists.py LIST -o FOLDER [NAME...]      LIST: test, tune or train
+usage: export_lists.py LIST [NAME...] -o FOLDER      LIST: test, tune or train
 """
 
 import argparse
@@ -123,7 +123,7 @@ def export(entry, folder):
     base, _, exporter = entry.rpartition(".")
     torch.manual_seed(0)
     model, feeds = build(base)
-    model = exports.FirstOutput(model).eval().requires_grad_(False)
+    model = exports.FirstOutput(model, list(feeds)).eval().requires_grad_(False)
     weights = {n for n, _ in (*model.named_parameters(), *model.named_buffers())}
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.onnx"
