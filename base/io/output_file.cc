@@ -65,7 +65,7 @@ struct NewTemporary {
 };
 
 // Makes the file of `pattern` (as mkostemp()) and enters it in the table, which is one step for
-// signals: this thread takes none meanwhile, and a handler on another thread waits for it.
+// signals: this thread takes none before it is done, and a handler on another thread waits for it.
 NewTemporary make_temporary(std::string& pattern) {
   const HeldSignals held;
   ++being_made;

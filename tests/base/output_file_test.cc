@@ -174,7 +174,7 @@ TEST_CASE("OutputFile: a signal at any moment leaves no temporary file") {
     if (child == 0) {
       make_files_for_ever(folder.file("new"));
     }
-    // Its handler is set once its first file is there; ten seconds are ample.
+    // The child has set its handler once its first file is there; ten seconds are ample.
     for (int waits = 0; folder.count() == 0 && waits < 100'000; ++waits) {
       ::usleep(100);
     }

@@ -104,7 +104,7 @@ TEST_CASE("Prediction: the first two lines have the answer and its reason") {
   CHECK(text.find("\nThe device limits (busy 100 %): matmul takes 73 %, memory bounds "
                   "100 %\n") != std::string::npos);
   prediction.interval = {.low_ns = 230, .high_ns = 500};
-  CHECK(summary_text(prediction).find(": 240 ns (230 ns to 500 ns) (4.17 M/s)\n") !=
+  CHECK(summary_text(prediction).find(": 240 ns, 230 ns to 500 ns (4.17 M/s)\n") !=
         std::string::npos);
   prediction.host_busy_ns = 400;
   prediction.verdict = make_verdict(prediction);

@@ -23,6 +23,10 @@ class Result:
         self.memory_mb = memory_mb
 
 
+def names_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
 def run(arguments, signal_after_s=None, **options):
     """Runs dfsim; with `signal_after_s` it gets SIGINT then."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:

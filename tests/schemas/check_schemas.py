@@ -85,7 +85,7 @@ CASES = {
     ],
     "predict": [
         ["predict", *LSTM, "--hw", "l4"],
-        ["predict", *LSTM, "--hw", "a100", "--advice"],
+        ["predict", LSTM[0], "--hw", "a100", "--runtime", "torch-eager", "--advice"],
         ["predict", *LSTM, "--hw", "pcie-2gpu", "--policy", "mct", "--requests", "20",
          "--in-flight", "2", "--repeat", "5"],
         ["predict", UNKNOWN, "--hw", "a100", "--requests", "5", "--repeat", "5"],
