@@ -664,13 +664,15 @@
   const limited = (c, p) => c.complete === false || p.is_limit ? '\u2265 ' : '';
   // How a policy works gives its bar the colour; the same for a name on every page.
   const FAMILIES = [
-    ['list: a plan in one pass', 'cpop dls etf heft hlfet hsv ippts lookahead maxmin minmin peft ppts sufferage'],
+    ['list: a plan in one pass', 'cpop dls etf heft hlfet hsip hsv ippts lookahead maxmin minmin peft ppts send-ahead sufferage'],
     ['search: many plans', 'anneal optimal portfolio'],
-    ['online: decides during the run', 'adon critical-path donf donf2 donfl donfm fcfs mct sjf work-stealing'],
+    ['online: decides during the run', 'adon adonl critical-path datacentric donf donf2 donfl donfl2 donfm fcfs mct sjf work-stealing'],
     ['memory: respects what fits', 'm-etf m-sct m-topo'],
     ['fixed placement', 'best-single-device first-device round-robin'],
     ['plugin', '']];
+  // NAME@ahead and NAME@ready are a list policy that decides then, whatever it does by itself.
   function familyOf(name) {
+    if (name.endsWith('@ahead') || name.endsWith('@ready')) return name.endsWith('@ahead') ? 0 : 2;
     const found = FAMILIES.findIndex(f => f[1].split(' ').includes(name));
     return found < 0 ? FAMILIES.length - 1 : found;
   }

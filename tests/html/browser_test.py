@@ -101,8 +101,7 @@ def check_network(tab, result):
 
 
 def check_prediction(reports):
-    page, result = reports.make("predict", "predict", "graphs/zoo/resnet18.onnx", "--hw", "a100",
-                                "--cost-model", "sol")
+    page, result = reports.make("predict", "predict", "graphs/zoo/resnet18.onnx", "--hw", "a100")
     tab, problems = reports.open(page, "predict")
     shown = cards(tab)["latency"]
     check(shown.startswith("\u2265 ") == result["is_limit"], "a limit says so")
@@ -189,7 +188,7 @@ def check_nesting(reports):
     def event(name, start, length, **more):
         return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": start,
                 "dur": length, "args": {}, **more}
-    trace = reports.folder / "nested.json"
+    trace = reports.folder / "nested_trace.json"
     trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
         event("outer", 0, 100), event("middle", 10, 50), event("inner", 20, 10),
         event("next", 100, 20), event("kernel", 30, 40, cat="kernel", pid=0, tid=7)]}))
@@ -204,11 +203,11 @@ def check_nesting(reports):
 
 
 def check_advice(reports):
-    page, result = reports.make("advice", "analyze", "tests/golden/data/kineto_small.json")
+    page, result = reports.make("advice", "analyze", "tests/golden/data/ctf_states")
     tab, problems = reports.open(page, "advice")
     advice = result["traces"][0]["advice"]["list"]
     shown = tab.locator("section[aria-label='Advice'] .advice")
-    check(shown.count() == len(advice) > 0, f"{len(advice)} pieces of advice")
+    check(shown.count() == len(advice) > 1, f"{len(advice)} pieces of advice")
     for index, one in enumerate(advice):
         text = shown.nth(index).inner_text()
         check(one["insight"] in text and one["action"] in text
@@ -247,7 +246,7 @@ def check_kernel_diff(reports):
     for file, length in (("a", 10), ("b", 20)):
         (reports.folder / f"kernels_{file}.json").write_text(json.dumps(
             {"schemaVersion": 1, "traceEvents": [
-                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 0, "dur": length,
+                {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1, "dur": length,
                  "args": {}}]}))
     page, _ = reports.make("kernels", "diff", str(reports.folder / "kernels_a.json"),
                            str(reports.folder / "kernels_b.json"))

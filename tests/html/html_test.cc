@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "report/html/html_page.h"
+#include "schedulers/registry.h"
 
 namespace dfsim {
 namespace {
@@ -33,6 +34,19 @@ TEST_CASE("HTML page: one file contains everything it needs") {
   CHECK(count(html, "</script>") == 3);
   CHECK(count(html, "<script src") == 0);
   CHECK(count(html, "<link") == 0);
+}
+
+TEST_CASE("HTML page: every policy has a family, and so a colour") {
+  const std::string html = page(R"({"schema":"dfsim.roofline/1","rooflines":[]})");
+  const size_t families = html.find("const FAMILIES = [");
+  REQUIRE(families != std::string::npos);
+  const std::string list = html.substr(families, html.find("];", families) - families);
+  for (const PolicyInfo& policy : builtin_policies()) {
+    INFO(policy.name);
+    CHECK((list.find(" " + policy.name + " ") != std::string::npos ||
+           list.find(" " + policy.name + "'") != std::string::npos ||
+           list.find("'" + policy.name + " ") != std::string::npos));
+  }
 }
 
 TEST_CASE("HTML page: names from a trace cannot escape from the data") {
