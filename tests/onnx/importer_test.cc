@@ -140,6 +140,25 @@ TEST_CASE("Option --batch: an expression of the batch follows the batch instead 
   CHECK(imported->report.batch == 5);
 }
 
+TEST_CASE("ONNX import: an image without a batch is one sample, other inputs have one on axis 0") {
+  const std::vector<std::pair<DeclaredShape, int64_t>> cases = {
+      {{3, 480, 640}, 1},     // as torchvision's detectors take it
+      {{3, 480, 640, 4}, 3},  // rank 4 has a batch
+      {{2, 480, 640}, 2},     // two is no number of colours
+      {{3, 128, 768}, 3},     // three texts
+      {{3, 12, 12}, 3},       // too small for an image
+      {{1, 3, 224, 224}, 1}};
+  for (const auto& [extents, batch] : cases) {
+    ModelMaker model;
+    model.input("x", extents);
+    model.node("Identity", {"x"}, {"y"});
+    model.output("y");
+    const auto imported = model.import({});
+    REQUIRE(imported.ok());
+    CHECK(imported->report.batch == batch);
+  }
+}
+
 TEST_CASE("ONNX import: the error about a derived dimension below 0 names it") {
   ModelMaker model;
   model.input("x", {"n"});

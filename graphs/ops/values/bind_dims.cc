@@ -18,6 +18,22 @@ namespace dfsim::inline graphs {
 namespace {
 
 constexpr std::string_view kDefaultPrefix = "dfsim.dim.";
+constexpr int64_t kColours = 3;
+constexpr int64_t kLeastPixels = 64;  // of a side of an image
+constexpr int64_t kLongestSide = 4;   // over the shorter one
+
+// A fixed input of 3 x height x width, as torchvision's detectors take it: its first axis holds
+// colours, and the network adds the batch. Texts have that rank, too, but are not about square.
+bool is_one_image(const Tensor& tensor) {
+  const Shape& shape = tensor.shape;
+  if (shape.rank() != 3 || !is_floating(tensor.dtype) || !shape[1].known() || !shape[2].known()) {
+    return false;
+  }
+  const int64_t height = shape[1].extent();
+  const int64_t width = shape[2].extent();
+  return shape[0].extent() == kColours && std::min(height, width) >= kLeastPixels &&
+         std::max(height, width) <= kLongestSide * std::min(height, width);
+}
 
 class Binder {
  public:
@@ -317,7 +333,7 @@ class Binder {
     for (const TensorId input : builder_.inputs()) {
       const Shape& shape = builder_.tensor(input).shape;
       if (shape.rank() >= 2 && shape[0].known()) {
-        return shape[0].extent();
+        return is_one_image(builder_.tensor(input)) ? 1 : shape[0].extent();
       }
     }
     return 1;
