@@ -67,6 +67,10 @@ def _values(name: str, value: Any, kind: str) -> List[str]:
     return [text(value, name)]
 
 
+# What follows "--" is a program to run there, and no argument of dfsim.
+TAKES_COMMAND = ("tune",)
+
+
 class Arguments:
     """The arguments of one command. Models that are temporary files live as long as this."""
 
@@ -93,7 +97,10 @@ class Arguments:
             else:
                 behind += texts
         self.words = words
-        self.behind = ["--", *behind] if behind else []
+        if words[0] in TAKES_COMMAND:
+            self.behind = [f"./{one}" if one.startswith("-") else one for one in behind]
+        else:
+            self.behind = ["--", *behind] if behind else []
 
     def _keep(self, value: Any) -> Any:
         def loaded(one: Any) -> Any:

@@ -9,6 +9,7 @@ usage: run.py PACKAGE_FOLDER DFSIM
 import importlib.util
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -26,6 +27,8 @@ def main():
     environment = dict(os.environ, PYTHONPATH=str(folder), DFSIM=str(program.resolve()),
                        PYTHONDONTWRITEBYTECODE="1")
     tests = pathlib.Path(__file__).resolve().parent
+    # A shell in the background ignores SIGINT, and so would the tests of Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     return subprocess.run([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                            str(tests)], env=environment, check=False).returncode
 

@@ -103,7 +103,9 @@ def test_more_json_is_that_of_the_command_line(line, folders):
     done = golden_calls.subprocess.run([os.environ["DFSIM"], *words, "--json"], cwd=ROOT,
                                        capture_output=True, text=True, check=True)
     path, arguments = call_of(line, folders)
-    assert text_of(function_of(path)(**arguments)) == done.stdout
+    # An installed package has data of its own, and says where each file lies.
+    own = str(pathlib.Path(dfsim.__file__).parent / "share" / "dfsim")
+    assert text_of(function_of(path)(**arguments)).replace(own, str(ROOT)) == done.stdout
 
 
 @pytest.mark.parametrize("case", ERROR_CASES)

@@ -76,7 +76,7 @@ def stderr_of(*lines):
 def test_says_nothing_on_stderr_unless_asked():
     predict = f"dfsim.predict({RESNET!r}, 'a100')"
     assert stderr_of(predict) == ""
-    assert "dfsim: info: cost model device=gpu0" in stderr_of("dfsim.set_log_level('info')", predict)
+    assert "dfsim: info: operator times device=gpu0 class=conv " in stderr_of("dfsim.set_log_level('info')", predict)
     with pytest.raises(ValueError, match="level: found 'loud', expected one of trace"):
         dfsim.set_log_level("loud")
 
@@ -255,9 +255,12 @@ def test_ctrl_c_stops_a_sweep():
             f"dfsim.sweep([{RESNET!r}], dfsim.machines()[:4], batch='1:20000', progress=tell)\n")
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline().strip() == "running"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        assert process.stdout.readline().strip() == "running"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode != 0
     assert "KeyboardInterrupt" in errors
 
