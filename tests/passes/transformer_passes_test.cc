@@ -291,6 +291,38 @@ TEST_CASE("aten-attention: attention written out becomes one call and drops the 
   CHECK(result.tensor(result.op(OpId(0)).inputs[1]).name == "k");
 }
 
+TEST_CASE("aten-attention: batch and heads in one axis are attention, too") {
+  PassCase graph;
+  graph.input("q", {6, 3, 4});
+  graph.input("k", {6, 5, 4});
+  graph.input("v", {6, 5, 4});
+  graph.number("root", 2);
+  graph.op("Div", {"q", "root"}, "qs");
+  graph.op("Transpose", {"k"}, "kt", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("MatMul", {"qs", "kt"}, "s");
+  graph.op("Softmax", {"s"}, "p", {{"axis", int64_t{-1}}});
+  graph.op("MatMul", {"p", "v"}, "y");
+  graph.output("y");
+  const Graph& result = graph.after({"aten-attention"});
+  REQUIRE(result.op_count() == 5);
+  size_t attentions = 0;
+  for (size_t i = 0; i < result.op_count(); ++i) {
+    const Op& op = result.op(OpId(i));
+    if (op.op_type == "Attention") {
+      ++attentions;
+      CHECK(result.tensor(op.inputs[0]).shape == Shape({6, 1, 3, 4}));
+      CHECK(result.tensor(op.inputs[1]).name == "k/head");
+      CHECK(result.tensor(op.outputs[0]).shape == Shape({6, 1, 3, 4}));
+      // Two products of 6 x 3 x 5 x 4, and the softmax between them.
+      CHECK(op_work(result, OpId(i))->macs == 2 * 6 * 3 * 5 * 4);
+    } else {
+      CHECK(op.op_class == OpClass::kView);
+    }
+  }
+  CHECK(attentions == 1);
+  CHECK(result.tensor(result.outputs()[0]).name == "y");
+}
+
 TEST_CASE(
     "pointwise: a chain of elementwise operators, also around a normalisation, is one kernel") {
   PassCase graph;

@@ -1,5 +1,6 @@
 // Restores single calls of PyTorch that an exporter wrote out as several operators.
 #include <algorithm>
+#include <numeric>
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/passes/passes.h"
@@ -13,6 +14,7 @@ using pattern::op;
 using pattern::parameter;
 
 constexpr int kAttentionSince = 23;
+constexpr int kAxesAreAttributes = 11;  // of Squeeze and Unsqueeze, until 13
 
 bool is_scalar_parameter(const EditableGraph& graph, TensorId id) {
   return graph.is_parameter(id) && graph.shape(id).is_static() &&
@@ -42,11 +44,16 @@ struct Attention {
   TensorId q, k_transposed, v, mask;
 };
 
-// softmax(q k^T [+ mask]) v on four axes: batch, heads, positions, size of a head.
+// softmax(q k^T [+ mask]) v on four axes: batch, heads, positions, size of a head; or on three,
+// where the first one holds batch and heads (nn.MultiheadAttention's bmm).
 std::optional<Attention> attention_at(const EditableGraph& graph, OpId id) {
   const Pattern plain = op("MatMul", {op("Softmax", {any(0)}), any(1)});
   const auto outer = match(graph, plain, id);
-  if (!outer || graph.shape(outer->tensors[1]).rank() != 4) {
+  if (!outer) {
+    return std::nullopt;
+  }
+  const int rank = graph.shape(outer->tensors[1]).rank();
+  if (rank != 3 && rank != 4) {
     return std::nullopt;
   }
   Attention result;
@@ -76,33 +83,38 @@ std::optional<Attention> attention_at(const EditableGraph& graph, OpId id) {
   result.ops.push_back(producer);
   result.q = before_scale(graph, graph.op(producer).inputs[0], &result.ops);
   result.k_transposed = before_scale(graph, graph.op(producer).inputs[1], &result.ops);
-  const bool four_axes = graph.shape(result.q).rank() == 4 && graph.shape(result.q).is_static() &&
-                         graph.shape(result.k_transposed).rank() == 4 &&
-                         graph.shape(result.k_transposed).is_static();
-  return four_axes ? std::optional(result) : std::nullopt;
+  const auto fits = [&](TensorId id) {
+    return graph.shape(id).rank() == rank && graph.shape(id).is_static();
+  };
+  return fits(result.q) && fits(result.k_transposed) ? std::optional(result) : std::nullopt;
 }
 
-// k as [batch, heads, positions, size]: the Transpose that was there without its last swap.
-TensorId upright(EditableGraph& graph, TensorId k_transposed, const std::string& name) {
+// k as [batch, heads, positions, size], or without heads: the Transpose that was there without its
+// last swap.
+TensorId upright_key(EditableGraph& graph, TensorId k_transposed, const std::string& name) {
   const Tensor tensor = graph.tensor(k_transposed);
   Dims dims = tensor.shape.dims();
-  std::swap(dims[2], dims[3]);
+  const size_t rank = dims.size();
+  std::swap(dims[rank - 2], dims[rank - 1]);
   const OpId producer = graph.producer(k_transposed);
   Op transpose;
   transpose.op_type = "Transpose";
   transpose.name = name + "/key";
   transpose.version = 13;
   transpose.inputs = {k_transposed};
-  std::vector<int64_t> perm = {0, 1, 3, 2};
+  std::vector<int64_t> upright(rank);
+  std::iota(upright.begin(), upright.end(), 0);
+  std::vector<int64_t> perm = upright;
+  std::swap(perm[rank - 2], perm[rank - 1]);
   if (producer.valid() && graph.op(producer).op_type == "Transpose") {
     if (const auto* own = graph.op(producer).attributes.get_ints("perm")) {
       perm = *own;
-      std::swap(perm[2], perm[3]);
+      std::swap(perm[rank - 2], perm[rank - 1]);
       transpose.inputs = {graph.op(producer).inputs[0]};
       set_origins(&transpose, origins_of(graph.op(producer)));
     }
   }
-  if (perm == std::vector<int64_t>{0, 1, 2, 3}) {
+  if (perm == upright) {
     return transpose.inputs[0];
   }
   transpose.attributes.set("perm", perm);
@@ -110,6 +122,39 @@ TensorId upright(EditableGraph& graph, TensorId k_transposed, const std::string&
   const TensorId result = transpose.outputs[0];
   graph.add_op(std::move(transpose));
   return result;
+}
+
+// The tensor with an axis of one head behind the first: a view.
+TensorId with_head_axis(EditableGraph& graph, TensorId id) {
+  const Tensor tensor = graph.tensor(id);
+  if (tensor.shape.rank() != 3) {
+    return id;
+  }
+  Dims dims = tensor.shape.dims();
+  dims.insert(dims.begin() + 1, Dim(1));
+  Op view;
+  view.op_type = "Unsqueeze";
+  view.name = tensor.name + "/head";
+  view.version = kAxesAreAttributes;
+  view.attributes.set("axes", std::vector<int64_t>{1});
+  view.inputs = {id};
+  view.outputs = {graph.add_tensor(view.name, tensor.dtype, Shape(std::move(dims)))};
+  const TensorId result = view.outputs[0];
+  graph.add_op(std::move(view));
+  return result;
+}
+
+// Takes the axis of one head away again: makes `output` of `from`, which the attention makes.
+void drop_head_axis(EditableGraph& graph, OpId attention, TensorId from, TensorId output) {
+  Op view;
+  view.op_type = "Squeeze";
+  view.name = graph.tensor(output).name + "/heads";
+  view.version = kAxesAreAttributes;
+  view.attributes.set("axes", std::vector<int64_t>{1});
+  view.inputs = {from};
+  view.outputs = {output};
+  set_origins(&view, origins_of(graph.op(attention)));
+  graph.add_op(std::move(view));
 }
 
 }  // namespace
@@ -140,12 +185,26 @@ void fuse_aten_attention(EditableGraph& graph) {
     Op attention;
     attention.op_type = "Attention";
     attention.version = kAttentionSince;
-    attention.inputs = {found->q, upright(graph, found->k_transposed, graph.op(id).name), found->v};
+    const TensorId output = graph.op(id).outputs[0];
+    const TensorId k = upright_key(graph, found->k_transposed, graph.op(id).name);
+    attention.inputs = {with_head_axis(graph, found->q), with_head_axis(graph, k),
+                        with_head_axis(graph, found->v)};
     if (found->mask.valid()) {
-      attention.inputs.push_back(found->mask);
+      attention.inputs.push_back(with_head_axis(graph, found->mask));
     }
-    attention.outputs = {graph.op(id).outputs[0]};
-    graph.fuse(found->ops, std::move(attention));
+    if (graph.shape(output).rank() == 4) {
+      attention.outputs = {output};
+      graph.fuse(found->ops, std::move(attention));
+      continue;
+    }
+    Dims dims = graph.shape(output).dims();
+    dims.insert(dims.begin() + 1, Dim(1));
+    const Tensor made = graph.tensor(output);
+    const TensorId with_head =
+        graph.add_tensor(made.name + "/head", made.dtype, Shape(std::move(dims)));
+    attention.outputs = {with_head};
+    const OpId fused = graph.fuse(found->ops, std::move(attention));
+    drop_head_axis(graph, fused, with_head, output);
   }
 }
 
