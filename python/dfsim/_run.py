@@ -67,7 +67,7 @@ def _values(name: str, value: Any, kind: str) -> List[str]:
     return [text(value, name)]
 
 
-# What follows "--" is a program to run there, and no argument of dfsim.
+# Commands that run the program behind "--": none of their own arguments may stand there.
 TAKES_COMMAND = ("tune",)
 
 

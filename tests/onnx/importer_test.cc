@@ -144,7 +144,7 @@ TEST_CASE("ONNX import: an image without a batch is one sample, other inputs hav
   const std::vector<std::pair<DeclaredShape, int64_t>> cases = {
       {{3, 480, 640}, 1},     // as torchvision's detectors take it
       {{3, 480, 640, 4}, 3},  // rank 4 has a batch
-      {{2, 480, 640}, 2},     // two is no number of colours
+      {{2, 480, 640}, 2},     // no image has two colours
       {{3, 128, 768}, 3},     // three texts
       {{3, 12, 12}, 3},       // too small for an image
       {{1, 3, 224, 224}, 1}};
