@@ -32,12 +32,12 @@ struct DispatchedModel {
 void add_dispatch_modes(const DispatchedModel& model, const RuntimeSpec& runtime,
                         const std::vector<TaskId>& task_of, std::vector<TimeNs>* dispatch_ns);
 
-// Adds the runtime's gap between kernels to the time of every operator on accelerators, but for bare
-// bounds: the gap is an estimate, and a bound with an estimate added is no longer one.
+// Adds the runtime's gap between kernels to the time of every operator on accelerators, but for
+// bare bounds: the gap is an estimate, and a bound with an estimate added is no longer one.
 void add_gaps(const Platform& platform, CostTable* costs);
 
-// Where every operator's time is a bare bound, the run is to be a lower limit: clears the host times
-// of its tasks, which are estimates. O(rows x devices + tasks).
+// Where every operator's time is a bare bound, the run is to be a lower limit: clears the host
+// times of its tasks, which are estimates. O(rows x devices + tasks).
 void leave_estimates_out_of_limit(const CostTable& costs, std::vector<TimeNs>* dispatch_ns);
 
 }  // namespace dfsim::inline study
