@@ -323,6 +323,20 @@ TEST_CASE("aten-attention: batch and heads in one axis are attention, too") {
   CHECK(result.tensor(result.outputs()[0]).name == "y");
 }
 
+TEST_CASE("aten-attention: a mask that adds an axis leaves the operators as they are") {
+  PassCase graph;
+  graph.input("q", {6, 3, 4});
+  graph.input("kt", {6, 4, 5});
+  graph.input("v", {6, 5, 4});
+  graph.input("mask", {2, 6, 3, 5});
+  graph.op("MatMul", {"q", "kt"}, "s");
+  graph.op("Add", {"s", "mask"}, "sm");
+  graph.op("Softmax", {"sm"}, "p", {{"axis", int64_t{-1}}});
+  graph.op("MatMul", {"p", "v"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"aten-attention"}) == Types{"MatMul", "Add", "Softmax", "MatMul"});
+}
+
 TEST_CASE(
     "pointwise: a chain of elementwise operators, also around a normalisation, is one kernel") {
   PassCase graph;

@@ -52,8 +52,9 @@ std::optional<Attention> attention_at(const EditableGraph& graph, OpId id) {
   if (!outer) {
     return std::nullopt;
   }
+  // A mask with more axes than the operands gives the result more axes, too.
   const int rank = graph.shape(outer->tensors[1]).rank();
-  if (rank != 3 && rank != 4) {
+  if ((rank != 3 && rank != 4) || graph.shape(graph.op(id).outputs[0]).rank() != rank) {
     return std::nullopt;
   }
   Attention result;
