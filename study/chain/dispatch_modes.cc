@@ -103,15 +103,19 @@ void add_gaps(const Platform& platform, CostTable* costs) {
 }
 
 void leave_estimates_out_of_limit(const CostTable& costs, std::vector<TimeNs>* dispatch_ns) {
+  bool has_bound = false;
   for (size_t d = 0; d < costs.devices(); ++d) {
     for (uint32_t row = 0; row < costs.rows(); ++row) {
       const OpCost& cost = costs.at(row, DeviceId(d));
       if (cost.time_ns > 0 && cost.source != CostSource::kBoundOnly) {
         return;
       }
+      has_bound |= cost.time_ns > 0;
     }
   }
-  std::fill(dispatch_ns->begin(), dispatch_ns->end(), 0);
+  if (has_bound) {  // a model whose operators cost nothing has only its host times
+    std::fill(dispatch_ns->begin(), dispatch_ns->end(), 0);
+  }
 }
 
 }  // namespace dfsim::inline study
