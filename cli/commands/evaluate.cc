@@ -103,7 +103,7 @@ OptionTable evaluate_options(EvaluateCommand& o) {
             .target = &o.rows,
             .help = "Also write each row's measured and predicted time to this CSV file, which "
                     "datasets/collect/ort_cpu takes to sample where errors are large",
-            .value = "FILE.csv"},
+            .value = "OUT.csv"},
            json_option(&o.json),
            output_option(&o.output),
        }});

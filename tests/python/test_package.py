@@ -76,7 +76,9 @@ def stderr_of(*lines):
 def test_says_nothing_on_stderr_unless_asked():
     predict = f"dfsim.predict({RESNET!r}, 'a100')"
     assert stderr_of(predict) == ""
-    assert "dfsim: info: operator times device=gpu0 class=conv " in stderr_of("dfsim.set_log_level('info')", predict)
+    log = stderr_of("dfsim.set_log_level('info')", predict)
+    assert 'dfsim: info: cost model device="NVIDIA A100-SXM4-80GB"' in log
+    assert "dfsim: info: operator times device=gpu0 class=conv " in log
     with pytest.raises(ValueError, match="level: found 'loud', expected one of trace"):
         dfsim.set_log_level("loud")
 

@@ -58,9 +58,14 @@ class Outputs:
         lines = {name: line for name, line in READERS.items()
                  if name.split(" --")[0] not in NO_OUTPUT_OPTION and "-o" not in line}
         self.assertGreater(len(lines), 20)
+        lines = {name: [*self.line(line, path), "-o", path] for name, line in lines.items()}
+        lines["--save"] = ["inspect", path, "--save", path]
+        lines["--html"] = ["predict", path, "--hw", "a100", "--html", path]
+        lines["--rows"] = ["evaluate", "--model", "a100", "--profiles", path, "--rows", path]
+        lines["--steps-trace"] = ["llm", "serve", path, "--steps-trace", path]
         for name, line in lines.items():
             with self.subTest(command=name):
-                result = run([*self.line(line, path), "-o", path])
+                result = run(line)
                 self.check_refused(result)
                 self.assertIn("is the same file", result.stderr)
                 self.assertEqual(path.read_text(), "kept")

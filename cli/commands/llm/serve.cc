@@ -338,7 +338,7 @@ OptionTable llm_serve_options(LlmServeOptions& o) {
       {.names = "--steps-trace",
        .target = &o.trace_file,
        .help = "Also write engine steps and requests " + std::string(kTraceFileHelp),
-       .value = "FILE"},
+       .value = "OUT.json"},
       {.names = "--json", .target = &o.json, .help = "JSON instead of text"},
       {.names = "--csv", .target = &o.csv, .help = "The time series as CSV", .excludes = "--json"},
       {.names = "-o,--output",
