@@ -84,7 +84,7 @@ CommandSpec dfsim_program(GlobalOptions& global) {
             .choices = "auto,always,never"},
            {.names = "--progress",
             .target = &global.progress,
-            .help = "Progress of what takes more than a second: auto is a line on a terminal, "
+            .help = "Progress of work that takes more than a second: auto is a line on a terminal, "
                     "json an object per line on stderr",
             .value = "HOW",
             .show_default = true,

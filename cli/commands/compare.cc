@@ -326,7 +326,7 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "all|A,B,C"},
       {.names = "--split",
        .target = &o.split,
-       .help = "Cut operators of models that are worth it into up to K pieces, which every policy "
+       .help = "Cut operators that are worth splitting into up to K pieces, which every policy "
                "places; auto also chooses K and the operators",
        .value = "K|auto"},
       {.names = "--decide",
@@ -351,7 +351,7 @@ OptionTable compared_policies(CompareCommand& o) {
        .value = "NS"},
       {.names = "--repeat",
        .target = &o.compare.noise.runs,
-       .help = "Also run each policy N times with drawn times, and count who wins how often",
+       .help = "Also run each policy N times with drawn times, and count how often each one wins",
        .value = "N"},
       {.names = "--noise",
        .target = &o.noise,
@@ -389,9 +389,8 @@ OptionTable compare_options(CompareCommand& o) {
        {
            {.names = "--memory",
             .target = &o.memory,
-            .help =
-                "When a device's memory is full: track (go on and say so), fail, wait, spill (to "
-                "the host), or off (not simulated); default: track",
+            .help = "When a device's memory is full: track (continue and report it), fail, wait, "
+                    "spill (to the host), or off (not simulated); default: track",
             .value = "POLICY"},
            {.names = "--unit",
             .target = &o.unit,

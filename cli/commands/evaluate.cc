@@ -82,7 +82,7 @@ OptionTable evaluate_options(EvaluateCommand& o) {
            {.names = "--collectives",
             .target = &o.collectives,
             .help = "Instead: a table of measured collectives (aiconfigurator's NCCL runs, Vidur's "
-                    "network profiles), or a folder of them, against those of --hw",
+                    "network profiles), or a folder of them, compared with those of --hw",
             .value = "FILE.csv|DIR",
             .needs = "--hw"},
            {.names = "--hw",

@@ -55,7 +55,7 @@ OptionTable generate_options(GenerateCommand& o) {
        .value = "X"},
       {.names = "--jump",
        .target = &o.graph.daggen.jump,
-       .help = "daggen: edges lead from up to so many layers above; default: 1",
+       .help = "daggen: edges come from up to this many layers above; default: 1",
        .value = "N"},
       {.names = "--links",
        .target = &o.links,

@@ -106,7 +106,7 @@ OptionTable serve_api_options(ServeApiCommand& o) {
 CommandSpec serve_api_command() {
   const auto options = std::make_shared<ServeApiCommand>();
   return {.name = "serve-api",
-          .summary = "Answer questions over HTTP, with a page to ask them",
+          .summary = "Answer questions over HTTP, with a web page to ask them",
           .options = serve_api_options(*options),
           .examples = {{"dfsim serve-api --port 8573",
                         "the explorer at http://127.0.0.1:8573/, for this machine alone"},

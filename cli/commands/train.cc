@@ -39,7 +39,7 @@ OptionTable train_options(TrainCommand& o) {
        {
            {.names = "-o,--output",
             .target = &o.directory,
-            .help = "Folder of the model; made when it is not there",
+            .help = "Folder of the model; created if it does not exist",
             .value = "DIR"},
            {.names = "--overheads",
             .target = &o.overheads,

@@ -127,7 +127,7 @@ CommandSpec validate_command() {
           .summary = "Compare predicted latencies of whole networks with measured ones",
           .options = validate_options(*options),
           .examples = {{"dfsim validate --runs runs.csv --hw my-cpu/host.yaml",
-                        "predicted against measured latencies"}},
+                        "predicted latencies compared with measured ones"}},
           .run = [options](const GlobalOptions& global) {
             return run_validate(*options, global.quiet);
           }};

@@ -62,8 +62,8 @@ std::string command_section(const CommandPath& path) {
 std::string options_page(const CommandSpec& program) {
   std::string text =
       "# Options of every command\n\n"
-      "This page is written by `dfsim help --format markdown` from the tables that also make the "
-      "parser,\n`--help`, the man pages and the completions.\n";
+      "`dfsim help --format markdown` writes this page from the tables that also make the parser,\n"
+      "`--help`, the man pages and the completions.\n";
   for (const CommandPath& path : visible_commands(program)) {
     text += "\n" + command_section(path);
   }

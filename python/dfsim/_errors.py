@@ -1,4 +1,4 @@
-"""Exceptions of dfsim. Their texts are those that the command line prints."""
+"""Exceptions of dfsim, with the messages that the command line prints."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class FailedError(Error, RuntimeError):
-    """The input was fine, the work could not be completed."""
+    """The input was fine, but the work could not be completed."""
 
 
 class IncompleteError(FailedError):
-    """There is a result, but dfsim does not vouch for it: its times are lower limits.
+    """There is a result, but its times are lower limits.
 
     `result` has it. allow_incomplete=True returns it instead.
     """

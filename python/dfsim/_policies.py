@@ -12,9 +12,9 @@ Priorities = Union[Sequence[float], "npt.NDArray[Any]"]
 
 
 class SchedulingProblem:
-    """What a policy may look at. T tasks, D devices, E edges; arrays are numpy's.
+    """The problem that a policy gets: T tasks, D devices, E edges; arrays are numpy's.
 
-    task_names: T texts; device_names: D texts.
+    task_names: T strings; device_names: D strings.
     times_ns: int64 [T, D], how long each task takes on each device; -1 where it cannot run. Small
       tasks of a model come in groups, which count as one task.
     edges: int64 [E, 2], (from, to) task of each dependency; edge_bytes: int64 [E], what it carries.
@@ -51,9 +51,9 @@ class Scheduler:
     def plan(self, problem: SchedulingProblem) -> Union[Devices, Tuple[Devices, Priorities]]:
         """A device for each task (T whole numbers), or that and a priority for each task.
 
-        dfsim then places, again and again, the task of highest priority among those whose
-        predecessors are placed, behind what its device has already. Without priorities, tasks are
-        placed in the order of their numbers. Called once per plan.
+        dfsim then repeatedly places the task of highest priority among those whose
+        predecessors are placed, after the tasks that its device already has. Without priorities, tasks
+        are placed in the order of their numbers. Called once per plan.
         """
         raise NotImplementedError(f"{type(self).__name__} has no plan()")
 

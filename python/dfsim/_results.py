@@ -135,7 +135,7 @@ class Prediction:
         """One array per column, each with one entry per operator in order of start.
 
         name, op_type, op_class ("conv", "gemm", ...), device, dtype, bound ("compute", "memory",
-        ...), source ("measured", "predicted", ...), output_shape: texts; start_ns, duration_ns:
+        ...), source ("measured", "predicted", ...), output_shape: strings; start_ns, duration_ns:
         int64, nanoseconds; macs, flops: int64, counts; bytes: int64, read and written; critical:
         bool, whether the operator is on the critical path.
 

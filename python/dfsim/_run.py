@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked(function: F) -> F:
-    """Answers an unknown option with the nearest valid one."""
+    """Suggests the nearest valid option for an unknown one."""
     names = [name for name, parameter in inspect.signature(function).parameters.items()]
 
     @functools.wraps(function)
@@ -42,7 +42,7 @@ def checked(function: F) -> F:
 
 
 def _values(name: str, value: Any, kind: str) -> List[str]:
-    """The value of an option as texts, one for each time that the option is given."""
+    """The value of an option as strings, one for each time that the option is given."""
     if kind.startswith("dict"):
         return assignments(value, name)
     if kind.startswith("list"):

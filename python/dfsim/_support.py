@@ -36,7 +36,7 @@ PredictOps = Callable[[List[Dict[str, Any]], Dict[str, Any]], Sequence[float]]
 class Hardware:
     """A machine: the name of a built-in one, or a hardware file.
 
-    name, description: texts; runtime: how the framework executes, by name; devices: a list of
+    name, description: strings; runtime: how the framework executes, by name; devices: a list of
     dicts with name, model, type ("gpu", "cpu" or "accelerator"), memory_bytes (bytes, 0 = not
     known), memory_bytes_per_s and cost_model.
 

@@ -15,7 +15,7 @@ class Table(Dict[str, "npt.NDArray[Any]"]):
 
     pandas.DataFrame(table) works, and so does everything that reads the Arrow C stream interface:
     pyarrow.table(table), polars.from_arrow(table), duckdb. Whole numbers are int64, other numbers
-    float64 (nan where there is none), flags bool, texts object (None where there is none).
+    float64 (nan where there is none), flags bool, strings object (None where there is none).
     """
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:

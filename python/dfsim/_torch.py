@@ -17,7 +17,7 @@ _KEPT_BYTES = 1024
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter prints and warns about its own inner life."""
+    """Silences the exporter's output and warnings about its internals."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):

@@ -1,9 +1,9 @@
 """Sweeps on many workers, by an engine that exists: Ray, Dask, MPI, or any executor of the standard library.
 
-The sweep is cut into parts (dfsim sweep --part). A worker predicts a part and gives back its rows; the engine
+The sweep is cut into parts (dfsim sweep --part). A worker predicts a part and returns its rows; the engine
 starts the part again on another worker when its worker is lost. The table is the one that dfsim.sweep() makes
 without an engine, byte for byte. Models, hardware files and sweep files need the same paths on all workers;
-names of built-in machines need nothing.
+names of built-in machines work everywhere.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _before_files(arguments: Sequence[bytes], *more: str) -> List[bytes]:
 
 
 def _untyped(module: str) -> Any:
-    """A package that need not be there, and whose types differ between its releases."""
+    """An optional package, whose types differ between its releases."""
     return importlib.import_module(module)
 
 
@@ -121,7 +121,7 @@ def _by_name_dask(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
 
 
 def _on_executor(make: Callable[[], Any]) -> Engine:
-    """Executors of the standard library. One that breaks with a worker is made again."""
+    """Executors of the standard library. One that breaks with a worker is created again."""
 
     def run(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
         left: Dict[int, _Task] = {task.part: task for task in tasks}

@@ -66,7 +66,7 @@ OptionTable llm_width_options(LlmWidthOptions& o) {
       {.names = "--system,--hw",
        .target = &o.system,
        .help = "GPUs whose kernels were measured: h100_sxm, h200_sxm, a100_sxm, l40s; names of "
-               "'dfsim hardware' with these GPUs are taken, too",
+               "'dfsim hardware' with these GPUs work, too",
        .value = "NAME",
        .show_default = true},
       {.names = "--framework",
@@ -76,7 +76,7 @@ OptionTable llm_width_options(LlmWidthOptions& o) {
        .choices = "vllm,trtllm,sglang"},
       {.names = "--framework-version",
        .target = &o.version,
-       .help = "Framework version; the nearest measured one answers (default: the newest)",
+       .help = "Framework version; dfsim uses the nearest measured one (default: the newest)",
        .value = "VERSION"},
       {.names = "--tp",
        .target = &o.tp,

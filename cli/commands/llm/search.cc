@@ -100,7 +100,7 @@ OptionTable llm_search_options(LlmSearchOptions& o) {
        .value = "NAME,..."},
       {.names = "--aggregated-only",
        .target = &o.aggregated_only,
-       .help = "Leave out layouts with prefill and decode apart"},
+       .help = "Leave out layouts that separate prefill and decode"},
       {.names = "--batch-limits",
        .target = &o.batch_limits,
        .help = "Limits on sequences at once to try: 64,256; default: the framework's",
@@ -127,7 +127,7 @@ OptionTable llm_search_options(LlmSearchOptions& o) {
 CommandSpec llm_search_command() {
   const auto options = std::make_shared<LlmSearchOptions>();
   return {.name = "search",
-          .summary = "Deployments that keep limits on latency, and the best of them",
+          .summary = "Deployments that meet limits on latency, and the best of them",
           .options = joined({llm_model_options(options->model), llm_width_options(options->widths),
                              llm_load_options(options->load), llm_search_options(*options)}),
           .examples = {{"dfsim llm search config.json --gpus 8 --sla ttft=1000,tpot=30",

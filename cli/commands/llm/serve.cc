@@ -248,7 +248,7 @@ OptionTable llm_layout_options(LlmServeOptions& o) {
   return {
       {.names = "--replicas",
        .target = &o.replicas,
-       .help = "Servers side by side",
+       .help = "Servers that share the requests",
        .show_default = true,
        .range = {1, 1024}},
       {.names = "--decode-replicas",
@@ -282,7 +282,7 @@ OptionTable llm_serve_options(LlmServeOptions& o) {
   return {
       {.names = "--users",
        .target = &o.users,
-       .help = "A closed loop of so many users, each with one request in flight; default: 64",
+       .help = "A closed loop of this many users, each with one request in flight; default: 64",
        .range = {1, 1e6}},
       {.names = "--rate",
        .target = &o.rate,

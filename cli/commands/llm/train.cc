@@ -58,7 +58,7 @@ CommandSpec llm_train_command() {
   KernelTrainingOptions& training = options->training;
   return {
       .name = "train",
-      .summary = "Make a framework's kernel models of measured tables (aiconfigurator's format)",
+      .summary = "Make a framework's kernel models from measured tables (aiconfigurator's format)",
       .options = {{.names = "TABLES",
                    .target = &training.tables,
                    .help = "CSV tables, gzipped or not, of one system, framework and version",

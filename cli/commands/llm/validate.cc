@@ -59,7 +59,7 @@ CommandSpec llm_validate_command() {
   LlmValidateOptions& o = *options;
   return {
       .name = "validate",
-      .summary = "Errors of simulated servers against measured deployments",
+      .summary = "Errors of simulated servers on measured deployments",
       .options = {{.names = "RUNS",
                    .target = &o.runs_path,
                    .help = "Measured deployments, CSV with the columns of aiconfigurator's "
@@ -75,7 +75,9 @@ CommandSpec llm_validate_command() {
                    .help = "Rows that the parameters were fitted on, or the others",
                    .show_default = true,
                    .choices = "all,fit,held-out"},
-                  {.names = "--framework", .target = &o.framework, .help = "Only its rows"},
+                  {.names = "--framework",
+                   .target = &o.framework,
+                   .help = "Only rows of this framework"},
                   {.names = "--fit",
                    .target = &o.fit,
                    .help = "Fit each framework's parameters on the fit half and print them"},
