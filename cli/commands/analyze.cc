@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/kept_memory.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
@@ -27,6 +28,7 @@ struct AnalyzeCommand : AnalyzeOptions {
 StatusOr<AnalyzedTraces> analyze_with_progress(const AnalyzeCommand& command, bool quiet) {
   AnalyzeOptions options = command;
   options.advice = !command.no_advice;
+  keep_freed_memory();
   ProgressLine line(quiet);
   return analyze(options, line.callbacks());
 }

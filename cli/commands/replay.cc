@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "cli/commands/commands.h"
+#include "cli/kept_memory.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "cli/terminal_text.h"
@@ -25,6 +26,7 @@ struct ReplayCommand : ReplayOptions {
 };
 
 StatusOr<Replay> replay_with_progress(const ReplayCommand& command, bool quiet) {
+  keep_freed_memory();
   ProgressLine line(quiet);
   return replay(command, line.callbacks());
 }

@@ -67,7 +67,9 @@ Status advise(const Trace& trace, const ReplayGraph& graph, TraceAnalysis* analy
               const Progress& progress) {
   analysis->advice.asked = true;
   DFSIM_ASSIGN_OR_RETURN(const TimeNs base_ns, replay_span(graph));
-  DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval, replay_interval(graph, kSeed));
+  const auto least_gain_ns = static_cast<TimeNs>(kLeastGain * static_cast<double>(base_ns));
+  DFSIM_ASSIGN_OR_RETURN(const ReplayInterval interval,
+                         replay_interval(graph, kSeed, progress, least_gain_ns));
   analysis->advice.width_us =
       std::max(us(interval.high_ns - interval.low_ns), kLeastGain * us(base_ns));
   const AdviceInput input{trace, *analysis, graph};

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "datasets/traces/name_memo.h"
 #include "study/replay/advice.h"
 
 namespace dfsim::inline study {
@@ -138,6 +139,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
   const TimeNs launch_ns = calls[calls.size() / 2];
   finding.changed = input.graph;
   const std::vector<LaunchedWork> launched = launched_work_of(input);
+  NameMemo<bool> breaks;
   int64_t graphs = 0;
   int64_t captured = 0;
   for (size_t lane = 0; lane < input.graph.order.size(); ++lane) {
@@ -153,7 +155,7 @@ Finding find_launch_overhead(const AdviceInput& input) {
         const Piece& piece = input.graph.pieces[p];
         return waits[p] || is_device_piece(piece.kind) || piece.time_ns >= kLongPieceNs ||
                (piece.kind == PieceKind::kCall &&
-                breaks_capture(input.trace.text(input.trace.span(piece.span).name)));
+                breaks.of(input.trace, input.trace.span(piece.span).name, breaks_capture));
       };
       for (; end < order.size() && !ends(order[end]); ++end) {
         const Piece& piece = input.graph.pieces[order[end]];

@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "datasets/traces/name_memo.h"
 #include "study/replay/replay_graph.h"
 
 namespace dfsim::inline study {
@@ -274,7 +276,7 @@ class SyncJoiner {
       Piece& piece = graph_->pieces[p];
       if (piece.kind == PieceKind::kCall &&
           piece.end_ns == time_ns(trace_.span(piece.span).end_us)) {
-        wait(p, blocking_of(trace_.text(trace_.span(piece.span).name)));
+        wait(p, blocking_.of(trace_, trace_.span(piece.span).name, blocking_of));
       }
     }
   }
@@ -326,7 +328,8 @@ class SyncJoiner {
   const Trace& trace_;
   ReplayGraph* graph_;
   std::vector<std::vector<Launched>> lanes_;
-  std::map<SpanId, uint32_t> own_;
+  std::unordered_map<SpanId, uint32_t> own_;
+  NameMemo<Blocking> blocking_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <deque>
 #include <unordered_map>
+#include <vector>
 
 #include "datasets/traces/ctf/ctf_library.h"
 
@@ -25,7 +26,7 @@ constexpr char kEvent = 'e';
 constexpr char kShape = 'n';
 constexpr char kSummary = 's';
 constexpr char kError = 'x';
-constexpr size_t kFlushBytes = size_t{1} << 16;
+constexpr size_t kFlushBytes = size_t{1} << 18;
 constexpr uint32_t kMostRecordBytes = uint32_t{1} << 28;
 
 class RecordWriter {
@@ -219,53 +220,53 @@ class EventReader {
   _exit(0);
 }
 
-// Whole records from the pipe; false at its end.
+// Whole records from the pipe.
 class RecordSource {
  public:
-  explicit RecordSource(int file) : file_(file) {}
+  explicit RecordSource(int file) : file_(file), buffer_(kFlushBytes) {}
 
-  bool next(std::string* record) {
+  // The next record, valid until the one after it; empty at the end.
+  std::string_view next() {
     uint32_t length = 0;
-    std::array<char, sizeof(length)> head{};
-    if (!fill(head.data(), head.size())) {
-      return false;
+    if (!fill(sizeof(length))) {
+      return {};
     }
-    std::memcpy(&length, head.data(), sizeof(length));
-    if (length == 0 || length > kMostRecordBytes) {
-      return false;
+    std::memcpy(&length, buffer_.data() + at_, sizeof(length));
+    at_ += sizeof(length);
+    if (length == 0 || length > kMostRecordBytes || !fill(length)) {
+      return {};
     }
-    record->resize(length);
-    return fill(record->data(), length);
+    const std::string_view record(buffer_.data() + at_, length);
+    at_ += length;
+    return record;
   }
 
  private:
-  bool fill(char* to, size_t count) {
-    while (count > 0) {
-      if (at_ == size_ && !refill()) {
+  // Reads on until `count` bytes are there, in one piece.
+  bool fill(size_t count) {
+    if (size_ - at_ >= count) {
+      return true;
+    }
+    std::memmove(buffer_.data(), buffer_.data() + at_, size_ - at_);
+    size_ -= at_;
+    at_ = 0;
+    if (buffer_.size() < count) {
+      buffer_.resize(count);
+    }
+    while (size_ < count) {
+      const ssize_t some = read(file_, buffer_.data() + size_, buffer_.size() - size_);
+      if (some == 0 || (some < 0 && errno != EINTR)) {
         return false;
       }
-      const size_t some = std::min(count, size_ - at_);
-      std::memcpy(to, buffer_.data() + at_, some);
-      at_ += some;
-      to += some;
-      count -= some;
+      size_ += some > 0 ? static_cast<size_t>(some) : 0;
     }
     return true;
   }
-  bool refill() {
-    ssize_t count = 0;
-    do {
-      count = read(file_, buffer_.data(), buffer_.size());
-    } while (count < 0 && errno == EINTR);
-    at_ = 0;
-    size_ = count > 0 ? static_cast<size_t>(count) : 0;
-    return size_ > 0;
-  }
 
   int file_;
-  std::array<char, kFlushBytes> buffer_{};
-  size_t at_ = 0;
-  size_t size_ = 0;
+  std::vector<char> buffer_;
+  size_t at_ = 0;    // what follows is not yet read
+  size_t size_ = 0;  // that the buffer holds
 };
 
 struct Received {
@@ -278,11 +279,11 @@ struct Received {
 Received receive(int file, const std::function<void(const CtfEvent&)>& on_event) {
   Received received;
   RecordSource source(file);
-  std::string record;
   EventReader events;
   CtfEvent event;
-  while (!received.complete && source.next(&record)) {
-    RecordReader in(std::string_view(record).substr(1));
+  for (std::string_view record = source.next(); !record.empty();
+       record = received.complete ? std::string_view() : source.next()) {
+    RecordReader in(record.substr(1));
     if (record[0] == kShape) {
       if (!events.read_shape(in)) {
         break;
@@ -325,6 +326,10 @@ StatusOr<CtfSummary> read_ctf_events(const std::string& folder,
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return failed(fmt::format("no pipe: {}", std::strerror(errno)));
   }
+#ifdef F_SETPIPE_SZ
+  // Fewer changes between the two processes; a system that refuses keeps its 64 kB.
+  static_cast<void>(fcntl(ends[0], F_SETPIPE_SZ, static_cast<int>(kFlushBytes)));
+#endif
   const pid_t child = fork();
   if (child < 0) {
     const std::string reason = std::strerror(errno);

@@ -34,8 +34,8 @@ bool is_named_like(std::string_view op, std::string_view work) {
 
 }  // namespace
 
-int64_t CtfLaunchJoiner::call(std::string_view function, NameId op, double time_us) {
-  const SpanKind kind = launched_kind(function);
+int64_t CtfLaunchJoiner::call(const Trace& trace, NameId function, NameId op, double time_us) {
+  const SpanKind kind = kinds_.of(trace, function, launched_kind);
   if (kind == SpanKind::kOther) {
     return -1;
   }

@@ -10,9 +10,9 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "datasets/traces/name_memo.h"
 #include "datasets/traces/trace.h"
 
 namespace dfsim::inline datasets {
@@ -21,7 +21,7 @@ class CtfLaunchJoiner {
  public:
   // A call without a correlation id begins inside an operator (none = inside none). Returns the id
   // that the call gets, or -1 when it launches nothing.
-  int64_t call(std::string_view function, NameId op, double time_us);
+  int64_t call(const Trace& trace, NameId function, NameId op, double time_us);
   // Work that something else than a call puts into a queue. Counts where no call launches kernels.
   int64_t queued(NameId op, double time_us);
   // Device work without a correlation id, whose span will be the `span`-th. `op` is the operator
@@ -48,6 +48,7 @@ class CtfLaunchJoiner {
   std::array<std::vector<Call>, 3> calls_;  // of kernels, copies, memsets
   std::array<std::vector<Work>, 3> works_;
   std::vector<Call> queued_;
+  NameMemo<SpanKind> kinds_;         // that a call launches
   int64_t next_ = int64_t{1} << 48;  // above the ids of tracers
 };
 

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "base/io/data_dir.h"
 
@@ -31,21 +32,29 @@ using MessageIterator = bt_message_iterator;
 
 constexpr uint64_t kManyEvents = uint64_t{1} << 40;
 
+// A shape, and its fields' names as the library holds them: an event of the same class has the very
+// same ones, which are cheaper to compare than their text.
+struct NamedShape {
+  CtfShape shape;
+  std::vector<const char*> names;
+};
+
 // Handed through the library to the sink's functions.
 struct Sink {
   MessageIterator* messages = nullptr;
   const std::function<void(const CtfEvent&)>* on_event = nullptr;
-  CtfEvent event;
+  CtfEvent event;  // its fields have no names: those are in its shape
+  std::vector<const char*> names;
   // By class of events: the layout of its latest one. Optional fields make several layouts.
-  std::unordered_map<const bt_event_class*, const CtfShape*> shapes;
-  std::deque<CtfShape> all_shapes;
+  std::unordered_map<const bt_event_class*, const NamedShape*> shapes;
+  std::deque<NamedShape> all_shapes;
   CtfSummary summary;
   int64_t events = 0;
 };
 
-void add_field(const bt_field* field, std::string_view name, CtfEvent* event) {
+// False: a field of a type that events leave out.
+bool add_field(const bt_field* field, CtfEvent* event) {
   CtfField result;
-  result.name = name;
   const bt_field_class_type type = bt_field_get_class_type(field);
   if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)) {
     result.integer = static_cast<int64_t>(bt_field_integer_unsigned_get_value(field));
@@ -64,46 +73,43 @@ void add_field(const bt_field* field, std::string_view name, CtfEvent* event) {
     result.text = {bt_field_string_get_value(field),
                    static_cast<size_t>(bt_field_string_get_length(field))};
   } else {
-    return;
+    return false;
   }
   event->fields.push_back(result);
+  return true;
 }
 
-void add_fields(const bt_field* structure, CtfEvent* event) {
+void add_fields(const bt_field* structure, Sink* sink) {
   if (structure == nullptr || bt_field_get_class_type(structure) != BT_FIELD_CLASS_TYPE_STRUCTURE) {
     return;
   }
   const bt_field_class* const members = bt_field_borrow_class_const(structure);
   const uint64_t count = bt_field_class_structure_get_member_count(members);
   for (uint64_t i = 0; i < count; ++i) {
+    if (!add_field(bt_field_structure_borrow_member_field_by_index_const(structure, i),
+                   &sink->event)) {
+      continue;
+    }
     const char* const name = bt_field_class_structure_member_get_name(
         bt_field_class_structure_borrow_member_by_index_const(members, i));
-    add_field(bt_field_structure_borrow_member_field_by_index_const(structure, i),
-              name == nullptr ? "" : name, event);
+    sink->names.push_back(name == nullptr ? "" : name);
   }
-}
-
-bool has_fields_of(const CtfEvent& event, size_t payload, const CtfShape& shape) {
-  return payload == shape.payload && event.fields.size() == shape.fields.size() &&
-         std::ranges::equal(event.fields, shape.fields,
-                            [](const CtfField& a, const std::string& b) { return a.name == b; });
 }
 
 // The shape that describes the event's fields, made when it is new.
 const CtfShape* shape_of(const bt_event_class* event_class, size_t payload, Sink* sink) {
-  const CtfShape*& known = sink->shapes[event_class];
-  if (known != nullptr && has_fields_of(sink->event, payload, *known)) {
-    return known;
+  const NamedShape*& known = sink->shapes[event_class];
+  if (known != nullptr && payload == known->shape.payload && sink->names == known->names) {
+    return &known->shape;
   }
-  CtfShape& shape = sink->all_shapes.emplace_back();
+  NamedShape& made = sink->all_shapes.emplace_back();
   const char* const name = bt_event_class_get_name(event_class);
-  shape.name = name == nullptr ? "" : name;
-  shape.payload = payload;
-  for (const CtfField& field : sink->event.fields) {
-    shape.fields.emplace_back(field.name);
-  }
-  known = &shape;
-  return known;
+  made.shape.name = name == nullptr ? "" : name;
+  made.shape.payload = payload;
+  made.shape.fields.assign(sink->names.begin(), sink->names.end());
+  made.names = sink->names;
+  known = &made;
+  return &made.shape;
 }
 
 int64_t offset_ns(const bt_clock_class* clock) {
@@ -124,6 +130,7 @@ void take_event(const bt_message* message, Sink* sink) {
   const bt_event_class* const event_class = bt_event_borrow_class_const(event);
   CtfEvent& result = sink->event;
   result.fields.clear();
+  sink->names.clear();
   result.timed = false;
   const bt_stream_class* const stream_class = bt_event_class_borrow_stream_class_const(event_class);
   const bt_clock_class* const clock =
@@ -136,12 +143,12 @@ void take_event(const bt_message* message, Sink* sink) {
     result.clock_offset_ns = offset_ns(clock);
     sink->summary.wall_clock = bt_clock_class_origin_is_unix_epoch(clock) != 0;
   }
-  add_fields(bt_event_borrow_payload_field_const(event), &result);
+  add_fields(bt_event_borrow_payload_field_const(event), sink);
   const size_t payload = result.fields.size();
-  add_fields(bt_event_borrow_specific_context_field_const(event), &result);
-  add_fields(bt_event_borrow_common_context_field_const(event), &result);
+  add_fields(bt_event_borrow_specific_context_field_const(event), sink);
+  add_fields(bt_event_borrow_common_context_field_const(event), sink);
   if (bt_stream_class_supports_packets(stream_class) != 0) {
-    add_fields(bt_packet_borrow_context_field_const(bt_event_borrow_packet_const(event)), &result);
+    add_fields(bt_packet_borrow_context_field_const(bt_event_borrow_packet_const(event)), sink);
   }
   result.shape = shape_of(event_class, payload, sink);
   ++sink->events;

@@ -12,6 +12,7 @@ namespace dfsim::inline datasets {
 namespace {
 
 constexpr size_t kMostNameLength = 1000;
+constexpr int64_t kNoQueue = INT64_MIN;  // the tracer says nothing of queues
 
 int64_t correlation_of(const CtfEvent& event) { return event.integer(CtfRole::kCorrelation); }
 
@@ -41,6 +42,12 @@ TrackId CtfSpans::track_of(const CtfEvent& event, const CtfPoint& point, int64_t
   if (is_device_work(point.kind) || point.kind == SpanKind::kSync) {
     const int64_t device = event.integer(CtfRole::kDevice, 0);
     const CtfField* const queue = event.find(CtfRole::kQueue);
+    const bool numbered = queue == nullptr || queue->kind != CtfField::Kind::kText;
+    const QueueKey key{device, queue == nullptr ? kNoQueue : queue->integer,
+                       point.kind == SpanKind::kSync};
+    if (const auto known = queues_.find(key); numbered && known != queues_.end()) {
+      return known->second;
+    }
     const std::string name = queue == nullptr ? "0"
                              : queue->kind == CtfField::Kind::kText
                                  ? printable(queue->text)
@@ -49,6 +56,9 @@ TrackId CtfSpans::track_of(const CtfEvent& event, const CtfPoint& point, int64_t
                                        point.kind == SpanKind::kSync ? name + " barriers" : name);
     trace_.tracks[id.index()].kind = TrackKind::kDevice;
     trace_.tracks[id.index()].device = device;
+    if (numbered) {
+      queues_.emplace(key, id);
+    }
     return id;
   }
   // Asynchronous operations overlap on the thread that starts them.
@@ -114,7 +124,7 @@ void CtfSpans::begin(const CtfEvent& event, const CtfPoint& point, int64_t threa
   }
   span.correlation = correlation_of(event);
   if (span.correlation < 0 && span.kind == SpanKind::kRuntime) {
-    span.correlation = launches_.call(trace_.text(span.name), innermost_op(span.track), time_us);
+    span.correlation = launches_.call(trace_, span.name, innermost_op(span.track), time_us);
   }
   if (span.correlation < 0 && is_device_work(span.kind)) {
     // The operator that the work names is kept until the span is complete.

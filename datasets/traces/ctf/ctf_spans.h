@@ -6,7 +6,9 @@
 // oldest open one of its tracepoint.
 #pragma once
 
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -63,6 +65,9 @@ class CtfSpans {
   // Tracks by number of thread, of its operations and of its asynchronous ones.
   std::unordered_map<int64_t, TrackId> threads_;
   std::unordered_map<int64_t, TrackId> async_threads_;
+  // Tracks of queues that have numbers: device, queue, and whether of barriers.
+  using QueueKey = std::tuple<int64_t, int64_t, bool>;
+  std::map<QueueKey, TrackId> queues_;
   std::unordered_map<std::string, NameId> calls_;    // by what the tracer writes
   std::vector<size_t> stream_copies_;                // spans
   std::unordered_map<NameId, std::string> workers_;  // of placements
