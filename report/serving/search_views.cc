@@ -25,7 +25,7 @@ std::string search_text(const DeploymentSearch& search, size_t top) {
   std::string text = fmt::format("{} deployments, {} loads in all; {} could not be served\n\n",
                                  search.deployments, search.candidates.size(), search.failed);
   if (search.front.empty()) {
-    return text + "no deployment keeps the limits\n";
+    return text + search.why_none() + "\n";
   }
   TextTable table({{"deployment"},
                    {"weights"},
@@ -84,6 +84,11 @@ std::string search_json(const DeploymentSearch& search) {
                    {"candidates", std::move(candidates)}};
   if (search.best) {
     json["best"] = *search.best;
+  } else {
+    json["why_none"] = search.why_none();
+  }
+  if (search.nearest) {
+    json["nearest"] = *search.nearest;
   }
   return json.text();
 }

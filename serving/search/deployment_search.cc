@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -257,7 +259,52 @@ void find_front(DeploymentSearch* search) {
   }
 }
 
+// The largest ratio of a latency to its limit.
+double worst_ratio(const ServiceLevel& level, const DeploymentCandidate& candidate) {
+  double worst = 0;
+  for (const auto& [limit, value] : {std::pair(level.ttft_ms, candidate.ttft_ms.value),
+                                     std::pair(level.tpot_ms, candidate.tpot_ms.value),
+                                     std::pair(level.e2e_ms, candidate.e2e_ms.value)}) {
+    worst = limit ? std::max(worst, value / *limit) : worst;
+  }
+  return worst;
+}
+
+void find_nearest(const ServiceLevel& level, DeploymentSearch* search) {
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < search->candidates.size(); ++i) {
+    const DeploymentCandidate& candidate = search->candidates[i];
+    const double ratio = candidate.failure.empty() ? worst_ratio(level, candidate) : least;
+    if (ratio < least) {
+      least = ratio;
+      search->nearest = i;
+    }
+  }
+}
+
 }  // namespace
+
+std::string DeploymentSearch::why_none() const {
+  if (best) {
+    return "";
+  }
+  if (nearest) {
+    const DeploymentCandidate& one = candidates[*nearest];
+    return fmt::format(
+        "no deployment keeps the limits; nearest: {} with {} {}, TTFT {:.4g} ms, TPOT {:.4g} ms",
+        one.layout(), one.users, one.users == 1 ? "user" : "users", one.ttft_ms.value,
+        one.tpot_ms.value);
+  }
+  if (candidates.empty()) {
+    return "no deployment has this many GPUs";
+  }
+  const auto gpus_of_replica = [](const DeploymentCandidate& candidate) {
+    return candidate.gpus / (candidate.replicas + candidate.decode_replicas);
+  };
+  const auto last_first = std::views::reverse(candidates);
+  const auto widest = std::ranges::max_element(last_first, {}, gpus_of_replica);
+  return "no deployment can be served: " + widest->failure;
+}
 
 std::string DeploymentCandidate::layout() const {
   const auto one = [](const LlmParallelism& w) {
@@ -324,6 +371,9 @@ StatusOr<DeploymentSearch> search_deployments(const DeploymentSearchOptions& opt
                              std::make_move_iterator(each.end()));
   }
   find_front(&search);
+  if (!search.best) {
+    find_nearest(options.level, &search);
+  }
   return search;
 }
 

@@ -57,8 +57,14 @@ struct DeploymentSearch {
   std::vector<DeploymentCandidate> candidates;  // in order of trial
   std::vector<size_t> front;   // indices, by tokens per second and user, fastest first
   std::optional<size_t> best;  // within the limits, most tokens per second and GPU
-  int64_t deployments = 0;     // layouts tried, each under several loads
+  // Without a best: the candidate that exceeds its worst limit by the smallest factor.
+  std::optional<size_t> nearest;
+  int64_t deployments = 0;  // layouts tried, each under several loads
   int64_t failed = 0;
+
+  // Why there is no best: every deployment fails, and how the one with the widest replicas does; or
+  // the nearest one's latencies. "" when there is one.
+  std::string why_none() const;
 };
 
 // Errors: options out of range, kFailed when cancelled. A deployment that does not fit is a

@@ -102,6 +102,25 @@ TEST_CASE("Search: batch limits multiply the deployments and hold") {
   CHECK(at(2).layout() == "tp 2, max 2");
 }
 
+TEST_CASE("Search: names the deployment nearest to limits that none keeps") {
+  DeploymentSearchOptions options = small_search();
+  const auto free = search_deployments(options);
+  REQUIRE(free.ok());
+  CHECK(free->why_none().empty());
+  CHECK_FALSE(free->nearest.has_value());
+  double fastest = 1e9;
+  for (const DeploymentCandidate& candidate : free->candidates) {
+    fastest = std::min(fastest, candidate.tpot_ms.value);
+  }
+  options.level.tpot_ms = fastest / 2;
+  const auto limited = search_deployments(options);
+  REQUIRE(limited.ok());
+  CHECK_FALSE(limited->best.has_value());
+  REQUIRE(limited->nearest.has_value());
+  CHECK(limited->candidates[*limited->nearest].tpot_ms.value == Approx(fastest));
+  CHECK(limited->why_none().starts_with("no deployment keeps the limits; nearest: "));
+}
+
 TEST_CASE("Search: a price gives the cost of a million tokens") {
   DeploymentSearchOptions options = small_search();
   options.disaggregated = false;
@@ -125,6 +144,8 @@ TEST_CASE("Search: a model that does not fit says why, impossible options are re
   CHECK(found->front.empty());
   CHECK(found->failed == static_cast<int64_t>(found->candidates.size()));
   CHECK(found->candidates[0].failure.find("does not fit") != std::string::npos);
+  CHECK(found->why_none().starts_with("no deployment can be served: "));
+  CHECK(found->why_none().find("tp=2") != std::string::npos);  // the widest
   options = small_search();
   options.gpus = 0;
   CHECK_FALSE(search_deployments(options).ok());

@@ -82,9 +82,11 @@ Status run_llm_search(const LlmSearchOptions& o, bool quiet) {
                     o.widths.system, o.widths.framework, found.deployments);
     DFSIM_RETURN_IF_ERROR(write_file(o.svg, front_svg(found, title)));
   }
-  return write_result(o.output, o.json  ? search_json(found)
-                                : o.csv ? search_csv(found)
-                                        : fit_lines(search_text(found, kListedFront)));
+  DFSIM_RETURN_IF_ERROR(write_result(o.output, o.json ? search_json(found)
+                                               : o.csv
+                                                   ? search_csv(found)
+                                                   : fit_lines(search_text(found, kListedFront))));
+  return found.best ? ok_status() : failed(found.why_none());
 }
 
 OptionTable llm_search_options(LlmSearchOptions& o) {
