@@ -10,7 +10,6 @@
 #include <atomic>
 #include <limits>
 #include <mutex>
-#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -301,8 +300,11 @@ std::string DeploymentSearch::why_none() const {
   const auto gpus_of_replica = [](const DeploymentCandidate& candidate) {
     return candidate.gpus / (candidate.replicas + candidate.decode_replicas);
   };
-  const auto last_first = std::views::reverse(candidates);
-  const auto widest = std::ranges::max_element(last_first, {}, gpus_of_replica);
+  // The last of the widest: layouts of one width are tried with their experts cut further and
+  // further.
+  const auto widest = std::max_element(
+      candidates.rbegin(), candidates.rend(),
+      [&](const auto& a, const auto& b) { return gpus_of_replica(a) < gpus_of_replica(b); });
   return "no deployment can be served: " + widest->failure;
 }
 
