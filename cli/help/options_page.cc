@@ -41,10 +41,18 @@ std::string option_row(const OptionSpec& option) {
   return fmt::format("| {} | {} |\n", names, about);
 }
 
+// The text as a sentence: with a full stop unless it already ends as one.
+std::string sentence(std::string text) {
+  if (!text.empty() && std::string_view(".?!").find(text.back()) == std::string_view::npos) {
+    text += '.';
+  }
+  return text;
+}
+
 std::string command_section(const CommandPath& path) {
   const CommandSpec& command = *path.back();
-  std::string text = fmt::format("## {}\n\n{}.\n\n```\n{}\n```\n", command_line(path),
-                                 command.summary, usage_line(path));
+  std::string text = fmt::format("## {}\n\n{}\n\n```\n{}\n```\n", command_line(path),
+                                 sentence(command.summary), usage_line(path));
   if (!command.options.empty()) {
     text += "\n| Option | Meaning |\n|---|---|\n";
     for (const OptionSpec& option : command.options) {
@@ -52,7 +60,7 @@ std::string command_section(const CommandPath& path) {
     }
   }
   for (const CommandExample& example : command.examples) {
-    text += fmt::format("\n`{}`: {}.\n", example.line, example.shows);
+    text += fmt::format("\n`{}`: {}\n", example.line, sentence(example.shows));
   }
   return text;
 }

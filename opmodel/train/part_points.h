@@ -52,7 +52,7 @@ std::vector<PartPoint> part_points(const TrainingData& data, const std::vector<u
 std::vector<uint32_t> ops_of(const std::vector<PartPoint>& points);
 
 // Adds to `effects` the mean of ln(time / base) of each kind among the training points, less that
-// of all of them and drawn towards 0 where its points are few. Kinds that are in `effects` keep
+// of all of them and adjusted towards 0 where its points are few. Kinds that are in `effects` keep
 // their value. O(n log n).
 void add_kind_effects(const TrainingData& data, const std::vector<PartPoint>& points,
                       std::vector<std::pair<std::string, double>>* effects);

@@ -37,7 +37,7 @@ class Hardware:
     """A machine: the name of a built-in one, or a hardware file.
 
     name, description: strings; runtime: how the framework executes, by name; devices: a list of
-    dicts with name, model, type ("gpu", "cpu" or "accelerator"), memory_bytes (bytes, 0 = not
+    dicts with name, model, type ("gpu", "cpu" or "npu"), memory_bytes (bytes, 0 = not
     known), memory_bytes_per_s and cost_model.
 
     >>> Hardware("a100").devices[0]["memory_bytes"]

@@ -106,7 +106,8 @@ TEST_CASE("Reference of options: every command has a section and every option a 
     CHECK_THAT(page, Catch::Contains("\n## " + command_line(path) + "\n"));
   }
   CHECK_THAT(page, Catch::Contains("| `-o`, `--output` FILE |"));
-  CHECK_THAT(page, !Catch::Contains("FILE|NAME"));  // a bar would end the cell
+  CHECK_THAT(page, !Catch::Contains("FILE|NAME"));          // a bar would end the cell
+  CHECK_THAT(page, Catch::Contains("what would help?\n"));  // a question gets no full stop
 }
 
 TEST_CASE("Commands: a path of names finds a command, and a wrong path gives the nearest name") {

@@ -33,7 +33,7 @@ TEST_CASE("noise_of: measures by how much repeated shapes differ") {
 
 // 300 shapes, each measured twice with noise of 30 %: the table is nearer to the truth than the
 // means of the measurements are.
-TEST_CASE("Measured times: scattered measurements are drawn towards the trees") {
+TEST_CASE("Measured times: scattered measurements are adjusted towards the trees") {
   const TempFolder folder;
   Profile profile;
   Rng rng(7);
