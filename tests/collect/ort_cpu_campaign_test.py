@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A campaign of seconds: every family of samples is measured, goes on after a stop, and is read by dfsim."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLLECTOR = ROOT / "datasets" / "collect" / "ort_cpu"
 sys.path.insert(0, str(COLLECTOR))
 try:
+    import collect
     import numpy  # noqa: F401
     import onnx
     import onnxruntime  # noqa: F401
@@ -48,6 +50,21 @@ class Campaign(unittest.TestCase):
     def collect(self, *arguments):
         return subprocess.run([sys.executable, str(COLLECTOR / "collect.py"), *arguments], capture_output=True,
                               text=True, check=False)
+
+    def test_a_dimension_counts_for_the_networks_that_have_it(self):
+        zoo = ROOT / "graphs" / "zoo"
+        with tempfile.TemporaryDirectory() as folder:
+            options = argparse.Namespace(output=pathlib.Path(folder), scratch=pathlib.Path(folder))
+            collector = collect.Collector(options, collect.load_libraries())
+            paths = [zoo / "distilbert.onnx", zoo / "mobilenet_v2.onnx"]
+            for length in (16, 32):  # what is optimised for another length is optimised anew
+                tasks = collect.network_tasks(paths, [1], [1], {"sequence": length})
+                dims = {task["network"]: collector.prepare(task)[1] for task in tasks}
+                self.assertEqual(dims, {"distilbert": {"batch": 1, "sequence": length}, "mobilenet_v2": {"batch": 1}})
+            done = self.collect("run", "-o", folder, "--minutes", "1", "--dim", "seq=16", "--networks",
+                                *map(str, paths))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("no network has an open dimension 'seq'; found: batch, sequence", done.stderr)
 
     def test_measures_goes_on_and_exports(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -93,6 +93,21 @@ def load_graph(path):
     return onnx.load_model_from_string(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
 
 
+def check_dims(dims, paths):
+    """Each dimension given is one of at least one network."""
+    sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
+    import ort_optimized_ops
+    names = set()
+    for path in paths if dims else []:
+        try:
+            names |= ort_optimized_ops.open_dims(load_graph(path))
+        except Exception:  # of whatever library reads it: its own measurement records the error
+            continue
+    for name in dims:
+        if name not in names:
+            raise BadInput(f"--dim: no network has an open dimension '{name}'; found: {', '.join(sorted(names)) or 'none'}")
+
+
 def has_open_dims(path):
     sys.path.insert(0, str(HERE.parent / "ort_optimized_ops"))
     import ort_optimized_ops
@@ -135,10 +150,14 @@ class Collector:
         # One optimised file serves every batch size when its dimensions are open.
         folder = self.options.scratch / f"{task['network']}-{'open' if opened else 'batch' + str(task['batch'])}"
         optimised = folder / "optimised.onnx"
-        if not optimised.exists():
+        if not optimised.exists() or self.has_other_dims(folder, task):
             folder.mkdir(parents=True, exist_ok=True)
+            optimised.unlink(missing_ok=True)
             model = load_graph(task["path"])
-            dims = {**ort_optimized_ops.default_dims(model), **task["dims"], "batch": task["batch"]}
+            # A dimension that is given for several networks counts for those that have it.
+            names = ort_optimized_ops.open_dims(model)
+            given = {name: value for name, value in task["dims"].items() if name in names}
+            dims = {**ort_optimized_ops.default_dims(model), **given, "batch": task["batch"]}
             (folder / "dims.json").write_text(json.dumps(dims))
             ort_optimized_ops.invent_weights(model, folder)
             if not opened:
@@ -152,6 +171,12 @@ class Collector:
             (folder / ort_optimized_ops.WEIGHTS_FILE).unlink(missing_ok=True)
             part.rename(optimised)
         return optimised, {**json.loads((folder / "dims.json").read_text()), "batch": task["batch"]}
+
+    @staticmethod
+    def has_other_dims(folder, task):
+        """An earlier run with another --dim has optimised the network."""
+        known = json.loads((folder / "dims.json").read_text())
+        return any(known.get(name, value) != value for name, value in task["dims"].items())
 
     def network(self, task, scratch):
         optimised, dims = self.prepare(task)
@@ -256,6 +281,7 @@ def run(options):
         if not equals or not value.isdigit():
             raise BadInput(f"--dim: found '{item}', expected NAME=N")
         dims[name] = int(value)
+    check_dims(dims, options.networks)
     threads = parse_list(options.threads, "threads")
     for family in options.families.split(","):
         if family not in libraries[1].FAMILIES:

@@ -65,6 +65,12 @@ def default_dims(model):
     }
 
 
+def open_dims(model):
+    """The names of the open dimensions of the inputs."""
+    return {dim.dim_param for value in model.graph.input for dim in value.type.tensor_type.shape.dim
+            if dim.HasField("dim_param")}
+
+
 def has_open_dims(model):
     return any(dim.HasField("dim_param") or not dim.HasField("dim_value") for value in model.graph.input
                for dim in value.type.tensor_type.shape.dim)
