@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "cli/commands/commands.h"
 #include "cli/terminal_text.h"
-#include "dfsim_build_facts.h"
 
 namespace dfsim::cli {
 namespace {
+
+// cmake/BuildFacts.cmake defines the facts.
 
 std::string version_text() {
   std::string text = fmt::format("dfsim {}\n", DFSIM_VERSION);
@@ -15,8 +17,8 @@ std::string version_text() {
   if (!kCommit.empty()) {
     text += fmt::format("  commit     {}\n", kCommit);
   }
-  return text + fmt::format("  build      {}\n  libraries  {}\n", DFSIM_BUILD_KIND,
-                            DFSIM_BUILD_LIBRARIES);
+  return text +
+         fmt::format("  build      {}\n  libraries  {}\n", DFSIM_BUILD_KIND, DFSIM_BUILD_LIBRARIES);
 }
 
 }  // namespace
