@@ -131,8 +131,16 @@ std::string slurm_script(const std::string& options, size_t parts) {
       "# partition and account.\n"
       "set -eu\n"
       "cd \"${{SLURM_SUBMIT_DIR:-.}}\"\n"
-      "exec dfsim sweep {1} \\\n"
-      "  --part \"$SLURM_ARRAY_TASK_ID/{0}\" --threads \"${{SLURM_CPUS_PER_TASK:-1}}\"\n",
+      "status=0\n"
+      "dfsim sweep {1} \\\n"
+      "  --part \"$SLURM_ARRAY_TASK_ID/{0}\" --threads \"${{SLURM_CPUS_PER_TASK:-1}}\" || "
+      "status=$?\n"
+      "# Slurm itself restarts the tasks of a lost node. A task that was killed, such as for\n"
+      "# memory, runs again too, up to three times.\n"
+      "if [ \"$status\" -eq 137 ] && [ \"${{SLURM_RESTART_COUNT:-0}}\" -lt 3 ]; then\n"
+      "  scontrol requeue \"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\"\n"
+      "fi\n"
+      "exit \"$status\"\n",
       parts, options);
 }
 

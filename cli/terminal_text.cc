@@ -26,7 +26,9 @@ bool color_on_stderr = false;
 bool terminal_takes_colors(int file) {
   const char* const no_color = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
-  return ::isatty(file) != 0 && (no_color == nullptr || *no_color == '\0') &&
+  // mpirun gives each process a terminal of its own and collects what it prints.
+  const bool is_collected = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  return ::isatty(file) != 0 && !is_collected && (no_color == nullptr || *no_color == '\0') &&
          (term == nullptr || std::string_view(term) != "dumb");
 }
 

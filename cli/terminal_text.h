@@ -9,8 +9,9 @@
 namespace dfsim::cli {
 
 // Whether results on stdout and errors on stderr are coloured. "always" and "never" mean what they
-// say. "auto": on a terminal, unless NO_COLOR (https://no-color.org) is set to anything or
-// TERM is "dumb". Called once, before anything is written; without a call nothing is coloured.
+// say. "auto": on a terminal, unless NO_COLOR (https://no-color.org) is set to anything, TERM is
+// "dumb", or mpirun started the program. Called once, before anything is written; without a call
+// nothing is coloured.
 void choose_color(const std::string& when);
 bool colors_errors();
 

@@ -12,7 +12,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 source "$root/packaging/launcher.sh"
 python=${PYTHON:-python3}
 out=${1:-$root/build/wheels}
-mkdir -p "$out"
+mkdir -p "$root/build" "$out"
 out=$(cd -- "$out" && pwd -P)
 log=$root/build/wheels.log
 tmp=$(mktemp -d)

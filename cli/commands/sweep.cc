@@ -1,6 +1,7 @@
 // dfsim sweep: many predictions at once, as a table and a report.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -163,9 +164,12 @@ Status merge_parts(const SweepCommand& command, SweepOptions options, size_t par
   const std::vector<std::string> files = sweep_part_files(command.output, parts);
   options.part = SweepPart();
   DFSIM_ASSIGN_OR_RETURN(SweepLock lock, SweepLock::wait(command.output + ".merging"));
-  std::error_code error;
-  if (!must && !std::filesystem::exists(files.front(), error)) {
-    return ok_status();  // another process has merged them
+  // Parts that have not begun, or another process has merged them: no need to read the others.
+  if (!must && !std::all_of(files.begin(), files.end(), [](const std::string& file) {
+        std::error_code error;
+        return std::filesystem::exists(file, error);
+      })) {
+    return ok_status();
   }
   DFSIM_ASSIGN_OR_RETURN(const MergedSweep merged, merge_sweep(options, files));
   if (merged.missing > 0 && !must) {
@@ -189,9 +193,12 @@ Status merge_parts(const SweepCommand& command, SweepOptions options, size_t par
 Status run_part(const SweepCommand& command, SweepOptions options, bool quiet) {
   options.journal = sweep_part_file(command.output, options.part);
   DFSIM_ASSIGN_OR_RETURN(const SweepResult result, sweep_with_progress(options, quiet));
-  fmt::print(stderr, "part {} of {}: {} points, {} failed, {} of an earlier run\n",
-             options.part.index + 1, options.part.count, result.rows.size(), result.failed(),
-             result.kept);
+  // Workers of a fleet are functions of a program, whose stderr belongs to its user.
+  if (!quiet && ForwardedProgress::current() == nullptr) {
+    fmt::print(stderr, "part {} of {}: {} points, {} failed, {} of an earlier run\n",
+               options.part.index + 1, options.part.count, result.rows.size(), result.failed(),
+               result.kept);
+  }
   return merge_parts(command, options, options.part.count, false);
 }
 

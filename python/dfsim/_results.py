@@ -24,7 +24,7 @@ class Result:
     def data(self) -> Dict[str, Any]:
         """The fields that docs/reference/json.md lists."""
         if self._data is None:
-            self._data = json.loads(self._json)
+            self._data = json.loads(self.to_json())
         assert self._data is not None
         return self._data
 
@@ -37,7 +37,7 @@ class Result:
 
     def to_html(self) -> str:
         """A page that needs no other files, as --html writes it. Error: a result without a page."""
-        return str(_dfsim.html_page(self._json))
+        return str(_dfsim.html_page(self.to_json()))
 
     def _repr_html_(self) -> Optional[str]:
         try:
@@ -179,12 +179,19 @@ class Sweep(Result):
     """A table with one row per point, and its report."""
 
     def __init__(self, native: Any) -> None:
-        super().__init__(native.to_json())
+        super().__init__("")
         self._native = native
         self._rows: Optional[Table] = None
 
     def __len__(self) -> int:
         return int(self._native.points())
+
+    def to_json(self) -> str:
+        """The text of `dfsim sweep --json`, byte for byte."""
+        # Made when it is asked for: it is a few times as large as the rest of the table.
+        if not self._json:
+            self._json = str(self._native.to_json())
+        return self._json
 
     @property
     def failed(self) -> int:

@@ -26,6 +26,16 @@ std::string journal_header(const std::string& program) {
   return fmt::format("{}2\",\"program\":{}}}", kJournalStart, JsonTree(program).compact_text());
 }
 
+// The program in a header, or the header when that names none.
+std::string program_of_header(const std::string& header) {
+  const PaddedJson padded(header);
+  JsonParser parser;
+  JsonValue value;
+  std::string_view program;
+  const bool found = parser.parse_object(padded.view(), &value) && value["program"].get(&program);
+  return printable(found ? program : std::string_view(header), 100);
+}
+
 Status not_a_journal(const std::string& path) {
   return invalid_input(path +
                        ": found another file, expected the finished points of a sweep; move "
@@ -134,7 +144,7 @@ StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std
     return invalid_input(fmt::format(
         "{}: found points of another version of dfsim, {}; expected {}; run that part with the "
         "same program as the others",
-        path, printable(line.substr(kJournalStart.size()), 100), program));
+        path, program_of_header(line), program));
   }
   read_journal_lines(in, &rows);
   return rows;

@@ -96,6 +96,20 @@ def check_mpi(sweep, whole):
     print("mpirun: the same table")
 
 
+def check_colors(program):
+    """mpirun gives each process a terminal, but what it prints can go to a file."""
+    for started_by_mpi in (False, True):
+        reader, terminal = os.openpty()
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("NO_COLOR", "OMPI_COMM_WORLD_RANK")}
+        environment.update(TERM="xterm", **({"OMPI_COMM_WORLD_RANK": "0"} if started_by_mpi else {}))
+        subprocess.run([program, "version"], stdout=terminal, check=True, env=environment)
+        os.close(terminal)
+        shown = os.read(reader, 4096)
+        os.close(reader)
+        check((b"\x1b[" in shown) != started_by_mpi, shown)
+
+
 def check_slurm(sweep, whole):
     """Runs the tasks of the script as Slurm would, in reverse."""
     script = sweep.folder / "job.sh"
@@ -110,6 +124,30 @@ def check_slurm(sweep, whole):
                        stdin=subprocess.DEVNULL, capture_output=True)
     check((sweep.folder / "slurm.csv").read_bytes() == whole, "the table of the job array")
     print("a job array: the same table")
+    check_killed_tasks(sweep, script)
+
+
+def check_killed_tasks(sweep, script):
+    """A task whose program is killed asks Slurm to run it again, three times at most; one that fails
+    otherwise does not. dfsim and scontrol are stand-ins here."""
+    stands_in = sweep.folder / "bin"
+    stands_in.mkdir()
+    for name, body in (("dfsim", 'eval "$END"'), ("scontrol", 'echo "$@" >>"$LOG"')):
+        (stands_in / name).write_text(f"#!/bin/sh\n{body}\n")
+        (stands_in / name).chmod(0o755)
+    log = sweep.folder / "scontrol.log"
+    for end, restarts, status, asked in (("kill -9 $$", "0", 137, "requeue 7_2\n"),
+                                         ("kill -9 $$", "3", 137, ""), ("exit 1", "0", 1, ""),
+                                         ("kill $$", "0", 143, ""), ("exit 0", "0", 0, "")):
+        log.write_text("")
+        environment = dict(os.environ, PATH=f"{stands_in}:{os.environ['PATH']}", END=end, LOG=str(log),
+                           SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="2",
+                           SLURM_RESTART_COUNT=restarts)
+        done = subprocess.run(["sh", script], cwd=sweep.folder, check=False, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        check((done.returncode, log.read_text()) == (status, asked),
+              f"{end} after {restarts} restarts: {done.returncode}, {log.read_text()!r}")
+    print("a killed task of a job array runs again")
 
 
 def main():
@@ -122,6 +160,7 @@ def main():
         check_killed(sweep, whole)
         check_mpi(sweep, whole)
         check_slurm(sweep, whole)
+        check_colors(program)
     return 0
 
 

@@ -44,6 +44,11 @@ def test_any_executor_and_any_number_of_parts(whole):
         assert sorted(executor.parts) == list(range(1, max(2, parts) + 1))
 
 
+def test_workers_say_nothing_on_stderr(whole, capfd):
+    assert dfsim.sweep(**SWEEP, executor="processes", parts=3).to_csv() == whole
+    assert capfd.readouterr().err == ""
+
+
 def test_processes_that_are_killed(whole):
     killed = []
     stop = threading.Event()

@@ -246,8 +246,42 @@ def check_archives(server):
                                        BYTES)
         check(status == 200 and json.loads(answer)["flops"] == expected, answer[:300])
     check(not pathlib.Path("/tmp/dfsim_escaped.onnx").exists(), "nothing is unpacked to a path")
-    # Weights of a model that point to files of the server stay unread: same figures as without.
     print("archives: read in memory, whatever the paths in them")
+
+
+def reshape_by_file(location):
+    """A Reshape of 24 numbers whose target shape is in a file, an external tensor of 16 bytes."""
+    def number(key, value):
+        return varint(key << 3) + varint(value)
+
+    def info(name, extents):
+        shape = b"".join(field(1, number(1, extent)) for extent in extents)
+        return field(1, name) + field(2, field(1, number(1, 1) + field(2, shape)))
+
+    entries = {b"location": location.encode(), b"offset": b"0", b"length": b"16"}
+    target = (number(1, 2) + number(2, 7) + field(8, b"s") + number(14, 1)
+              + b"".join(field(13, field(1, key) + field(2, value)) for key, value in entries.items()))
+    node = field(1, b"x") + field(1, b"s") + field(2, b"y") + field(4, b"Reshape")
+    graph = (field(1, node) + field(2, b"g") + field(5, target) + field(11, info(b"x", [24]))
+             + field(12, field(1, b"y") + field(2, field(1, number(1, 1)))))
+    return number(1, 8) + field(8, number(2, 17)) + field(7, graph)
+
+
+def check_weights_elsewhere(server):
+    """Tensors of an upload that point to files of the server stay unread."""
+    with tempfile.TemporaryDirectory() as folder:
+        secret = pathlib.Path(folder, "shape.bin")
+        secret.write_bytes(struct.pack("<qq", 4, 6))
+        local = pathlib.Path(folder, "model.onnx")
+        local.write_bytes(reshape_by_file("shape.bin"))
+        read = command_line(server.program, "inspect", str(local))
+        check(json.loads(read)["outputs"][0]["shape"] == [4, 6], "next to its model the file counts")
+        places = [str(secret), "../" * 12 + str(secret)[1:], "shape.bin"]
+        answers = [server.ask("POST", "/v1/inspect?name=model.onnx", reshape_by_file(place), BYTES)[:2]
+                   for place in places]
+        check(answers[0] == answers[1] == answers[2], answers)
+        check(json.loads(answers[0][1])["outputs"][0]["shape"] == [None, None], answers[0])
+    print("files of the server that a model names: not read")
 
 
 def raw(server, data, wait=30.0, pause=0.0):
@@ -378,6 +412,7 @@ def main():
         check_same_bytes(server)
         check_bad_requests(server)
         check_archives(server)
+        check_weights_elsewhere(server)
         check_bad_clients(server)
         check_many(server)
         check_description(server)

@@ -123,7 +123,8 @@ TEST_CASE("Parts of a sweep: a part of another version is refused") {
   run_part(options, output, {1, 2});
   const auto result = merge_sweep(options, sweep_part_files(output, 2));
   REQUIRE_FALSE(result.ok());
-  CHECK(result.status().message().find("another version of dfsim") != std::string::npos);
+  CHECK(result.status().message().find("another version of dfsim, dfsim; expected dfsim 99") !=
+        std::string::npos);
   CHECK(result.status().message().find("part-1-of-2") != std::string::npos);
   // A sweep that goes on starts again instead.
   options.part = {0, 2};
