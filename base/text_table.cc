@@ -76,6 +76,21 @@ std::vector<std::string> wrapped(std::string_view cell, size_t width) {
   return lines;
 }
 
+// The widest part of a cell that wrapped() does not break when it has the room.
+size_t longest_word(std::string_view cell) {
+  size_t longest = 0;
+  const size_t begin = std::min(cell.find_first_not_of(' '), cell.size());
+  for (size_t at = begin; at < cell.size();) {
+    const size_t separator = cell.find_first_of("/._- ", at);
+    const size_t end = separator == cell.npos ? cell.size() : separator + 1;
+    const bool is_first = at == begin;
+    longest = std::max(longest,
+                       (is_first ? begin : begin + 2) + display_width(cell.substr(at, end - at)));
+    at = end;
+  }
+  return longest;
+}
+
 // Where a line that does not fit goes on.
 size_t hanging_indent(std::string_view line) {
   const size_t begin = std::min(line.find_first_not_of(' '), line.size());
@@ -201,12 +216,27 @@ void TextTable::drop_empty_columns() {
   for (size_t c = columns_.size(); c-- > 0;) {
     const auto empty = [c](const auto& row) { return row[c] == "-" || row[c].empty(); };
     if (!rows_.empty() && std::all_of(rows_.begin(), rows_.end(), empty)) {
-      columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(c));
-      for (auto& row : rows_) {
-        row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
-      }
+      drop_column(c);
     }
   }
+}
+
+void TextTable::drop_column(size_t column) {
+  columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(column));
+  for (auto& row : rows_) {
+    row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
+bool TextTable::breaks_words(const std::vector<size_t>& widths) const {
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].wrap && std::ranges::any_of(rows_, [&](const auto& row) {
+          return display_width(row[c]) > widths[c] && longest_word(row[c]) > widths[c];
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::string TextTable::render(size_t max_width, size_t indent) const {
@@ -224,6 +254,13 @@ std::string TextTable::render(size_t max_width, size_t indent) const {
     gap = kNarrowGap;
     widths = full;
     fit_columns(columns_, room, gap, kLeastColumn, &widths);
+  }
+  const auto optional =
+      std::ranges::find(columns_.rbegin(), columns_.rend(), true, &Column::optional);
+  if (optional != columns_.rend() && breaks_words(widths)) {
+    TextTable narrower = *this;
+    narrower.drop_column(static_cast<size_t>(columns_.rend() - optional) - 1);
+    return narrower.render(max_width, indent);
   }
 
   std::string out;

@@ -28,7 +28,8 @@ class TextTable {
   struct Column {
     std::string header;
     Align align = Align::kLeft;
-    bool wrap = false;  // names that must stay whole; for left-aligned columns
+    bool wrap = false;      // names that must stay whole; for left-aligned columns
+    bool optional = false;  // left out, the last first, where words of names would be broken
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -43,6 +44,10 @@ class TextTable {
   std::string markdown() const;
 
  private:
+  void drop_column(size_t column);
+  // Whether names in columns of these widths go on in the middle of a word.
+  bool breaks_words(const std::vector<size_t>& widths) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -154,9 +154,12 @@ bool is_signed(const OptionTarget& target) {
 // that are too large become the largest.
 CLI::Validator plain_whole_number(bool negative_too) {
   const auto check = [negative_too](const std::string& text) {
-    return is_plain_whole_number(text, negative_too)
-               ? std::string()
-               : fmt::format("found {}, expected a whole number such as 8", printable(text));
+    if (is_plain_whole_number(text, negative_too)) {
+      return std::string();
+    }
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    return fmt::format("found {}, expected a whole number {}", printable(text),
+                       digits && text[0] != '0' ? "below 2^63" : "such as 8");
   };
   return CLI::Validator(check, "");  // --help says nothing about it
 }

@@ -26,6 +26,20 @@ Status check_complete(const std::string& model, const UnknownWork& unknown, bool
                   printable(model), unknown_work_text(unknown)));
 }
 
+OptionSpec allow_oversubscription_option(bool* allow) {
+  return {.names = "--allow-oversubscription",
+          .target = allow,
+          .help = "Exit code 0 although the model needs more memory than the device has"};
+}
+
+Status check_fits(const std::string& model, const std::string& missing, const std::string& remedy,
+                  bool allow) {
+  return missing.empty() || allow
+             ? ok_status()
+             : failed(fmt::format("{}: {}; {}, or accept it with --allow-oversubscription",
+                                  printable(model), missing, remedy));
+}
+
 Status incomplete_error(const std::string& place, const std::string& reason) {
   return failed(fmt::format("{}: {}; times are lower limits, accept them with --allow-incomplete",
                             printable(place), reason));

@@ -16,7 +16,15 @@ OptionSpec allow_incomplete_option(bool* allow);
 // Error (kFailed) for a model of which a part is not known, unless that is allowed.
 Status check_complete(const std::string& model, const UnknownWork& unknown, bool allow);
 
-// The same for a saved result; `reason` says in words why it is not complete.
+// --allow-oversubscription.
+OptionSpec allow_oversubscription_option(bool* allow);
+
+// Error (kFailed) for a model that does not fit, unless that is allowed. `missing` says how much
+// memory it lacks ("" when it fits), `remedy` what to do.
+Status check_fits(const std::string& model, const std::string& missing, const std::string& remedy,
+                  bool allow);
+
+// As check_complete() for a saved result; `reason` says in words why it is not complete.
 Status incomplete_error(const std::string& place, const std::string& reason);
 
 }  // namespace dfsim::cli

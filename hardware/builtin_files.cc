@@ -94,17 +94,19 @@ struct BuiltinNames {
   std::string vendor;  // of a machine: the folder of its file
 };
 
-// The machines of a family or vendor, for one who gave only that: "rtx", "nvidia".
+// The machines of a family or vendor, for one who gave only that: "rtx", "mi", "nvidia".
 std::vector<std::string> related_machines(std::string_view lower,
                                           const std::vector<BuiltinNames>& known) {
-  constexpr size_t kShortestPart = 3;
+  constexpr size_t kShortestPart = 3;   // within a name
+  constexpr size_t kShortestStart = 2;  // at its start
   std::vector<std::string> related;
   for (const BuiltinNames& machine : known) {
     const auto has_part = [&](const std::string& name) {
-      return name.find(lower) != std::string::npos;
+      return lower.size() >= kShortestPart ? name.find(lower) != std::string::npos
+                                           : name.starts_with(lower);
     };
-    if (lower.size() >= kShortestPart && (machine.vendor == lower || has_part(machine.name) ||
-                                          std::ranges::any_of(machine.aliases, has_part))) {
+    if (lower.size() >= kShortestStart && (machine.vendor == lower || has_part(machine.name) ||
+                                           std::ranges::any_of(machine.aliases, has_part))) {
       related.push_back(fmt::format("'{}'", machine.name));
     }
   }

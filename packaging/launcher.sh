@@ -198,7 +198,7 @@ setup_test_python() {
 # build/test-xgboost, for the test xgboost_releases. The packages named -cpu are the small ones.
 setup_test_xgboost() {
   local root=$1 pip=$2 package folder
-  for package in xgboost==1.7.6 xgboost-cpu==2.1.4 xgboost-cpu==3.1.2; do
+  for package in xgboost==1.7.6 xgboost-cpu==2.1.4 xgboost-cpu==3.0.5 xgboost-cpu==3.1.2; do
     folder=$root/build/test-xgboost/${package##*==}
     [[ -d $folder ]] || "$pip" install --quiet --no-deps --target "$folder" "$package" || return 1
   done

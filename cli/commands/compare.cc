@@ -56,6 +56,7 @@ struct CompareCommand {
   std::string html;
   std::string trace_folder;  // a trace per policy; "" = none
   std::string trace_format = "json";
+  bool allow_oversubscription = false;
   CompareOptions compare;
 };
 
@@ -249,12 +250,10 @@ Status run_compare(CompareCommand& command, PolicyRegistry registry, bool quiet)
   }
   command.compare.keep_tasks_of = command.gantt;
   DFSIM_ASSIGN_OR_RETURN(ComparisonOutput output, compare_all(command, registry, quiet));
-  const bool is_single_problem = output.comparisons.size() == 1;
   if (!command.html.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(
-        const std::string page,
-        html_page(command.html,
-                  comparison_json(output.comparisons, is_single_problem ? output.drawing : "")));
+    const std::string drawing = output.comparisons.size() == 1 ? output.drawing : "";
+    DFSIM_ASSIGN_OR_RETURN(const std::string page,
+                           html_page(command.html, comparison_json(output.comparisons, drawing)));
     DFSIM_RETURN_IF_ERROR(write_file(command.html, page));
   }
   if (command.json) {
@@ -270,6 +269,9 @@ Status run_compare(CompareCommand& command, PolicyRegistry registry, bool quiet)
   for (const Comparison& comparison : output.comparisons) {
     DFSIM_RETURN_IF_ERROR(
         check_complete(comparison.graph, comparison.unknown, command.model.allow_incomplete));
+    DFSIM_RETURN_IF_ERROR(check_fits(comparison.graph, missing_memory(comparison),
+                                     "take a smaller batch, or devices with more memory",
+                                     command.allow_oversubscription));
   }
   return ok_status();
 }
@@ -307,6 +309,7 @@ OptionTable compare_inputs(CompareCommand& o) {
        },
        dimension_options(o.model),
        {allow_incomplete_option(&o.model.allow_incomplete),
+        allow_oversubscription_option(&o.allow_oversubscription),
         runtime_option(&o.runtime),
         precision_option(&o.model.precision),
         {.names = "--cost-model",

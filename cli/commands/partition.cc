@@ -18,6 +18,7 @@ namespace dfsim::cli {
 namespace {
 
 struct PartitionCommand : PartitionOptions {
+  bool allow_oversubscription = false;
   bool json = false;
   std::string output;
   std::string trace;
@@ -65,7 +66,10 @@ Status run_partition(const PartitionCommand& command, bool quiet) {
   DFSIM_RETURN_IF_ERROR(write_result("-", command.json
                                               ? partitioning_json(partitioning)
                                               : fit_lines(partitioning_text(partitioning))));
-  return check_complete(command.model.path, partitioning.unknown, command.model.allow_incomplete);
+  DFSIM_RETURN_IF_ERROR(
+      check_complete(command.model.path, partitioning.unknown, command.model.allow_incomplete));
+  return check_fits(command.model.path, missing_memory(partitioning),
+                    "take a smaller batch or more devices", command.allow_oversubscription);
 }
 
 OptionTable partition_machine(PartitionCommand& o) {
@@ -114,7 +118,8 @@ OptionTable partition_training(PartitionCommand& o) {
 OptionTable partition_options(PartitionCommand& o) {
   return joined(
       {model_options(o.model),
-       {allow_incomplete_option(&o.model.allow_incomplete)},
+       {allow_incomplete_option(&o.model.allow_incomplete),
+        allow_oversubscription_option(&o.allow_oversubscription)},
        partition_machine(o),
        {
            {.names = "--strategy",

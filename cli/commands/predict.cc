@@ -61,13 +61,13 @@ StatusOr<Prediction> predict_with_progress(const PredictCommand& command, const 
 Status verdict_on(const PredictCommand& command, const Prediction& prediction) {
   DFSIM_RETURN_IF_ERROR(
       check_complete(command.model.path, prediction.unknown, command.model.allow_incomplete));
-  return prediction.fits() || command.allow_oversubscription
-             ? ok_status()
-             : failed(fmt::format("{}: needs {}, the device has {}; take one of the settings that "
-                                  "fit, or accept it with --allow-oversubscription",
-                                  printable(command.model.path),
-                                  format_bytes(prediction.peak_memory_bytes),
-                                  format_bytes(prediction.memory_bytes)));
+  const std::string missing =
+      prediction.fits()
+          ? ""
+          : fmt::format("needs {}, the device has {}", format_bytes(prediction.peak_memory_bytes),
+                        format_bytes(prediction.memory_bytes));
+  return check_fits(command.model.path, missing, "take one of the settings that fit",
+                    command.allow_oversubscription);
 }
 
 Status run_predict(const PredictCommand& command, const PredictHooks& hooks, bool quiet) {
@@ -135,9 +135,7 @@ OptionTable predict_options(PredictCommand& o) {
       {model_options(o.model),
        {
            allow_incomplete_option(&o.model.allow_incomplete),
-           {.names = "--allow-oversubscription",
-            .target = &o.allow_oversubscription,
-            .help = "Exit code 0 although the model needs more memory than the device has"},
+           allow_oversubscription_option(&o.allow_oversubscription),
            {.names = "--hw",
             .target = &o.hardware,
             .help = "A hardware file, or the name of a built-in one (see dfsim hardware)",

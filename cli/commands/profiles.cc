@@ -135,6 +135,8 @@ CommandSpec check_command() {
                              {{.names = "--device",
                                .target = &options->device,
                                .help = "The only device that may be there"}}}),
+          .examples = {{"dfsim profiles check ops.csv.gz",
+                        "whether every row of a profile can be used"}},
           .run = [options](const GlobalOptions& global) { return run_check(*options, global); }};
 }
 
@@ -151,6 +153,8 @@ CommandSpec stats_command() {
                                .help = "File to write, - is stdout",
                                .show_default = true}}}),
           .footer = formats_help(),
+          .examples = {{"dfsim profiles stats ops.csv.gz",
+                        "rows by device and operator, and the ranges of their shapes"}},
           .run = [options](const GlobalOptions&) { return run_stats(*options); }};
 }
 

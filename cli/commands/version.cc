@@ -26,6 +26,7 @@ std::string version_text() {
 CommandSpec version_command() {
   return {.name = "version",
           .summary = "Print the version and facts about the build, and exit",
+          .examples = {{"dfsim version", "the same as dfsim --version"}},
           .run = [](const GlobalOptions&) { return write_result("-", version_text()); }};
 }
 

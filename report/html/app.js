@@ -95,6 +95,11 @@
   }
 
   // What a result says of itself before anything else: it is of a part of the model, or a limit.
+  // An image, not part of the page: nothing in it can run. On a narrow screen it scrolls, as its words
+  // would be too small.
+  function picture(drawing, alt) {
+    return element('div', { class: 'drawingbox', tabindex: '0', role: 'region', 'aria-label': 'Drawing' }, element('img', { src: drawingSource(drawing), alt, class: 'drawing' }));
+  }
   function warn(text) { main.append(element('p', { class: 'warning', role: 'alert', text })); }
   function showLimits(d) {
     if (d.complete === false) {
@@ -420,7 +425,7 @@
       if (text) made.textContent = text;
       return made;
     };
-    const node = section('Network', 'Arrows lead from an operator to those that read its result. Drag to move, scroll to zoom; arrow keys, + and - when it has the focus.' + (all.length > ops.length ? ' The first ' + ops.length + ' of ' + all.length + ' operators.' : ''));
+    const node = section('Network', 'Arrows lead from an operator to those that read its result. Drag to move, scroll to zoom; arrow keys, + and - when it has the focus. The longer and redder its bar, the longer an operator takes.' + (all.length > ops.length ? ' The first ' + ops.length + ' of ' + all.length + ' operators.' : ''));
     const longest = Math.max(...ops.map(op => op.duration_us), 1e-9), total = ops.reduce((a, op) => a + op.duration_us, 0) || 1;
     const layer = [], rows = [], x = [];
     ops.forEach((op, i) => {
@@ -450,7 +455,7 @@
       const share = op.duration_us / longest;
       group.append(make('title', {}, op.name + ': ' + time(op.duration_us)), make('rect', { class: 'box', width: WIDTH, height: HEIGHT, rx: 4 }),
         make('rect', { x: 3, y: HEIGHT - 8, width: Math.max(2, share * (WIDTH - 6)).toFixed(1), height: 5, rx: 2, fill: colour(share) }),
-        make('text', { x: 6, y: 17 }, short(op.op_type + '  ' + op.output_shape, 20)), make('text', { x: WIDTH - 6, y: 17, 'text-anchor': 'end' }, time(op.duration_us)));
+        make('text', { x: 6, y: 17 }, short(op.op_type + '  ' + op.output_shape, 25 - time(op.duration_us).length)), make('text', { x: WIDTH - 6, y: 17, 'text-anchor': 'end' }, time(op.duration_us)));
       group.addEventListener('click', () => choose(i, false));
       drawing.append(group);
       return group;
@@ -691,7 +696,7 @@
       showBars(two, 'Ratio to the best', done.filter(p => typeof p.ratio_to_best === 'number').map(p => [p.name, p.ratio_to_best, familyOf(p.name)]), v => v.toFixed(3), 60);
       if (c.drawing) {
         const node = section('Gantt chart');
-        node.append(element('img', { src: drawingSource(c.drawing), alt: 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best, class: 'drawing' }));
+        node.append(picture(c.drawing, 'Makespans of the policies, and which task ran when on which device in the plan of ' + c.best));
       }
       showTable('Policies', [['policy', null], ['family', null], ['makespan', value], ['to best', v => v.toFixed(3)], ['speed-up', v => v.toFixed(2)], ['SLR', v => v.toFixed(3)], ['efficiency', v => v.toFixed(2)], ['copies', String]], done.map(p => [p.name, FAMILIES[familyOf(p.name)][0].split(':')[0], limited(c, p) ? limited(c, p) + value(makespan(p)) : makespan(p), p.ratio_to_best ?? '-', p.speedup ?? '-', p.slr ?? '-', p.efficiency ?? '-', p.copies]));
     });
@@ -773,24 +778,30 @@
   const DEGREES = { dp: 'data', tp: 'tensor', pp: 'pipeline', ep: 'expert', sp: 'sequence', cp: 'context', fsdp: 'sharded data', zero: 'sharded data' };
   function planWords(strategy) {
     const parts = [...String(strategy).matchAll(/([a-z]+) (\d+)/g)].filter(p => DEGREES[p[1]]);
-    return parts.length ? parts.map(p => p[2] + ' ' + DEGREES[p[1]]).join(' \u00d7 ') : strategy === 'single' ? 'one device' : String(strategy);
+    const words = parts.length ? parts.map(p => p[2] + ' ' + DEGREES[p[1]]).join(' \u00d7 ') : strategy === 'single' ? 'one device' : String(strategy);
+    return parts.length && /replicated$/.test(strategy) ? words + ' replicas' : words;
+  }
+  // 'dp 2 x tp 4: 2 data \u00d7 4 tensor'.
+  function planName(strategy) {
+    const words = planWords(strategy);
+    return words === strategy ? words : strategy + ': ' + words;
   }
 
   function showPartitioning(d) {
     head(d.model + ' on ' + d.hardware, (d.mode === 'train' ? 'training with ' + d.optimizer + ', ' : '') + 'batch ' + d.batch + '; runtime ' + d.runtime + ', operator times: ' + d.cost_model + ', collectives: ' + d.collectives);
-    showLimits(Object.assign({}, d.single_device, d));
     const plans = d.plans.filter(p => !p.error), best = plans.find(p => p.strategy === d.best && p.fits);
+    const least_memory = Math.min(...plans.map(p => p.memory_bytes)), nearest = plans.find(p => p.memory_bytes === least_memory);
+    if (d.fits === false && nearest) warn('Does not fit: no plan fits; ' + nearest.strategy + ' needs ' + bytes(nearest.memory_bytes) + ' per device, which has ' + bytes(nearest.capacity_bytes) + '.');
+    showLimits(Object.assign({}, d.single_device, d));
     if (best) {
       showCards([['Best plan', best.strategy, planWords(best.strategy) + '; ' + best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? digits(best.samples_per_s) + ' samples/s' : ''],
         ['Speed-up', typeof best.speedup === 'number' ? digits(best.speedup) : '-', typeof best.efficiency === 'number' ? percent(best.efficiency) + ' efficiency' : ''], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
     }
     if (d.drawing) {
-      // An image, not part of the page: what is in it cannot run.
-      const node = section('The best plan');
-      node.append(element('img', { src: drawingSource(d.drawing), alt: 'Plan ' + (best ? planWords(best.strategy) : '') + ': devices over time, and how weights are cut', class: 'drawing' }));
+      section('The best plan').append(picture(d.drawing, 'Plan ' + (best ? planWords(best.strategy) : '') + ': devices over time, and how weights are cut'));
     }
-    showTable('Plans', [['strategy', null], ['in words', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communication', percent], ['host', percent], ['bubble', percent], ['limit', null]],
-      plans.concat([d.single_device]).map(p => [p.strategy, planWords(p.strategy), p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
+    showTable('Plans', [['strategy', null], ['devices', String], ['micro-batches', String], ['time', v => time(v * 1e3)], ['samples/s', digits], ['speed-up', digits], ['efficiency', percent], ['memory', bytes], ['compute', percent], ['communi\u00adcation', percent], ['host', percent], ['bubble', percent], ['limit', null]],
+      plans.concat([d.single_device]).map(p => [planName(p.strategy), p.devices, p.micro_batches, least(p) ? '\u2265 ' + time(either(p.time_ms, p.time_at_least_ms) * 1e3) : p.time_ms, p.samples_per_s ?? '-', p.speedup ?? '-', p.efficiency ?? '-', p.memory_bytes, p.compute_share, p.communication_share, p.host_share, p.bubble_share, p.fits ? p.limit : 'MEMORY']));
     showMemoryStack(plans.concat([d.single_device]));
     showTable('Plans that could not be made', [['strategy', null], ['why', null]], d.plans.filter(p => p.error).map(p => [p.strategy, p.error]));
     showTable('Kept whole, as they do not divide by the devices', [['strategy', null], ['what', null]], plans.flatMap(p => (p.kept_whole || []).map(what => [p.strategy, what])));
@@ -810,7 +821,7 @@
     const node = section('Highest samples per second', 'The darker a cell, the closer to the best machine for the model.');
     const body = element('tbody'), head = element('tr', {}, element('th', { text: 'model', scope: 'col' }), ...machines.map(m => element('th', { class: 'num', text: m, scope: 'col' })));
     for (const m of models) {
-      const best = machines.map(hw => Math.max(0, ...rows.filter(r => r.hw === hw && r.file === m.file && r.mode === m.mode && !r.error && !r.is_limit).map(r => r.throughput_per_s)));
+      const best = machines.map(hw => Math.max(0, ...rows.filter(r => r.hw === hw && r.file === m.file && r.mode === m.mode && !r.error && !r.is_limit && r.fits !== false).map(r => r.throughput_per_s)));
       const top = Math.max(...best);
       body.append(element('tr', {}, element('th', { text: m.label, scope: 'row' }), ...best.map(v => element('td', { class: 'num heat', text: v > 0 ? v.toPrecision(4).replace(/e\+(\d+)$/, 'e$1') : '-', title: v > 0 ? percent(v / top) + ' of the best' : 'no estimate', style: v > 0 ? '--heat:' + Math.round(70 * v / top) + '%' : '' }))));
     }

@@ -136,11 +136,14 @@ std::string answer_line(const Comparison& comparison, const TimeFormat& format) 
   std::string text =
       fmt::format("best: {}, {}", best.name, time(best.makespan_ns, best.bound_only_share));
   if (comparison.devices.size() > 1 && comparison.unknown.complete() &&
-      comparison.single_device_is_limit == best.is_limit()) {
+      comparison.single_device_fits && comparison.single_device_is_limit == best.is_limit()) {
     text += fmt::format(", {:.2f} times as fast as one device", best.speedup);
   }
   const PolicyOutcome& shortest = comparison.policies.front();
-  if (shortest.makespan_ns < best.makespan_ns) {
+  if (shortest.makespan_ns < best.makespan_ns && comparison.is_over_capacity(shortest)) {
+    text += fmt::format("; {} takes {} but needs more memory than there is", shortest.name,
+                        time(shortest.makespan_ns, shortest.bound_only_share));
+  } else if (shortest.makespan_ns < best.makespan_ns) {
     text += fmt::format("; {} saves {} more but takes {} to plan", shortest.name,
                         time(best.makespan_ns - shortest.makespan_ns, 0), planning_text(shortest));
   }
@@ -220,8 +223,18 @@ StatusOr<TimeFormat> time_format(std::string_view name, bool unitless) {
   return invalid_input(unknown_name_message("unit", name, {"auto", "ms", "us", "none"}));
 }
 
+std::string missing_memory(const Comparison& comparison) {
+  const PolicyOutcome* best = comparison.best();
+  return best == nullptr || !comparison.is_over_capacity(*best)
+             ? ""
+             : fmt::format("no policy fits: {} needs {}", best->name, overflow(comparison, *best));
+}
+
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format) {
   std::string out = incomplete_line(comparison.unknown);
+  if (const std::string missing = missing_memory(comparison); !missing.empty()) {
+    out += "DOES NOT FIT: " + missing + '\n';
+  }
   out +=
       fmt::format("{} on {}: {}, {}\n", printable(comparison.graph), printable(comparison.hardware),
                   counted(comparison.tasks, "task"), counted(comparison.edges, "edge"));
@@ -245,8 +258,8 @@ std::string comparison_text(const Comparison& comparison, const TimeFormat& form
                    {"to best", Align::kRight},
                    {"bound", Align::kRight},
                    {"speed", Align::kRight},
-                   {"SLR", Align::kRight},
-                   {"effic.", Align::kRight},
+                   {"SLR", Align::kRight, false, true},
+                   {"effic.", Align::kRight, false, true},
                    {"moved", Align::kRight},
                    {"peak mem", Align::kRight},
                    {"decisions", Align::kRight},

@@ -20,6 +20,8 @@ struct TimeFormat {
 // "auto", "ms", "us" or "none"; auto is none for files without units. Error: unknown name.
 StatusOr<TimeFormat> time_format(std::string_view name, bool unitless);
 
+// "no policy fits: heft needs 46.6 GB of 42.9 GB on gpu0"; "" when one does, or when none worked.
+std::string missing_memory(const Comparison& comparison);
 std::string comparison_text(const Comparison& comparison, const TimeFormat& format);
 // `drawing`: an SVG to go into the report of a single comparison; "" without.
 std::string comparison_json(const std::vector<Comparison>& comparisons,

@@ -162,24 +162,32 @@ std::string remedy(const PlanOutcome& plan, int64_t batch) {
                       : "by this plan not even one sample would fit";
 }
 
-// The missing memory when nothing fits: of the plan that comes nearest.
-std::string memory_note(const Partitioning& partitioning) {
+// Whether some plan leaves every device with memory to spare.
+bool any_fits(const Partitioning& partitioning) {
+  return std::ranges::any_of(
+      partitioning.plans, [](const PlanOutcome& plan) { return plan.status.ok() && plan.fits(); });
+}
+
+// The plan that lacks least memory when none fits; null when one does, or when none worked.
+const PlanOutcome* nearest_to_fit(const Partitioning& partitioning) {
   const PlanOutcome* nearest = nullptr;
   for (const PlanOutcome& plan : partitioning.plans) {
-    if (plan.status.ok() && !plan.fits() &&
-        (nearest == nullptr || plan.memory_bytes < nearest->memory_bytes)) {
+    if (plan.status.ok() && (nearest == nullptr || plan.memory_bytes < nearest->memory_bytes)) {
       nearest = &plan;
     }
   }
-  const bool any_fits =
-      std::any_of(partitioning.plans.begin(), partitioning.plans.end(),
-                  [](const PlanOutcome& plan) { return plan.status.ok() && plan.fits(); });
-  if (any_fits || nearest == nullptr) {
+  return any_fits(partitioning) ? nullptr : nearest;
+}
+
+// The memory of that plan by what it is for, and what would make it fit.
+std::string memory_note(const Partitioning& partitioning) {
+  const PlanOutcome* nearest = nearest_to_fit(partitioning);
+  if (nearest == nullptr) {
     return "";
   }
   return fmt::format(
-      "\nno plan fits: '{}' comes nearest and lacks {} per device ({} of {}, {}); take {}a smaller "
-      "batch, more devices, tensor or pipeline parallelism, or devices with more memory; {}\n",
+      "\n'{}' comes nearest and lacks {} per device ({} of {}, {}); take {}a smaller batch, more "
+      "devices, tensor or pipeline parallelism, or devices with more memory; {}\n",
       nearest->name, format_bytes(nearest->memory_bytes - nearest->capacity_bytes),
       format_bytes(nearest->memory_bytes), format_bytes(nearest->capacity_bytes),
       nearest->training
@@ -195,8 +203,19 @@ std::string memory_note(const Partitioning& partitioning) {
 
 }  // namespace
 
+std::string missing_memory(const Partitioning& partitioning) {
+  const PlanOutcome* nearest = nearest_to_fit(partitioning);
+  return nearest == nullptr ? ""
+                            : fmt::format("no plan fits: '{}' needs {} per device, which has {}",
+                                          nearest->name, format_bytes(nearest->memory_bytes),
+                                          format_bytes(nearest->capacity_bytes));
+}
+
 std::string partitioning_text(const Partitioning& partitioning) {
   std::string out = incomplete_line(partitioning.unknown);
+  if (const std::string missing = missing_memory(partitioning); !missing.empty()) {
+    out += "DOES NOT FIT: " + missing + '\n';
+  }
   out += fmt::format("{} on {}: {}batch {}; runtime {}, operator times: {}, collectives: {}\n",
                      printable(partitioning.model), printable(partitioning.hardware),
                      partitioning.training
@@ -260,6 +279,7 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
   json["runtime"] = partitioning.runtime;
   json["cost_model"] = partitioning.cost_model;
   json["collectives"] = partitioning.collectives;
+  json["fits"] = missing_memory(partitioning).empty();
   json["best"] = partitioning.best() == nullptr ? Json(nullptr) : Json(partitioning.best()->name);
   json["single_device"] = plan_json(partitioning.single, partitioning.unknown);
   Json& plans = json["plans"] = Json::array();

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "report/predictions/op_tree.h"
+#include "report/predictions/op_tree/op_tree.h"
 #include "report/predictions/prediction_parts.h"
 #include "report/text_parts.h"
 
@@ -230,10 +230,10 @@ TextTable time_table(const Prediction& prediction, size_t count, bool tree) {
   TextTable table({{"time", Align::kRight},
                    {"share", Align::kRight},
                    {"operator", Align::kLeft, true},
-                   {"output"},
+                   {"output", Align::kRight, false, true},
                    {"FLOP/s", Align::kRight},
                    {"bound"},
-                   {"source"}});
+                   {"source", Align::kRight, false, true}});
   for (const OpTreeRow& row : op_tree(prediction.ops, count, tree)) {
     const double share =
         total > 0 ? static_cast<double>(row.time_ns) / static_cast<double>(total) : 0;

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/text_table.h"
-#include "report/predictions/op_tree.h"
+#include "report/predictions/op_tree/op_tree.h"
 #include "report/predictions/prediction_parts.h"
 #include "report/predictions/prediction_views.h"
 #include "report/recordings/advice_views.h"

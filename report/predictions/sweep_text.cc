@@ -166,7 +166,7 @@ class SweepText {
       if (std::find(machines.begin(), machines.end(), point.hardware) == machines.end()) {
         machines.push_back(point.hardware);
       }
-      if (is_shown(row)) {
+      if (is_shown(row) && !is_too_large(result_.rows[row].figures)) {
         double& cell = best[{point.model, point.mode}][point.hardware];
         cell = std::max(cell, result_.rows[row].figures.throughput_per_s);
       }

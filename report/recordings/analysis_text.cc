@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "report/recordings/advice_views.h"
 #include "report/recordings/analysis_views.h"
+#include "report/recordings/trace_labels.h"
 #include "report/text_parts.h"
 
 namespace dfsim::inline report {
@@ -99,7 +100,7 @@ std::string ops_text(std::string_view title, const std::vector<OpRow>& rows, siz
   if (rows.empty() || top == 0) {
     return "";
   }
-  TextTable table({{std::string(title)},
+  TextTable table({{std::string(title), Align::kLeft, true},
                    {"calls", Align::kRight},
                    {"total", Align::kRight},
                    {"share", Align::kRight},
@@ -107,8 +108,9 @@ std::string ops_text(std::string_view title, const std::vector<OpRow>& rows, siz
                    {"max", Align::kRight}});
   for (size_t i = 0; i < std::min(top, rows.size()); ++i) {
     const OpRow& row = rows[i];
-    const std::string name = row.detail.empty() ? row.name : row.name + " " + row.detail;
-    table.add_row({printable(name), std::to_string(row.calls), analysis_time(row.time.total_us),
+    const std::string name =
+        printable(row.name) + (row.detail.empty() ? "" : " " + shapes_label(row.detail));
+    table.add_row({name, std::to_string(row.calls), analysis_time(row.time.total_us),
                    percent_text(row.share), analysis_time(row.time.median_us),
                    analysis_time(row.time.max_us)});
   }
@@ -119,7 +121,7 @@ std::string kernels_text(const TraceAnalysis& analysis, size_t top) {
   if (analysis.kernels.empty() || top == 0) {
     return "";
   }
-  TextTable table({{"Kernel"},
+  TextTable table({{"Kernel", Align::kLeft, true},
                    {"count", Align::kRight},
                    {"total", Align::kRight},
                    {"share", Align::kRight},
@@ -127,7 +129,7 @@ std::string kernels_text(const TraceAnalysis& analysis, size_t top) {
                    {"spread", Align::kRight}});
   for (size_t i = 0; i < std::min(top, analysis.kernels.size()); ++i) {
     const KernelRow& row = analysis.kernels[i];
-    table.add_row({printable(row.name), std::to_string(row.time.count),
+    table.add_row({kernel_label(row.name), std::to_string(row.time.count),
                    analysis_time(row.time.total_us), percent_text(row.share),
                    analysis_time(row.time.median_us),
                    percent_text(share(row.time.deviation_us, row.time.mean_us()))});

@@ -9,6 +9,7 @@
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "report/recordings/trace_labels.h"
 #include "report/text_parts.h"
 
 namespace dfsim::inline report {
@@ -24,6 +25,12 @@ void add_part(TextTable* table, std::string_view name, double a, double b, doubl
                   total > 0 ? signed_percent((b - a) / total) : "-"});
 }
 
+// "aten::mm 5x128 128x5 float", or of a kernel "ampere_sgemm_128x64_nn compute".
+std::string label_of(const TraceDiff& diff, const DiffRow& row) {
+  const std::string name = diff.of_kernels ? kernel_label(row.name) : printable(row.name);
+  return row.detail.empty() ? name : name + ' ' + shapes_label(row.detail);
+}
+
 std::vector<std::vector<std::string>> missing(const TraceDiff& diff, bool from_b, size_t top) {
   std::vector<const DiffRow*> rows;
   for (const DiffRow& row : diff.rows) {
@@ -34,8 +41,7 @@ std::vector<std::vector<std::string>> missing(const TraceDiff& diff, bool from_b
   std::vector<std::vector<std::string>> lines;
   for (size_t i = 0; i < std::min(top, rows.size()); ++i) {
     const DiffRow& row = *rows[i];
-    lines.push_back({printable(row.name + (row.detail.empty() ? "" : " ") + row.detail),
-                     std::to_string(from_b ? row.calls_a : row.calls_b),
+    lines.push_back({label_of(diff, row), std::to_string(from_b ? row.calls_a : row.calls_b),
                      duration_text(from_b ? row.a_us : row.b_us)});
   }
   if (rows.size() > top) {
@@ -68,7 +74,7 @@ std::string diff_text(const TraceDiff& diff, size_t top) {
   } else if (diff.rows.empty()) {
     text += "  neither trace has operators or kernels with a time of their own\n\n";
   }
-  TextTable table({{diff.of_kernels ? "Kernel" : "Operator"},
+  TextTable table({{diff.of_kernels ? "Kernel" : "Operator", Align::kLeft, true},
                    {"calls A", Align::kRight},
                    {"B", Align::kRight},
                    {"time A", Align::kRight},
@@ -79,15 +85,14 @@ std::string diff_text(const TraceDiff& diff, size_t top) {
     if (row.calls_a == 0 || row.calls_b == 0 || shown++ >= top) {
       continue;
     }
-    table.add_row({printable(row.name + (row.detail.empty() ? "" : " ") + row.detail),
-                   std::to_string(row.calls_a), std::to_string(row.calls_b),
+    table.add_row({label_of(diff, row), std::to_string(row.calls_a), std::to_string(row.calls_b),
                    duration_text(row.a_us), duration_text(row.b_us), signed_percent(row.change)});
   }
   text += table.render(kWidth, 2);
   for (const bool from_b : {true, false}) {
     const auto lines = missing(diff, from_b, top);
     if (!lines.empty()) {
-      TextTable only({{from_b ? "Only in A" : "Only in B"},
+      TextTable only({{from_b ? "Only in A" : "Only in B", Align::kLeft, true},
                       {"calls", Align::kRight},
                       {"time", Align::kRight}});
       for (const auto& line : lines) {

@@ -13,11 +13,9 @@ namespace {
 
 // The 90 % quantile of a normal distribution: what an 80 % interval spans on either side.
 constexpr double kSpan = 1.2816;
-// Share of an operator's variance that all operators of a run have in common, and the additional
-// scatter of whole runs: networks that were measured again minutes later and normalised to one
-// speed differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine they are a first guess,
-// which measured networks correct (interval_fit.h).
-constexpr double kCommonShare = 0.20;
+// The additional scatter of whole runs: networks that were measured again minutes later and
+// normalised to one speed differed by 5 to 8 % (datasets/collect/ort_cpu). On another machine it
+// and kCommonShare are a first guess, which measured networks correct (interval_fit.h).
 constexpr double kRunScatter = 0.08;
 
 constexpr double kWidest = 4.0;  // in ln; more would not be knowledge

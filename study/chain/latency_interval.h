@@ -9,6 +9,9 @@
 
 namespace dfsim::inline study {
 
+// Share of an operator's variance that all operators of a run have in common.
+inline constexpr double kCommonShare = 0.20;
+
 struct LatencyInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;

@@ -40,8 +40,8 @@ StatusOr<CostedModel> load_costed_model(ModelOptions model, const std::string& p
   if (machine.hardware.empty()) {
     return invalid_input(
         fmt::format("{}: no task graph (docs/reference/task-graphs.md), and a model needs hardware "
-                    "to run on; say "
-                    "which with --hw FILE|NAME",
+                    "to run on; say which with --hw FILE|NAME (dfsim hardware lists those that "
+                    "dfsim knows)",
                     path));
   }
   model.path = path;

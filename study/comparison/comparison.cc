@@ -186,10 +186,10 @@ auto rank_key(const PolicyOutcome& outcome) {
 }
 
 // Least is best, see Comparison::best().
-auto best_key(const PolicyOutcome& outcome, bool unitless) {
-  const bool counts = !unitless && outcome.schedule_time_ms > 0;
+auto best_key(const Comparison& comparison, const PolicyOutcome& outcome) {
+  const bool counts = !comparison.unitless && outcome.schedule_time_ms > 0;
   const auto planning = static_cast<TimeNs>(std::max(0.0, outcome.schedule_time_ms) * kNsPerMs);
-  return std::tuple(!outcome.status.ok(), outcome.is_limit(),
+  return std::tuple(!outcome.status.ok(), comparison.is_over_capacity(outcome), outcome.is_limit(),
                     outcome.makespan_ns + (counts ? planning : 0), planning,
                     std::string_view(outcome.name));
 }
@@ -198,7 +198,7 @@ auto best_key(const PolicyOutcome& outcome, bool unitless) {
 void drop_tasks(Comparison& comparison, std::string_view kept) {
   const PolicyOutcome* const best = &*std::ranges::min_element(
       comparison.policies, {},
-      [&](const PolicyOutcome& outcome) { return best_key(outcome, comparison.unitless); });
+      [&](const PolicyOutcome& outcome) { return best_key(comparison, outcome); });
   for (PolicyOutcome& outcome : comparison.policies) {
     if (outcome.name != kept && &outcome != best && kept != "all") {
       outcome.result.tasks = std::vector<TaskRecord>();  // {} would keep its memory
@@ -283,12 +283,22 @@ Status run_single_device(const ProblemInstance& instance, const CompareOptions& 
 
 }  // namespace
 
+bool Comparison::is_over_capacity(const PolicyOutcome& outcome) const {
+  const size_t known = std::min(capacity_bytes.size(), outcome.result.devices.size());
+  for (size_t d = 0; d < known && !delays; ++d) {
+    if (capacity_bytes[d] > 0 && outcome.result.devices[d].peak_memory_bytes > capacity_bytes[d]) {
+      return true;
+    }
+  }
+  return false;
+}
+
 const PolicyOutcome* Comparison::best() const {
   if (policies.empty()) {
     return nullptr;
   }
   const auto found = std::ranges::min_element(
-      policies, {}, [this](const PolicyOutcome& outcome) { return best_key(outcome, unitless); });
+      policies, {}, [this](const PolicyOutcome& outcome) { return best_key(*this, outcome); });
   return found->status.ok() ? &*found : nullptr;
 }
 

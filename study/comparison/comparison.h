@@ -82,9 +82,12 @@ struct Comparison {
   std::vector<PolicyOutcome> policies;
   NoiseOptions noise;
 
+  // A device holds more in that run than it has memory, which --memory track lets go on.
+  bool is_over_capacity(const PolicyOutcome& outcome) const;
   // The policy whose makespan and planning together take least, so that planning never costs more
-  // than it gains; of equals the one that plans fastest, then by name. An estimate where there is
-  // one. Planning does not count where it was not asked for or the file's times have no unit.
+  // than it gains; of equals the one that plans fastest, then by name. One that stays within the
+  // memory where there is one, then an estimate. Planning does not count where it was not asked for
+  // or the file's times have no unit.
   const PolicyOutcome* best() const;
   // One device alone comes within 1 % of the best makespan, and its memory suffices.
   bool one_device_is_enough() const;

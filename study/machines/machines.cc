@@ -19,9 +19,11 @@ namespace dfsim::inline study {
 namespace {
 
 bool passes(const Machine& machine, const MachineFilter& filter) {
+  // The devices that run models count: a node's first one is of their type, its CPUs are not.
   Bytes largest = 0;
   for (const DeviceSpec& device : machine.platform.devices) {
-    largest = std::max(largest, device.memory_bytes);
+    const bool counts = device.type == machine.platform.devices.front().type;
+    largest = std::max(largest, counts ? device.memory_bytes : 0);
   }
   return (filter.vendor.empty() || to_lower(filter.vendor) == machine.vendor) &&
          static_cast<double>(largest) >= filter.min_memory_bytes;

@@ -36,8 +36,9 @@ StatusOr<TimeNs> replay_span(const ReplayGraph& graph);
 // queue stays a dependency. Errors: as above, and the policy's own.
 StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy);
 
-// 10th and 90th percentile of the span when each piece's time is drawn around its own, as wide as
-// those of similar pieces differ.
+// 80 % interval of the span, which is in it: times that were measured are drawn around their own,
+// as wide as those of similar pieces differ, and those of a cost model are off by its errors, which
+// operators share as latency_interval() takes it.
 struct ReplayInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;

@@ -57,6 +57,7 @@ struct Piece {
   TimeNs time_ns = 0;  // its own, without waiting for the device
   TimeNs low_ns = 0;   // as wide as 80 % of the pieces like it, around its own time
   TimeNs high_ns = 0;
+  bool modelled = false;  // a cost model's time and interval: equal pieces share its error
 };
 
 enum class PieceEdgeKind : uint8_t { kLaunch, kSync, kQueue, kHandover, kTransfer };

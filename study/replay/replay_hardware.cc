@@ -131,6 +131,7 @@ class Mover {
         const double time = static_cast<double>(piece->time_ns) / static_cast<double>(cost.time_ns);
         piece->low_ns = static_cast<TimeNs>(static_cast<double>(cost.low_ns) * time);
         piece->high_ns = static_cast<TimeNs>(static_cast<double>(cost.high_ns) * time);
+        piece->modelled = true;
       }
       return cost.source == CostSource::kExtrapolated ? PieceSource::kExtrapolated
                                                       : PieceSource::kPredicted;

@@ -387,6 +387,10 @@ bool is_limit(const SweepFigures& figures) {
   return !is_complete(figures) || figures.bound_only_fraction > kMuchBoundOnly;
 }
 
+bool is_too_large(const SweepFigures& figures) {
+  return figures.memory_bytes > 0 && figures.peak_memory_bytes > figures.memory_bytes;
+}
+
 StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress) {
   return Sweeper(options, progress).run();
 }

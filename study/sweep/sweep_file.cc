@@ -18,7 +18,18 @@ namespace {
 constexpr const char* kSweepPage = "docs/commands/sweep.md";
 constexpr double kMaxPrice = 1e9;
 
+// A model in place of the file of a sweep, as all other commands take it.
+bool names_model(const std::string& path) {
+  const std::string lower = to_lower(path);
+  return lower.ends_with(".onnx") || lower.ends_with(".pb") || lower.ends_with(".pbtxt");
+}
+
 StatusOr<YamlNode> read_sweep_yaml(const std::string& path) {
+  if (names_model(path)) {
+    return invalid_input(fmt::format(
+        "{}: found a model, expected the YAML file of a sweep; name models with --models",
+        printable(path)));
+  }
   DFSIM_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxYamlBytes));
   DFSIM_ASSIGN_OR_RETURN(YamlNode root, parse_yaml(text, path));
   if (root.kind != YamlNode::Kind::kMap) {

@@ -18,10 +18,6 @@ constexpr double kSecondsPerHour = 3600;
 constexpr double kMillion = 1e6;
 constexpr double kBytesPerGb = 1e9;
 
-bool is_too_large(const SweepFigures& figures) {
-  return figures.memory_bytes > 0 && figures.peak_memory_bytes > figures.memory_bytes;
-}
-
 bool is_allowed(const SweepPoint& point, const SweepFigures& figures,
                 const SweepConstraints& constraints) {
   const auto latency_ms = static_cast<double>(figures.latency_ns) / static_cast<double>(kNsPerMs);

@@ -43,5 +43,7 @@ inline bool is_complete(const SweepFigures& figures) { return figures.unresolved
 // True when the latency is a lower limit rather than an estimate: work of some operators is not
 // known, or most of the time is the speed-of-light bound.
 bool is_limit(const SweepFigures& figures);
+// The point needs more memory than its device has.
+bool is_too_large(const SweepFigures& figures);
 
 }  // namespace dfsim::inline study

@@ -66,6 +66,26 @@ TEST_CASE("text_width: COLUMNS beyond 100 is respected, nonsense is not") {
   unsetenv("COLUMNS");
 }
 
+TEST_CASE("TextTable: leaves optional columns out where words of names would be broken") {
+  setenv("COLUMNS", "40", 1);
+  const auto table = [](const std::string& name) {
+    TextTable made({{"name", Align::kLeft, true},
+                    {"first", Align::kRight, false, true},
+                    {"second", Align::kRight, false, true},
+                    {"last", Align::kRight}});
+    made.add_row({name, "1234567890", "123456789", "123456"});
+    return made;
+  };
+  // With all columns, names have 12 characters at most.
+  CHECK(table("best-single-one").render().find("second") != std::string::npos);
+  CHECK(table("datacentricity").render() ==
+        "name                 first    last\n"
+        "--------------  ----------  ------\n"
+        "datacentricity  1234567890  123456\n");
+  CHECK(table(std::string(34, 'n')).render().find("first") == std::string::npos);
+  unsetenv("COLUMNS");
+}
+
 TEST_CASE("TextTable: Markdown has whole cells and escapes what would end them") {
   TextTable table({{"a|b"}, {"n", Align::kRight}});
   table.add_row({"x_y <z>", "1"});

@@ -232,6 +232,10 @@ TEST_CASE("load_platform: an unknown name gives the nearest one") {
   CHECK(rtx.find("did you mean 'rtx-") != std::string::npos);
   CHECK(rtx.find("'rtx-6000-ada'") != std::string::npos);
   CHECK(rtx.find("'a100") == std::string::npos);
+  const std::string mi = load_platform("mi").status().message();
+  CHECK(mi.find("did you mean 'mi100', 'mi210',") != std::string::npos);
+  CHECK(load_platform("m1").status().message().find("'m1-max-cpu' or 'm1-max-gpu'?") !=
+        std::string::npos);
   CHECK(load_platform("google").status().message().find("'tpu-v4' or 'tpu-v5e'?") !=
         std::string::npos);
   CHECK(load_platform("qqqqqqqq")

@@ -73,6 +73,13 @@ def rows(tab, title):
     return tab.locator(f"section[aria-label='{title}'] tbody tr")
 
 
+def check_not_clipped(tab, title):
+    """The table below that title needs no scrolling sideways."""
+    over = tab.locator(f"section[aria-label='{title}'] .tablebox").evaluate(
+        "box => box.scrollWidth - box.clientWidth")
+    check(over <= 0, f"the table '{title}' is {over} px too wide for {tab.viewport_size['width']}")
+
+
 def check_network(tab, result):
     """The drawing of the network: one box for each operator, details, search."""
     graph = tab.locator("section[aria-label='Network']")
@@ -139,9 +146,7 @@ def check_prediction(reports):
           "dark theme")
     if reports.shots:
         tab.screenshot(path=str(reports.shots / "predict_dark.png"))
-    clipped = tab.evaluate("""(() => { const box = document.querySelector(
-        "section[aria-label='Operators'] .tablebox"); return box.scrollWidth - box.clientWidth; })()""")
-    check(clipped <= 0, f"the table of operators is {clipped} px too wide for 1280")
+    check_not_clipped(tab, "Operators")
     check_page(reports, tab, "predict")
     tab.emulate_media(media="print")
     check(not tab.locator("#print").is_visible(), "print style")
@@ -358,6 +363,18 @@ def check_partitioning(reports):
     words = result["best"].split(" x ")
     words = " \u00d7 ".join(f"{w.split()[1]} {degrees[w.split()[0]]}" for w in words)
     check(words in tab.locator(".card", has_text="Best plan").inner_text(), f"{words} in words")
+    check(f"{result['best']}: {words}" in rows(tab, "Plans").first.inner_text(), "words in the table")
+    check_not_clipped(tab, "Plans")
+    check(problems == [], problems)
+    page = reports.folder / "no_plan_fits.html"
+    subprocess.run(
+        [reports.program, "partition", "graphs/zoo/gpt2_large.onnx", "--hw", "pcie-2gpu", "--batch",
+         "64", "--cost-model", "sol", "--strategy", "dp", "--mode", "train", "--html", page,
+         "--allow-oversubscription"],
+        cwd=ROOT, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    tab, problems = reports.open(page, "no_plan_fits")
+    check("Does not fit" in tab.locator(".warning").first.inner_text(), "a warning comes first")
+    check_page(reports, tab, "no_plan_fits")
     check(problems == [], problems)
 
 

@@ -179,6 +179,35 @@ TEST_CASE("Replay interval: contains the run for many skewed pieces") {
   CHECK(interval->high_ns > run->span_ns);
 }
 
+// Errors of a cost model are skewed: drawn one by one, hundreds of them add up to a shift.
+TEST_CASE("Replay interval: contains the run whose times a cost model gave") {
+  KinetoEvents events;
+  for (int i = 0; i < 300; ++i) {
+    events.op("x", 100.0 * i, 100, i);
+  }
+  ReplayGraph graph = graph_of(events.trace());
+  for (Piece& piece : graph.pieces) {
+    piece.modelled = true;
+    piece.low_ns = piece.time_ns * 9 / 10;
+    piece.high_ns = piece.time_ns * 3;
+  }
+  const auto run = run_replay(graph);
+  const auto shared = replay_interval(graph, 1);
+  REQUIRE(run.ok());
+  REQUIRE(shared.ok());
+  // Equal pieces are as far off as one.
+  CHECK(shared->low_ns == run->span_ns * 9 / 10);
+  CHECK(shared->high_ns == run->span_ns * 3);
+  for (size_t p = 0; p < graph.pieces.size(); ++p) {
+    graph.pieces[p].high_ns += static_cast<TimeNs>(p);
+  }
+  const auto different = replay_interval(graph, 1);
+  REQUIRE(different.ok());
+  CHECK(different->low_ns < run->span_ns);
+  CHECK(different->high_ns > run->span_ns);
+  CHECK(different->high_ns < shared->high_ns);
+}
+
 TEST_CASE("Replay: a policy keeps the recorded order where it is a constraint") {
   const Trace trace = host_bound();
   const PolicyRegistry registry;

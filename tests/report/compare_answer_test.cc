@@ -53,6 +53,25 @@ TEST_CASE("Comparison: a policy whose planning costs more than it gains is not t
   CHECK(comparison.best()->name == "anneal");
 }
 
+TEST_CASE("Comparison: a policy that exceeds the memory is best only where none fits") {
+  Comparison comparison =
+      two_gpus({outcome_with("heft", 15 * kNsPerMs, 0), outcome_with("spread", 18 * kNsPerMs, 0)});
+  comparison.capacity_bytes = {1000, 1000};
+  comparison.policies[0].result.devices[0].peak_memory_bytes = 1500;
+  REQUIRE(comparison.best() != nullptr);
+  CHECK(comparison.best()->name == "spread");
+  CHECK(missing_memory(comparison).empty());
+  CHECK(comparison_text(comparison, TimeFormat{})
+            .find("best: spread, 18.0 ms, 0.00 times as fast as one device; heft takes 15.0 ms but "
+                  "needs more memory than there is\n") != std::string::npos);
+  comparison.policies[1].result.devices[1].peak_memory_bytes = 2000;
+  CHECK(comparison.best()->name == "heft");
+  CHECK(missing_memory(comparison) == "no policy fits: heft needs 1.50 kB of 1.00 kB on gpu0");
+  CHECK(comparison_text(comparison, TimeFormat{}).starts_with("DOES NOT FIT: no policy fits: "));
+  comparison.delays = true;  // times on edges, no bytes
+  CHECK(missing_memory(comparison).empty());
+}
+
 TEST_CASE("Comparison: estimates are best before limits, and failed policies never are") {
   Comparison comparison = two_gpus({outcome_with("slow", 30 * kNsPerMs, 1)});
   PolicyOutcome limit = outcome_with("limit", kNsPerMs, 0);

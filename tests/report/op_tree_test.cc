@@ -1,10 +1,11 @@
 // The table of what takes the time: whole names below their modules, in order of time.
-#include "report/predictions/op_tree.h"
+#include "report/predictions/op_tree/op_tree.h"
 
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 
+#include "report/predictions/op_tree/alike_names.h"
 #include "report/predictions/prediction_views.h"
 #include "tests/report/small_prediction.h"
 
@@ -78,6 +79,72 @@ TEST_CASE("Operator tree: equal names, names of modules and empty names keep the
         "x (Conv) 3 1\nx (Conv) 2 1\n");
   const std::string deep(10'000, '/');
   CHECK(op_tree({op_named(deep + "a" + deep + "b", 1)}, 1).size() == 1);
+}
+
+std::vector<PredictedOp> layers(int count, TimeNs last_ns) {
+  std::vector<PredictedOp> ops = {op_named("/embed/Conv", 7)};
+  for (int i = 0; i < count; ++i) {
+    ops.push_back(op_named(fmt::format("/h.{}/mlp/Conv", i), i + 1 < count ? 10 : last_ns));
+    ops.push_back(op_named(fmt::format("/h.{}/mlp/Conv_1", i), 4));
+    ops.push_back(op_named(fmt::format("/h.{}/norm/Conv", i), 2));
+  }
+  return ops;
+}
+
+TEST_CASE("Operator tree: layers that hold the same work are one") {
+  CHECK(rows_of(op_tree(layers(12, 10), 2)) ==
+        "h.{0..11} (12 alike, 36 operators) 192 36\n"
+        ">mlp (24 operators) 168 24\n"
+        ">>Conv (12x) 120 12\n"
+        ">>Conv_1 (12x) 48 12\n"
+        "1 other operator 7 1\n");
+  // The last layer takes longer, so it has its own row.
+  CHECK(rows_of(op_tree(layers(4, 11), 3)) ==
+        "h.{0..2} (3 alike, 9 operators) 48 9\n"
+        ">mlp (6 operators) 42 6\n"
+        ">>Conv (3x) 30 3\n"
+        ">>Conv_1 (3x) 12 3\n"
+        "h.3/mlp/Conv 11 1\n"
+        "3 other operators 13 3\n");
+}
+
+TEST_CASE("Operator tree: repeated modules have a row of their own") {
+  // Only operators below mlp are shown, yet the row counts all of the layers.
+  const std::vector<OpTreeRow> rows = op_tree(layers(3, 10), 2);
+  REQUIRE(rows.size() > 2);
+  CHECK(rows[0].label == "h.{0..2} (3 alike, 9 operators)");
+  CHECK(rows[0].time_ns == 48);
+  // One operator alone needs no row above it.
+  CHECK(rows_of(op_tree(layers(3, 10), 1)) ==
+        "h.{0..2}/mlp/Conv (3x) 30 3\n7 other operators 25 7\n");
+}
+
+TEST_CASE("Operator tree: alike operators are one without modules, too") {
+  CHECK(rows_of(op_tree(layers(3, 10), 2, false)) ==
+        "/h.{0..2}/mlp/Conv (3x) 30 3\n"
+        "/h.{0..2}/mlp/Conv_1 (3x) 12 3\n"
+        "4 other operators 13 4\n");
+}
+
+TEST_CASE("Names that are alike: differ in one number and are of one kind") {
+  const auto labels = [](const std::vector<NamedKind>& names) {
+    std::string text;
+    for (const std::vector<size_t>& group : alike_names(names)) {
+      std::vector<std::string_view> members;
+      for (const size_t member : group) {
+        members.push_back(names[member].name);
+      }
+      text += alike_label(members) + ' ';
+    }
+    return text;
+  };
+  CHECK(labels({{"h.0", 1}, {"h.1", 1}, {"h.2", 1}, {"h.5", 1}, {"h.7", 1}, {"h.8", 1}}) ==
+        "h.{0..2,5,7,8} ");
+  CHECK(labels({{"h.0", 1}, {"h.1", 2}, {"h.2", 1}}) == "h.{0,2} h.1 ");
+  CHECK(labels({{"a1.0", 1}, {"a1.1", 1}, {"a2.0", 1}}) == "a1.{0,1} a2.0 ");
+  CHECK(labels({{"x", 1}, {"y", 1}, {"10", 1}}) == "x y 10 ");
+  CHECK(labels({{"n12345678901", 1}, {"n12345678902", 1}}) == "n12345678901 n12345678902 ");
+  CHECK(labels({}) == "");
 }
 
 TEST_CASE("Operator tree: without modules, rows are whole names") {

@@ -216,7 +216,10 @@ TEST_CASE("partitioning_text: plans that worked in a table, the others with thei
   CHECK_THAT(text, Contains("tp: nothing can be split"));
   Partitioning full = made_partitioning();
   full.plans[0].memory_bytes = 2000;
-  CHECK_THAT(partitioning_text(full), Contains("MEMORY") && Contains("no plan fits: 'dp'"));
+  CHECK_THAT(partitioning_text(full), Contains("MEMORY") && Contains("'dp' comes nearest"));
+  CHECK(partitioning_text(full).starts_with("DOES NOT FIT: no plan fits: 'dp' needs "));
+  CHECK(json::parse(partitioning_json(full))["fits"] == false);
+  CHECK(json::parse(partitioning_json(made_partitioning()))["fits"] == true);
 }
 
 TEST_CASE("partitioning_json: errors stand with their plan, the drawing where there is one") {

@@ -30,6 +30,20 @@ TEST_CASE("Machines: filters leave those of the vendor that have the memory") {
   CHECK(expected < all->machines.size());
 }
 
+TEST_CASE("Machines: the memory of a node's CPUs does not count") {
+  MachineFilter filter;
+  filter.min_memory_bytes = 100e9;
+  const auto chosen = list_machines(filter);
+  REQUIRE(chosen.ok());
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(chosen->machines,
+                               [&](const Machine& m) { return m.platform.name == name; });
+  };
+  CHECK_FALSE(has("dgx-a100"));  // 8 GPUs of 80 GB and 2 CPUs of 1 TB
+  CHECK(has("dgx-h200"));
+  CHECK(has("epyc-7742"));
+}
+
 TEST_CASE("Machines: an unknown vendor and a filter that nothing passes are errors") {
   MachineFilter filter;
   filter.vendor = "nvida";

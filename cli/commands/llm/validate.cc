@@ -96,6 +96,8 @@ CommandSpec llm_validate_command() {
                    .target = &o.output,
                    .help = "Write to this file; - is stdout",
                    .show_default = true}},
+      .examples = {{"dfsim llm validate runs.csv --models models --half held-out",
+                    "errors on deployments that no parameter was fitted to"}},
       .run = [options](const GlobalOptions& global) {
         return run_llm_validate(*options, global.quiet);
       }};

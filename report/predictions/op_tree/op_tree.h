@@ -13,16 +13,18 @@ namespace dfsim::inline report {
 struct OpTreeRow {
   size_t depth = 0;
   std::string label;                // the path below the module above: "layer3/0", "conv1/Conv"
-  const PredictedOp* op = nullptr;  // null for a module and for the rest
-  size_t ops = 1;                   // of the module
+  const PredictedOp* op = nullptr;  // the first of alike ones; null for a module and for the rest
+  size_t ops = 1;                   // of the module, or alike ones
   TimeNs time_ns = 0;               // of all of them
 };
 
 // The `count` operators that take longest, below the modules that their names tell
 // ("/layer3/layer3.0/conv1/Conv", "encoder.layer.0.dense"). A module has a row when it holds
-// several of them; paths without a fork are one label. Rows of one level are in order of time, and
-// the last row sums up the operators that no other row counts, if there are any. Without `modules`
-// the rows are the operators with their whole names. O(text of the names).
+// several of them; paths without a fork are one label. Modules and operators whose names differ in
+// a number and that hold the same work have one row: "layer.{0..11} (12 alike, 204 operators)", and
+// below it "output/dense/MatMul (12x)", which count as one of the `count`. Rows of one level are in
+// order of time, and the last row sums up the operators that no other row counts, if there are any.
+// Without `modules` the rows are operators with their whole names. O(text of the names * log).
 std::vector<OpTreeRow> op_tree(const std::vector<PredictedOp>& ops, size_t count,
                                bool modules = true);
 
