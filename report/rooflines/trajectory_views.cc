@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "base/text_table.h"
@@ -22,27 +24,44 @@ std::string step_text(const TrajectoryStep& step) {
                                             printable(step.to_name, kLongestValue));
 }
 
-// The share of the network's time in changes of element type or layout, where a sweep makes some.
-std::string conversions_text(const std::vector<Trajectory>& lines) {
-  std::string text;
-  for (const Trajectory& line : lines) {
-    const bool any = std::ranges::any_of(
-        line.points, [](const RoofPoint& point) { return point.conversion_s > 0; });
-    const bool choice = !line.steps.empty() && line.steps.front().same_work;
-    if (line.name != "network" || !any || !choice) {
-      continue;
-    }
-    std::vector<std::string> parts;
-    for (size_t i = 0; i < line.points.size(); ++i) {
-      const RoofPoint& point = line.points[i];
-      parts.push_back(
-          fmt::format("{} {}", printable(line.values[i], kLongestValue),
-                      percent_text(point.time_s > 0 ? point.conversion_s / point.time_s : 0)));
-    }
-    text += fmt::format("  conversions of type or layout{}: {} of the time\n",
-                        line.at.empty() ? "" : " at " + line.at, join(parts, ", "));
+// The share of the network's time in changes of element type or layout.
+std::string conversions_text(const Trajectory& line) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < line.points.size(); ++i) {
+    const RoofPoint& point = line.points[i];
+    parts.push_back(
+        fmt::format("{} {}", printable(line.values[i], kLongestValue),
+                    percent_text(point.time_s > 0 ? point.conversion_s / point.time_s : 0)));
   }
-  return text;
+  return fmt::format("  conversions of type or layout: {} of the time\n", join(parts, ", "));
+}
+
+// Lines of the same further sweeps.
+std::string lines_text(std::string_view swept, std::span<const Trajectory> lines) {
+  TextTable table({{"Line"},
+                   {std::string(swept), Align::kRight},
+                   {"FLOP/B", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"time", Align::kRight},
+                   {"gain", Align::kRight},
+                   {"reading"}});
+  for (const Trajectory& line : lines) {
+    for (const TrajectoryStep& step : line.steps) {
+      const auto at = static_cast<size_t>(&step - line.steps.data()) + 1;
+      const RoofPoint& point = line.points[at];
+      table.add_row({line.name, step_text(step), intensity_text(point), rate_text(point),
+                     step.same_work ? format_time(ns_from_seconds(point.time_s)) : "",
+                     fmt::format("{:.2f}x", step.gain()),
+                     std::string(step_reading_name(step.reading))});
+    }
+  }
+  table.drop_empty_columns();
+  std::string text = lines.front().at.empty() ? "" : fmt::format("  At {}:\n", lines.front().at);
+  text += table.render(kTextColumns, 2);
+  const bool converts = swept == "precision" || swept == "layout";
+  return converts && lines.front().values.size() == lines.front().points.size()
+             ? text + conversions_text(lines.front())
+             : text;
 }
 
 Json swept_value(double number, const std::string& name) {
@@ -61,29 +80,23 @@ std::string rate_text(const RoofPoint& point) {
 }
 
 std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines) {
-  TextTable table({{"Line"},
-                   {std::string(swept), Align::kRight},
-                   {"FLOP/B", Align::kRight},
-                   {"rate", Align::kRight},
-                   {"time", Align::kRight},
-                   {"gain", Align::kRight},
-                   {"reading"}});
+  std::string text;
+  for (size_t first = 0; first < lines.size();) {
+    size_t last = first;
+    while (last < lines.size() && lines[last].at == lines[first].at) {
+      ++last;
+    }
+    text += lines_text(swept, {lines.data() + first, last - first}) + "\n";
+    first = last;
+  }
   std::vector<StepReading> seen;
   for (const Trajectory& line : lines) {
     for (const TrajectoryStep& step : line.steps) {
-      const auto at = static_cast<size_t>(&step - line.steps.data()) + 1;
-      const RoofPoint& point = line.points[at];
-      table.add_row({line.label(), step_text(step), intensity_text(point), rate_text(point),
-                     step.same_work ? format_time(ns_from_seconds(point.time_s)) : "",
-                     fmt::format("{:.2f}x", step.gain()),
-                     std::string(step_reading_name(step.reading))});
       if (std::find(seen.begin(), seen.end(), step.reading) == seen.end()) {
         seen.push_back(step.reading);
       }
     }
   }
-  table.drop_empty_columns();
-  std::string text = table.render(kTextColumns, 2) + "\n" + conversions_text(lines);
   for (const StepReading reading : seen) {
     text += fmt::format("  {}: {}\n", step_reading_name(reading), step_advice(reading));
   }

@@ -207,7 +207,8 @@ std::string paths(const Plot& plot, const RooflineReport& roofline,
             "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}</title></circle>\n",
             px, py, colour, svg_escaped(point_title(trajectory, i)));
         if (network && i < trajectory.values.size()) {
-          out += svg_text(px, py - 6, trajectory.values[i], "middle");
+          // In turns, because neighbours may be close.
+          out += svg_text(px, py + (i % 2 == 0 ? -6 : 16), trajectory.values[i], "middle");
         }
       }
     }

@@ -13,6 +13,8 @@ namespace dfsim::inline study {
 namespace {
 
 constexpr size_t kMostSweeps = 3;
+constexpr double kLeastClassShare = 0.02;  // of the time, for a line
+constexpr double kNetworkAlone = 2;        // which no class has
 
 // All other_combinations of the sweeps behind the first, the last of them fastest: places of
 // values.
@@ -31,12 +33,12 @@ std::vector<std::vector<size_t>> other_combinations(const std::vector<Sweep>& sw
   return all;
 }
 
-SweepKind sweep_kind_of(SweepAxis axis) {
+SweepKind sweep_kind_of(RooflineAxis axis) {
   switch (axis) {
-    case SweepAxis::kSize:
-    case SweepAxis::kProcesses:
+    case RooflineAxis::kSize:
+    case RooflineAxis::kProcesses:
       return SweepKind::kWork;
-    case SweepAxis::kThreads:
+    case RooflineAxis::kThreads:
       return SweepKind::kThreads;
     default:
       return SweepKind::kChoice;
@@ -108,8 +110,11 @@ StatusOr<RooflineStudy> sweep_over(const RooflineOptions& options, RooflineKind 
       one.at = std::move(all);
       rooflines.push_back(std::move(one));
     }
+    // Operators that run at once take longer each, which says nothing of their class.
+    const double least_share =
+        first.axis == RooflineAxis::kInter ? kNetworkAlone : kLeastClassShare;
     for (Trajectory& line :
-         make_trajectories(rooflines, values_of(first), sweep_kind_of(first.axis))) {
+         make_trajectories(rooflines, values_of(first), sweep_kind_of(first.axis), least_share)) {
       line.at = settings_text(settings);
       swept.lines.push_back(std::move(line));
     }

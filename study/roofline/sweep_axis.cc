@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMaxSweep = 64;
 
-constexpr std::array<std::pair<std::string_view, SweepAxis>, 6> kReserved = {{
-    {"threads", SweepAxis::kThreads},
-    {"processes", SweepAxis::kProcesses},
-    {"inter", SweepAxis::kInter},
-    {"precision", SweepAxis::kPrecision},
-    {"layout", SweepAxis::kLayout},
-    {"placement", SweepAxis::kPlacement},
+constexpr std::array<std::pair<std::string_view, RooflineAxis>, 6> kReserved = {{
+    {"threads", RooflineAxis::kThreads},
+    {"processes", RooflineAxis::kProcesses},
+    {"inter", RooflineAxis::kInter},
+    {"precision", RooflineAxis::kPrecision},
+    {"layout", RooflineAxis::kLayout},
+    {"placement", RooflineAxis::kPlacement},
 }};
 
 Status add_number(const std::string& text, Sweep* sweep) {
@@ -51,9 +51,9 @@ Status add_name(const std::string& text, const Sweep& sweep) {
 
 }  // namespace
 
-bool has_names(SweepAxis axis) {
-  return axis == SweepAxis::kPrecision || axis == SweepAxis::kLayout ||
-         axis == SweepAxis::kPlacement;
+bool has_names(RooflineAxis axis) {
+  return axis == RooflineAxis::kPrecision || axis == RooflineAxis::kLayout ||
+         axis == RooflineAxis::kPlacement;
 }
 
 StatusOr<Sweep> parse_sweep(const std::string& text) {
@@ -71,7 +71,7 @@ StatusOr<Sweep> parse_sweep(const std::string& text) {
         printable(text)));
   }
   sweep.name = text.substr(0, equals);
-  sweep.axis = reserved != kReserved.end() ? reserved->second : SweepAxis::kSize;
+  sweep.axis = reserved != kReserved.end() ? reserved->second : RooflineAxis::kSize;
   for (const std::string& part : split(text.substr(equals + 1), ',')) {
     DFSIM_RETURN_IF_ERROR(has_names(sweep.axis) ? add_name(part, sweep) : add_number(part, &sweep));
     sweep.values.push_back(part);
@@ -85,25 +85,25 @@ StatusOr<Sweep> parse_sweep(const std::string& text) {
 
 void RooflineSetting::set(const Sweep& sweep, size_t value) {
   switch (sweep.axis) {
-    case SweepAxis::kSize:
+    case RooflineAxis::kSize:
       sizes[sweep.name] = sweep.numbers[value];
       break;
-    case SweepAxis::kThreads:
+    case RooflineAxis::kThreads:
       threads = sweep.numbers[value];
       break;
-    case SweepAxis::kProcesses:
+    case RooflineAxis::kProcesses:
       processes = sweep.numbers[value];
       break;
-    case SweepAxis::kInter:
+    case RooflineAxis::kInter:
       inter = sweep.numbers[value];
       break;
-    case SweepAxis::kPrecision:
+    case RooflineAxis::kPrecision:
       precision = sweep.values[value];
       break;
-    case SweepAxis::kLayout:
+    case RooflineAxis::kLayout:
       layout = sweep.values[value];
       break;
-    case SweepAxis::kPlacement:
+    case RooflineAxis::kPlacement:
       placement = sweep.values[value];
       break;
   }

@@ -11,7 +11,7 @@
 
 namespace dfsim::inline study {
 
-enum class SweepAxis : uint8_t {
+enum class RooflineAxis : uint8_t {
   kSize,       // batch, or a named dimension: more work
   kThreads,    // inside an operator, of each process: the intra-op pool
   kProcesses,  // copies of the model that share the cores
@@ -21,12 +21,12 @@ enum class SweepAxis : uint8_t {
   kPlacement,  // of threads and pages on NUMA nodes
 };
 // Whether its values are names, not numbers.
-bool has_names(SweepAxis axis);
+bool has_names(RooflineAxis axis);
 
 // The swept setting and its values: "batch=1,8,32", "threads=1,2,4", "precision=fp32,int8".
 struct Sweep {
   std::string name;
-  SweepAxis axis = SweepAxis::kSize;
+  RooflineAxis axis = RooflineAxis::kSize;
   std::vector<std::string> values;  // as given
   std::vector<int64_t> numbers;     // the same; empty for names
 };

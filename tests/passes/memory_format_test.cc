@@ -12,7 +12,7 @@ int64_t marked_convs(const Graph& graph) {
   });
 }
 
-Types types_of(const Graph& graph) {
+Types kept_types(const Graph& graph) {
   Types types;
   for (const Op& op : graph.ops()) {
     types.push_back(op.op_type);
@@ -32,7 +32,7 @@ TEST_CASE("channels-last: a residual block has one copy, at its input") {
   graph.op("Flatten", {"e"}, "f");
   graph.output("f");
   const Graph& result = graph.after({"channels-last"});
-  CHECK(types_of(result) ==
+  CHECK(kept_types(result) ==
         Types{"contiguous", "Conv", "Relu", "Conv", "Add", "GlobalAveragePool", "Flatten"});
   CHECK(marked_convs(result) == 2);
 }

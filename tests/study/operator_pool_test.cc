@@ -10,7 +10,7 @@ using namespace dfsim;
 
 namespace {
 
-LoadedModel loaded(PassCase& graph) {
+LoadedModel loaded_case(PassCase& graph) {
   LoadedModel model;
   model.path = model.name = "hand";
   model.executed = graph.built();
@@ -28,21 +28,21 @@ LoadedModel two_branches() {
   graph.op("Tanh", {"x"}, "b");
   graph.op("Add", {"a", "b"}, "c");
   graph.output("c");
-  return loaded(graph);
+  return loaded_case(graph);
 }
 
-LoadedModel chain() {
+LoadedModel chain_of_three() {
   PassCase graph;
   graph.input("x", {4, 8});
   graph.op("Relu", {"x"}, "a");
   graph.op("Tanh", {"a"}, "b");
   graph.op("Sigmoid", {"b"}, "c");
   graph.output("c");
-  return loaded(graph);
+  return loaded_case(graph);
 }
 
 // Eight cores: 8 GFLOP/s and 40 GB/s in all.
-Platform eight_cores() {
+Platform eight_core_platform() {
   Platform platform;
   platform.name = "eight";
   DeviceSpec device;
@@ -71,7 +71,7 @@ std::vector<TimeNs> times_of(const LoadedModel& model,
 }
 
 // One core's point per task: it moves `bytes` and does `flops`, at the roofs of one core.
-RooflineReport one_core(const LoadedModel& model, double flops, double bytes) {
+RooflineReport one_core_points(const LoadedModel& model, double flops, double bytes) {
   RooflineReport one;
   for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
     RoofPoint point;
@@ -99,9 +99,9 @@ ThreadScaling half_serial(double serial) {
 RooflineReport pooled(const LoadedModel& model, double flops, double bytes, const CoreShare& share,
                       double serial) {
   DeviceRoofs whole;
-  whole.device = eight_cores().devices.front();
-  auto report = pooled_roofline(one_core(model, flops, bytes), model, eight_cores(), whole, share,
-                                half_serial(serial));
+  whole.device = eight_core_platform().devices.front();
+  auto report = pooled_roofline(one_core_points(model, flops, bytes), model, eight_core_platform(),
+                                whole, share, half_serial(serial));
   INFO(report.status().message());
   REQUIRE(report.ok());
   return std::move(*report);
@@ -112,24 +112,25 @@ RooflineReport pooled(const LoadedModel& model, double flops, double bytes, cons
 TEST_CASE("pool_time: branches run at once, a chain does not") {
   const LoadedModel branches = two_branches();
   const auto times = times_of(branches, {{"Relu", 100}, {"Tanh", 60}, {"Add", 10}});
-  const auto alone = pool_time(branches, eight_cores(), times, 1);
-  const auto both = pool_time(branches, eight_cores(), times, 2);
+  const auto alone = pool_time(branches, eight_core_platform(), times, 1);
+  const auto both = pool_time(branches, eight_core_platform(), times, 2);
   REQUIRE(alone.ok());
   REQUIRE(both.ok());
   CHECK(alone->makespan_s == Approx(170e-6));
   CHECK(alone->at_once == Approx(1));
   CHECK(both->makespan_s == Approx(110e-6));
   CHECK(both->at_once == Approx(170.0 / 110));
-  const LoadedModel line = chain();
-  const auto in_turn =
-      pool_time(line, eight_cores(), times_of(line, {{"Relu", 5}, {"Tanh", 6}, {"Sigmoid", 7}}), 4);
+  const LoadedModel line = chain_of_three();
+  const auto in_turn = pool_time(line, eight_core_platform(),
+                                 times_of(line, {{"Relu", 5}, {"Tanh", 6}, {"Sigmoid", 7}}), 4);
   REQUIRE(in_turn.ok());
   CHECK(in_turn->makespan_s == Approx(18e-6));
   CHECK(in_turn->at_once == Approx(1));
 }
 
 TEST_CASE("pooled_roofline: a chain keeps its threads and its bandwidth") {
-  const RooflineReport report = pooled(chain(), 1, 10e9, {.threads = 4, .inter = 2}, /*serial=*/0);
+  const RooflineReport report =
+      pooled(chain_of_three(), 1, 10e9, {.threads = 4, .inter = 2}, /*serial=*/0);
   // Three times 10 GB at the 40 GB/s that four cores draw.
   CHECK(report.network.time_s == Approx(0.75));
   CHECK_FALSE(report.pool.empty());
@@ -142,7 +143,7 @@ TEST_CASE("pooled_roofline: serial parts of branches overlap") {
   graph.op("Tanh", {"x"}, "b");
   graph.output("a");
   graph.output("b");
-  const LoadedModel model = loaded(graph);
+  const LoadedModel model = loaded_case(graph);
   // 1 GFLOP each, 1 s on one core, half of it serial: 0.5 + 0.5 / 4 s, at once.
   const RooflineReport pool = pooled(model, 1e9, 1, {.threads = 4, .inter = 2}, 0.5);
   CHECK(pool.network.time_s == Approx(0.625));
@@ -151,8 +152,8 @@ TEST_CASE("pooled_roofline: serial parts of branches overlap") {
   CHECK(pool.network.efficiency() == Approx(0.4));
   // One after the other, with all cores: twice 0.5 + 0.5 / 8 s.
   DeviceRoofs whole;
-  whole.device = eight_cores().devices.front();
-  CHECK(scaled_roofline(one_core(model, 1e9, 1), whole, {.threads = 8}, half_serial(0.5))
+  whole.device = eight_core_platform().devices.front();
+  CHECK(scaled_roofline(one_core_points(model, 1e9, 1), whole, {.threads = 8}, half_serial(0.5))
             .network.time_s == Approx(1.125));
 }
 
@@ -163,7 +164,7 @@ TEST_CASE("pooled_roofline: operators at once share the bandwidth") {
   graph.op("Tanh", {"x"}, "b");
   graph.output("a");
   graph.output("b");
-  const LoadedModel model = loaded(graph);
+  const LoadedModel model = loaded_case(graph);
   // Four cores draw 40 GB/s alone, and 20 GB/s next to four others: 10 GB take 0.5 s.
   const RooflineReport pool = pooled(model, 1, 10e9, {.threads = 4, .inter = 2}, 0);
   CHECK(pool.network.time_s == Approx(0.5));

@@ -8,17 +8,17 @@ using namespace dfsim;
 TEST_CASE("parse_sweep: numbers rise, names differ") {
   const auto batch = parse_sweep("batch=1,8");
   REQUIRE(batch.ok());
-  CHECK(batch->axis == SweepAxis::kSize);
+  CHECK(batch->axis == RooflineAxis::kSize);
   CHECK(batch->numbers == std::vector<int64_t>{1, 8});
   const auto precision = parse_sweep("precision=int8,fp32");
   REQUIRE(precision.ok());
-  CHECK(precision->axis == SweepAxis::kPrecision);
+  CHECK(precision->axis == RooflineAxis::kPrecision);
   CHECK(precision->numbers.empty());
   CHECK(precision->values == std::vector<std::string>{"int8", "fp32"});
-  CHECK(parse_sweep("inter=1,2")->axis == SweepAxis::kInter);
-  CHECK(parse_sweep("placement=free,node")->axis == SweepAxis::kPlacement);
+  CHECK(parse_sweep("inter=1,2")->axis == RooflineAxis::kInter);
+  CHECK(parse_sweep("placement=free,node")->axis == RooflineAxis::kPlacement);
   // A dimension may be named as it likes.
-  CHECK(parse_sweep("inter_size=1,2")->axis == SweepAxis::kSize);
+  CHECK(parse_sweep("inter_size=1,2")->axis == RooflineAxis::kSize);
   CHECK(parse_sweep("a=b=1,2")->name == "a=b");
   for (const char* const text :
        {"", "batch", "=1,2", "batch=2,1", "batch=1", "batch=0,1", "batch=1,x", "precision=fp32",
