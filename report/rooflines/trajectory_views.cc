@@ -58,10 +58,13 @@ std::string lines_text(std::string_view swept, std::span<const Trajectory> lines
   table.drop_empty_columns();
   std::string text = lines.front().at.empty() ? "" : fmt::format("  At {}:\n", lines.front().at);
   text += table.render(kTextColumns, 2);
-  const bool converts = swept == "precision" || swept == "layout";
-  return converts && lines.front().values.size() == lines.front().points.size()
-             ? text + conversions_text(lines.front())
-             : text;
+  const Trajectory& line = lines.front();
+  const bool converts = (swept == "precision" || swept == "layout") &&
+                        std::ranges::any_of(line.points, [](const RoofPoint& point) {
+                          return point.conversion_s > 0;
+                        });
+  return converts && line.values.size() == line.points.size() ? text + conversions_text(line)
+                                                              : text;
 }
 
 Json swept_value(double number, const std::string& name) {

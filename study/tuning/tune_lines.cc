@@ -133,6 +133,7 @@ class LineMaker {
     roofline.network.time_s =
         *candidate.measured * default_ms_ / 1e3 / first * static_cast<double>(setting.batch);
     roofline.network.source = CostSource::kMeasured;
+    roofline.network.conversion_s = 0;  // nothing measured it
     return roofline;
   }
 
