@@ -53,8 +53,12 @@ set(DFSIM_PUBLIC_HEADERS
   study/replay/replay_graph.h
   study/replay/replay_hardware.h
   study/roofline/roofline.h
+  study/roofline/roofline_inputs.h
+  study/roofline/sweep_axis.h
+  study/roofline/trajectory.h
   study/validation/validation.h
   study/analysis/trace_diff.h
+  study/tuning/tune_lines.h
   study/tuning/tune_search.h
 
   # sim: the simulator, and listeners to what happens in it.

@@ -30,6 +30,7 @@ const std::vector<std::string>& device_figures() {
       "overlap_slowdown",
       "cache_levels",
       "roofs",
+      "numa",
       "board_power_w",
       "sustained_vector_tflops",
       "sustained_matrix_tflops",
@@ -157,6 +158,18 @@ void merge_citations(const YamlNode& node, std::vector<Citation> fresh,
   citations->insert(citations->end(), fresh.begin(), fresh.end());
 }
 
+// Nodes have equal parts of a CPU's cores.
+void check_numa(YamlFields& fields, const DeviceSpec& device) {
+  const NumaNodes numa = read_numa_nodes(fields);
+  if (numa.nodes > 1 && device.type != DeviceType::kCpu) {
+    fields.error("numa", fmt::format("found {} nodes of a {}, expected them of a cpu", numa.nodes,
+                                     device_type_name(device.type)));
+  } else if (numa.nodes > 1 && device.compute_units % numa.nodes != 0) {
+    fields.error("numa", fmt::format("found {} nodes, expected a divisor of the {} cores",
+                                     numa.nodes, device.compute_units));
+  }
+}
+
 }  // namespace
 
 void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& sources, bool extends,
@@ -184,8 +197,9 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
-  read_memory_levels(fields);  // no caller keeps these two: whoever wants them reads them again
+  read_memory_levels(fields);  // no caller keeps these three: whoever wants them reads them again
   read_roofs(fields);
+  check_numa(fields, *device);
   merge_citations(node, read_citations(fields, node, device_figures(), sources),
                   &device->citations);
 }

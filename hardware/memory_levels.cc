@@ -14,11 +14,13 @@ namespace dfsim::inline hardware {
 namespace {
 
 constexpr size_t kMaxLevels = 8;
+constexpr double kMostNodes = 64;
 
 struct Entry {
   std::string model;
   std::vector<MemoryLevel> levels;
   Roofs roofs;
+  NumaNodes numa;
 };
 
 const YamlNode* child(const YamlNode& map, std::string_view key) {
@@ -68,6 +70,10 @@ StatusOr<Entry> entry_of(const YamlNode& node, const SourceTable& sources,
   if (child(node, "roofs") != nullptr) {
     entry.roofs = read_roofs(fields);
     entry.roofs.source = source_of("roofs");
+  }
+  if (child(node, "numa") != nullptr) {
+    entry.numa = read_numa_nodes(fields);
+    entry.numa.source = source_of("numa");
   }
   return entry;
 }
@@ -160,6 +166,28 @@ Roofs read_roofs(YamlFields& fields) {
 StatusOr<Roofs> load_roofs(const std::string& name_or_path, const std::string& device_model) {
   DFSIM_ASSIGN_OR_RETURN(Entry entry, entry_of_model(name_or_path, device_model));
   return std::move(entry.roofs);
+}
+
+NumaNodes read_numa_nodes(YamlFields& fields) {
+  NumaNodes numa;
+  const YamlNode* const map = fields.map("numa");
+  if (map == nullptr) {
+    return numa;
+  }
+  YamlFields inner(*map, fields.file(), "numa");
+  double value = 0;
+  inner.integer("nodes", {2, kMostNodes}, &numa.nodes, Need::kRequired);
+  if (inner.number("link_gb_per_s", kBandwidthRange, &value, Need::kRequired)) {
+    numa.link_bytes_per_s = value * kGiga;
+  }
+  fields.error(inner.finish());
+  return numa;
+}
+
+StatusOr<NumaNodes> load_numa_nodes(const std::string& name_or_path,
+                                    const std::string& device_model) {
+  DFSIM_ASSIGN_OR_RETURN(Entry entry, entry_of_model(name_or_path, device_model));
+  return std::move(entry.numa);
 }
 
 DeviceSpec with_roofs(DeviceSpec device, const Roofs& roofs) {

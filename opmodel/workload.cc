@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/cancellation.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/infer.h"
 
 namespace dfsim::inline opmodel {
@@ -77,7 +78,11 @@ std::string window_attributes(const Graph& graph, const Op& op) {
         op.op_type == "ConvTranspose"
             ? fmt::format("output_padding={};", list_or(op, "output_padding", n, 0))
             : "";
-    return fmt::format("dilations={};group={};{};{}pads={};strides={}",
+    // A memory format: the shapes are those of channels first.
+    const bool last =
+        op.op_type == "Conv" && op.domain.empty() && op.attributes.int_or(kChannelsLast, 0) != 0;
+    return fmt::format("{}dilations={};group={};{};{}pads={};strides={}",
+                       last ? fmt::format("{}=1;", kChannelsLast) : "",
                        list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1), common,
                        extra, pads, strides);
   }

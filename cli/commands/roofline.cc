@@ -9,7 +9,8 @@
 #include "cli/terminal_text.h"
 #include "cli/verdicts.h"
 #include "report/html/html_page.h"
-#include "report/predictions/roofline_views.h"
+#include "report/rooflines/roofline_views.h"
+#include "report/rooflines/trajectory_views.h"
 #include "report/svg/roofline_svg.h"
 #include "study/roofline/study_roofline.h"
 
@@ -41,7 +42,7 @@ Status run_roofline(const RooflineCommand& command, bool quiet) {
   DFSIM_ASSIGN_OR_RETURN(const RooflineStudy found, study_with_progress(command, quiet));
   const RooflineReport& last = found.rooflines.back();
   if (!command.svg.empty()) {
-    DFSIM_RETURN_IF_ERROR(write_file(command.svg, roofline_svg(last, found.lines)));
+    DFSIM_RETURN_IF_ERROR(write_file(command.svg, roofline_svg(found.rooflines, found.lines)));
   }
   const auto json = [&found] { return roofline_json(found.rooflines, found.swept, found.lines); };
   if (!command.html.empty()) {
@@ -85,10 +86,12 @@ OptionTable roofline_options(RooflineCommand& o) {
            {.names = "--sweep",
             .target = &o.sweep,
             .help =
-                "Also trajectories: over batch=1,8,32, over NAME=128,512 for a dimension, or on "
-                "CPUs "
-                "over threads=1,2,4 or processes=1,2,4, extrapolated where no hardware file was "
-                "measured at a count; a second --sweep gives lines for each of its values",
+                "Also trajectories: over batch=1,8,32; NAME=128,512 for a dimension; "
+                "precision=fp32,int8; layout=nchw,blocked (GPUs: channels-last); and on CPUs, "
+                "extrapolated where no hardware file was measured so, threads=1,2,4 (the intra-op "
+                "pool), processes=1,2,4, inter=1,2 (operators at once) or "
+                "placement=free,compact,spread,node on NUMA nodes. A second and third --sweep give "
+                "lines for each of their values",
             .value = "NAME=A,B,..."},
            {.names = "--networks",
             .target = &o.source.networks,

@@ -4,6 +4,8 @@
 // networks that were timed in both layouts on one board.
 #include "opmodel/model/layout_time.h"
 
+#include "datasets/profiles/profile.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/roofline.h"
 
@@ -22,7 +24,8 @@ double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device) {
   const bool half = geometry.dtype == DType::kFloat16 || geometry.dtype == DType::kBFloat16;
   if (geometry.family != Family::kConv || geometry.kind != "dense" || !half ||
-      op.op_type != "Conv" || device.type != DeviceType::kGpu) {
+      op.op_type != "Conv" || device.type != DeviceType::kGpu ||
+      attribute_value(op.attributes, kChannelsLast) == "1") {
     return 0;
   }
   const auto& d = geometry.dims;

@@ -83,11 +83,12 @@ StatusOr<std::unique_ptr<CostModel>> load_bound(const Platform& platform) {
 
 // The model of a directory, which asks the prior that ships about what it does not know.
 StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& directory,
-                                                     const Platform& platform) {
+                                                     const Platform& platform, bool use_lookup) {
   if (directory == kBoundName) {
     return load_bound(platform);
   }
   DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, TrainedModel::load(directory));
+  model->set_use_lookup(use_lookup);
   const std::string prior = find_pretrained(std::string(kPriorName));
   if (!model->manifest().prior && !prior.empty()) {
     DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> loaded, TrainedModel::load(prior));
@@ -99,6 +100,8 @@ StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& director
 // Asks the model that each device names.
 class PerDeviceModel : public CostModel {
  public:
+  explicit PerDeviceModel(bool use_lookup) : use_lookup_(use_lookup) {}
+
   std::string_view name() const override { return name_; }
 
   Status add(const DeviceSpec& device, const Platform& platform) {
@@ -112,7 +115,8 @@ class PerDeviceModel : public CostModel {
     if (directory.empty()) {
       return unknown_device_model(device, file);
     }
-    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model, load_with_prior(directory, platform));
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<CostModel> model,
+                           load_with_prior(directory, platform, use_lookup_));
     if (name_.find(model->name()) == std::string::npos) {
       name_ += name_.empty() ? "" : ", ";
       name_ += model->name();
@@ -137,6 +141,7 @@ class PerDeviceModel : public CostModel {
   }
 
  private:
+  bool use_lookup_;
   std::string name_;
   std::map<std::string, std::unique_ptr<CostModel>> models_;
 };
@@ -198,19 +203,35 @@ std::vector<std::string> cost_models_of(const Platform& platform, const std::str
   return models;
 }
 
-StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
-                                                         const std::string& name_or_path) {
+namespace {
+
+StatusOr<std::unique_ptr<CostModel>> load_for(const Platform& platform,
+                                              const std::string& name_or_path, bool use_lookup) {
   if (name_or_path == kBoundName) {
     return load_bound(platform);
   }
   if (!name_or_path.empty()) {
-    return load_cost_model(name_or_path);
+    DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, load_trained_model(name_or_path));
+    model->set_use_lookup(use_lookup);
+    return std::unique_ptr<CostModel>(std::move(model));
   }
-  auto models = std::make_unique<PerDeviceModel>();
+  auto models = std::make_unique<PerDeviceModel>(use_lookup);
   for (const DeviceSpec& device : platform.devices) {
     DFSIM_RETURN_IF_ERROR(models->add(device, platform));
   }
   return std::unique_ptr<CostModel>(std::move(models));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
+                                                         const std::string& name_or_path) {
+  return load_for(platform, name_or_path, true);
+}
+
+StatusOr<std::unique_ptr<CostModel>> load_trees_for(const Platform& platform,
+                                                    const std::string& name_or_path) {
+  return load_for(platform, name_or_path, false);
 }
 
 }  // namespace dfsim::inline opmodel

@@ -35,4 +35,9 @@ std::vector<std::string> cost_models_of(const Platform& platform, const std::str
 StatusOr<std::unique_ptr<CostModel>> load_cost_model_for(const Platform& platform,
                                                          const std::string& name_or_path);
 
+// The same without the times of measured shapes: trees answer for all. A measured shape is one of
+// the layout that the runtime chose, and two layouts compare only by the trees.
+StatusOr<std::unique_ptr<CostModel>> load_trees_for(const Platform& platform,
+                                                    const std::string& name_or_path);
+
 }  // namespace dfsim::inline opmodel

@@ -415,7 +415,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     geometries.push_back(geometry_of(op));
   }
   DFSIM_ASSIGN_OR_RETURN(std::vector<ModelAnswer> predictions,
-                         predict_as(ops, geometries, device, Query{}));
+                         predict_as(ops, geometries, device, {.use_lookup = use_lookup_}));
   if (prior_ != nullptr && device.type == DeviceType::kGpu) {
     DFSIM_RETURN_IF_ERROR(ask_prior(ops, geometries, device, predictions));
   }

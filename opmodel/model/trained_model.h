@@ -63,6 +63,8 @@ class TrainedModel : public CostModel {
   // Answers by `prior`, a model with ModelManifest::prior, where this one knows nothing of the
   // class or of the dtype.
   void set_prior(std::shared_ptr<const TrainedModel> prior) { prior_ = std::move(prior); }
+  // Whether predict() answers with the times of measured shapes; true unless set.
+  void set_use_lookup(bool use_lookup) { use_lookup_ = use_lookup; }
   // This shape was measured on this device with this kind of timing.
   bool has_measured(const OpGeometry& geometry, const DeviceSpec& device, TimingKind timing) const;
   const ModelManifest& manifest() const { return manifest_; }
@@ -99,6 +101,7 @@ class TrainedModel : public CostModel {
   Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
                    const DeviceSpec& device, std::span<ModelAnswer> answers) const;
 
+  bool use_lookup_ = true;
   std::shared_ptr<const TrainedModel> prior_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Forest>> forests_;

@@ -350,9 +350,9 @@
         endLabel: { show: true, color: b.fg, formatter: '{a}', offset: [-24, 12] }, data: [[Math.max(left, bottom / c.bytes_per_s), Math.max(left, bottom / c.bytes_per_s) * c.bytes_per_s], [top / c.bytes_per_s, top]].filter(q => q[0] >= left) }));
       const clouds = classes.map((name, i) => ({ name, type: 'scatter', itemStyle: { color: COLOURS[i % COLOURS.length], opacity: lines.length ? 0.35 : 0.6 },
         data: points.filter(p => p.class === name).map(p => ({ value: [p.intensity, Math.max(p.flops_per_s, bottom)], point: p, symbolSize: 5 + 44 * Math.sqrt(p.share) })) }));
-      const paths = lines.map(l => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: l.name === 'network' ? 3 : 1.5 },
-        color: l.name === 'network' ? b.fg : COLOURS[Math.max(0, classes.indexOf(l.name)) % COLOURS.length], symbol: 'diamond',
-        label: { show: true, position: l.name === 'network' ? 'top' : 'right', color: b.fg, formatter: q => q.data.step }, labelLayout: { hideOverlap: true }, data: l.points.map((p, k) => [p, k]).filter(q => q[0].intensity > 0).map(([p, k]) => ({ value: [p.intensity, p.flops_per_s], point: p, step: l.steps.length ? String(k ? l.steps[k - 1].to : l.steps[0].from) : '' })) }));
+      const paths = lines.map(l => ({ name: l.name, type: 'line', symbolSize: 8, lineStyle: { width: (l.of || l.name) === 'network' ? 3 : 1.5 },
+        color: (l.of || l.name) === 'network' ? b.fg : COLOURS[Math.max(0, classes.indexOf(l.of || l.name)) % COLOURS.length], symbol: 'diamond',
+        label: { show: true, position: (l.of || l.name) === 'network' ? 'top' : 'right', color: b.fg, formatter: q => q.data.step }, labelLayout: { hideOverlap: true }, data: l.points.map((p, k) => [p, k]).filter(q => q[0].intensity > 0).map(([p, k]) => ({ value: [p.intensity, p.flops_per_s], point: p, step: l.values ? l.values[k] : l.steps.length ? String(k ? l.steps[k - 1].to : l.steps[0].from) : '' })) }));
       return {
         legend: Object.assign({ data: [...new Set(lines.map(l => l.name).concat(classes))], top: 0 }, b.legend),
         tooltip: Object.assign({ formatter: q => { const p = q.data.point; return p ? '<b>' + escapeHtml(short(p.name, 60)) + '</b><br>' + p.intensity.toPrecision(3) + ' FLOP/B, ' + scaled(p.flops_per_s, 'FLOP/s') + '<br>' + (p.efficiency === null ? '' : percent(p.efficiency) + ' of its roof, ') + percent(p.share) + ' of the time<br>bound: ' + p.bound + ', time ' + p.source : ''; } }, b.tooltip),
@@ -597,14 +597,17 @@
 
   function showRooflines(d) {
     const last = d.rooflines[d.rooflines.length - 1], n = last.network;
-    head(last.model + ' on ' + last.device_model, 'roofline; ' + (last.measured ? 'measured times' + (last.without_work > 0 ? ', ' + percent(last.without_work) + ' of the time left out: operators of unknown work' : '') : 'batch ' + last.batch + ', cost model ' + last.cost_model));
+    head(last.model + ' on ' + last.device_model, 'roofline; ' + (last.measured ? 'measured times' + (last.without_work > 0 ? ', ' + percent(last.without_work) + ' of the time left out: operators of unknown work' : '') : 'batch ' + last.batch + ', cost model ' + last.cost_model) + Object.entries(last.at || {}).filter(q => q[0] !== 'batch').map(q => ', ' + q[0] + ' ' + q[1]).join('') + [last.scaling, last.pool].filter(v => v).map(v => '; ' + v).join(''));
     showLimits(last);
     const known = (v, format) => typeof v === 'number' ? format(v) : '-';
     showCards([['device time', least(last) + time(either(n.time_us, last.time_at_least_us))], ['intensity', n.intensity.toPrecision(3), 'FLOP per byte'], ['rate', known(n.flops_per_s, v => scaled(v, 'FLOP/s'))], ['of its roof', known(n.efficiency, percent), 'least time over time'], ['memory', scaled(last.memory_bytes_per_s, 'B/s'), 'peak: ' + last.bandwidth_from], ['peaks', last.peaks_from, short(last.peaks_source || '', 80)]]);
-    showRoofline(last, d.trajectories, d.swept);
+    // A precision has compute roofs of its own.
+    const own = r => last.roofs.some(o => o.dtype === r.dtype && o.matrix === r.matrix);
+    const roofs = d.rooflines.flatMap(r => r.roofs).filter((r, i, all) => !own(r) && all.findIndex(o => o.dtype === r.dtype && o.matrix === r.matrix) === i);
+    showRoofline(Object.assign({}, last, { roofs: last.roofs.concat(roofs) }), d.trajectories, d.swept);
     showFloors(last);
-    const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, Math.pow(2, s.dy), s.of_compute, s.of_memory, s.reading, s.advice]));
-    showTable('Steps over ' + d.swept, [['line', null], ['from', String], ['to', String], ['rate gain', v => v.toFixed(2) + 'x'], ['of compute', percent], ['of memory', percent], ['reading', null], ['advice', null]], steps);
+    const steps = d.trajectories.flatMap(l => l.steps.map(s => [l.name, s.from, s.to, either(s.gain, Math.pow(2, s.dy)), s.of_compute, s.of_memory, s.reading, s.advice]));
+    showTable('Steps over ' + d.swept, [['line', null], ['from', String], ['to', String], ['gain', v => v.toFixed(2) + 'x'], ['of compute', percent], ['of memory', percent], ['reading', null], ['advice', null]], steps);
     const two = element('div', { class: 'two' });
     main.append(two);
     showBars(two, 'Time by class', last.classes.map(c => [c.name, c.time_us]), time);

@@ -12,6 +12,7 @@
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "study/tuning/knob_lines.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -84,6 +85,47 @@ Json counter_json(const std::optional<double>& counter) {
   return counter.has_value() ? Json(*counter) : Json(nullptr);
 }
 
+// Steps of one knob each, the others as they are in the line.
+std::string knob_lines_text(const std::vector<KnobLine>& lines) {
+  if (lines.empty()) {
+    return "";
+  }
+  TextTable table(
+      {{"Knob"}, {"step"}, {"cost", Align::kRight}, {"gain", Align::kRight}, {"reading"}, {"at"}});
+  for (const KnobLine& line : lines) {
+    for (size_t i = 0; i < line.steps.size(); ++i) {
+      const KnobStep& step = line.steps[i];
+      const auto value = [](const std::string& text) {
+        return text.empty() ? std::string("unset") : printable(text, 24);
+      };
+      table.add_row({line.knob, fmt::format("{} to {}", value(step.from), value(step.to)),
+                     fmt::format("{:.4g}", line.costs[i + 1]), fmt::format("{:.2f}x", step.gain),
+                     std::string(step_reading_name(step.reading)), line.at});
+    }
+  }
+  table.drop_empty_columns();
+  return "\n" + table.render(80, 2);
+}
+
+Json knob_lines_json(const std::vector<KnobLine>& lines) {
+  Json list = Json::array();
+  for (const KnobLine& line : lines) {
+    Json steps = Json::array();
+    for (const KnobStep& step : line.steps) {
+      steps.push_back({{"from", step.from},
+                       {"to", step.to},
+                       {"gain", step.gain},
+                       {"reading", step_reading_name(step.reading)}});
+    }
+    list.push_back({{"knob", line.knob},
+                    {"at", line.at},
+                    {"values", line.values},
+                    {"costs", line.costs},
+                    {"steps", std::move(steps)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string command_tuning_text(const CommandTuneResult& result) {
@@ -137,6 +179,7 @@ std::string command_tuning_text(const CommandTuneResult& result) {
   if (order.size() > kShownSettings) {
     text += fmt::format("  and {}\n", counted(order.size() - kShownSettings, "slower setting"));
   }
+  text += knob_lines_text(knob_lines(result));
   for (const CommandMeasured& measured : result.measured) {
     if (!measured.failure.empty()) {
       text += fmt::format("  failed: {}: {}\n", setting_of(result, measured), measured.failure);
@@ -179,7 +222,8 @@ std::string command_tuning_json(const CommandTuneResult& result) {
         {"warm_up", result.warm_ups},
         {"exhaustive", result.exhaustive_runs()}}},
       {"no_counters", result.no_counters.empty() ? Json(nullptr) : Json(result.no_counters)},
-      {"settings", std::move(settings)}};
+      {"settings", std::move(settings)},
+      {"trajectories", knob_lines_json(knob_lines(result))}};
   return json.text();
 }
 

@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "base/counted.h"
 #include "base/json/json_tree.h"
 #include "base/text_table.h"
-#include "report/predictions/roofline_views.h"
+#include "report/rooflines/trajectory_views.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -66,7 +65,11 @@ std::string tuning_text(const TuneResult& result, const std::string& model) {
                    fmt::format("{:.2f}", *candidate->measured)});
   }
   text += table.render(80, 2) + "  (time per sample over the default's)\n";
-  return result.lines.empty() ? text : text + "\n" + trajectories_text("threads", result.lines);
+  for (const TuneLine& line : result.lines) {
+    text += fmt::format("\n  At {}, as measured:\n{}", line.at,
+                        trajectories_text(line.swept, line.lines));
+  }
+  return text;
 }
 
 std::string tuning_json(const TuneResult& result, const std::string& model) {
@@ -77,16 +80,18 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
          {"predicted", candidate.predicted / result.candidates[0].predicted},
          {"measured", candidate.measured.has_value() ? Json(*candidate.measured) : Json(nullptr)}});
   }
-  Json steps = Json::array();
-  for (const Trajectory& line : result.lines) {
-    for (const TrajectoryStep& step : line.steps) {
-      steps.push_back({{"from", step.from},
-                       {"to", step.to},
-                       {"gain", std::exp2(step.dy)},
-                       {"of_compute", step.of_compute},
-                       {"of_memory", step.of_memory},
-                       {"reading", step_reading_name(step.reading)},
-                       {"advice", step_advice(step.reading)}});
+  Json threads = Json::array();
+  Json lines = Json::array();
+  for (const TuneLine& line : result.lines) {
+    for (const Trajectory& trajectory : line.lines) {
+      Json steps = trajectory_steps_json(trajectory);
+      if (line.swept == "threads") {
+        threads = steps;
+      }
+      lines.push_back({{"swept", line.swept},
+                       {"at", line.at},
+                       {"points", points_json(trajectory.points)},
+                       {"steps", std::move(steps)}});
     }
   }
   const Json json = {{"schema", "dfsim.tune/1"},
@@ -99,7 +104,8 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
                      {"best_time", timing_json(result.best_time)},
                      {"ratio", result.ratio},
                      {"settings", std::move(points)},
-                     {"threads", std::move(steps)}};
+                     {"threads", std::move(threads)},
+                     {"trajectories", std::move(lines)}};
   return json.text();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "report/svg/svg.h"
 
@@ -164,6 +165,31 @@ std::string points(const Plot& plot, const RooflineReport& roofline) {
   return out;
 }
 
+// "conv, batch 4, int8: 12 FLOP/B, 3.4 GFLOP/s".
+std::string point_title(const Trajectory& trajectory, size_t i) {
+  const RoofPoint& point = trajectory.points[i];
+  const std::string value = i < trajectory.values.size() ? ", " + trajectory.values[i] : "";
+  return fmt::format("{}{}: {:.3g} FLOP/B, {}", trajectory.label(), value, point.intensity(),
+                     format_count(point.flops_per_s(), "FLOP/s"));
+}
+
+// The last report of a sweep, with the compute roofs of all of them: a precision has its own.
+RooflineReport with_all_roofs(const std::vector<RooflineReport>& rooflines) {
+  RooflineReport last = rooflines.back();
+  for (const RooflineReport& roofline : rooflines) {
+    for (const ComputeRoof& roof : roofline.roofs) {
+      const bool known = std::ranges::any_of(last.roofs, [&roof](const ComputeRoof& other) {
+        return other.dtype == roof.dtype && other.matrix == roof.matrix;
+      });
+      if (!known) {
+        last.roofs.push_back(roof);
+      }
+    }
+  }
+  std::ranges::stable_sort(last.roofs, std::ranges::greater(), &ComputeRoof::flops_per_s);
+  return last;
+}
+
 std::string paths(const Plot& plot, const RooflineReport& roofline,
                   const std::vector<Trajectory>& lines) {
   std::string out;
@@ -171,13 +197,19 @@ std::string paths(const Plot& plot, const RooflineReport& roofline,
     const bool network = trajectory.name == "network";
     const char* const colour = network ? "black" : kPalette[colour_of(roofline, trajectory.name)];
     std::string path;
-    for (const RoofPoint& point : trajectory.points) {
+    for (size_t i = 0; i < trajectory.points.size(); ++i) {
+      const RoofPoint& point = trajectory.points[i];
       if (point.flops > 0 && point.bytes > 0 && point.time_s > 0) {
         const double px = plot.x(std::log10(point.intensity()));
         const double py = plot.y(std::log10(point.flops_per_s()));
         path += fmt::format("{:.1f},{:.1f} ", px, py);
-        out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", px, py,
-                           colour);
+        out += fmt::format(
+            "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}</title></circle>\n",
+            px, py, colour, svg_escaped(point_title(trajectory, i)));
+        if (network && i < trajectory.values.size()) {
+          // In turns, because neighbours may be close.
+          out += svg_text(px, py + (i % 2 == 0 ? -6 : 16), trajectory.values[i], "middle");
+        }
       }
     }
     out +=
@@ -207,6 +239,11 @@ std::string roofline_svg(const RooflineReport& roofline, const std::vector<Traje
         fmt::format("{} {:.0f} %", roofline.classes[i].name, roofline.classes[i].share * 100));
   }
   return out + "</svg>\n";
+}
+
+std::string roofline_svg(const std::vector<RooflineReport>& rooflines,
+                         const std::vector<Trajectory>& lines) {
+  return roofline_svg(with_all_roofs(rooflines), lines);
 }
 
 }  // namespace dfsim::inline report

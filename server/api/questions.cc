@@ -8,7 +8,7 @@
 #include "report/predictions/inspection_views.h"
 #include "report/predictions/partitioning_views.h"
 #include "report/predictions/prediction_views.h"
-#include "report/predictions/roofline_views.h"
+#include "report/rooflines/roofline_views.h"
 #include "schedulers/registry.h"
 #include "study/comparison/compare.h"
 #include "study/inspection/inspect.h"

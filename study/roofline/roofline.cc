@@ -1,14 +1,12 @@
-// Points, roofs and trajectories. An operator's roof is the lowest of its compute peak and the
-// bandwidths of the levels that its data must come from; a level behind a cache counts only for
-// bytes that the cache cannot hold. Steps of a trajectory are read by how intensity and rate
-// moved.
+// Points and roofs. An operator's roof is the lowest of its compute peak and the bandwidths of the
+// levels that its data must come from; a level behind a cache counts only for bytes that the cache
+// cannot hold.
 #include "study/roofline/roofline.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -16,7 +14,6 @@
 namespace dfsim::inline study {
 namespace {
 
-constexpr double kNear = 0.8;          // of a roof: at it
 constexpr double kAboveSlack = 1.001;  // rounding to whole nanoseconds is not above the roof
 
 double seconds(TimeNs time_ns) { return static_cast<double>(time_ns) / kNsPerSecond; }
@@ -26,11 +23,25 @@ RoofPoint point_of(const RooflineInput& input, TaskId task) {
   const OpCost& cost = input.costs.at(row, input.device);
   RoofPoint point = roof_point(input.roofs, input.workload.rows[row], seconds(cost.time_ns));
   point.name = input.executed.op(input.workload.graph.op(task)).name;
+  point.task = static_cast<uint32_t>(task.index());
   point.low_s = seconds(cost.low_ns);
   point.high_s = seconds(cost.high_ns);
   point.bound = cost.bound;
   point.source = cost.source;
   return point;
+}
+
+// Whether the operator changes only the element type or the layout of its operand. Transposes of
+// quantised images are known by the names that their pass gives them.
+bool is_conversion(const RoofPoint& op) {
+  constexpr std::array<std::string_view, 5> kTypes = {"Cast", "uantizeLinear", "ReorderInput",
+                                                      "ReorderOutput", "contiguous"};
+  constexpr std::array<std::string_view, 2> kNames = {"/transpose", "/transpose_back"};
+  const auto ends = [](const std::string& text) {
+    return [&text](std::string_view end) { return text.ends_with(end); };
+  };
+  return std::ranges::any_of(kTypes, ends(op.op_type)) ||
+         (op.op_type == "Transpose" && std::ranges::any_of(kNames, ends(op.name)));
 }
 
 // The source that the file cites for a figure, or for every other one.
@@ -64,6 +75,7 @@ RoofPoint sum_of(std::string name, const std::vector<const RoofPoint*>& points, 
     sum.compute_s += point->compute_s;
     sum.memory_s += point->memory_s;
     sum.launch_s += point->launch_s;
+    sum.conversion_s += point->conversion_s;
     bounds[point->bound] += point->time_s;
     sources[point->source] += point->time_s;
     dtypes[{point->dtype, point->matrix}] += point->flops;
@@ -122,59 +134,6 @@ void add_classes(RooflineReport* roofline, double total_s) {
     const bool is_bound = op.source == CostSource::kBoundOnly && !roofline->measured;
     roofline->bound_only_share += is_bound && total_s > 0 ? op.time_s / total_s : 0;
   }
-}
-
-const ComputeRoof* roof_for(const RooflineReport& roofline, const RoofPoint& point) {
-  for (const ComputeRoof& roof : roofline.roofs) {
-    if (roof.dtype == point.dtype && roof.matrix == point.matrix) {
-      return &roof;
-    }
-  }
-  return nullptr;
-}
-
-StepReading read_step(const TrajectoryStep& step) {
-  constexpr double kStill = 0.1;  // of log2: 7 %
-  if (step.of_compute > kNear) {
-    return StepReading::kCompute;
-  }
-  if (step.of_memory > kNear && step.dy < step.dx + kStill) {
-    return StepReading::kBandwidth;
-  }
-  if (step.dx < -kStill) {
-    return StepReading::kExtraTraffic;
-  }
-  if (step.dy <= kStill) {
-    return step.of_memory > 0.5 || step.of_compute > 0.5 ? StepReading::kNoGain
-                                                         : StepReading::kOverhead;
-  }
-  return step.dx > kStill ? StepReading::kBetterReuse : StepReading::kIdeal;
-}
-
-// More threads at the same work: `efficiency` is the speed-up per doubling.
-StepReading read_thread_step(const TrajectoryStep& step) {
-  constexpr double kStill = 0.1;
-  constexpr double kGood = 0.8;
-  constexpr double kPoor = 0.5;
-  if (step.dy <= 0) {
-    return StepReading::kOversubscribed;
-  }
-  if (step.dx > kStill && step.efficiency > 1) {
-    return StepReading::kFitsCache;
-  }
-  if (step.efficiency >= kGood && step.dx >= -kStill) {
-    return StepReading::kIdeal;
-  }
-  if (step.of_compute > kNear) {
-    return StepReading::kCompute;
-  }
-  if (step.of_memory > kNear) {
-    return StepReading::kBandwidth;
-  }
-  if (step.dx < -kStill) {
-    return StepReading::kExtraTraffic;
-  }
-  return step.efficiency < kPoor ? StepReading::kOverhead : StepReading::kPartial;
 }
 
 }  // namespace
@@ -260,6 +219,7 @@ void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline) {
   }
   for (RoofPoint& op : roofline->ops) {
     op.share = total_s > 0 ? op.time_s / total_s : 0;
+    op.conversion_s = is_conversion(op) ? op.time_s : 0;
     if (op.efficiency() > kAboveSlack) {
       const double each = op.bytes / static_cast<double>(std::max<int64_t>(op.ops, 1));
       roofline->above.ops += op.ops;
@@ -291,86 +251,6 @@ StatusOr<RooflineReport> make_roofline(const RooflineInput& input) {
   }
   finish_roofline(input.roofs, &roofline);
   return roofline;
-}
-
-std::string_view step_reading_name(StepReading reading) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "ideal",   "better-reuse", "overhead", "bandwidth-roof", "compute-roof", "extra-traffic",
-      "no-gain", "fits-cache",   "partial",  "oversubscribed", "bound-only",   "prior"};
-  return kNames[static_cast<size_t>(reading)];
-}
-
-std::string_view step_advice(StepReading reading) {
-  constexpr std::array<std::string_view, 12> kAdvice = {
-      "go on: the rate grows with the work",
-      "go on: each byte is used by more samples",
-      "a larger step, fusion or a compiled graph: fixed costs dominate",
-      "fewer bytes: lower precision, fusion",
-      "a better kernel, a lower precision or another device",
-      "smaller working sets: the bytes per sample grow",
-      "step back: the rate does not grow, but latency and memory do",
-      "keep: the working set of each thread fits its cache now",
-      "part of the work is serial: fusion, a larger batch, inter-op threads",
-      "step back: more threads than the work or the cores can use",
-      "the times are the bound itself and explain nothing: measure, or name a trained model",
-      "the times are assumed shares of the bound: measure, or name a trained model",
-  };
-  return kAdvice[static_cast<size_t>(reading)];
-}
-
-std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
-                                          const std::vector<double>& values, SweepKind kind,
-                                          double min_share) {
-  std::vector<std::string> names = {"network"};
-  for (const RooflineReport& roofline : rooflines) {
-    for (const RoofPoint& point : roofline.classes) {
-      if (point.share >= min_share &&
-          std::find(names.begin(), names.end(), point.name) == names.end()) {
-        names.push_back(point.name);
-      }
-    }
-  }
-  std::vector<Trajectory> lines;
-  for (const std::string& name : names) {
-    Trajectory line;
-    line.name = name;
-    std::vector<size_t> at;
-    for (size_t i = 0; i < rooflines.size(); ++i) {
-      const auto& classes = rooflines[i].classes;
-      const auto it = std::find_if(classes.begin(), classes.end(),
-                                   [&name](const RoofPoint& p) { return p.name == name; });
-      if (name == "network" || it != classes.end()) {
-        line.points.push_back(name == "network" ? rooflines[i].network : *it);
-        at.push_back(i);
-      }
-    }
-    for (size_t i = 1; i < line.points.size(); ++i) {
-      const RoofPoint& a = line.points[i - 1];
-      const RoofPoint& b = line.points[i];
-      if (a.flops <= 0 || b.flops <= 0 || a.time_s <= 0 || b.time_s <= 0) {
-        continue;
-      }
-      TrajectoryStep step;
-      step.from = values[at[i - 1]];
-      step.to = values[at[i]];
-      step.dx = std::log2(b.intensity() / a.intensity());
-      step.dy = std::log2(b.flops_per_s() / a.flops_per_s());
-      step.efficiency = step.dy / std::log2(step.to / step.from);
-      const RooflineReport& roofline = rooflines[at[i]];
-      const ComputeRoof* roof = roof_for(roofline, b);
-      step.of_compute = roof == nullptr ? 0 : b.flops_per_s() / roof->flops_per_s;
-      step.of_memory = roofline.bytes_per_s > 0 ? b.bytes_per_s() / roofline.bytes_per_s : 0;
-      if (a.explains() && b.explains()) {
-        step.reading = kind == SweepKind::kThreads ? read_thread_step(step) : read_step(step);
-      } else {
-        const bool prior = a.source != CostSource::kBoundOnly && b.source != CostSource::kBoundOnly;
-        step.reading = prior ? StepReading::kPrior : StepReading::kBoundOnly;
-      }
-      line.steps.push_back(step);
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
 }
 
 }  // namespace dfsim::inline study

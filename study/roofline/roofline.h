@@ -1,15 +1,14 @@
-// The roofline of a model on a device: what rate each operator reaches, what it could reach at its
-// arithmetic intensity, and how that moves when the batch or another dimension is swept.
+// The roofline of a model on a device: what rate each operator reaches, and what it could reach at
+// its arithmetic intensity. trajectory.h follows these points over a sweep.
 //
 // For work F (FLOPs), bytes Q and time t: rate P = F / t, intensity I = F / Q, roof R = min(peak,
 // I x bandwidth), after Williams, Waterman, Patterson 2009 (doi:10.1145/1498765.1498785). Peaks are
 // those of the hardware file, per dtype, of the matrix units for operators that can use them.
-// Trajectories: a line through (log2 I, log2 P) over a swept value, each step read as Ibrahim,
-// Williams, Oliker 2020 (doi:10.1109/PMBS51919.2020.00010) do.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,7 +28,8 @@ struct ComputeRoof {
 };
 
 struct RoofPoint {
-  std::string name;  // operator, class or model
+  std::string name;   // operator, class or model
+  uint32_t task = 0;  // of the workload, for operators of models
   std::string op_type;
   OpClass op_class = OpClass::kOpaque;
   DType dtype = DType::kUnknown;
@@ -46,6 +46,7 @@ struct RoofPoint {
   double compute_s = 0;         // FLOPs at the peak
   double memory_s = 0;          // least_memory_seconds() of its bytes
   double launch_s = 0;          // least time of that many kernels
+  double conversion_s = 0;      // of time_s: changes of element type or layout
   double share = 0;             // of the summed time
   Bound bound = Bound::kNone;
   CostSource source = CostSource::kBoundOnly;  // of the most time, for sums
@@ -99,6 +100,9 @@ struct RooflineReport {
   AboveRoof above;
   bool bare_roofs = false;  // of the hardware file's `roofs`: no kernel is faster
   std::string scaling;      // how times were extrapolated over threads; "" = they were not
+  // What a sweep set here: {"precision", "int8"}, {"threads", "4"}. Empty without a sweep.
+  std::vector<std::pair<std::string, std::string>> at;
+  std::string pool;  // how operators ran at once; "" = one after another
 };
 
 // The roofs of a device: its rates, raised to `roofs` of its hardware file where that has them.
@@ -137,50 +141,5 @@ void place_under_roofs(const DeviceRoofs& roofs, RoofPoint* point);
 // Fills everything but names and times from `ops`: roofs, shares, classes, the network, what is
 // above the roof; sorts `ops`.
 void finish_roofline(const DeviceRoofs& roofs, RooflineReport* roofline);
-
-enum class StepReading : uint8_t {
-  kIdeal,           // time per unit of work falls as the swept value rises, or stays at full rate
-  kBetterReuse,     // intensity rises and the rate with it: weights are shared by more samples
-  kOverhead,        // the rate hardly moves and neither roof is near: fixed costs per operator
-  kBandwidth,       // at the bandwidth's roof
-  kCompute,         // at the compute roof
-  kExtraTraffic,    // more bytes per unit of work
-  kNoGain,          // more work at once, but no higher rate
-  kFitsCache,       // threads: the rate rises faster than their number, with the intensity
-  kPartial,         // threads: the rate rises, but by less than half of what was added
-  kOversubscribed,  // threads: more of them, and no higher rate
-  kBoundOnly,       // a time at either end is the bound itself, so it explains nothing
-  kPrior,           // a time at either end is an assumed share of the bound
-};
-// The quantity that a trajectory follows: work per step (batch, a dimension), or threads at the
-// same work.
-enum class SweepKind : uint8_t { kWork, kThreads };
-std::string_view step_reading_name(StepReading reading);
-// The advice, in one line.
-std::string_view step_advice(StepReading reading);
-
-struct TrajectoryStep {
-  double from = 0;  // swept values
-  double to = 0;
-  double dx = 0;          // of log2 intensity
-  double dy = 0;          // of log2 rate
-  double efficiency = 0;  // dy over log2 of the values' ratio
-  double of_compute = 0;  // rate over peak, at `to`
-  double of_memory = 0;   // bytes per second over bandwidth, at `to`
-  StepReading reading = StepReading::kIdeal;
-};
-
-struct Trajectory {
-  std::string name;               // "network" or an operator class
-  std::vector<RoofPoint> points;  // in order of the swept value
-  std::vector<TrajectoryStep> steps;
-};
-
-// One line for the network and one for each class that holds at least `min_share` of any point's
-// time. `rooflines` and `values` go together, at least two, values rising.
-std::vector<Trajectory> make_trajectories(const std::vector<RooflineReport>& rooflines,
-                                          const std::vector<double>& values,
-                                          SweepKind kind = SweepKind::kWork,
-                                          double min_share = 0.02);
 
 }  // namespace dfsim::inline study

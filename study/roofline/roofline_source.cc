@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -13,44 +12,14 @@
 #include "datasets/profiles/runs.h"
 #include "datasets/traces/counters/counter_file.h"
 #include "datasets/traces/trace_reader.h"
-#include "opmodel/model/model_loader.h"
 #include "study/chain/machine_source.h"
-#include "study/chain/model_run.h"
-#include "study/roofline/thread_scaling.h"
+#include "study/roofline/model_roofline.h"
 #include "study/roofline/trace_roofline.h"
 
 namespace dfsim::inline study {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMaxSweep = 64;
-
-StatusOr<DeviceId> find_device_of(const Platform& platform, const std::string& name) {
-  std::vector<std::string> names;
-  for (size_t d = 0; d < platform.devices.size(); ++d) {
-    names.push_back(platform.devices[d].name);
-    if (name.empty() || platform.devices[d].name == name) {
-      return DeviceId(d);
-    }
-  }
-  return invalid_input(unknown_name_message("device", name, names));
-}
-
-StatusOr<RooflineReport> model_roofline(const RooflineSource& source, const ModelOptions& options,
-                                        const Platform& platform, DeviceId device,
-                                        const DeviceRoofs& roofs) {
-  DFSIM_ASSIGN_OR_RETURN(const std::unique_ptr<CostModel> cost_model,
-                         load_cost_model_for(platform, source.cost_model));
-  DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options, {}, platform));
-  DFSIM_ASSIGN_OR_RETURN(const CostTable costs, cost_operators(model, platform, *cost_model));
-  DFSIM_ASSIGN_OR_RETURN(
-      RooflineReport roofline,
-      make_roofline({model.name, model.report.batch, model.executed, model.workload, costs,
-                     platform, device, cost_model->name(), roofs}));
-  roofline.unknown = model.unknown;
-  return roofline;
-}
 
 // One point per network: all of its work, in the time that was measured.
 StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t batch,
@@ -104,28 +73,14 @@ StatusOr<RooflineReport> runs_roofline(const RooflineSource& source, int64_t bat
   return roofline;
 }
 
-// The model's options with the dimensions that `at` sets.
-ModelOptions options_at(const RooflineSource& source, const std::map<std::string, int64_t>& at) {
-  ModelOptions options = source.model;
-  for (const auto& [name, value] : at) {
-    if (name == "batch") {
-      options.batch = value;
-    } else if (name != "threads" && name != "processes") {
-      options.dims.push_back(fmt::format("{}={}", name, value));
-    }
-  }
-  return options;
-}
-
 // On a machine that is loaded.
 StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind kind,
-                                     const std::map<std::string, int64_t>& at,
-                                     const Platform& platform, const std::string& hardware,
-                                     const Progress& progress) {
-  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
+                                     const RooflineSetting& at, const Platform& platform,
+                                     const std::string& hardware, const Progress& progress) {
+  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_roofline_device(platform, source.device));
   DFSIM_ASSIGN_OR_RETURN(const DeviceRoofs roofs,
                          load_device_roofs(hardware, platform.device(device)));
-  const auto batch = at.find("batch");
+  const auto batch = at.sizes.find("batch");
   if (kind == RooflineKind::kTrace) {
     DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(source.model.path, progress.read_bytes()));
     for (const std::string& file : source.counters) {
@@ -135,93 +90,22 @@ StatusOr<RooflineReport> roofline_on(const RooflineSource& source, RooflineKind 
   }
   if (kind == RooflineKind::kRuns) {
     const int64_t size =
-        batch != at.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
+        batch != at.sizes.end() ? batch->second : std::max<int64_t>(source.model.batch, 1);
     return runs_roofline(source, size, platform, roofs);
   }
-  return model_roofline(source, options_at(source, at), platform, device, roofs);
+  DFSIM_ASSIGN_OR_RETURN(ModelRoofline found, model_roofline(source, at, platform, device, roofs));
+  return std::move(found.report);
 }
 
-// The cores that `at` asks for: all of them, divided among the processes, unless it has threads.
-StatusOr<CoreShare> share_of(const std::map<std::string, int64_t>& at, const DeviceSpec& device) {
-  const auto threads = at.find("threads");
-  const auto processes = at.find("processes");
-  const int64_t cores = device.compute_units;
-  CoreShare share;
-  share.processes = processes == at.end() ? 1 : processes->second;
-  share.threads =
-      threads == at.end() ? std::max<int64_t>(cores / share.processes, 1) : threads->second;
-  if (share.threads > cores / share.processes) {
-    const std::string copies =
-        share.processes == 1 ? "" : fmt::format("{} processes x ", share.processes);
-    return invalid_input(fmt::format(
-        "--sweep: found {}{} threads, expected at most the {} cores of {}; --hw names a larger "
-        "machine",
-        copies, share.threads, cores, printable(device.model)));
-  }
-  return share;
+// A runs file has measured latencies, which no other precision or layout changes.
+Status check_sweepable(RooflineKind kind, const RooflineSetting& at) {
+  const std::string& name = !at.precision.empty() ? at.precision : at.layout;
+  return kind == RooflineKind::kModel || name.empty()
+             ? ok_status()
+             : invalid_input(fmt::format("--sweep: found '{}' for what was measured, expected a "
+                                         "model; precision and layout are predictions",
+                                         printable(name)));
 }
-
-// At threads that no hardware file was measured with, or as several processes.
-StatusOr<RooflineReport> extrapolated_roofline(const RooflineSource& source, RooflineKind kind,
-                                               const std::map<std::string, int64_t>& at) {
-  DFSIM_ASSIGN_OR_RETURN(
-      Platform platform,
-      load_machine(source.hardware, runtime_for(source.model.path, source.runtime),
-                   source.model.precision));
-  DFSIM_ASSIGN_OR_RETURN(const DeviceId device, find_device_of(platform, source.device));
-  DeviceSpec& spec = platform.devices[device.index()];
-  if (spec.type != DeviceType::kCpu || kind != RooflineKind::kModel) {
-    return not_found(
-        fmt::format("--sweep: found {}, expected a model on a CPU, such as epyc-7742, for threads "
-                    "and processes",
-                    printable(spec.model)));
-  }
-  DFSIM_ASSIGN_OR_RETURN(const CoreShare share, share_of(at, spec));
-  DFSIM_ASSIGN_OR_RETURN(const ThreadScaling scaling, scaling_for(spec));
-  DFSIM_ASSIGN_OR_RETURN(const DeviceRoofs whole, load_device_roofs(source.hardware, spec));
-  DeviceRoofs core = whole;
-  core.device = shared_device(whole.device, {}, scaling);
-  for (MemoryLevel& level : core.caches) {
-    level.bytes_per_s /= std::max(spec.compute_units, 1);
-  }
-  spec = shared_device(spec, {}, scaling);
-  DFSIM_ASSIGN_OR_RETURN(const RooflineReport one,
-                         model_roofline(source, options_at(source, at), platform, device, core));
-  return scaled_roofline(one, whole, share, scaling);
-}
-
-}  // namespace
-
-StatusOr<Sweep> parse_sweep(const std::string& text) {
-  Sweep sweep;
-  const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    return invalid_input(fmt::format(
-        "--sweep: found '{}', expected batch=1,8,32, threads=1,2,4 or NAME=1,8,32 for a dimension",
-        printable(text)));
-  }
-  sweep.name = text.substr(0, equals);
-  for (const std::string& part : split(text.substr(equals + 1), ',')) {
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 1) {
-      return invalid_input(
-          fmt::format("--sweep: '{}' is not a whole number above 0", printable(part)));
-    }
-    if (!sweep.values.empty() && value <= sweep.values.back()) {
-      return invalid_input(
-          fmt::format("--sweep: {} after {}, expected rising values", value, sweep.values.back()));
-    }
-    sweep.values.push_back(value);
-  }
-  if (sweep.values.size() < 2 || sweep.values.size() > kMaxSweep) {
-    return invalid_input(
-        fmt::format("--sweep: {} values, expected 2 to {}", sweep.values.size(), kMaxSweep));
-  }
-  return sweep;
-}
-
-namespace {
 
 // LTTng puts the traces of user space several folders deep (ust/uid/0/64-bit).
 bool holds_ctf(const fs::path& folder) {
@@ -270,36 +154,25 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   return json || head.starts_with("\x1f\x8b") ? RooflineKind::kTrace : RooflineKind::kModel;
 }
 
-StatusOr<DeviceRoofs> load_device_roofs(const std::string& hardware, const DeviceSpec& device) {
-  DFSIM_ASSIGN_OR_RETURN(Roofs roofs, load_roofs(hardware, device.model));
-  DeviceRoofs found;
-  found.device = with_roofs(device, roofs);
-  found.of_all_levels = !roofs.empty();
-  found.source = std::move(roofs.source);
-  DFSIM_ASSIGN_OR_RETURN(found.caches, load_memory_levels(hardware, device.model));
-  return found;
-}
-
 StatusOr<RooflineReport> load_roofline(const RooflineSource& source, RooflineKind kind,
-                                       const std::map<std::string, int64_t>& at,
-                                       const Progress& progress) {
+                                       const RooflineSetting& at, const Progress& progress) {
+  DFSIM_RETURN_IF_ERROR(check_sweepable(kind, at));
   Platform platform;
   std::string hardware = source.hardware;
-  const auto threads = at.find("threads");
-  if (at.count("processes") != 0) {
-    return extrapolated_roofline(source, kind, at);
+  if (at.divides_cores()) {
+    return core_roofline(source, kind, at);
   }
-  if (threads == at.end()) {
+  const std::string& precision = at.precision.empty() ? source.model.precision : at.precision;
+  if (at.threads == 0) {
     DFSIM_ASSIGN_OR_RETURN(
-        platform, load_machine(source.hardware, runtime_for(source.model.path, source.runtime),
-                               source.model.precision));
+        platform,
+        load_machine(source.hardware, runtime_for(source.model.path, source.runtime), precision));
   } else {
-    auto measured =
-        machine_with_threads(source.hardware, source.runtime, threads->second, &hardware);
+    auto measured = machine_with_threads(source.hardware, source.runtime, at.threads, &hardware);
     // A data sheet's machine has as many cores as threads, but no measurement used them.
     const bool at_hand = measured.ok() && has_measured_peaks(measured->devices.front());
     if (!at_hand) {
-      auto scaled = extrapolated_roofline(source, kind, at);
+      auto scaled = core_roofline(source, kind, at);
       if (scaled.ok() || scaled.status().code() != StatusCode::kNotFound) {
         return scaled;
       }

@@ -9,12 +9,13 @@
 #include "study/progress.h"
 #include "study/roofline/roofline.h"
 #include "study/roofline/roofline_source.h"
+#include "study/roofline/trajectory.h"
 
 namespace dfsim::inline study {
 
 struct RooflineOptions {
   RooflineSource source;
-  std::vector<std::string> sweep;  // none, one or two, as parse_sweep() reads them
+  std::vector<std::string> sweep;  // at most three, as parse_sweep() reads them
 };
 
 struct RooflineStudy {

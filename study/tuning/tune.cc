@@ -23,7 +23,7 @@
 #include "study/chain/precision_choice.h"
 #include "study/measuring/child_process.h"
 #include "study/measuring/ort_environment.h"
-#include "study/roofline/roofline_source.h"
+#include "study/roofline/sweep_axis.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -77,7 +77,7 @@ class Tuner {
     result.best = search.best();
     result.measured = search.measured();
     DFSIM_RETURN_IF_ERROR(compare(&result));
-    DFSIM_RETURN_IF_ERROR(explain(&result));
+    explain(&result);
     return result;
   }
 
@@ -148,7 +148,7 @@ class Tuner {
     if (!sweep.ok()) {
       return invalid_input("--batches: " + sweep.status().message());
     }
-    batches_ = sweep->values;
+    batches_ = sweep->numbers;
     return ok_status();
   }
 
@@ -321,40 +321,15 @@ class Tuner {
     return ok_status();
   }
 
-  // The trajectory over threads: measured times under the roofs of each thread count.
-  Status explain(TuneResult* result) {
-    const TuneSetting& best = result->candidates[result->best].setting;
-    std::map<int, double> relative;
-    for (const TuneCandidate& candidate : result->candidates) {
-      const TuneSetting& setting = candidate.setting;
-      if (candidate.measured.has_value() && setting.batch == best.batch && setting.inter == 1 &&
-          !setting.pinned && setting.level == 3) {
-        relative[setting.intra] = *candidate.measured;
-      }
-    }
+  // Measured times under the roofs of their settings.
+  void explain(TuneResult* result) const {
     RooflineSource source;
     source.model = options_.model;
-    source.model.batch = options_.batches.empty() ? options_.model.batch : best.batch;
+    const bool sized = !options_.batches.empty() || options_.model.batch > 0;
+    source.model.batch = sized ? result->candidates[result->best].setting.batch : 0;
     source.hardware = hardware_;
-    std::vector<RooflineReport> rooflines;
-    std::vector<double> values;
-    for (const auto& [threads, time] : relative) {
-      auto roofline = load_roofline(source, RooflineKind::kModel, {{"threads", threads}});
-      if (!roofline.ok()) {
-        continue;  // no hardware file of that many threads: no roofs to check it against
-      }
-      roofline->classes.clear();
-      roofline->network.time_s = time * result->default_time.median_ms / 1e3 /
-                                 static_cast<double>(result->candidates[0].setting.batch) *
-                                 static_cast<double>(best.batch);
-      roofline->network.source = CostSource::kMeasured;
-      rooflines.push_back(std::move(*roofline));
-      values.push_back(threads);
-    }
-    if (rooflines.size() > 1) {
-      result->lines = make_trajectories(rooflines, values, SweepKind::kThreads);
-    }
-    return ok_status();
+    result->lines =
+        tune_lines(source, result->candidates, result->best, result->default_time.median_ms);
   }
 
   const TuneOptions& options_;

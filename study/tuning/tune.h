@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "study/chain/model_source.h"
 #include "study/progress.h"
-#include "study/roofline/roofline.h"
+#include "study/tuning/tune_lines.h"
 #include "study/tuning/tune_search.h"
 
 namespace dfsim::inline study {
@@ -40,7 +40,7 @@ struct TuneResult {
   TuneTiming best_time;
   double ratio = 1;  // of throughput: best over default
   std::string runtime_version;
-  std::vector<Trajectory> lines;  // over threads, at the best's batch
+  std::vector<TuneLine> lines;
 };
 
 // Keeps measurements in options.directory and reuses them for the same model on as many cores.

@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/io/file.h"
 #include "hardware/platform_loader.h"
@@ -46,6 +49,33 @@ TEST_CASE("Memory levels: a platform uses the caches of the device file that it 
   CHECK(levels->at(1).bytes_per_s == 7219e9);
   // 40 MiB of L2, as the device says itself.
   CHECK(levels->at(1).bytes == platform->devices.front().l2_bytes);
+}
+
+TEST_CASE("NUMA nodes: a hardware file gives their number and the link between them") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "dfsim_numa_test.yaml").string();
+  const auto written = [&path](const std::string& numa, const std::string& cores) {
+    std::string text = machine("    numa: " + numa + "\n    cite: {numa: paper}\n");
+    text.replace(text.find("compute_units: 1"), 16, "compute_units: " + cores);
+    REQUIRE(write_file(path, text).ok());
+    return load_platform(path).status();
+  };
+  REQUIRE(written("{nodes: 2, link_gb_per_s: 5}", "4").ok());
+  const auto numa = load_numa_nodes(path, "D");
+  REQUIRE(numa.ok());
+  CHECK(numa->nodes == 2);
+  CHECK(numa->link_bytes_per_s == 5e9);
+  CHECK(numa->source == "a paper");
+  CHECK(load_numa_nodes(path, "another")->nodes == 1);
+  for (const auto& [text, cores] : std::vector<std::pair<std::string, std::string>>{
+           {"{nodes: 2, link_gb_per_s: 5}", "5"},
+           {"{nodes: 1, link_gb_per_s: 5}", "4"},
+           {"{nodes: 2}", "4"},
+           {"{nodes: 2, link_gb_per_s: 5, hops: 1}", "4"}}) {
+    INFO(text << " with " << cores);
+    CHECK(written(text, cores).code() == StatusCode::kInvalidInput);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("Roofs: raise a copy of the device and leave predictions' peaks alone") {

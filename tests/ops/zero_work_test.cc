@@ -53,6 +53,7 @@ const std::vector<Reason>& reasons() {
         "Trilu",
         "ai.onnx.ml::ArrayFeatureExtractor",
         "ai.onnx.ml::FeatureVectorizer",
+        "aten::contiguous",
         "com.microsoft::Trilu",
         "com.microsoft.nchwc::ReorderInput",
         "com.microsoft.nchwc::ReorderOutput",

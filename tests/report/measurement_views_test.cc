@@ -227,6 +227,7 @@ TEST_CASE("command_tuning_text: names the best, its ratio, the runs and what fai
   CHECK_THAT(text, Contains("counters  no cache misses: why"));
   CHECK_THAT(text, Contains("MODE x: ended with code 7: no memory"));
   CHECK_THAT(text, Contains("1.50"));  // instructions per cycle
+  CHECK_THAT(text, Contains("1 to 8   4.5  2.00x  faster"));
 }
 
 TEST_CASE("command_tuning_json: has numbers, null for what is missing") {
@@ -239,6 +240,10 @@ TEST_CASE("command_tuning_json: has numbers, null for what is missing") {
   CHECK(result["settings"][2]["mean"].is_null());
   CHECK(result["settings"][2]["failure"] == "ended with code 7: no memory");
   CHECK(result["runs"]["exhaustive"] == 4 * 8);
+  REQUIRE(result["trajectories"].size() == 1);
+  CHECK(result["trajectories"][0]["knob"] == "batch");
+  CHECK(result["trajectories"][0]["costs"] == json({9, 4.5}));
+  CHECK(result["trajectories"][0]["steps"][0]["gain"] == 2);
 }
 
 TuneResult made_tuning() {
@@ -263,6 +268,34 @@ TEST_CASE("tuning_text: lists measured settings, the fastest first") {
   REQUIRE(table != std::string::npos);
   CHECK(text.find("intra 4", table) < text.find("intra 2", table));
   CHECK(text.find("intra 1,") == std::string::npos);
+}
+
+TEST_CASE("tuning views: a measured trajectory per knob") {
+  TuneResult result = made_tuning();
+  Trajectory line;
+  line.name = "network";
+  line.points.resize(2);
+  for (RoofPoint& point : line.points) {
+    point.flops = point.bytes = 1e9;
+    point.time_s = 1e-3;
+  }
+  TrajectoryStep step;
+  step.from_name = "nchw";
+  step.to_name = "blocked";
+  step.dt = -1;
+  step.same_work = true;
+  step.reading = StepReading::kFaster;
+  line.values = {"nchw", "blocked"};
+  line.steps = {step};
+  result.lines = {{"layout", "threads 4, inter 1, batch 1", {line}}};
+  const std::string text = tuning_text(result, "net");
+  CHECK_THAT(text, Contains("At threads 4, inter 1, batch 1, as measured:"));
+  CHECK_THAT(text, Contains("nchw to blocked") && Contains("2.00x  faster"));
+  const json parsed = json::parse(tuning_json(result, "net"));
+  CHECK(parsed["threads"].empty());
+  CHECK(parsed["trajectories"][0]["swept"] == "layout");
+  CHECK(parsed["trajectories"][0]["steps"][0]["gain"] == 2);
+  CHECK(parsed["trajectories"][0]["steps"][0]["efficiency"].is_null());
 }
 
 TEST_CASE("tuning_json: writes null for what was not measured") {

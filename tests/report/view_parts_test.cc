@@ -8,10 +8,11 @@
 #include "report/predictions/comparison_views.h"
 #include "report/predictions/partitioning_views.h"
 #include "report/predictions/prediction_views.h"
-#include "report/predictions/roofline_views.h"
 #include "report/recordings/advice_views.h"
 #include "report/recordings/analysis_views.h"
 #include "report/recordings/replay_views.h"
+#include "report/rooflines/roofline_views.h"
+#include "report/rooflines/trajectory_views.h"
 #include "report/svg/roofline_svg.h"
 #include "report/svg/svg.h"
 #include "report/text_parts.h"
@@ -166,6 +167,35 @@ TEST_CASE("trajectories_text: reads each step and explains each reading once") {
   const std::string text = trajectories_text("batch", made_lines());
   CHECK_THAT(text, Contains("1 to 8") && Contains("2.00x"));
   CHECK_THAT(text, Contains(std::string(step_advice(StepReading::kBetterReuse))));
+}
+
+TEST_CASE("trajectories_text: names, times and what conversions take") {
+  std::vector<Trajectory> lines = made_lines();
+  Trajectory& line = lines.front();
+  line.at = "threads 4";
+  line.values = {"fp32", "int8"};
+  line.points[1].time_s = 1e-3;
+  line.points[1].conversion_s = 1e-4;
+  line.steps[0].from_name = "fp32";
+  line.steps[0].to_name = "int8";
+  line.steps[0].same_work = true;
+  line.steps[0].dt = -1;
+  const std::string text = trajectories_text("precision", lines);
+  CHECK_THAT(text, Contains("At threads 4:") && Contains("fp32 to int8"));
+  CHECK_THAT(text, Contains("1.00 ms  2.00x"));
+  CHECK_THAT(text, Contains("conversions of type or layout: fp32 0.0 %, int8 10.0 % of the time"));
+  const json parsed = json::parse(roofline_json({made_roofline()}, "precision", lines));
+  CHECK(parsed["trajectories"][0]["name"] == "network, threads 4");
+  CHECK(parsed["trajectories"][0]["of"] == "network");
+  CHECK(parsed["trajectories"][0]["steps"][0]["to"] == "int8");
+  CHECK(parsed["trajectories"][0]["points"][1]["conversion_us"] == Approx(100));
+}
+
+TEST_CASE("roofline_svg: a sweep draws the compute roofs of all its points") {
+  RooflineReport quantised = made_roofline();
+  quantised.roofs = {{DType::kInt8, true, 4e12}};
+  const std::string svg = roofline_svg({made_roofline(), quantised}, made_lines());
+  CHECK_THAT(svg, Contains("int8 matrix") && Contains("float16 matrix") && Contains("float32"));
 }
 
 TEST_CASE("roofline_json: rooflines and lines") {

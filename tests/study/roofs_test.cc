@@ -108,7 +108,10 @@ TEST_CASE("Trajectories: a step between times that are the bound is not explaine
     rooflines[i].bytes_per_s = 1e12;
   }
   const auto reading = [&rooflines] {
-    return make_trajectories(rooflines, {1, 2}).front().steps.front().reading;
+    return make_trajectories(rooflines, {.numbers = {1, 2}, .names = {}})
+        .front()
+        .steps.front()
+        .reading;
   };
   CHECK(reading() == StepReading::kBetterReuse);
   rooflines[0].network.source = CostSource::kPrior;

@@ -1,5 +1,5 @@
 // Fits to runs that a known law made, and a roofline of two operators scaled by hand.
-#include "study/roofline/thread_scaling.h"
+#include "study/roofline/scaling/thread_scaling.h"
 
 #include <cmath>
 

@@ -59,6 +59,8 @@ constexpr OpDef kRuntimeOps[] = {
      .required_inputs = 2, .domain = kAten, .factors = factors_linear},
     {.op_type = "rsqrt", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .domain = kAten},
+    {.op_type = "contiguous", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
+     .work = work_copy, .domain = kAten},
     {.op_type = "pointwise", .op_class = OpClass::kElementwise, .infer = infer_nothing,
      .work = work_compiled, .domain = kCompiled},
     {.op_type = "reduction", .op_class = OpClass::kReduce, .infer = infer_nothing,

@@ -8,6 +8,8 @@ namespace dfsim::inline graphs {
 // ONNX Runtime's operators on blocks of channels. Shapes are those of the tensor, not of its
 // blocks.
 inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
+// Attribute of convolutions: whether images have their channels last.
+inline constexpr std::string_view kChannelsLast = "channels_last";
 // PyTorch's ATen calls that no single ONNX operator is.
 inline constexpr std::string_view kAten = "aten";
 // Kernels that a compiler makes of several operators. Attribute `flops`: their sum.

@@ -1,7 +1,7 @@
 // Fits a serial share and a fork cost to networks that were measured on one and on several
 // threads, as a straight line through pairs, and applies them under the bandwidth of the whole
 // machine. The error left in each pair, fitted without it, becomes the interval.
-#include "study/roofline/thread_scaling.h"
+#include "study/roofline/scaling/thread_scaling.h"
 
 #include <fmt/format.h>
 
@@ -162,21 +162,82 @@ DeviceSpec shared_device(const DeviceSpec& device, const CoreShare& share,
       peak.matrix_flops_per_s *= cores;
     }
   }
-  const double fair = 1 / static_cast<double>(share.processes);
   part.memory_bytes_per_s =
-      std::min(threads * scaling.core_bytes_per_s, device.memory_bytes_per_s * fair);
+      std::min(threads * scaling.core_bytes_per_s,
+               copy_bytes_per_s(device, share, scaling.core_bytes_per_s) / share.at_once);
   part.sustained_memory_bytes_per_s =
       std::min(part.memory_bytes_per_s, device.sustained_memory_bytes_per_s);
   part.compute_units = static_cast<int>(share.threads);
   return part;
 }
 
-RooflineReport scaled_roofline(const RooflineReport& one, const DeviceRoofs& whole,
-                               const CoreShare& share, const ThreadScaling& scaling) {
+DeviceRoofs core_roofs(const DeviceRoofs& whole, const ThreadScaling& scaling) {
+  DeviceRoofs core = whole;
+  core.device = shared_device(whole.device, {}, scaling);
+  for (MemoryLevel& level : core.caches) {
+    level.bytes_per_s /= std::max(whole.device.compute_units, 1);
+  }
+  return core;
+}
+
+void scale_point(const DeviceRoofs& whole, const CoreShare& share, const ThreadScaling& scaling,
+                 RoofPoint* point) {
   const auto threads = static_cast<double>(share.threads);
-  const auto copies = static_cast<double>(share.processes);
   const double core = shared_device(whole.device, {}, scaling).memory_bytes_per_s;
   const double drawn = shared_device(whole.device, share, scaling).memory_bytes_per_s;
+  RoofPoint& op = *point;
+  const double least_one = std::max(op.compute_s, op.memory_s);
+  op.compute_s /= threads;
+  op.memory_s *= core / drawn;
+  op.bound_s = std::max(op.compute_s, op.memory_s);
+  const double ideal = least_one > 0 ? op.bound_s / least_one : 1;
+  const double before = op.time_s;
+  op.time_s = before * (scaling.serial + (1 - scaling.serial) * ideal) +
+              scaling.fork_s * std::log2(threads) * static_cast<double>(op.ops);
+  if (op.bound != Bound::kLaunch && op.bound != Bound::kNone) {
+    op.bound = op.compute_s > op.memory_s ? Bound::kCompute : Bound::kMemory;
+  }
+  if (before > 0) {
+    op.low_s *= op.time_s / before;
+    op.high_s *= op.time_s / before;
+  }
+  op.roof_flops_per_s = op.bound_s > 0 ? op.flops / op.bound_s : 0;
+  if (op.source == CostSource::kPredicted || op.source == CostSource::kMeasured) {
+    op.source = CostSource::kExtrapolated;
+  }
+}
+
+namespace {
+
+// The roofs of all cores that the copies use.
+DeviceRoofs used_roofs(const DeviceRoofs& whole, const CoreShare& share,
+                       const ThreadScaling& scaling) {
+  DeviceRoofs roofs = whole;
+  roofs.device = shared_device(whole.device, {.threads = share.cores()}, scaling);
+  roofs.device.memory_bytes_per_s = static_cast<double>(share.processes) *
+                                    copy_bytes_per_s(whole.device, share, scaling.core_bytes_per_s);
+  roofs.device.sustained_memory_bytes_per_s =
+      std::min(roofs.device.memory_bytes_per_s, whole.device.sustained_memory_bytes_per_s);
+  const double cores = static_cast<double>(share.cores()) / std::max(whole.device.compute_units, 1);
+  for (MemoryLevel& level : roofs.caches) {
+    level.bytes_per_s *= cores;
+  }
+  return roofs;
+}
+
+std::string scaling_text(const ThreadScaling& scaling) {
+  return fmt::format(
+      "extrapolated from one core: {:.1f} % serial, {:.2g} us per operator and doubling of the "
+      "threads, {:.3g} GB/s per core; fitted to {} networks on {}, {:.1f} % off in the median",
+      100 * scaling.serial, scaling.fork_s * 1e6, scaling.core_bytes_per_s / 1e9, scaling.pairs,
+      scaling.measured, 100 * scaling.median_error);
+}
+
+}  // namespace
+
+RooflineReport scaled_roofline(const RooflineReport& one, const DeviceRoofs& whole,
+                               const CoreShare& share, const ThreadScaling& scaling) {
+  const auto copies = static_cast<double>(share.processes);
   RooflineReport report;
   report.unknown = one.unknown;
   report.model = one.model;
@@ -185,40 +246,13 @@ RooflineReport scaled_roofline(const RooflineReport& one, const DeviceRoofs& who
   report.batch = one.batch;
   report.ops = one.ops;
   for (RoofPoint& op : report.ops) {
-    const double least_one = std::max(op.compute_s, op.memory_s);
-    op.compute_s /= threads;
-    op.memory_s *= core / drawn;
-    op.bound_s = std::max(op.compute_s, op.memory_s);
-    const double ideal = least_one > 0 ? op.bound_s / least_one : 1;
-    const double before = op.time_s;
-    op.time_s = before * (scaling.serial + (1 - scaling.serial) * ideal) +
-                scaling.fork_s * std::log2(threads) * static_cast<double>(op.ops);
-    if (op.bound != Bound::kLaunch && op.bound != Bound::kNone) {
-      op.bound = op.compute_s > op.memory_s ? Bound::kCompute : Bound::kMemory;
-    }
-    if (before > 0) {
-      op.low_s *= op.time_s / before;
-      op.high_s *= op.time_s / before;
-    }
-    op.roof_flops_per_s = op.bound_s > 0 ? copies * op.flops / op.bound_s : 0;
+    scale_point(whole, share, scaling, &op);
+    op.roof_flops_per_s *= copies;
     op.flops *= copies;
     op.bytes *= copies;
-    if (op.source == CostSource::kPredicted || op.source == CostSource::kMeasured) {
-      op.source = CostSource::kExtrapolated;
-    }
   }
-  DeviceRoofs roofs = whole;
-  roofs.device = shared_device(whole.device, {share.threads * share.processes, 1}, scaling);
-  const double cores = threads * copies / std::max(whole.device.compute_units, 1);
-  for (MemoryLevel& level : roofs.caches) {
-    level.bytes_per_s *= cores;
-  }
-  finish_roofline(roofs, &report);
-  report.scaling = fmt::format(
-      "extrapolated from one core: {:.1f} % serial, {:.2g} us per operator and doubling of the "
-      "threads, {:.3g} GB/s per core; fitted to {} networks on {}, {:.1f} % off in the median",
-      100 * scaling.serial, scaling.fork_s * 1e6, scaling.core_bytes_per_s / 1e9, scaling.pairs,
-      scaling.measured, 100 * scaling.median_error);
+  finish_roofline(used_roofs(whole, share, scaling), &report);
+  report.scaling = scaling_text(scaling);
   return report;
 }
 

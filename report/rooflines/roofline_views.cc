@@ -1,14 +1,14 @@
-// Text and JSON of rooflines and trajectories. A point whose time is a bound or a prior shows no
+// Text and JSON of rooflines. A point whose time is a bound or a prior shows no
 // share of its roof, since that would compare the roof with itself.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/json/json_tree.h"
 #include "base/text.h"
 #include "base/text_table.h"
-#include "report/predictions/roofline_views.h"
+#include "report/rooflines/roofline_views.h"
+#include "report/rooflines/trajectory_views.h"
 #include "report/text_parts.h"
 #include "report/unknown_work_json.h"
 
@@ -18,16 +18,6 @@ namespace {
 using Json = JsonTree;
 
 std::string roof_time(double seconds) { return format_time(ns_from_seconds(seconds)); }
-
-std::string intensity(const RoofPoint& point) {
-  return point.flops > 0 ? fmt::format("{:.3g}", point.intensity()) : "0";
-}
-
-// FLOP/s, or of an operator that only moves data its bytes per second.
-std::string rate(const RoofPoint& point) {
-  return point.flops > 0 ? format_count(point.flops_per_s(), "FLOP/s")
-                         : format_count(point.bytes_per_s(), "B/s");
-}
 
 std::string roofline_field(std::string_view label, const std::string& value) {
   return fmt::format("  {:<10}{}\n", label, value);
@@ -57,8 +47,8 @@ std::string table_of(std::string_view title, const std::vector<RoofPoint>& point
     const RoofPoint& point = points[i];
     table.add_row({printable(point.name, 40),
                    classes ? std::to_string(point.ops) : printable(point.op_type, 16),
-                   roof_time(point.time_s), percent_text(point.share), intensity(point),
-                   rate(point), share_of_roof(point), std::string(bound_name(point.bound))});
+                   roof_time(point.time_s), percent_text(point.share), intensity_text(point),
+                   rate_text(point), share_of_roof(point), std::string(bound_name(point.bound))});
   }
   return table.render(kTextColumns, 2);
 }
@@ -86,39 +76,25 @@ std::string floors_table(const RooflineReport& roofline) {
   return table.render(kTextColumns, 2);
 }
 
-Json point_json(const RoofPoint& point) {
-  return {{"name", point.name},
-          {"op_type", point.op_type},
-          {"class", op_class_name(point.op_class)},
-          {"dtype", dtype_name(point.dtype)},
-          {"matrix", point.matrix},
-          {"counted", point.counted},
-          {"ops", point.ops},
-          {"flops", point.flops},
-          {"bytes", point.bytes},
-          {"time_us", point.time_s * 1e6},
-          {"low_us", point.low_s * 1e6},
-          {"high_us", point.high_s * 1e6},
-          {"least_time_us", point.bound_s * 1e6},
-          {"compute_us", point.compute_s * 1e6},
-          {"memory_us", point.memory_s * 1e6},
-          {"launch_us", point.launch_s * 1e6},
-          {"intensity", point.intensity()},
-          {"flops_per_s", point.flops_per_s()},
-          {"bytes_per_s", point.bytes_per_s()},
-          {"roof_flops_per_s", point.roof_flops_per_s},
-          {"efficiency", point.explains() ? Json(point.efficiency()) : Json(nullptr)},
-          {"share", point.share},
-          {"bound", bound_name(point.bound)},
-          {"source", cost_source_name(point.source)}};
+// Numbers as numbers.
+Json at_json(const RooflineReport& roofline) {
+  Json at = Json::object();
+  for (const auto& [name, value] : roofline.at) {
+    const bool number = value.find_first_not_of("0123456789") == std::string::npos;
+    at[name] = number ? Json(std::stoll(value)) : Json(value);
+  }
+  return at;
 }
 
-Json points_json(const std::vector<RoofPoint>& points) {
-  Json list = Json::array();
-  for (const RoofPoint& point : points) {
-    list.push_back(point_json(point));
+// Settings of the last point of a sweep that the first line does not show.
+std::string at_text(const RooflineReport& roofline) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : roofline.at) {
+    if (name != "batch") {
+      parts.push_back(fmt::format("{} {}", name, printable(value, 40)));
+    }
   }
-  return list;
+  return parts.empty() ? std::string() : roofline_field("point", join(parts, ", "));
 }
 
 Json one_json(const RooflineReport& roofline) {
@@ -159,6 +135,8 @@ Json one_json(const RooflineReport& roofline) {
           {"peaks_from", peak_origin_name(roofline.peaks)},
           {"peaks_source", roofline.peaks_source},
           {"scaling", roofline.scaling.empty() ? Json(nullptr) : Json(roofline.scaling)},
+          {"pool", roofline.pool.empty() ? Json(nullptr) : Json(roofline.pool)},
+          {"at", at_json(roofline)},
           {"bandwidth_from", peak_origin_name(roofline.bandwidth)},
           {"roofs", std::move(roofs)},
           {"memory_bytes_per_s", roofline.bytes_per_s},
@@ -172,27 +150,6 @@ Json one_json(const RooflineReport& roofline) {
           {"ops", points_json(roofline.ops)}};
 }
 
-Json lines_json(const std::vector<Trajectory>& lines) {
-  Json list = Json::array();
-  for (const Trajectory& line : lines) {
-    Json steps = Json::array();
-    for (const TrajectoryStep& step : line.steps) {
-      steps.push_back({{"from", step.from},
-                       {"to", step.to},
-                       {"dx", step.dx},
-                       {"dy", step.dy},
-                       {"efficiency", step.efficiency},
-                       {"of_compute", step.of_compute},
-                       {"of_memory", step.of_memory},
-                       {"reading", step_reading_name(step.reading)},
-                       {"advice", step_advice(step.reading)}});
-    }
-    list.push_back(
-        {{"name", line.name}, {"points", points_json(line.points)}, {"steps", std::move(steps)}});
-  }
-  return list;
-}
-
 // How many operators' work performance counters measured.
 std::string counted_line(const RooflineReport& roofline) {
   const auto counted_ops =
@@ -203,6 +160,30 @@ std::string counted_line(const RooflineReport& roofline) {
                                                   counted_ops, roofline.ops.size()));
 }
 
+// The operators above the roof, and why.
+std::string above_text(const RooflineReport& roofline) {
+  std::string text;
+  if (roofline.above.ops > 0) {
+    text += roofline_field("above", fmt::format("{} ({} of the time) {} above the roof",
+                                                counted(roofline.above.ops, "operator"),
+                                                percent_text(roofline.above.share),
+                                                roofline.above.ops == 1 ? "is" : "are"));
+    if (roofline.above.in_cache > 0) {
+      text += roofline_field("", fmt::format("{}: all their bytes fit into the last-level cache",
+                                             roofline.above.in_cache));
+    }
+    if (roofline.above.in_cache < roofline.above.ops) {
+      text += roofline_field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a {}",
+                                             roofline.above.ops - roofline.above.in_cache,
+                                             roofline.bare_roofs ? "higher" : "better kernel"));
+      text +=
+          roofline_field("", roofline.bare_roofs ? "clock than the roofs stand for"
+                                                 : "than the one that the peak was measured with");
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string roofline_text(const RooflineReport& roofline, size_t top) {
@@ -211,6 +192,7 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
                                           roofline.device_model)
                             : fmt::format("{} on {} ({}), batch {}\n", roofline.model,
                                           roofline.device_model, roofline.device, roofline.batch);
+  text += at_text(roofline);
   std::vector<std::string> roofs;
   for (const ComputeRoof& roof : roofline.roofs) {
     roofs.push_back(
@@ -233,14 +215,15 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
   text += roofline_field(
       "network",
       roofline.unknown.complete()
-          ? fmt::format("{} FLOP/B, {}, {}; {}{} on the device", intensity(network), rate(network),
+          ? fmt::format("{} FLOP/B, {}, {}; {}{} on the device", intensity_text(network),
+                        rate_text(network),
                         network.explains()
                             ? percent_text(network.efficiency()) + " of its roof"
                             : fmt::format("{} times", cost_source_name(network.source)),
                         least_prefix(roofline.unknown, roofline.bound_only_share),
                         roof_time(network.time_s))
           : fmt::format("at least {} on the device; of the part that is known: {} FLOP/B, {}",
-                        roof_time(network.time_s), intensity(network), rate(network)));
+                        roof_time(network.time_s), intensity_text(network), rate_text(network)));
   std::string times = roofline.measured ? "measured" : "cost model " + roofline.cost_model;
   if (roofline.bound_only_share > kMuchBoundOnly) {
     times += fmt::format("; {} of the time is bound-only", percent_text(roofline.bound_only_share));
@@ -250,28 +233,14 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
   if (!roofline.scaling.empty()) {
     text += roofline_field("threads", roofline.scaling);
   }
+  if (!roofline.pool.empty()) {
+    text += roofline_field("pool", roofline.pool);
+  }
   if (roofline.without_work > 0) {
     text += roofline_field("left out", fmt::format("{} of the time: operators of unknown work",
                                                    percent_text(roofline.without_work)));
   }
-  if (roofline.above.ops > 0) {
-    text += roofline_field("above", fmt::format("{} ({} of the time) {} above the roof",
-                                                counted(roofline.above.ops, "operator"),
-                                                percent_text(roofline.above.share),
-                                                roofline.above.ops == 1 ? "is" : "are"));
-    if (roofline.above.in_cache > 0) {
-      text += roofline_field("", fmt::format("{}: all their bytes fit into the last-level cache",
-                                             roofline.above.in_cache));
-    }
-    if (roofline.above.in_cache < roofline.above.ops) {
-      text += roofline_field("", fmt::format("{}: fewer FLOPs than counted (Winograd), or a {}",
-                                             roofline.above.ops - roofline.above.in_cache,
-                                             roofline.bare_roofs ? "higher" : "better kernel"));
-      text +=
-          roofline_field("", roofline.bare_roofs ? "clock than the roofs stand for"
-                                                 : "than the one that the peak was measured with");
-    }
-  }
+  text += above_text(roofline);
   text += '\n';
   text += table_of("Class", roofline.classes, roofline.classes.size(), true);
   text += '\n';
@@ -279,33 +248,6 @@ std::string roofline_text(const RooflineReport& roofline, size_t top) {
   if (top > 0) {
     text += '\n';
     text += table_of("Operator", roofline.ops, top, false);
-  }
-  return text;
-}
-
-std::string trajectories_text(std::string_view swept, const std::vector<Trajectory>& lines) {
-  TextTable table({{"Line"},
-                   {std::string(swept), Align::kRight},
-                   {"FLOP/B", Align::kRight},
-                   {"rate", Align::kRight},
-                   {"gain", Align::kRight},
-                   {"reading"}});
-  std::vector<StepReading> seen;
-  for (const Trajectory& line : lines) {
-    for (const TrajectoryStep& step : line.steps) {
-      const auto at = static_cast<size_t>(&step - line.steps.data()) + 1;
-      table.add_row({line.name, fmt::format("{:g} to {:g}", step.from, step.to),
-                     intensity(line.points[at]), rate(line.points[at]),
-                     fmt::format("{:.2f}x", std::exp2(step.dy)),
-                     std::string(step_reading_name(step.reading))});
-      if (std::find(seen.begin(), seen.end(), step.reading) == seen.end()) {
-        seen.push_back(step.reading);
-      }
-    }
-  }
-  std::string text = table.render(kTextColumns, 2) + "\n";
-  for (const StepReading reading : seen) {
-    text += fmt::format("  {}: {}\n", step_reading_name(reading), step_advice(reading));
   }
   return text;
 }
@@ -319,7 +261,7 @@ std::string roofline_json(const std::vector<RooflineReport>& rooflines, std::str
   const Json json = {{"schema", kRooflineSchema},
                      {"rooflines", std::move(list)},
                      {"swept", swept.empty() ? Json(nullptr) : Json(swept)},
-                     {"trajectories", lines_json(lines)}};
+                     {"trajectories", trajectories_json(lines)}};
   return json.text();
 }
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "datasets/profiles/runs.h"
 #include "hardware/platform.h"
+#include "study/roofline/scaling/core_share.h"
 #include "study/roofline/roofline.h"
 
 namespace dfsim::inline study {
@@ -38,19 +39,21 @@ StatusOr<ThreadScaling> fit_thread_scaling(const std::vector<NetworkRun>& runs);
 // networks or its one-thread hardware file do not ship; fit_thread_scaling()'s.
 StatusOr<ThreadScaling> scaling_for(const DeviceSpec& device);
 
-// The part that one of `processes` copies with `threads` threads each gets of a CPU.
-struct CoreShare {
-  int64_t threads = 1;
-  int64_t processes = 1;
-};
-
-// The device as one copy sees it: peaks and caches by its share of the cores, the bandwidth that
-// its cores draw, at most its share of the whole.
+// The device as one operator of a copy sees it: peaks by the threads of an operator, the bandwidth
+// that these draw, at most the operator's part of the copy's (copy_bytes_per_s()).
 DeviceSpec shared_device(const DeviceSpec& device, const CoreShare& share,
                          const ThreadScaling& scaling);
 
-// The roofline of all copies together, from that of one thread under the roofs of one core:
-// `whole` is the machine. FLOPs and bytes count for all copies, times for one.
+// The roofs of one core of the machine.
+DeviceRoofs core_roofs(const DeviceRoofs& whole, const ThreadScaling& scaling);
+
+// The point of one copy's operator under `share`, from that of one core: `whole` is the machine.
+void scale_point(const DeviceRoofs& whole, const CoreShare& share, const ThreadScaling& scaling,
+                 RoofPoint* point);
+
+// The roofline of all copies together, from that of one thread under the roofs of one core.
+// FLOPs and bytes count for all copies, times for one. Times of operators are those while
+// `share.at_once` of them run; the network's is their sum.
 RooflineReport scaled_roofline(const RooflineReport& one, const DeviceRoofs& whole,
                                const CoreShare& share, const ThreadScaling& scaling);
 

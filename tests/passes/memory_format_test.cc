@@ -1,0 +1,80 @@
+// channels-last: where copies are, and which convolutions know their format.
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+const PassCase::Attributes kPad = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+
+int64_t marked_convs(const Graph& graph) {
+  return std::ranges::count_if(graph.ops(), [](const Op& op) {
+    return op.op_type == "Conv" && op.attributes.int_or("channels_last", 0) == 1;
+  });
+}
+
+Types kept_types(const Graph& graph) {
+  Types types;
+  for (const Op& op : graph.ops()) {
+    types.push_back(op.op_type);
+  }
+  return types;
+}
+
+TEST_CASE("channels-last: a residual block has one copy, at its input") {
+  PassCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.weight("w", {16, 16, 3, 3});
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("Relu", {"a"}, "b");
+  graph.op("Conv", {"b", "w"}, "c", kPad);
+  graph.op("Add", {"c", "a"}, "d");
+  graph.op("GlobalAveragePool", {"d"}, "e");
+  graph.op("Flatten", {"e"}, "f");
+  graph.output("f");
+  const Graph& result = graph.after({"channels-last"});
+  CHECK(kept_types(result) ==
+        Types{"contiguous", "Conv", "Relu", "Conv", "Add", "GlobalAveragePool", "Flatten"});
+  CHECK(marked_convs(result) == 2);
+}
+
+TEST_CASE("channels-last: a Reshape that mixes channels and pixels reads a copy") {
+  PassCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.weight("w", {16, 16, 3, 3});
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("Flatten", {"a"}, "f");
+  graph.output("f");
+  CHECK(graph.types_after({"channels-last"}) ==
+        Types{"aten.contiguous", "Conv", "aten.contiguous", "Flatten"});
+}
+
+TEST_CASE("channels-last: pixels merge without a copy, and one channel needs none") {
+  PassCase graph;
+  graph.input("x", {1, 1, 8, 8});
+  graph.weight("w", {16, 1, 3, 3});
+  graph.ints("shape", {1, 16, 64});
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("Reshape", {"a", "shape"}, "f");
+  graph.output("f");
+  CHECK(graph.types_after({"channels-last"}) == Types{"Conv", "Reshape"});
+}
+
+TEST_CASE("channels-last: two readers share a copy, and a Transpose to it is one") {
+  PassCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.input("y", {1, 8, 8, 16});
+  graph.weight("w", {16, 16, 3, 3});
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("Conv", {"x", "w"}, "b", kPad);
+  graph.op("Transpose", {"y"}, "z", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.op("Conv", {"z", "w"}, "c", kPad);
+  graph.output("a");
+  graph.output("b");
+  graph.output("c");
+  const Types types = graph.types_after({"channels-last"});
+  CHECK(std::ranges::count(types, "aten.contiguous") == 1);
+  CHECK(types.size() == 5);
+}
+
+}  // namespace
+}  // namespace dfsim
