@@ -797,7 +797,7 @@
     if (d.fits === false && nearest) warn('Does not fit: no plan fits; ' + nearest.strategy + ' needs ' + bytes(nearest.memory_bytes) + ' per device, which has ' + bytes(nearest.capacity_bytes) + '.');
     showLimits(Object.assign({}, d.single_device, d));
     if (best) {
-      showCards([['Best plan', best.strategy, planWords(best.strategy) + '; ' + best.devices + ' devices, ' + best.micro_batches + ' micro-batches'], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? digits(best.samples_per_s) + ' samples/s' : ''],
+      showCards([['Best plan', best.strategy, planWords(best.strategy) + '; ' + best.devices + ' devices, ' + best.micro_batches + (best.micro_batches === 1 ? ' micro-batch' : ' micro-batches')], ['Time', least(best) + time(either(best.time_ms, best.time_at_least_ms) * 1e3), typeof best.samples_per_s === 'number' ? (least(best) ? '\u2264 ' : '') + digits(best.samples_per_s) + ' samples/s' : ''],
         ['Speed-up', typeof best.speedup === 'number' ? digits(best.speedup) : '-', typeof best.efficiency === 'number' ? percent(best.efficiency) + ' efficiency' : ''], ['Memory', bytes(best.memory_bytes), 'of ' + bytes(best.capacity_bytes)], ['Limit', best.limit, percent(best.communication_share) + ' communication']]);
     }
     if (d.drawing) {

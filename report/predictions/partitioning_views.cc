@@ -72,7 +72,9 @@ void add_row(const PlanOutcome& outcome, const UnknownWork& unknown, TextTable* 
                   std::to_string(outcome.micro_batches),
                   std::string(complete ? least_prefix(unknown, outcome.bound_only_share) : "≥ ") +
                       format_time(outcome.makespan_ns),
-                  complete ? fmt::format("{:.4g}", outcome.samples_per_s) : "-",
+                  complete ? fmt::format("{}{:.4g}", most_prefix(unknown, outcome.bound_only_share),
+                                         outcome.samples_per_s)
+                           : "-",
                   complete ? fmt::format("{:.2f}", outcome.speedup) : "-",
                   complete ? fmt::format("{:.0f}%", 100 * outcome.efficiency) : "-",
                   format_bytes(outcome.memory_bytes), whole_percent(outcome.shares.communication),

@@ -58,6 +58,11 @@ TEST_CASE("Commands: --help of each one names all of its options") {
     const StatusOr<std::string> help = help_text(program, names);
     INFO(command_line(path));
     REQUIRE(help.ok());
+    // The root has its exit codes; each command shows how it is called.
+    if (!names.empty()) {
+      CHECK_THAT(*help, Catch::Contains("\n  dfsim " + names.front()));
+      CHECK_FALSE(path.back()->examples.empty());
+    }
     for (const OptionSpec& option : path.back()->options) {
       CHECK_THAT(*help, Catch::Contains(option_words(option).back()));
     }
