@@ -277,7 +277,7 @@ std::unique_ptr<Question> make_question() {
 }  // namespace
 
 const std::vector<QuestionKind>& question_kinds() {
-  static const std::vector<QuestionKind> kinds = {
+  static const std::vector<QuestionKind> kKinds = {
       {"predict", "How long a model takes on a machine, and why", true,
        make_question<PredictQuestion>},
       {"inspect", "Facts about a model that need no hardware", false,
@@ -289,7 +289,7 @@ const std::vector<QuestionKind>& question_kinds() {
       {"partition", "A model over the devices of a machine, by each plan of a strategy", true,
        make_question<PartitionQuestion>},
   };
-  return kinds;
+  return kKinds;
 }
 
 }  // namespace dfsim::server

@@ -91,7 +91,7 @@ JsonTree question_body(const std::string& name) {
 }  // namespace
 
 const std::vector<Route>& routes() {
-  static const std::vector<Route> table = [] {
+  static const std::vector<Route> kRoutes = [] {
     std::vector<Route> all = {
         {"GET", "/", RouteKind::kPage, "A page to ask questions with", "text/html"},
         {"GET", "/health", RouteKind::kHealth, "Whether the server runs, and its version"},
@@ -110,7 +110,7 @@ const std::vector<Route>& routes() {
     }
     return all;
   }();
-  return table;
+  return kRoutes;
 }
 
 const Route* find_route(std::string_view method, std::string_view path, std::string* parameter,

@@ -6,8 +6,10 @@ __asm__(
     "\"" DFSIM_EXPLORER_DIR
     "/explorer.html\"\n.global dfsim_explorer_page_end\ndfsim_explorer_page_end:\n.byte "
     "0\n.previous\n");
+// NOLINTBEGIN(readability-identifier-naming): names of the assembler
 extern "C" const char dfsim_explorer_page[];
 extern "C" const char dfsim_explorer_page_end[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace dfsim::server {
 

@@ -273,7 +273,7 @@ class Sweeper {
     auto figures = predict_point(point, graphs);
     row.runtime = machines_.of(point).platform.runtime.name;
     if (figures.ok()) {
-      row.figures = std::move(*figures);
+      row.figures = *figures;
     } else {
       row.error = figures.status().message();
     }

@@ -131,10 +131,11 @@ DType mindspore_type_at(int place, int shift) {
 
 TypeShift find_type_shift(std::span<const TypedOp> ops) {
   std::array<size_t, 2 * kMaxShift + 1> impossible{};
+  const auto place_of = [](int shift) { return static_cast<size_t>(shift) + kMaxShift; };
   for (const TypedOp& op : ops) {
     const std::string type = to_lower(op.type);
     for (int shift = -kMaxShift; shift <= kMaxShift; ++shift) {
-      impossible[static_cast<size_t>(shift + kMaxShift)] += is_impossible(op, type, shift) ? 1 : 0;
+      impossible[place_of(shift)] += is_impossible(op, type, shift) ? 1 : 0;
     }
   }
   TypeShift found;
@@ -142,7 +143,7 @@ TypeShift find_type_shift(std::span<const TypedOp> ops) {
   found.unexplained = found.impossible;
   // Small shifts first: of several that explain as much the smallest is the most likely.
   for (const int shift : {-1, 1, -2, 2, -3, 3, -4, 4}) {
-    const size_t left = impossible[static_cast<size_t>(shift + kMaxShift)];
+    const size_t left = impossible[place_of(shift)];
     if (left < found.unexplained && left * 5 <= found.impossible) {
       found.shift = shift;
       found.unexplained = left;
