@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "datasets/profiles/runs.h"
 #include "hardware/platform.h"
-#include "study/roofline/scaling/core_share.h"
 #include "study/roofline/roofline.h"
+#include "study/roofline/scaling/core_share.h"
 
 namespace dfsim::inline study {
 
