@@ -45,13 +45,14 @@ except ImportError as missing:
     print(f"skipped: {sys.executable} has no package {missing.name}")
     sys.exit(77)
 
-from export_lists import INPUTS, TIMM, TORCHVISION, TRANSFORMERS
+from export_lists import INPUTS, SEQ2SEQ, TIMM, TORCHVISION, TRANSFORMERS
 
 MACS_TOLERANCE = 0.02
 EXCEPTIONS = pathlib.Path(__file__).with_name("export_exceptions.txt")
 COLUMNS = ["network", "exporter", "opset", "ops", "unresolved", "macs", "counted_macs", "tensors", "known",
            "different", "finding"]
 OPSET = {"old": 17, "new": 18}
+
 
 class WithoutTorchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Replaces torchvision, of whose transforms timm only needs the names."""
@@ -125,12 +126,14 @@ def text_network(name):
         return model, {key: torch.randn(*shape)}
     # Without a mask, decoders look for several texts packed into one, with aten::diff, which the old
     # exporter does not know.
-    return model, {"input_ids": torch.randint(0, 999, (2, 32)),
-                   "attention_mask": torch.ones(2, 32, dtype=torch.int64)}
+    feeds = {"input_ids": torch.randint(0, 999, (2, 32)), "attention_mask": torch.ones(2, 32, dtype=torch.int64)}
+    if fields is SEQ2SEQ:
+        feeds["decoder_input_ids"] = torch.randint(0, 999, (2, 16))
+    return model, feeds
 
 
-class FirstOutput(torch.nn.Module):
-    """The network with its inputs by position and its first output alone."""
+class Outputs(torch.nn.Module):
+    """The network with its inputs by position and all tensors that it returns as outputs."""
 
     def __init__(self, model, names):
         super().__init__()
@@ -139,9 +142,16 @@ class FirstOutput(torch.nn.Module):
 
     def forward(self, *inputs):
         result = self.model(**dict(zip(self.names, inputs))) if self.names else self.model(*inputs)
-        while isinstance(result, (tuple, list, dict)):
-            result = next(iter(result.values())) if isinstance(result, dict) else result[0]
-        return result
+        return tuple(tensors_of(result))
+
+
+def tensors_of(result):
+    """The different tensors in a result of tuples, lists and dictionaries, in their order."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    parts = result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else []
+    tensors = [tensor for part in parts for tensor in tensors_of(part)]
+    return [tensor for i, tensor in enumerate(tensors) if all(tensor is not other for other in tensors[:i])]
 
 
 def export(model, feeds, exporter, path):
@@ -153,14 +163,16 @@ def export(model, feeds, exporter, path):
                           dynamic_axes={n: {0: "batch"} for n in [*names, "y"]}, **arguments)
     else:
         batch = torch.export.Dim("batch", min=1, max=64)
-        # One entry, for *inputs of FirstOutput.
+        # One entry, for *inputs of Outputs.
         torch.onnx.export(model, tuple(feeds.values()), str(path), dynamo=True, verbose=False,
                           dynamic_shapes=[tuple({0: batch} for _ in names)], **arguments)
 
 
 def counted_macs(model, feeds):
-    """Multiply-adds of one run by PyTorch's counter, which knows products and convolutions."""
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+    """Multiply-adds of one run by PyTorch's counter, which knows products and convolutions. It knows no
+    fused recurrence: without oneDNN, PyTorch runs the products of an LSTM one by one."""
+    fused = not any(isinstance(module, torch.nn.RNNBase) for module in model.modules())
+    with torch.no_grad(), torch.backends.mkldnn.flags(enabled=fused), FlopCounterMode(display=False) as counter:
         model(*feeds.values())
     return counter.get_total_flops() / 2
 
@@ -192,12 +204,24 @@ def dfsim_shapes(program, path, saved):
             if v.type.tensor_type.HasField("shape")}
 
 
+def refusal(message, path, feeds):
+    """The finding on a file that dfsim refuses: what it said, and whether ONNX Runtime refuses it, too."""
+    verdict = ""
+    if feeds:
+        try:
+            runtime_shapes(path, feeds)
+            verdict = " by dfsim alone"
+        except Exception:
+            verdict = " by ONNX Runtime, too"
+    return f"refused{verdict}: {message.strip().rpartition(f'{path}: ')[2]}"
+
+
 def check(program, model, feeds, path, with_runtime):
     """The row of one export; its `finding` is empty when all is well."""
     run = subprocess.run([program, "inspect", str(path), "--batch", "2", "--json", "--quiet"],
                          capture_output=True, text=True)
     if run.returncode != 0:
-        return {"finding": f"refused: {run.stderr.strip()}"}
+        return {"finding": refusal(run.stderr, path, feeds if with_runtime else None)}
     facts = json.loads(run.stdout)
     findings = []
     row = {"ops": len(facts["ops"]), "unresolved": len(facts["unresolved"]), "macs": round(facts["macs"])}
@@ -248,7 +272,7 @@ def export_and_check(program, name, exporter, folder, options):
     path = folder / f"{name}.{exporter}.onnx"
     try:
         model, feeds = maker(name)(name)
-        model = FirstOutput(model, list(feeds)).eval().requires_grad_(False)
+        model = Outputs(model, list(feeds)).eval().requires_grad_(False)
         export(model, feeds, exporter, path)
     except Exception as error:
         return row | {"finding": f"not exported: {first_line(error)}"}
@@ -369,6 +393,8 @@ def main():
     options = parser.parse_args()
     program = os.environ["DFSIM"]
     prepare_torchvision()
+    # The fused attention of inference has neither an ONNX form nor an entry in PyTorch's counter.
+    torch.backends.mha.set_fastpath_enabled(False)
     signal.signal(signal.SIGALRM, too_long)
     wanted = [n for n in options.only.split(",") if n] or [*TIMM, *TORCHVISION, *TRANSFORMERS]
     rows = read_table(options.table)
