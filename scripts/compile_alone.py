@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles each source by itself, without making object files: every source includes what it uses.
+"""Compiles each source alone, without making object files: every source includes what it uses.
 
   cmake --preset alone && scripts/compile_alone.py build/alone
 
@@ -35,7 +35,7 @@ def main():
             if code != 0:
                 failures += 1
                 print(errors, end="")
-    print(f"{len(entries)} sources, {failures} do not compile by themselves")
+    print(f"{len(entries)} sources, {failures} do not compile alone")
     sys.exit(1 if failures or not entries else 0)
 
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text_table.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal_text.h"
 
@@ -17,8 +18,9 @@ std::string version_text() {
   if (!kCommit.empty()) {
     text += fmt::format("  commit     {}\n", kCommit);
   }
-  return text +
-         fmt::format("  build      {}\n  libraries  {}\n", DFSIM_BUILD_KIND, DFSIM_BUILD_LIBRARIES);
+  text +=
+      fmt::format("  build      {}\n  libraries  {}\n", DFSIM_BUILD_KIND, DFSIM_BUILD_LIBRARIES);
+  return fit_lines(text);
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ StatusOr<Drawn> draw(const ReplayGraph& graph, uint64_t seed, const Progress& pr
 StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed,
                                          const Progress& progress, TimeNs same_ns) {
   const bool modelled = std::ranges::any_of(graph.pieces, &Piece::modelled);
-  // Of the measured pieces' own scatter alone.
+  // Only the measured pieces are drawn: the model's error is added below.
   DFSIM_ASSIGN_OR_RETURN(const Drawn drawn,
                          modelled ? draw(with_certain_model(graph), seed, progress, same_ns)
                                   : draw(graph, seed, progress, same_ns));

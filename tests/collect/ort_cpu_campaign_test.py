@@ -57,7 +57,7 @@ class Campaign(unittest.TestCase):
             options = argparse.Namespace(output=pathlib.Path(folder), scratch=pathlib.Path(folder))
             collector = collect.Collector(options, collect.load_libraries())
             paths = [zoo / "distilbert.onnx", zoo / "mobilenet_v2.onnx"]
-            for length in (16, 32):  # what is optimised for another length is optimised anew
+            for length in (16, 32):  # a file for another length is not reused
                 tasks = collect.network_tasks(paths, [1], [1], {"sequence": length})
                 dims = {task["network"]: collector.prepare(task)[1] for task in tasks}
                 self.assertEqual(dims, {"distilbert": {"batch": 1, "sequence": length}, "mobilenet_v2": {"batch": 1}})

@@ -73,7 +73,10 @@ CASES = {
                     "--batch-limits", "32", "--price", "1"],
                    # longer than the model's context
                    ["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
-                    "--isl", "40000", "--osl", "2000"]],
+                    "--isl", "40000", "--osl", "2000"],
+                   # limits that none keeps
+                   ["llm", "search", LLM, "--system", "l40s", "--gpus", "1", "--aggregated-only",
+                    "--isl", "256", "--osl", "32", "--sla", "tpot=1"]],
     "llm-serve": [["llm", "serve", LLM, "--system", "l40s", "--users", "4", "--sla", "tpot=100",
                    "--price", "1", "--html", "{tmp}/page.html"]],
     "ops": [["ops"]],
