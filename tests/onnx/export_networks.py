@@ -117,6 +117,7 @@ def text_network(name):
     config = getattr(transformers, config_type)(**fields)
     config.use_cache = False
     config._attn_implementation = "eager"
+    config._experts_implementation = "batched_mm"  # neither exporter knows the default, grouped products
     module = transformers
     if model_type == "WhisperEncoder":
         module = importlib.import_module("transformers.models.whisper.modeling_whisper")
@@ -196,12 +197,14 @@ def runtime_shapes(path, feeds):
 
 
 def dfsim_shapes(program, path, saved):
+    """The shapes of the tensors of which dfsim knows every dimension."""
     subprocess.run([program, "inspect", str(path), "--batch", "2", "--save", str(saved), "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
     model = onnx.load(str(saved), load_external_data=False)
     return {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim]
             for v in [*model.graph.value_info, *model.graph.output]
-            if v.type.tensor_type.HasField("shape")}
+            if v.type.tensor_type.HasField("shape") and
+            all(d.HasField("dim_value") for d in v.type.tensor_type.shape.dim)}
 
 
 def refusal(message, path, feeds):
@@ -243,16 +246,22 @@ def check(program, model, feeds, path, with_runtime):
         except Exception as error:
             real = {}
             findings.append(f"ONNX Runtime does not run it: {first_line(error)}")
-        wrong = [n for n in real if n in found and found[n] != real[n]]
-        row |= {"tensors": len(real), "known": sum(n in found for n in real), "different": len(wrong)}
+        known = [n for n in real if n in found]
+        wrong = [n for n in known if found[n] != real[n]]
+        row |= {"tensors": len(real), "known": len(known), "different": len(wrong)}
+        if len(known) < len(real):
+            findings.append(f"{len(real) - len(known)} tensors without a known shape")
         if wrong:
             findings.append(f"{wrong[0]} is {found[wrong[0]]}, ONNX Runtime has {real[wrong[0]]}")
     return row | {"finding": "; ".join(findings)}
 
 
 def first_line(error):
+    while error.__cause__:  # the new exporter only names the step that failed
+        error = error.__cause__
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # the new exporter colours its messages
-    return (plain.strip().splitlines() or [type(error).__name__])[0][:100]
+    line = (plain.strip().splitlines() or [type(error).__name__])[0]
+    return re.split(r"\. (?=[A-Z])", line)[0][:140]
 
 
 def maker(name):
@@ -335,10 +344,12 @@ def summary(rows, exceptions):
     close = [r for r in resolved if r["counted_macs"] not in ("", "0") and
              abs(int(r["macs"]) / int(r["counted_macs"]) - 1) <= MACS_TOLERANCE]
     compared = [r for r in exported if r["known"] not in ("", "0")]
-    same = [r for r in compared if r["different"] == "0"]
+    same = [r for r in compared if r["different"] == "0" and r["known"] == r["tensors"]]
     open_rows = [r for r in exported if r["finding"] and f"{r['network']} ({r['exporter']})" not in exceptions]
     tensors = sum(int(r["known"]) for r in compared)
-    return [f"{len(exported)} files of {len({r['network'] for r in exported})} networks; "
+    networks = [{r["network"] for r in exported if r["exporter"] == exporter} for exporter in OPSET]
+    return [f"{len(exported)} files of {len(networks[0] | networks[1])} networks ({len(networks[0])} of the old "
+            f"exporter, {len(networks[1])} of the new one, {len(networks[0] & networks[1])} networks of both); "
             f"{len(rows) - len(exported)} exports failed in PyTorch",
             f"{len(resolved)} resolved in full",
             f"{len(close)} with MACs within {MACS_TOLERANCE:.0%} of PyTorch's counter",
