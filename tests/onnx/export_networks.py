@@ -11,16 +11,14 @@ usage: DFSIM=build/release/dfsim export_networks.py [--only NAME,...] [--exporte
 A run with --table goes on where an earlier one stopped; --page writes the table as a page and keeps
 the page's rows of exports that the table lacks.
 export_exceptions.txt lists the exports that cannot be as checked here, with the reason.
-Packages: torch, onnx, onnxruntime, onnxscript, timm, torchvision, transformers, pillow. Exit code
-77: torch or onnx is missing. Exit code 1: an export is neither fine nor listed.
+Packages: torch, onnx, onnxruntime, onnxscript, timm, torchvision, transformers, pillow, scipy. Exit
+code 77: torch or onnx is missing. Exit code 1: an export is neither fine nor listed.
 """
 
 import argparse
-import csv
 import gc
 import importlib.abc
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -46,12 +44,8 @@ except ImportError as missing:
     sys.exit(77)
 
 from export_lists import INPUTS, SEQ2SEQ, TIMM, TORCHVISION, TRANSFORMERS
-
-MACS_TOLERANCE = 0.02
-EXCEPTIONS = pathlib.Path(__file__).with_name("export_exceptions.txt")
-COLUMNS = ["network", "exporter", "opset", "ops", "unresolved", "macs", "counted_macs", "tensors", "known",
-           "different", "finding"]
-OPSET = {"old": 17, "new": 18}
+from export_page import (COLUMNS, MACS_TOLERANCE, OPSET, append_row, page, read_exceptions, read_page, read_table,
+                         summary)
 
 
 class WithoutTorchvision(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -117,6 +111,7 @@ def text_network(name):
     config = getattr(transformers, config_type)(**fields)
     config.use_cache = False
     config._attn_implementation = "eager"
+    config._experts_implementation = "batched_mm"  # neither exporter knows the default, grouped products
     module = transformers
     if model_type == "WhisperEncoder":
         module = importlib.import_module("transformers.models.whisper.modeling_whisper")
@@ -196,12 +191,14 @@ def runtime_shapes(path, feeds):
 
 
 def dfsim_shapes(program, path, saved):
+    """The shapes of the tensors of which dfsim knows every dimension."""
     subprocess.run([program, "inspect", str(path), "--batch", "2", "--save", str(saved), "--quiet"],
                    check=True, stdout=subprocess.DEVNULL)
     model = onnx.load(str(saved), load_external_data=False)
     return {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim]
             for v in [*model.graph.value_info, *model.graph.output]
-            if v.type.tensor_type.HasField("shape")}
+            if v.type.tensor_type.HasField("shape") and
+            all(d.HasField("dim_value") for d in v.type.tensor_type.shape.dim)}
 
 
 def refusal(message, path, feeds):
@@ -243,16 +240,22 @@ def check(program, model, feeds, path, with_runtime):
         except Exception as error:
             real = {}
             findings.append(f"ONNX Runtime does not run it: {first_line(error)}")
-        wrong = [n for n in real if n in found and found[n] != real[n]]
-        row |= {"tensors": len(real), "known": sum(n in found for n in real), "different": len(wrong)}
+        known = [n for n in real if n in found]
+        wrong = [n for n in known if found[n] != real[n]]
+        row |= {"tensors": len(real), "known": len(known), "different": len(wrong)}
+        if len(known) < len(real):
+            findings.append(f"{len(real) - len(known)} tensors without a known shape")
         if wrong:
             findings.append(f"{wrong[0]} is {found[wrong[0]]}, ONNX Runtime has {real[wrong[0]]}")
     return row | {"finding": "; ".join(findings)}
 
 
 def first_line(error):
+    while error.__cause__:  # the new exporter only names the step that failed
+        error = error.__cause__
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # the new exporter colours its messages
-    return (plain.strip().splitlines() or [type(error).__name__])[0][:100]
+    line = (plain.strip().splitlines() or [type(error).__name__])[0]
+    return re.split(r"\. (?=[A-Z])", line)[0][:140]
 
 
 def maker(name):
@@ -283,102 +286,6 @@ def export_and_check(program, name, exporter, folder, options):
         for file in folder.iterdir():
             file.unlink()
     return row
-
-
-def read_exceptions():
-    if not EXCEPTIONS.exists():
-        return {}
-    lines = [line for line in EXCEPTIONS.read_text().splitlines() if line and not line.startswith("#")]
-    return {name.strip(): reason.strip() for name, reason in (line.split(":", 1) for line in lines)}
-
-
-def read_table(path):
-    if not path or not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def page_number(text, scale=1):
-    return str(round(float(text) * scale)) if text else ""
-
-
-def read_page(path):
-    """The rows of a page as rows of a table, to the digits that the page shows."""
-    rows = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []:
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) != 8 or cells[1] not in OPSET:
-            continue
-        network, exporter, ops, unresolved, gmacs, error, tensors, finding = cells
-        macs = page_number(gmacs, 1e9)
-        counted = page_number(macs and int(macs) / (1 + float(error.rstrip("%")) / 100)) if error else ""
-        rows.append({"network": network, "exporter": exporter, "opset": str(OPSET[exporter]), "ops": ops,
-                     "unresolved": unresolved, "macs": macs, "counted_macs": counted, "tensors": tensors,
-                     "known": tensors, "different": "0" if not finding else "", "finding": finding})
-    return rows
-
-
-def append_row(path, row):
-    fresh = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
-
-
-def summary(rows, exceptions):
-    """The totals of the rows, as lines; the last field counts the exports that nothing explains."""
-    exported = [r for r in rows if not r["finding"].startswith("not exported")]
-    resolved = [r for r in exported if r["unresolved"] == "0"]
-    close = [r for r in resolved if r["counted_macs"] not in ("", "0") and
-             abs(int(r["macs"]) / int(r["counted_macs"]) - 1) <= MACS_TOLERANCE]
-    compared = [r for r in exported if r["known"] not in ("", "0")]
-    same = [r for r in compared if r["different"] == "0"]
-    open_rows = [r for r in exported if r["finding"] and f"{r['network']} ({r['exporter']})" not in exceptions]
-    tensors = sum(int(r["known"]) for r in compared)
-    return [f"{len(exported)} files of {len({r['network'] for r in exported})} networks; "
-            f"{len(rows) - len(exported)} exports failed in PyTorch",
-            f"{len(resolved)} resolved in full",
-            f"{len(close)} with MACs within {MACS_TOLERANCE:.0%} of PyTorch's counter",
-            f"{len(same)} of {len(compared)} that ONNX Runtime ran with equal shapes of all inner tensors "
-            f"({tensors} tensors)"], open_rows
-
-
-def page(rows, exceptions):
-    lines = ["# Exported networks", "",
-             "`tests/onnx/export_networks.py` wrote this page. It exports networks with random weights and a",
-             "dynamic batch, with PyTorch's two ONNX exporters (`old`: TorchScript, `new`: `dynamo=True`), runs",
-             "`dfsim inspect --batch 2`, and compares MACs with PyTorch's `FlopCounterMode` and the shape of each",
-             "inner tensor with the one that ONNX Runtime produces.", "", "```",
-             "DFSIM=build/release/dfsim tests/onnx/export_networks.py --table exports.csv \\",
-             "    --page docs/reference/exported-networks.md", "```", ""]
-    versions = ", ".join(f"{name} {module_version(name)}" for name in
-                         ("torch", "onnx", "onnxruntime", "onnxscript", "timm", "torchvision", "transformers"))
-    listed = 2 * len([*TIMM, *TORCHVISION, *TRANSFORMERS])
-    lines += [f"Measured with {versions}.", "",
-              f"{len(rows)} of the {listed} exports that the script lists have been run.", ""]
-    lines += [f"- {line}" for line in summary(rows, exceptions)[0]]
-    lines += ["", "`tensors` counts the inner tensors whose shapes both know.", "",
-              "| network | exporter | operators | unresolved | GMACs | next to PyTorch | tensors | finding |",
-              "|---|---|---:|---:|---:|---:|---:|---|"]
-    for r in sorted(rows, key=lambda r: (r["network"], r["exporter"] != "old")):
-        gmacs = f"{int(r['macs']) / 1e9:.3f}" if r["macs"] else ""
-        error = ""
-        if r["macs"] and r["counted_macs"] not in ("", "0"):
-            error = f"{int(r['macs']) / int(r['counted_macs']) - 1:+.2%}"
-        reason = exceptions.get(f"{r['network']} ({r['exporter']})", r["finding"]).replace("|", "/")
-        lines.append(f"| {r['network']} | {r['exporter']} | {r['ops']} | {r['unresolved']} | {gmacs} | {error} | "
-                     f"{r['known']} | {reason} |")
-    return "\n".join(lines) + "\n"
-
-
-def module_version(name):
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "(missing)"
 
 
 def main():

@@ -119,11 +119,18 @@ def shorten(model):
             node.input[index] = names.get(name, name)
 
 
+class FirstOutput(exports.Outputs):
+    """The network with its first output alone."""
+
+    def forward(self, *inputs):
+        return super().forward(*inputs)[0]
+
+
 def export(entry, folder):
     base, _, exporter = entry.rpartition(".")
     torch.manual_seed(0)
     model, feeds = build(base)
-    model = exports.FirstOutput(model, list(feeds)).eval().requires_grad_(False)
+    model = FirstOutput(model, list(feeds)).eval().requires_grad_(False)
     weights = {n for n, _ in (*model.named_parameters(), *model.named_buffers())}
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.onnx"
