@@ -99,7 +99,7 @@ def page(rows, exceptions):
         if r["macs"] and r["counted_macs"] not in ("", "0"):
             error = f"{int(r['macs']) / int(r['counted_macs']) - 1:+.2%}"
         reason = exceptions.get(f"{r['network']} ({r['exporter']})", r["finding"]).replace("|", "/")
-        lines.append(f"| {r['network']} | {r['exporter']} | {r['ops']} | {r['unresolved']} | {gmacs} | {error} | "
+        lines.append(f"| `{r['network']}` | {r['exporter']} | {r['ops']} | {r['unresolved']} | {gmacs} | {error} | "
                      f"{r['known']} | {reason} |")
     return "\n".join(lines) + "\n"
 
