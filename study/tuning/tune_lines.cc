@@ -118,9 +118,7 @@ class LineMaker {
     const TuneSetting& setting = candidate.setting;
     RooflineSetting at;
     at.threads = setting.intra;
-    if (knob == kBatch) {
-      at.sizes["batch"] = setting.batch;
-    } else if (source_.model.batch > 0) {
+    if (knob == kBatch || source_.model.batch > 0) {
       at.sizes["batch"] = setting.batch;
     }
     if (knob == kLevel) {
