@@ -1,5 +1,5 @@
 // A lookup table's time for a measured shape: the median of its times, or, where measuring it again
-// gives something else, that adjusted towards the trees.
+// gives something else, the median adjusted towards the trees.
 //
 // Measurements of one shape on a busy machine may be further apart than the trees are wrong. The
 // best guess of a normal variable from n measurements with noise s and an opinion with error t

@@ -16,7 +16,7 @@ constexpr size_t kMostSweeps = 3;
 constexpr double kLeastClassShare = 0.02;  // of the time, for a line
 constexpr double kNetworkAlone = 2;        // which no class has
 
-// All other_combinations of the sweeps behind the first, the last of them fastest: places of
+// All combinations of values of the sweeps behind the first, the last sweep fastest: places of
 // values.
 std::vector<std::vector<size_t>> other_combinations(const std::vector<Sweep>& sweeps) {
   std::vector<std::vector<size_t>> all = {{}};

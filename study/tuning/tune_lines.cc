@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "study/tuning/knob_lines.h"
 
 namespace dfsim::inline study {
@@ -15,8 +16,8 @@ namespace {
 enum Knob : size_t { kIntra, kInter, kPinned, kLevel, kBatch, kKnobs };
 constexpr std::array<const char*, kKnobs> kSwept = {"threads", "inter", "pinning", "layout",
                                                     "batch"};
-constexpr int kPlain =
-    2;  // level of optimisation that leaves images as they are; 3 blocks channels
+// Level of optimisation that leaves images as they are; 3 blocks channels.
+constexpr int kPlain = 2;
 
 KnobPlaces places_of(const TuneSetting& setting) {
   return {static_cast<size_t>(setting.intra), static_cast<size_t>(setting.inter),
@@ -42,11 +43,7 @@ std::string others_text(TuneSetting setting, Knob knob) {
   add(kInter, fmt::format("inter {}", setting.inter));
   add(kPinned, setting.pinned ? "pinned" : "");
   add(kBatch, fmt::format("batch {}", setting.batch));
-  std::string text;
-  for (const std::string& part : parts) {
-    text += (text.empty() ? "" : ", ") + part;
-  }
-  return text;
+  return join(parts, ", ");
 }
 
 class LineMaker {

@@ -41,6 +41,17 @@ LoadedModel chain_of_three() {
   return loaded_case(graph);
 }
 
+// Two operators on the input, with an output each.
+LoadedModel two_apart() {
+  PassCase graph;
+  graph.input("x", {4, 8});
+  graph.op("Relu", {"x"}, "a");
+  graph.op("Tanh", {"x"}, "b");
+  graph.output("a");
+  graph.output("b");
+  return loaded_case(graph);
+}
+
 // Eight cores: 8 GFLOP/s and 40 GB/s in all.
 Platform eight_core_platform() {
   Platform platform;
@@ -137,13 +148,7 @@ TEST_CASE("pooled_roofline: a chain keeps its threads and its bandwidth") {
 }
 
 TEST_CASE("pooled_roofline: serial parts of branches overlap") {
-  PassCase graph;
-  graph.input("x", {4, 8});
-  graph.op("Relu", {"x"}, "a");
-  graph.op("Tanh", {"x"}, "b");
-  graph.output("a");
-  graph.output("b");
-  const LoadedModel model = loaded_case(graph);
+  const LoadedModel model = two_apart();
   // 1 GFLOP each, 1 s on one core, half of it serial: 0.5 + 0.5 / 4 s, at once.
   const RooflineReport pool = pooled(model, 1e9, 1, {.threads = 4, .inter = 2}, 0.5);
   CHECK(pool.network.time_s == Approx(0.625));
@@ -158,13 +163,7 @@ TEST_CASE("pooled_roofline: serial parts of branches overlap") {
 }
 
 TEST_CASE("pooled_roofline: operators at once share the bandwidth") {
-  PassCase graph;
-  graph.input("x", {4, 8});
-  graph.op("Relu", {"x"}, "a");
-  graph.op("Tanh", {"x"}, "b");
-  graph.output("a");
-  graph.output("b");
-  const LoadedModel model = loaded_case(graph);
+  const LoadedModel model = two_apart();
   // Four cores draw 40 GB/s alone, and 20 GB/s next to four others: 10 GB take 0.5 s.
   const RooflineReport pool = pooled(model, 1, 10e9, {.threads = 4, .inter = 2}, 0);
   CHECK(pool.network.time_s == Approx(0.5));

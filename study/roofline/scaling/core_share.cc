@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "study/measuring/cpu_topology.h"
 
@@ -66,8 +67,9 @@ StatusOr<NodeShare> node_share(const DeviceSpec& device, const CoreShare& share)
 
 double copy_bytes_per_s(const DeviceSpec& device, const CoreShare& share, double core_bytes_per_s) {
   const StatusOr<NodeShare> placed = node_share(device, share);
-  const auto nodes = static_cast<double>(placed.ok() ? placed->nodes : 1);
-  const auto copies = static_cast<double>(placed.ok() ? placed->copies : share.processes);
+  DFSIM_CHECK(placed.ok());  // who makes a share checks that it can be placed
+  const auto nodes = static_cast<double>(placed->nodes);
+  const auto copies = static_cast<double>(placed->copies);
   const double node_bytes_per_s =
       device.memory_bytes_per_s / static_cast<double>(std::max<int64_t>(share.numa.nodes, 1));
   const double drawn = static_cast<double>(share.cores_each()) * core_bytes_per_s;

@@ -13,8 +13,8 @@
 namespace dfsim::inline study {
 namespace {
 
-constexpr int kRounds =
-    6;  // of times and operators at once: further ones change nothing to speak of
+// Of times and operators at once: further ones change nothing to speak of.
+constexpr int kRounds = 6;
 
 // Answers with given times, whatever the device. `rows` outlives it.
 class GivenTimes final : public CostModel {
