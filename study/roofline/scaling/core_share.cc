@@ -67,7 +67,7 @@ StatusOr<NodeShare> node_share(const DeviceSpec& device, const CoreShare& share)
 
 double copy_bytes_per_s(const DeviceSpec& device, const CoreShare& share, double core_bytes_per_s) {
   const StatusOr<NodeShare> placed = node_share(device, share);
-  DFSIM_CHECK(placed.ok());  // who makes a share checks that it can be placed
+  DFSIM_CHECK(placed.ok());  // callers check with node_share()
   const auto nodes = static_cast<double>(placed->nodes);
   const auto copies = static_cast<double>(placed->copies);
   const double node_bytes_per_s =

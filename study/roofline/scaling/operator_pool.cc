@@ -13,7 +13,7 @@
 namespace dfsim::inline study {
 namespace {
 
-// Of times and operators at once: further ones change nothing to speak of.
+// Rounds of finding times and operators at once: further ones change nothing to speak of.
 constexpr int kRounds = 6;
 
 // Answers with given times, whatever the device. `rows` outlives it.
