@@ -56,7 +56,7 @@ for file in doc/dfsim/{README.md,CHANGELOG.md,copyright,NOTICE,options.md,docs/R
   [[ -s $tmp/deb/usr/share/$file ]] || { echo "not in the .deb: $file"; exit 1; }
 done
 for library in ECharts zrender tslib; do
-  cat "$tmp"/deb/usr/share/doc/dfsim/licences/* | grep -qi "$library" ||
+  grep -qi "$library" "$tmp"/deb/usr/share/doc/dfsim/licences/* ||
     { echo "no licence of $library in the .deb"; exit 1; }
 done
 try "$tmp/deb/usr/bin/dfsim" hardware a100 >"$tmp/a100.txt"
