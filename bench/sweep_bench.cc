@@ -46,7 +46,7 @@ void sweep_zoo(benchmark::State& state) {
       return;
     }
     points += result->rows.size() - result->failed();
-    benchmark::DoNotOptimize(result->rows.data());
+    benchmark::DoNotOptimize(result->rows.front());
   }
   state.counters["points_per_s"] =
       benchmark::Counter(static_cast<double>(points), benchmark::Counter::kIsRate);
@@ -56,13 +56,14 @@ BENCHMARK(sweep_zoo)->Arg(5)->Arg(20)->Unit(benchmark::kMillisecond)->UseRealTim
 
 // Which points a process of a cluster has: 100,000 points in 1,000 parts.
 void sweep_parts(benchmark::State& state) {
-  std::vector<SweepPoint> plan(100'000);
-  for (size_t p = 0; p < plan.size(); ++p) {
-    plan[p].model = "model" + std::to_string(p % 20);
-    plan[p].batch = static_cast<int64_t>(p % 64 + 1);
+  std::vector<SweepPoint> points(100'000);
+  for (size_t p = 0; p < points.size(); ++p) {
+    points[p].model = "model" + std::to_string(p % 20);
+    points[p].batch = static_cast<int64_t>(p % 64 + 1);
   }
+  const SweepPlan plan({}, false, points);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(points_of_part(plan, {500, 1000}));
+    benchmark::DoNotOptimize(SweepParts(plan, 1000).points(500));
   }
 }
 

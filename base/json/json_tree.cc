@@ -100,10 +100,12 @@ void JsonTree::add(std::string name, JsonTree value) {
   }
 }
 
-std::string JsonTree::text() const {
+std::string JsonTree::text() const { return indented_text(0) + "\n"; }
+
+std::string JsonTree::indented_text(int depth) const {
   std::string out;
-  write(2, 0, &out);
-  return out + "\n";
+  write(2, depth, &out);
+  return out;
 }
 
 std::string JsonTree::compact_text() const {

@@ -73,6 +73,8 @@ class JsonTree {
 
   // Indented by two columns per level, with a line break at the end.
   std::string text() const;
+  // The same as it stands `depth` levels deep in another tree, without the line break.
+  std::string indented_text(int depth) const;
   // In one line, without blanks.
   std::string compact_text() const;
 

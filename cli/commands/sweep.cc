@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/io/file.h"
+#include "base/io/output_file.h"
 #include "base/io/text_file.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -123,9 +124,16 @@ Status write_files(const SweepCommand& command, const SweepResult& result,
 Status write_results(const SweepCommand& command, const SweepResult& result) {
   DFSIM_ASSIGN_OR_RETURN(const SweepReport report, make_sweep_report(result, command.constraints));
   DFSIM_RETURN_IF_ERROR(write_files(command, result, report));
-  return write_result("-", command.csv    ? sweep_csv(result, command.constraints.prices)
-                           : command.json ? sweep_json(result, report)
-                                          : sweep_text(result, report, command.lines));
+  if (!command.csv && !command.json) {
+    return write_result("-", sweep_text(result, report, command.lines));
+  }
+  // A piece at a time, as these grow with the sweep.
+  DFSIM_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open("-"));
+  const auto write = [&](std::string_view piece) { return output.write(piece); };
+  DFSIM_RETURN_IF_ERROR(command.csv
+                            ? write_sweep_table(result, command.constraints.prices, true, write)
+                            : write_sweep_json(result, report, write));
+  return output.commit();
 }
 
 // Error (kFailed): nothing came out, or a latency is that of a part of a model.

@@ -54,7 +54,7 @@ void add_settings(const SweepResult& result, std::vector<SweepColumn>* columns) 
   setting("mode", [](const SweepPoint& point, const SweepRow&) { return point.mode; });
   setting("policy", [](const SweepPoint& point, const SweepRow&) { return point.policy; });
   std::set<std::string> params;
-  for (const SweepPoint& point : result.points) {
+  for (const SweepPoint point : result.points) {
     for (const auto& param : point.param) {
       params.insert(param.first);
     }
@@ -156,21 +156,52 @@ JsonTree json_value(const SweepCell& cell) {
   return std::visit(Writer(), cell);
 }
 
-JsonTree row_json(const std::vector<SweepColumn>& columns, const SweepResult& result, size_t row) {
+JsonTree row_json(const std::vector<SweepColumn>& columns, const SweepPoint& point,
+                  const SweepRow& row) {
   JsonTree json = JsonTree::object();
   for (const SweepColumn& column : columns) {
-    json[column.name] = json_value(column.cell(result.points[row], result.rows[row]));
+    json[column.name] = json_value(column.cell(point, row));
   }
   return json;
 }
 
-std::string whole_table(const SweepResult& result, const HourlyPrices& prices, bool csv) {
-  std::string table;
-  DFSIM_CHECK(write_sweep_table(result, prices, csv, [&](std::string_view piece) {
-                table += piece;
+std::string row_csv(const std::vector<SweepColumn>& columns, const SweepPoint& point,
+                    const SweepRow& row) {
+  std::string line;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    line += (c == 0 ? "" : ",") + csv_text(columns[c].cell(point, row));
+  }
+  return line;
+}
+
+// Hands texts over in pieces of about kPieceBytes.
+class PieceWriter {
+ public:
+  explicit PieceWriter(const WritePiece& write) : write_(write) {}
+
+  Status add(std::string_view text) {
+    piece_ += text;
+    return piece_.size() < kPieceBytes ? ok_status() : flush();
+  }
+  Status flush() {
+    const std::string piece = std::exchange(piece_, "");
+    return write_(piece);
+  }
+
+ private:
+  const WritePiece& write_;
+  std::string piece_;
+};
+
+// What `write_pieces` writes, in one text.
+template <typename WritePieces>
+std::string whole_text(const WritePieces& write_pieces) {
+  std::string text;
+  DFSIM_CHECK(write_pieces([&](std::string_view piece) {
+                text += piece;
                 return ok_status();
               }).ok());
-  return table;
+  return text;
 }
 
 JsonTree limit_json(double limit) { return limit > 0 ? JsonTree(limit) : JsonTree(nullptr); }
@@ -196,40 +227,36 @@ JsonTree model_json(const SweepModelReport& model) {
 }  // namespace
 
 Status write_sweep_table(const SweepResult& result, const HourlyPrices& prices, bool csv,
-                         const std::function<Status(std::string_view)>& write) {
+                         const WritePiece& write) {
   const std::vector<SweepColumn> columns = sweep_columns(result, prices);
-  std::string piece;
+  PieceWriter pieces(write);
   for (size_t c = 0; csv && c < columns.size(); ++c) {
-    piece += (c == 0 ? "" : ",") + csv_field(columns[c].name);
+    DFSIM_RETURN_IF_ERROR(pieces.add((c == 0 ? "" : ",") + csv_field(columns[c].name)));
   }
-  piece += csv ? "\n" : "";
-  for (size_t row = 0; row < result.rows.size(); ++row) {
-    if (csv) {
-      for (size_t c = 0; c < columns.size(); ++c) {
-        piece +=
-            (c == 0 ? "" : ",") + csv_text(columns[c].cell(result.points[row], result.rows[row]));
-      }
-    } else {
-      piece += row_json(columns, result, row).compact_text();
-    }
-    piece += '\n';
-    if (piece.size() >= kPieceBytes) {
-      DFSIM_RETURN_IF_ERROR(write(piece));
-      piece.clear();
-    }
+  DFSIM_RETURN_IF_ERROR(pieces.add(csv ? "\n" : ""));
+  for (size_t r = 0; r < result.rows.size(); ++r) {
+    const SweepPoint point = result.points[r];
+    const SweepRow row = result.rows[r];
+    DFSIM_RETURN_IF_ERROR(pieces.add(
+        (csv ? row_csv(columns, point, row) : row_json(columns, point, row).compact_text()) +
+        "\n"));
   }
-  return write(piece);
+  return pieces.flush();
 }
 
 std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices) {
-  return whole_table(result, prices, true);
+  return whole_text(
+      [&](const WritePiece& write) { return write_sweep_table(result, prices, true, write); });
 }
 
 std::string sweep_json_lines(const SweepResult& result, const HourlyPrices& prices) {
-  return whole_table(result, prices, false);
+  return whole_text(
+      [&](const WritePiece& write) { return write_sweep_table(result, prices, false, write); });
 }
 
-std::string sweep_json(const SweepResult& result, const SweepReport& report) {
+// The rows are the last member: the text of a report without rows, opened up at its end.
+Status write_sweep_json(const SweepResult& result, const SweepReport& report,
+                        const WritePiece& write) {
   const SweepConstraints& constraints = report.constraints;
   JsonTree json = {{"schema", kSweepSchema},
                    {"points", result.points.size()},
@@ -243,12 +270,24 @@ std::string sweep_json(const SweepResult& result, const SweepReport& report) {
   for (const SweepModelReport& model : report.models) {
     models.push_back(model_json(model));
   }
+  json["rows"] = JsonTree::array();
+  const std::string text = json.text();
+  const size_t end = text.rfind(']');
   const std::vector<SweepColumn> columns = sweep_columns(result, constraints.prices);
-  JsonTree& rows = json["rows"] = JsonTree::array();
-  for (size_t row = 0; row < result.rows.size(); ++row) {
-    rows.push_back(row_json(columns, result, row));
+  PieceWriter pieces(write);
+  DFSIM_RETURN_IF_ERROR(pieces.add(std::string_view(text).substr(0, end)));
+  for (size_t r = 0; r < result.rows.size(); ++r) {
+    const JsonTree row = row_json(columns, result.points[r], result.rows[r]);
+    DFSIM_RETURN_IF_ERROR(pieces.add((r == 0 ? "\n    " : ",\n    ") + row.indented_text(2)));
   }
-  return json.text();
+  DFSIM_RETURN_IF_ERROR(pieces.add(result.rows.empty() ? "" : "\n  "));
+  DFSIM_RETURN_IF_ERROR(pieces.add(std::string_view(text).substr(end)));
+  return pieces.flush();
+}
+
+std::string sweep_json(const SweepResult& result, const SweepReport& report) {
+  return whole_text(
+      [&](const WritePiece& write) { return write_sweep_json(result, report, write); });
 }
 
 }  // namespace dfsim::inline report

@@ -24,14 +24,15 @@ constexpr size_t kMostInFront = 12;
 // The first line where the work of some points is not known: how many, and one of them.
 std::string incomplete_points(const SweepResult& result) {
   const size_t count = result.incomplete();
-  for (size_t row = 0; count > 0 && row < result.rows.size(); ++row) {
-    if (result.rows[row].error.empty() && !is_complete(result.rows[row].figures)) {
+  for (size_t r = 0; count > 0 && r < result.rows.size(); ++r) {
+    const SweepRow row = result.rows[r];
+    if (row.error.empty() && !is_complete(row.figures)) {
+      const SweepPoint point = result.points[r];
       return fit_lines(fmt::format(
           "INCOMPLETE: the work of some operators is not known in {} of {} points; the first is {} "
           "on {} ({})\n",
-          count, result.rows.size(), printable(model_name(result.points[row].model), 40),
-          printable(result.points[row].hardware, 24),
-          counted(result.rows[row].figures.unresolved_ops, "operator")));
+          count, result.rows.size(), printable(model_name(point.model), 40),
+          printable(point.hardware, 24), counted(row.figures.unresolved_ops, "operator")));
     }
   }
   return "";
@@ -59,7 +60,7 @@ class SweepText {
   std::string headline() const {
     std::set<std::string> models;
     std::set<std::string> machines;
-    for (const SweepPoint& point : result_.points) {
+    for (const SweepPoint point : result_.points) {
       models.insert(point.model);
       machines.insert(point.hardware);
     }
@@ -96,13 +97,14 @@ class SweepText {
                       {"cost/M", Align::kRight}});
   }
 
-  void add_configuration(std::string first, std::string second, size_t row,
+  void add_configuration(std::string first, std::string second, size_t number,
                          TextTable* table) const {
-    const SweepPoint& point = result_.points[row];
-    const SweepFigures& figures = result_.rows[row].figures;
+    const SweepPoint point = result_.points[number];
+    const SweepRow row = result_.rows[number];
+    const SweepFigures& figures = row.figures;
     const auto cost = cost_per_million(point, figures, report_.constraints.prices);
     table->add_row({std::move(first), std::move(second), printable(point.hardware, 24),
-                    names_.settings(point, result_.rows[row]), std::to_string(figures.batch),
+                    names_.settings(point, row), std::to_string(figures.batch),
                     format_time(figures.latency_ns), rate_text(figures.throughput_per_s),
                     format_bytes(figures.peak_memory_bytes),
                     cost.has_value() ? fmt::format("{:.4g}", *cost) : "-"});
@@ -153,22 +155,21 @@ class SweepText {
   }
 
   // Whether a row's latency may stand next to others.
-  bool is_shown(size_t row) const {
-    return result_.rows[row].error.empty() && !is_limit(result_.rows[row].figures);
-  }
+  static bool is_shown(const SweepRow& row) { return row.error.empty() && !is_limit(row.figures); }
 
   // The highest throughput of each model on each machine, a few machines at a time.
   std::string machine_grid() const {
     std::vector<std::string> machines;
     std::map<std::pair<std::string, std::string>, std::map<std::string, double>> best;
-    for (size_t row = 0; row < result_.points.size(); ++row) {
-      const SweepPoint& point = result_.points[row];
+    for (size_t r = 0; r < result_.points.size(); ++r) {
+      const SweepPoint point = result_.points[r];
+      const SweepRow row = result_.rows[r];
       if (std::find(machines.begin(), machines.end(), point.hardware) == machines.end()) {
         machines.push_back(point.hardware);
       }
-      if (is_shown(row) && !is_too_large(result_.rows[row].figures)) {
+      if (is_shown(row) && !is_too_large(row.figures)) {
         double& cell = best[{point.model, point.mode}][point.hardware];
-        cell = std::max(cell, result_.rows[row].figures.throughput_per_s);
+        cell = std::max(cell, row.figures.throughput_per_s);
       }
     }
     std::string out;
@@ -200,17 +201,17 @@ class SweepText {
     for (const SweepModelReport& model : report_.models) {
       std::vector<std::string> lines;
       std::map<int64_t, std::map<std::string, std::string>> cells;  // by batch and line
-      for (size_t row = 0; row < result_.points.size(); ++row) {
-        const SweepPoint& point = result_.points[row];
+      for (size_t r = 0; r < result_.points.size(); ++r) {
+        const SweepPoint point = result_.points[r];
+        const SweepRow row = result_.rows[r];
         if (point.model != model.model || point.mode != model.mode || !is_shown(row)) {
           continue;
         }
-        const std::string line = names_.line(point, result_.rows[row]);
+        const std::string line = names_.line(point, row);
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
           lines.push_back(line);
         }
-        const SweepFigures& figures = result_.rows[row].figures;
-        cells[figures.batch][line] = format_time(figures.latency_ns);
+        cells[row.figures.batch][line] = format_time(row.figures.latency_ns);
       }
       for (size_t begin = 0, end = 0; begin < lines.size(); begin = end) {
         const std::string title = names_.model(model.model, model.mode) + ", batch";
@@ -287,12 +288,12 @@ SweepNames::SweepNames(const SweepResult& result) {
   std::set<std::string> runtimes;
   std::set<std::string> files;
   std::set<std::string> names;
-  for (size_t row = 0; row < result.points.size(); ++row) {
-    const SweepPoint& point = result.points[row];
+  const SweepPoint first = result.points.empty() ? SweepPoint() : result.points.front();
+  for (const SweepPoint point : result.points) {
     runtimes.insert(point.runtime);
-    precisions_ = precisions_ || point.precision != result.points.front().precision;
-    modes_ = modes_ || point.mode != result.points.front().mode;
-    policies_ = policies_ || point.policy != result.points.front().policy;
+    precisions_ = precisions_ || point.precision != first.precision;
+    modes_ = modes_ || point.mode != first.mode;
+    policies_ = policies_ || point.policy != first.policy;
     if (files.insert(point.model).second) {
       names_clash_ = !names.insert(model_name(point.model)).second || names_clash_;
     }

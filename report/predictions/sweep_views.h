@@ -18,12 +18,15 @@ std::string sweep_csv(const SweepResult& result, const HourlyPrices& prices);
 std::string sweep_json_lines(const SweepResult& result, const HourlyPrices& prices);
 // The same table, as CSV or JSON lines, a piece at a time: a table of any size needs the memory of
 // one piece. Error: the first that `write` returns.
+using WritePiece = std::function<Status(std::string_view piece)>;
 Status write_sweep_table(const SweepResult& result, const HourlyPrices& prices, bool csv,
-                         const std::function<Status(std::string_view)>& write);
+                         const WritePiece& write);
 
-// The report, with all rows.
+// The report, with all rows; whole, and a piece at a time.
 inline constexpr std::string_view kSweepSchema = "dfsim.sweep/1";
 std::string sweep_json(const SweepResult& result, const SweepReport& report);
+Status write_sweep_json(const SweepResult& result, const SweepReport& report,
+                        const WritePiece& write);
 // For people. `lines`: also the latency over the batch, of each model.
 std::string sweep_text(const SweepResult& result, const SweepReport& report, bool lines);
 

@@ -12,9 +12,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
-#include <tuple>
+#include <utility>
 
 #include "base/cancellation.h"
 #include "base/hash.h"
@@ -24,6 +23,7 @@
 #include "study/chain/precision_choice.h"
 #include "study/prediction/prediction.h"
 #include "study/sweep/sweep_costs.h"
+#include "study/sweep/sweep_groups.h"
 #include "study/sweep/sweep_journal.h"
 #include "study/sweep/sweep_machines.h"
 #include "study/sweep/sweep_parts.h"
@@ -31,53 +31,6 @@
 
 namespace dfsim::inline study {
 namespace {
-
-// Something that the first thread that needs it makes.
-template <typename T>
-class MadeOnce {
- public:
-  template <typename Make>
-  const StatusOr<T>& get(const Make& make) {
-    std::call_once(once_, [&] { value_.emplace(make()); });
-    return *value_;
-  }
-
- private:
-  std::once_flag once_;
-  std::optional<StatusOr<T>> value_;
-};
-
-// Graphs and costs that the points of one import share. Freed when the last of them is done.
-struct SharedGraphs {
-  MadeOnce<ImportedModel> imported;
-  std::mutex mutex;  // of `rewritten`
-  // By mode, precision, runtime and kind of device.
-  std::map<std::tuple<std::string, std::string, std::string, bool>, MadeOnce<LoadedModel>>
-      rewritten;
-  SweepCosts costs;
-};
-
-struct SweepGroup {
-  std::vector<size_t> points;
-  std::atomic<size_t> next = 0;
-  std::atomic<size_t> done = 0;
-  std::mutex mutex;  // of `graphs`
-  std::shared_ptr<SharedGraphs> graphs;
-
-  std::shared_ptr<SharedGraphs> shared() {
-    const std::lock_guard lock(mutex);
-    if (graphs == nullptr) {
-      graphs = std::make_shared<SharedGraphs>();
-    }
-    return graphs;
-  }
-  void finish_one() {
-    if (done.fetch_add(1) + 1 == points.size()) {
-      const std::lock_guard lock(mutex);
-      graphs.reset();
-    }
-  }
-};
 
 SweepFigures sweep_figures(const Prediction& prediction, size_t tasks) {
   SweepFigures figures;
@@ -106,10 +59,20 @@ class Sweeper {
       : options_(options), progress_(progress) {}
 
   StatusOr<SweepResult> run() {
-    DFSIM_ASSIGN_OR_RETURN(const std::vector<SweepPoint> plan, plan_sweep(options_));
-    DFSIM_RETURN_IF_ERROR(load(points_at(plan, points_of_part(plan, options_.part))));
+    DFSIM_ASSIGN_OR_RETURN(SweepPlan plan, plan_sweep(options_));
+    if (options_.part.count > 1) {
+      plan = plan.part(SweepParts(plan, options_.part.count).points(options_.part.index));
+    }
+    DFSIM_RETURN_IF_ERROR(load(std::move(plan)));
     if (!options_.journal.empty()) {
-      DFSIM_ASSIGN_OR_RETURN(journal_, SweepJournal::open(options_.journal, options_.program));
+      const FinishedPoints finished = index_points();
+      DFSIM_ASSIGN_OR_RETURN(
+          journal_, SweepJournal::open(options_.journal, options_.program, taker(finished)));
+      // Failed points are tried again.
+      for (size_t p = 0; p < is_done_.size(); ++p) {
+        is_done_[p] = is_done_[p] && result_.rows[p].error.empty();
+      }
+      result_.kept = static_cast<size_t>(std::ranges::count(is_done_, true));
     }
     make_groups();
     explain_sharing();
@@ -123,21 +86,19 @@ class Sweeper {
   }
 
   StatusOr<MergedSweep> merge(const std::vector<std::string>& journals) {
-    DFSIM_ASSIGN_OR_RETURN(std::vector<SweepPoint> plan, plan_sweep(options_));
+    DFSIM_ASSIGN_OR_RETURN(SweepPlan plan, plan_sweep(options_));
     DFSIM_RETURN_IF_ERROR(load(std::move(plan)));
     MergedSweep merged;
+    const FinishedPoints finished = index_points();
+    const SweepParts parts(result_.points, journals.size());
     for (size_t part = 0; part < journals.size(); ++part) {
-      FinishedPoints finished;
       if (std::error_code error; std::filesystem::exists(journals[part], error)) {
-        DFSIM_ASSIGN_OR_RETURN(finished, read_finished_points(journals[part], options_.program));
+        DFSIM_RETURN_IF_ERROR(
+            read_finished_points(journals[part], options_.program, taker(finished)));
       }
       const size_t missing = merged.missing;
-      for (const size_t p : points_of_part(result_.points, {part, journals.size()})) {
-        if (const auto found = finished.find(key_of(result_.points[p])); found != finished.end()) {
-          result_.rows[p] = std::move(found->second);
-        } else {
-          ++merged.missing;
-        }
+      for (const uint32_t p : parts.points(part)) {
+        merged.missing += is_done_[p] ? 0 : 1;
       }
       if (merged.missing > missing) {
         merged.incomplete.push_back(part);
@@ -148,10 +109,41 @@ class Sweeper {
   }
 
  private:
+  // The points by the digest of their key, to find those of a journal.
+  using FinishedPoints = std::vector<std::pair<uint64_t, uint32_t>>;
+
+  FinishedPoints index_points() {
+    FinishedPoints finished;
+    finished.reserve(result_.points.size());
+    for (uint32_t p = 0; p < result_.points.size(); ++p) {
+      finished.emplace_back(Hasher().add(key_of(result_.points[p])).digest(), p);
+    }
+    std::sort(finished.begin(), finished.end());
+    is_done_.resize(result_.points.size());
+    return finished;
+  }
+
+  // Stores the row of each point that has such a key; `finished` outlives what is returned. Two
+  // keys may have one digest, which is why the keys themselves are compared.
+  TakeFinishedPoint taker(const FinishedPoints& finished) {
+    return [this, &finished](const std::string& key, const SweepRow& row) {
+      const uint64_t digest = Hasher().add(key).digest();
+      for (auto found = std::ranges::lower_bound(finished, std::pair(digest, uint32_t{0}));
+           found != finished.end() && found->first == digest; ++found) {
+        const uint32_t p = found->second;
+        if (key_of(result_.points[p]) == key) {
+          DFSIM_RETURN_IF_ERROR(result_.rows.set(p, row));
+          is_done_[p] = true;
+        }
+      }
+      return ok_status();
+    };
+  }
+
   // Checks the settings of the points and loads their machines.
-  Status load(std::vector<SweepPoint> points) {
+  Status load(SweepPlan points) {
     result_.points = std::move(points);
-    result_.rows.resize(result_.points.size());
+    DFSIM_ASSIGN_OR_RETURN(result_.rows, SweepRows::make(result_.points.size()));
     DFSIM_RETURN_IF_ERROR(options_.training.options().status());
     DFSIM_RETURN_IF_ERROR(check_policies());
     DFSIM_RETURN_IF_ERROR(check_precisions());
@@ -199,19 +191,12 @@ class Sweeper {
 
   // Points without a row yet, by what they import, in order of the plan.
   void make_groups() {
-    using Import = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
-    std::map<Import, SweepGroup*> by_import;
-    for (size_t p = 0; p < result_.points.size(); ++p) {
-      const SweepPoint& point = result_.points[p];
-      if (journal_ != nullptr) {
-        keys_.push_back(key_of(point));
-        if (const SweepRow* row = journal_->find(keys_.back())) {
-          result_.rows[p] = *row;
-          ++result_.kept;
-          continue;
-        }
+    std::map<SweepImport, SweepGroup*> by_import;
+    for (uint32_t p = 0; p < result_.points.size(); ++p) {
+      if (!is_done_.empty() && is_done_[p]) {
+        continue;
       }
-      SweepGroup*& group = by_import[{point.model, point.batch, point.param}];
+      SweepGroup*& group = by_import[import_of(result_.points[p])];
       if (group == nullptr) {
         group = groups_.emplace_back(std::make_unique<SweepGroup>()).get();
       }
@@ -248,8 +233,8 @@ class Sweeper {
   // Reports the point; false when the sweep is to end.
   bool begin(size_t p) {
     const std::lock_guard lock(progress_mutex_);
-    const SweepPoint& point = result_.points[p];
     if (!stopped_) {
+      const SweepPoint point = result_.points[p];
       stop_at(progress_.stage(fmt::format("point {} of {}: {} on {}", result_.kept + ++begun_,
                                           result_.points.size(), model_name(point.model),
                                           printable(point.hardware))));
@@ -268,8 +253,8 @@ class Sweeper {
   }
 
   void run_point(size_t p, SharedGraphs& graphs) {
-    const SweepPoint& point = result_.points[p];
-    SweepRow& row = result_.rows[p];
+    const SweepPoint point = result_.points[p];
+    SweepRow row;
     auto figures = predict_point(point, graphs);
     row.runtime = machines_.of(point).platform.runtime.name;
     if (figures.ok()) {
@@ -277,10 +262,13 @@ class Sweeper {
     } else {
       row.error = figures.status().message();
     }
-    if (journal_ != nullptr) {
-      Status written = journal_->add(keys_[p], row);
+    Status kept = result_.rows.set(p, row);
+    if (kept.ok() && journal_ != nullptr) {
+      kept = journal_->add(key_of(point), row);
+    }
+    if (!kept.ok()) {
       const std::lock_guard lock(progress_mutex_);
-      stop_at(std::move(written));
+      stop_at(std::move(kept));
     }
   }
 
@@ -329,15 +317,21 @@ class Sweeper {
     return options;
   }
 
-  // The point, and a digest of everything else that its figures depend on.
-  std::string key_of(const SweepPoint& point) {
-    std::string& version = model_versions_[point.model];
+  // The version of a model, or of a file of precisions. Any thread.
+  const std::string& version_of(const std::string& file) {
+    const std::lock_guard lock(versions_mutex_);
+    std::string& version = versions_[file];
     if (version.empty()) {
-      version = file_version(point.model);
+      version = file_version(file);
     }
+    return version;
+  }
+
+  // The point, and a digest of everything else that its figures depend on. Any thread.
+  std::string key_of(const SweepPoint& point) {
     Hasher rest;
-    rest.add(file_version(point.precision));  // a file of rules
-    rest.add(options_.program).add(version).add(machines_.of(point).version);
+    rest.add(version_of(point.precision));  // a file of rules
+    rest.add(options_.program).add(version_of(point.model)).add(machines_.of(point).version);
     rest.add(options_.training.optimizer).add(options_.training.recompute).add(options_.seed);
     for (const auto* list :
          {&options_.model.dims, &options_.model.input_shapes, &options_.model.trip_counts}) {
@@ -362,9 +356,10 @@ class Sweeper {
   std::unique_ptr<SweepJournal> journal_;
   std::vector<std::unique_ptr<SweepGroup>> groups_;
   std::atomic<size_t> next_group_ = 0;
-  std::map<std::string, std::string> model_versions_;
-  std::vector<std::string> keys_;  // by point, with a journal
-  std::mutex progress_mutex_;      // of what follows
+  std::vector<bool> is_done_;  // by point, with a journal: it is in there
+  std::mutex versions_mutex_;
+  std::map<std::string, std::string> versions_;  // by file; entries stay where they are
+  std::mutex progress_mutex_;                    // of what follows
   size_t begun_ = 0;
   Status error_;
   std::atomic<bool> stopped_ = false;

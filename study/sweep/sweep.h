@@ -9,14 +9,15 @@
 #include "base/status.h"
 #include "study/progress.h"
 #include "study/sweep/sweep_options.h"
-#include "study/sweep/sweep_row.h"
+#include "study/sweep/sweep_plan.h"
+#include "study/sweep/sweep_rows.h"
 
 namespace dfsim::inline study {
 
 struct SweepResult {
-  std::vector<SweepPoint> points;  // in order of the plan
-  std::vector<SweepRow> rows;      // of each point
-  size_t kept = 0;                 // taken from the journal
+  SweepPlan points;
+  SweepRows rows;   // of each point
+  size_t kept = 0;  // taken from the journal
 
   size_t failed() const;
   size_t incomplete() const;  // points whose latency is a lower limit (is_complete)
@@ -26,8 +27,9 @@ struct SweepResult {
 // point that fails is a row with its error. Each row equals predict() of its point, whatever the
 // number of threads and whatever the journal held. Errors: those of plan_sweep(); an unknown or
 // malformed machine, runtime, policy or cost model; the journal's; Progress's, which leaves
-// finished points in the journal. Memory: the rows, and for each thread the imported and rewritten
-// graphs of one model.
+// finished points in the journal. Memory: for each thread the imported and rewritten graphs of one
+// model, and a few bytes per point: its number (4), with a journal while it is read also a digest
+// (16); rows of a large sweep are on disk (SweepRows).
 StatusOr<SweepResult> sweep(const SweepOptions& options, const Progress& progress = {});
 
 // The rows of all parts of a sweep.

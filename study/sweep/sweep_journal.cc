@@ -108,17 +108,21 @@ bool parse_journal_line(JsonParser& parser, const std::string& text, std::string
   return complete;
 }
 
-// The lines behind the header; true when the last one is whole.
-bool read_journal_lines(std::ifstream& in, FinishedPoints* rows) {
+// The lines behind the header.
+Status read_journal_lines(std::ifstream& in, const TakeFinishedPoint& take) {
   JsonParser parser;
   std::string line;
   std::string key;
   while (std::getline(in, line)) {
     SweepRow row;
     if (parse_journal_line(parser, line, &key, &row)) {
-      rows->insert_or_assign(key, std::move(row));
+      DFSIM_RETURN_IF_ERROR(take(key, row));
     }
   }
+  return ok_status();
+}
+
+bool ends_with_line_break(std::ifstream& in) {
   in.clear();
   in.seekg(-1, std::ios::end);
   return in.get() == '\n';
@@ -126,16 +130,16 @@ bool read_journal_lines(std::ifstream& in, FinishedPoints* rows) {
 
 }  // namespace
 
-StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std::string& program) {
+Status read_finished_points(const std::string& path, const std::string& program,
+                            const TakeFinishedPoint& take) {
   std::ifstream in(path);
   std::string line;
   if (!in) {
     return not_found(path +
                      ": no such file, expected the finished points of a part; run that part");
   }
-  FinishedPoints rows;
   if (!std::getline(in, line)) {
-    return rows;  // killed before it wrote anything
+    return ok_status();  // killed before it wrote anything
   }
   if (!line.starts_with(kJournalStart)) {
     return not_a_journal(path);
@@ -146,12 +150,12 @@ StatusOr<FinishedPoints> read_finished_points(const std::string& path, const std
         "same program as the others",
         path, program_of_header(line), program));
   }
-  read_journal_lines(in, &rows);
-  return rows;
+  return read_journal_lines(in, take);
 }
 
 StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& path,
-                                                           const std::string& program) {
+                                                           const std::string& program,
+                                                           const TakeFinishedPoint& take) {
   std::unique_ptr<SweepJournal> journal(new SweepJournal(path));
   journal->file_ = std::fopen(path.c_str(), "a+");
   if (journal->file_ == nullptr) {
@@ -161,7 +165,7 @@ StatusOr<std::unique_ptr<SweepJournal>> SweepJournal::open(const std::string& pa
   if (::flock(::fileno(journal->file_), LOCK_EX | LOCK_NB) != 0) {
     return failed(path + ": another sweep is writing it; wait for it, or give another -o");
   }
-  DFSIM_RETURN_IF_ERROR(journal->read(program));
+  DFSIM_RETURN_IF_ERROR(journal->read(program, take));
   return journal;
 }
 
@@ -171,14 +175,15 @@ SweepJournal::~SweepJournal() {
   }
 }
 
-Status SweepJournal::read(const std::string& program) {
+Status SweepJournal::read(const std::string& program, const TakeFinishedPoint& take) {
   std::ifstream in(path_);
   std::string line;
   const std::string header = journal_header(program);
   const bool is_empty = !std::getline(in, line);
   if (!is_empty && line == header) {
+    DFSIM_RETURN_IF_ERROR(read_journal_lines(in, take));
     // After a line that was cut off, the next one begins on a line of its own.
-    if (!read_journal_lines(in, &rows_)) {
+    if (!ends_with_line_break(in)) {
       std::fputc('\n', file_);
     }
     return ok_status();
@@ -192,11 +197,6 @@ Status SweepJournal::read(const std::string& program) {
     return failed(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
   }
   return ok_status();
-}
-
-const SweepRow* SweepJournal::find(const std::string& key) const {
-  const auto found = rows_.find(key);
-  return found == rows_.end() || !found->second.error.empty() ? nullptr : &found->second;
 }
 
 Status SweepJournal::add(const std::string& key, const SweepRow& row) {

@@ -48,8 +48,8 @@ std::string file_version(const std::string& path) {
   return fmt::format("{}@{}", size, time.time_since_epoch().count());
 }
 
-Status SweepMachines::load(const std::vector<SweepPoint>& points, const std::string& cost_model) {
-  for (const SweepPoint& point : points) {
+Status SweepMachines::load(const SweepPlan& points, const std::string& cost_model) {
+  for (const SweepPoint point : points) {
     if (!machines_.contains(key_of(point))) {
       DFSIM_RETURN_IF_ERROR(add(point, cost_model));
     }

@@ -14,6 +14,7 @@
 #include "study/machines/explain_machine.h"
 #include "study/progress.h"
 #include "study/sweep/sweep_options.h"
+#include "study/sweep/sweep_plan.h"
 
 namespace dfsim::inline study {
 
@@ -29,7 +30,7 @@ class SweepMachines {
 
  public:
   // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
-  Status load(const std::vector<SweepPoint>& points, const std::string& cost_model);
+  Status load(const SweepPlan& points, const std::string& cost_model);
   // `point` is one of those that were loaded.
   const SweepMachine& of(const SweepPoint& point) const { return *machines_.at(key_of(point)); }
   // Machines with different runtimes or precisions count apart.

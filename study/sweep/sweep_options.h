@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct SweepPoint {
 
   bool operator==(const SweepPoint&) const = default;
 };
+
+// What points must share to share an imported graph: model, batch, extents of dimensions.
+using SweepImport = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
+inline SweepImport import_of(const SweepPoint& point) {
+  return {point.model, point.batch, point.param};
+}
 
 // The values of each setting as a user writes them. An empty list is the setting's default alone.
 struct SweepAxes {

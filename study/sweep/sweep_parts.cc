@@ -1,5 +1,5 @@
-// A part is a run of consecutive points in an order by import: the graph of a model is imported by
-// as few parts as possible, and the sizes of parts are even.
+// A part is a run of consecutive points in an order by import: as few parts as possible import the
+// graph of a model, and the sizes of parts are even.
 #include "study/sweep/sweep_parts.h"
 
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -25,32 +25,42 @@ bool read_count(std::string_view text, size_t* count) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-}  // namespace
-
-std::vector<size_t> points_of_part(const std::vector<SweepPoint>& plan, SweepPart part) {
-  std::vector<size_t> order(plan.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  if (part.count > 1) {
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return std::tie(plan[a].model, plan[a].batch, plan[a].param) <
-             std::tie(plan[b].model, plan[b].batch, plan[b].param);
-    });
-    const size_t begin = plan.size() * part.index / part.count;
-    const size_t end = plan.size() * (part.index + 1) / part.count;
-    order = std::vector<size_t>(order.begin() + static_cast<ptrdiff_t>(begin),
-                                order.begin() + static_cast<ptrdiff_t>(end));
-    std::sort(order.begin(), order.end());
+// The place of each point's import in the order of imports.
+std::vector<uint32_t> import_ranks(const SweepPlan& plan) {
+  std::vector<uint32_t> ranks(plan.size());
+  std::map<SweepImport, uint32_t> imports;
+  for (size_t p = 0; p < ranks.size(); ++p) {
+    const auto number = static_cast<uint32_t>(imports.size());
+    ranks[p] = imports.try_emplace(import_of(plan[p]), number).first->second;
   }
-  return order;
+  // By number in order of the plan so far; a map has its keys in order.
+  std::vector<uint32_t> rank_of(imports.size());
+  uint32_t rank = 0;
+  for (const auto& [import, number] : imports) {
+    rank_of[number] = rank++;
+  }
+  for (uint32_t& value : ranks) {
+    value = rank_of[value];
+  }
+  return ranks;
 }
 
-std::vector<SweepPoint> points_at(const std::vector<SweepPoint>& plan,
-                                  const std::vector<size_t>& indices) {
-  std::vector<SweepPoint> points;
-  points.reserve(indices.size());
-  for (const size_t p : indices) {
-    points.push_back(plan[p]);
+}  // namespace
+
+SweepParts::SweepParts(const SweepPlan& plan, size_t count) : count_(count), order_(plan.size()) {
+  std::iota(order_.begin(), order_.end(), 0U);
+  if (count > 1) {
+    const std::vector<uint32_t> ranks = import_ranks(plan);
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](uint32_t a, uint32_t b) { return ranks[a] < ranks[b]; });
   }
+}
+
+std::vector<uint32_t> SweepParts::points(size_t index) const {
+  const auto begin = static_cast<ptrdiff_t>(order_.size() * index / count_);
+  const auto end = static_cast<ptrdiff_t>(order_.size() * (index + 1) / count_);
+  std::vector<uint32_t> points(order_.begin() + begin, order_.begin() + end);
+  std::sort(points.begin(), points.end());
   return points;
 }
 

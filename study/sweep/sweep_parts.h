@@ -1,24 +1,33 @@
 // Parts of a sweep for several processes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "study/sweep/sweep_options.h"
+#include "study/sweep/sweep_plan.h"
 
 namespace dfsim::inline study {
 
 inline constexpr size_t kMostSweepParts = 100'000;
 
-// The points of one part, in order of the plan. Parts differ by at most one point, and each point
-// is in exactly one part; points that import the same graph are next to each other, so that few
-// parts import it. The same plan gives the same parts everywhere. O(n log n).
-std::vector<size_t> points_of_part(const std::vector<SweepPoint>& plan, SweepPart part);
+// Cuts a sweep into parts. Parts differ by at most one point, and each point is in exactly one
+// part; points that import the same graph are next to each other, so that few parts import it. The
+// same plan gives the same parts everywhere.
+class SweepParts {
+ public:
+  // O(points log points).
+  SweepParts(const SweepPlan& plan, size_t count);
+  // The points of one part, in order of the plan. `index` < count.
+  std::vector<uint32_t> points(size_t index) const;
 
-std::vector<SweepPoint> points_at(const std::vector<SweepPoint>& plan,
-                                  const std::vector<size_t>& indices);
+ private:
+  size_t count_;
+  std::vector<uint32_t> order_;  // points by import; each part is a run of them
+};
 
 // "2/8" is the second of eight parts. `option` begins the message. Error: anything else.
 StatusOr<SweepPart> parse_sweep_part(std::string_view text, std::string_view option);

@@ -1,5 +1,5 @@
-// plan_sweep() first turns each setting into a SweepAxis: the number of its values and a function
-// that writes one of them into a point. Combining axes then knows nothing of what they stand for.
+// plan_sweep() first turns each setting into a SweepAxis. Combining axes then knows nothing of what
+// they stand for, and point number p of a product has the digits of p as the numbers of its values.
 #include "study/sweep/sweep_plan.h"
 
 #include <fmt/format.h>
@@ -14,12 +14,6 @@
 
 namespace dfsim::inline study {
 namespace {
-
-struct SweepAxis {
-  std::string option;
-  size_t size = 0;
-  std::function<void(size_t value, SweepPoint* point)> set;
-};
 
 bool whole_number(std::string_view text, int64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
@@ -138,60 +132,48 @@ Status too_many_points(size_t points) {
       "the sweep has {} points or more, expected at most {}; divide it", points, kMaxSweepPoints));
 }
 
-StatusOr<std::vector<SweepPoint>> product(const std::vector<SweepAxis>& axes) {
-  size_t count = 1;
+// The points of a product. Error: too many.
+StatusOr<size_t> product_size(const std::vector<SweepAxis>& axes) {
+  size_t count = axes.empty() ? 0 : 1;
   for (const SweepAxis& axis : axes) {
     count *= axis.size;
     if (count > kMaxSweepPoints) {
       return too_many_points(count);
     }
   }
-  std::vector<SweepPoint> points(count);
-  for (size_t p = 0; p < count; ++p) {
-    // The digits of p in the mixed radix of the axes' sizes, the last axis being the lowest digit.
-    size_t block = count;
-    size_t rest = p;
-    for (const SweepAxis& axis : axes) {
-      block /= axis.size;
-      axis.set(rest / block, &points[p]);
-      rest %= block;
-    }
-  }
-  return points;
+  return count;
 }
 
-StatusOr<std::vector<SweepPoint>> zipped(const std::vector<SweepAxis>& axes) {
-  const auto longest =
-      std::max_element(axes.begin(), axes.end(),
-                       [](const SweepAxis& a, const SweepAxis& b) { return a.size < b.size; });
+size_t longest_size(const std::vector<SweepAxis>& axes) {
+  size_t longest = 0;
   for (const SweepAxis& axis : axes) {
-    if (axis.size != 1 && axis.size != longest->size) {
+    longest = std::max(longest, axis.size);
+  }
+  return longest;
+}
+
+Status check_zipped(const std::vector<SweepAxis>& axes) {
+  const size_t longest = longest_size(axes);
+  for (const SweepAxis& axis : axes) {
+    if (axis.size != 1 && axis.size != longest) {
+      const auto first = std::ranges::find(axes, longest, &SweepAxis::size);
       return invalid_input(fmt::format(
           "--combine zip: found {} values of {} and {} of {}, expected lists of one length; a list "
           "of one value goes with all of them",
-          axis.size, axis.option, longest->size, longest->option));
+          axis.size, axis.option, longest, first->option));
     }
   }
-  if (longest->size > kMaxSweepPoints) {
-    return too_many_points(longest->size);
-  }
-  std::vector<SweepPoint> points(longest->size);
-  for (size_t p = 0; p < points.size(); ++p) {
-    for (const SweepAxis& axis : axes) {
-      axis.set(axis.size == 1 ? 0 : p, &points[p]);
-    }
-  }
-  return points;
+  return longest > kMaxSweepPoints ? too_many_points(longest) : ok_status();
 }
 
-Status check_points(const std::vector<SweepPoint>& points) {
+Status check_points(const SweepPlan& points) {
   if (points.empty()) {
     return invalid_input("the sweep has no points; give --models and --hw, or a sweep file");
   }
   if (points.size() > kMaxSweepPoints) {
     return too_many_points(points.size());
   }
-  for (const SweepPoint& point : points) {
+  for (const SweepPoint point : points) {
     if (point.model.empty() || point.hardware.empty()) {
       return invalid_input(fmt::format("the sweep has a point without {}; give {}",
                                        point.model.empty() ? "a model" : "hardware",
@@ -234,17 +216,56 @@ StatusOr<std::vector<int64_t>> parse_series(std::string_view text, std::string_v
   return values;
 }
 
-StatusOr<std::vector<SweepPoint>> plan_sweep(const SweepOptions& options) {
+SweepPlan::SweepPlan(std::vector<SweepAxis> axes, bool zip, std::vector<SweepPoint> listed) {
+  size_t points = axes.empty() ? 0 : 1;
+  for (const SweepAxis& axis : axes) {
+    points = zip ? std::max(points, axis.size) : points * axis.size;
+  }
+  axes_ = std::make_shared<const Axes>(Axes{std::move(axes), zip, points, std::move(listed)});
+}
+
+SweepPoint SweepPlan::operator[](size_t point) const {
+  const Axes& all = *axes_;
+  const size_t number = is_part_ ? part_[point] : point;
+  if (number >= all.points) {
+    return all.listed[number - all.points];
+  }
+  SweepPoint made;
+  // The digits of the number in the mixed radix of the axes' sizes, the last axis being the lowest
+  // digit.
+  size_t block = all.points;
+  size_t rest = number;
+  for (const SweepAxis& axis : all.axes) {
+    if (all.zip) {
+      axis.set(axis.size == 1 ? 0 : number, &made);
+      continue;
+    }
+    block /= axis.size;
+    axis.set(rest / block, &made);
+    rest %= block;
+  }
+  return made;
+}
+
+SweepPlan SweepPlan::part(const std::vector<uint32_t>& points) const {
+  SweepPlan plan = *this;
+  plan.is_part_ = true;
+  plan.part_ = points;
+  for (uint32_t& point : plan.part_) {
+    point = is_part_ ? part_[point] : point;
+  }
+  return plan;
+}
+
+StatusOr<SweepPlan> plan_sweep(const SweepOptions& options) {
   const std::vector<std::string> kinds = {"product", "zip"};
   if (std::find(kinds.begin(), kinds.end(), options.combine) == kinds.end()) {
     return invalid_input(unknown_name_message("way to combine", options.combine, kinds));
   }
-  DFSIM_ASSIGN_OR_RETURN(const std::vector<SweepAxis> axes, axes_of(options.axes));
-  std::vector<SweepPoint> points;
-  if (!axes.empty()) {
-    DFSIM_ASSIGN_OR_RETURN(points, options.combine == "zip" ? zipped(axes) : product(axes));
-  }
-  points.insert(points.end(), options.points.begin(), options.points.end());
+  DFSIM_ASSIGN_OR_RETURN(std::vector<SweepAxis> axes, axes_of(options.axes));
+  const bool zip = options.combine == "zip";
+  DFSIM_RETURN_IF_ERROR(zip ? check_zipped(axes) : product_size(axes).status());
+  const SweepPlan points(std::move(axes), zip, options.points);
   DFSIM_RETURN_IF_ERROR(check_points(points));
   return points;
 }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "study/sweep/index_iterator.h"
 #include "study/sweep/sweep_options.h"
 
 namespace dfsim::inline study {
@@ -18,9 +21,49 @@ inline constexpr size_t kMaxSweepPoints = 2'000'000;
 // else, and series of more than kMaxSweepPoints numbers.
 StatusOr<std::vector<int64_t>> parse_series(std::string_view text, std::string_view option);
 
+// One setting of a sweep: the number of its values, and what writes one of them into a point.
+struct SweepAxis {
+  std::string option;
+  size_t size = 0;
+  std::function<void(size_t value, SweepPoint* point)> set;
+};
+
+// The points of a sweep in order. Those that axes combine to are made when they are asked for, so
+// that a plan of a million points needs no more memory than its axes; copies share them.
+class SweepPlan {
+ public:
+  SweepPlan() : SweepPlan({}, false, {}) {}
+  // The points of the axes, of which the first changes slowest; zipped, their first values, their
+  // second ones and so on, an axis of one value going with all. Then `listed`.
+  SweepPlan(std::vector<SweepAxis> axes, bool zip, std::vector<SweepPoint> listed);
+
+  size_t size() const { return is_part_ ? part_.size() : axes_->points + axes_->listed.size(); }
+  bool empty() const { return size() == 0; }
+  // O(axes).
+  SweepPoint operator[](size_t point) const;
+  SweepPoint front() const { return (*this)[0]; }
+  // The points at `points`, numbers of this plan.
+  SweepPlan part(const std::vector<uint32_t>& points) const;
+
+  IndexIterator<SweepPlan> begin() const { return {*this, 0}; }
+  IndexIterator<SweepPlan> end() const { return {*this, size()}; }
+
+ private:
+  struct Axes {
+    std::vector<SweepAxis> axes;
+    bool zip = false;
+    size_t points = 0;  // that the axes combine to
+    std::vector<SweepPoint> listed;
+  };
+
+  std::shared_ptr<const Axes> axes_;
+  bool is_part_ = false;
+  std::vector<uint32_t> part_;  // numbers of points
+};
+
 // All points in order: of the product, the first axis (models) changes slowest and the batch
 // fastest. Errors: a malformed value, a pattern that no file matches, lists of different lengths
 // under zip, no point, and more points than kMaxSweepPoints. O(points).
-StatusOr<std::vector<SweepPoint>> plan_sweep(const SweepOptions& options);
+StatusOr<SweepPlan> plan_sweep(const SweepOptions& options);
 
 }  // namespace dfsim::inline study

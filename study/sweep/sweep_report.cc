@@ -1,9 +1,10 @@
-// Ranks the rows of a sweep under constraints and finds Pareto fronts by one sorted pass.
+// Ranks the rows of a sweep under constraints and finds Pareto fronts in one pass over the rows.
 #include "study/sweep/sweep_report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -29,33 +30,48 @@ bool is_allowed(const SweepPoint& point, const SweepFigures& figures,
           (price.has_value() && *price <= constraints.max_price_per_hour));
 }
 
+// The ranking of one model and mode, from rows that come one at a time in order. It keeps no rows
+// but those that are best so far or on the front.
 class SweepRanking {
  public:
-  SweepRanking(const SweepResult& result, const SweepConstraints& constraints)
-      : result_(result), constraints_(constraints) {}
+  explicit SweepRanking(const SweepConstraints& constraints) : constraints_(constraints) {}
 
-  void rank(const std::vector<size_t>& rows, SweepModelReport* report) const {
-    std::vector<size_t> counting;
-    for (const size_t row : rows) {
-      if (counts(row, report)) {
-        counting.push_back(row);
+  void add(size_t row, const SweepPoint& point, const SweepRow& figures, SweepModelReport* report) {
+    if (!counts(point, figures, report)) {
+      return;
+    }
+    std::array<double, 3> values = {};
+    for (size_t goal = 0; goal < values.size(); ++goal) {
+      values[goal] = value(point, figures.figures, static_cast<SweepGoal>(goal));
+      if (values[goal] < least_[goal]) {
+        least_[goal] = values[goal];
+        report->best[goal] = row;
       }
     }
-    for (size_t goal = 0; goal < report->best.size(); ++goal) {
-      report->best[goal] = best_of(counting, static_cast<SweepGoal>(goal));
+    const SweepGoal other = constraints_.prices.empty() ? SweepGoal::kThroughput : SweepGoal::kCost;
+    add_to_front(row, values[0], values[static_cast<size_t>(other)]);
+  }
+
+  std::vector<size_t> front() const {
+    std::vector<size_t> rows;
+    for (const auto& [latency, place] : front_) {
+      rows.push_back(place.row);
     }
-    report->front = front_of(counting);
+    return rows;
   }
 
  private:
-  bool counts(size_t row, SweepModelReport* report) const {
-    const SweepFigures& figures = result_.rows[row].figures;
-    size_t* const reason = !result_.rows[row].error.empty() ? &report->failed
-                           : is_limit(figures)              ? &report->limits
-                           : is_too_large(figures)          ? &report->too_large
-                           : !is_allowed(result_.points[row], figures, constraints_)
-                               ? &report->excluded
-                               : nullptr;
+  struct Place {
+    double other = 0;
+    size_t row = 0;
+  };
+
+  bool counts(const SweepPoint& point, const SweepRow& row, SweepModelReport* report) const {
+    size_t* const reason = !row.error.empty()                              ? &report->failed
+                           : is_limit(row.figures)                         ? &report->limits
+                           : is_too_large(row.figures)                     ? &report->too_large
+                           : !is_allowed(point, row.figures, constraints_) ? &report->excluded
+                                                                           : nullptr;
     if (reason != nullptr) {
       ++*reason;
     }
@@ -63,58 +79,45 @@ class SweepRanking {
   }
 
   // Less is better; infinite where the goal has no value.
-  double value(size_t row, SweepGoal goal) const {
-    const SweepFigures& figures = result_.rows[row].figures;
+  double value(const SweepPoint& point, const SweepFigures& figures, SweepGoal goal) const {
     if (goal == SweepGoal::kLatency) {
       return static_cast<double>(figures.latency_ns);
     }
     if (goal == SweepGoal::kThroughput) {
       return -figures.throughput_per_s;
     }
-    return cost_per_million(result_.points[row], figures, constraints_.prices)
+    return cost_per_million(point, figures, constraints_.prices)
         .value_or(std::numeric_limits<double>::infinity());
   }
 
-  // The first of those that are best.
-  std::optional<size_t> best_of(const std::vector<size_t>& rows, SweepGoal goal) const {
-    std::optional<size_t> best;
-    double least = std::numeric_limits<double>::infinity();
-    for (const size_t row : rows) {
-      if (value(row, goal) < least) {
-        least = value(row, goal);
-        best = row;
-      }
+  // Along the front, latency rises and the other goal falls: of the rows that are as fast as the
+  // new one, the slowest is the best in the other goal. The first of equal rows stays.
+  void add_to_front(size_t row, double latency, double other) {
+    const auto above = front_.upper_bound(latency);
+    if (other == std::numeric_limits<double>::infinity() ||
+        (above != front_.begin() && std::prev(above)->second.other <= other)) {
+      return;
     }
-    return best;
+    const auto first = front_.lower_bound(latency);
+    auto last = first;
+    while (last != front_.end() && last->second.other >= other) {
+      ++last;
+    }
+    front_.erase(first, last);
+    front_[latency] = {other, row};
   }
 
-  // By latency, then by the other goal: a row is on the front when no row before it is as good in
-  // the other goal.
-  std::vector<size_t> front_of(std::vector<size_t> rows) const {
-    const SweepGoal other = constraints_.prices.empty() ? SweepGoal::kThroughput : SweepGoal::kCost;
-    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-      return std::pair(value(a, SweepGoal::kLatency), value(a, other)) <
-             std::pair(value(b, SweepGoal::kLatency), value(b, other));
-    });
-    std::vector<size_t> front;
-    double least = std::numeric_limits<double>::infinity();
-    for (const size_t row : rows) {
-      if (value(row, other) < least) {
-        least = value(row, other);
-        front.push_back(row);
-      }
-    }
-    return front;
-  }
-
-  const SweepResult& result_;
   const SweepConstraints& constraints_;
+  std::array<double, 3> least_ = {std::numeric_limits<double>::infinity(),
+                                  std::numeric_limits<double>::infinity(),
+                                  std::numeric_limits<double>::infinity()};
+  std::map<double, Place> front_;  // by latency
 };
 
 // A file of prices may list more machines than a sweep uses, but not only others.
 Status check_prices(const SweepResult& result, const HourlyPrices& prices) {
   std::set<std::string> used;
-  for (const SweepPoint& point : result.points) {
+  for (const SweepPoint point : result.points) {
     used.insert(point.hardware);
   }
   const bool none = std::none_of(prices.begin(), prices.end(),
@@ -149,29 +152,28 @@ StatusOr<SweepReport> make_sweep_report(const SweepResult& result, SweepConstrai
   DFSIM_RETURN_IF_ERROR(check_prices(result, constraints.prices));
   SweepReport report;
   report.constraints = std::move(constraints);
-  std::vector<std::vector<size_t>> rows;  // by model of the report
+  std::vector<SweepRanking> rankings;  // by model of the report
   std::map<std::pair<std::string, std::string>, size_t> models;
   std::map<std::string, size_t> errors;
-  for (size_t row = 0; row < result.points.size(); ++row) {
-    const SweepPoint& point = result.points[row];
-    const auto [model, is_new] = models.try_emplace({point.model, point.mode}, rows.size());
+  for (size_t r = 0; r < result.points.size(); ++r) {
+    const SweepPoint point = result.points[r];
+    const SweepRow row = result.rows[r];
+    const auto [model, is_new] = models.try_emplace({point.model, point.mode}, rankings.size());
     if (is_new) {
       report.models.push_back({point.model, point.mode});
-      rows.emplace_back();
+      rankings.emplace_back(report.constraints);
     }
-    rows[model->second].push_back(row);
-    const std::string& text = result.rows[row].error;
-    if (!text.empty()) {
-      const auto error = errors.try_emplace(text, report.errors.size());
+    rankings[model->second].add(r, point, row, &report.models[model->second]);
+    if (!row.error.empty()) {
+      const auto error = errors.try_emplace(row.error, report.errors.size());
       if (error.second) {
-        report.errors.push_back({text, 0, row});
+        report.errors.push_back({row.error, 0, r});
       }
       ++report.errors[error.first->second].points;
     }
   }
-  const SweepRanking ranking(result, report.constraints);
-  for (size_t m = 0; m < rows.size(); ++m) {
-    ranking.rank(rows[m], &report.models[m]);
+  for (size_t m = 0; m < rankings.size(); ++m) {
+    report.models[m].front = rankings[m].front();
   }
   return report;
 }

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "tests/study/sweep_inputs.h"
+#include "tests/study/sweep/sweep_inputs.h"
 
 using namespace dfsim;
 using namespace dfsim::testing;
@@ -29,19 +29,25 @@ MergedSweep merged(const SweepOptions& options, const std::string& output, size_
 }  // namespace
 
 TEST_CASE("Parts of a sweep: each point is in exactly one") {
-  std::vector<SweepPoint> plan(23);
-  for (size_t p = 0; p < plan.size(); ++p) {
-    plan[p].model = "model" + std::to_string(p % 4);
-    plan[p].batch = static_cast<int64_t>(p % 3);
+  std::vector<SweepPoint> listed(23);
+  for (size_t p = 0; p < listed.size(); ++p) {
+    listed[p].model = "model" + std::to_string(p % 4);
+    listed[p].batch = static_cast<int64_t>(p % 3);
   }
+  const SweepPlan plan({}, false, listed);
   for (const size_t count : {1, 2, 5, 23, 40}) {
     std::vector<size_t> times(plan.size());
+    const SweepParts parts(plan, count);
     for (size_t part = 0; part < count; ++part) {
-      const std::vector<size_t> points = points_of_part(plan, {part, count});
+      const std::vector<uint32_t> points = parts.points(part);
       CHECK(points.size() >= plan.size() / count);
       CHECK(points.size() <= plan.size() / count + 1);
       CHECK(std::is_sorted(points.begin(), points.end()));
-      for (const size_t p : points) {
+      CHECK(plan.part(points).size() == points.size());
+      for (size_t i = 0; i < points.size(); ++i) {
+        CHECK(plan.part(points)[i] == listed[points[i]]);
+      }
+      for (const uint32_t p : points) {
         ++times[p];
       }
     }
@@ -49,7 +55,7 @@ TEST_CASE("Parts of a sweep: each point is in exactly one") {
   }
   // Four models, 12 imports of them: a part of two has 6 imports, not all 12.
   std::set<std::pair<std::string, int64_t>> imports;
-  for (const size_t p : points_of_part(plan, {0, 2})) {
+  for (const uint32_t p : SweepParts(plan, 2).points(0)) {
     imports.emplace(plan[p].model, plan[p].batch);
   }
   CHECK(imports.size() == 6);

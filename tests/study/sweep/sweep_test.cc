@@ -1,11 +1,14 @@
 // Sweeps: plans of points, rows that equal single predictions, the journal, and rankings by hand.
 #include "study/sweep/sweep.h"
 
+#include <algorithm>
+#include <random>
+
 #include "study/prediction/predict.h"
 #include "study/sweep/sweep_file.h"
 #include "study/sweep/sweep_plan.h"
 #include "study/sweep/sweep_report.h"
-#include "tests/study/sweep_inputs.h"
+#include "tests/study/sweep/sweep_inputs.h"
 
 using namespace dfsim;
 using namespace dfsim::testing;
@@ -21,22 +24,38 @@ Numbers series(const std::string& text) {
   return *values;
 }
 
-// A finished point with these figures.
-void add_row(const std::string& hardware, int64_t latency_ms, double throughput,
-             SweepResult* result) {
-  SweepPoint point;
-  point.model = "m.onnx";
-  point.hardware = hardware;
-  result->points.push_back(point);
-  SweepRow row;
-  row.figures.latency_ns = latency_ms * kNsPerMs;
-  row.figures.throughput_per_s = throughput;
-  row.figures.peak_memory_bytes = 1'000'000'000;
-  row.figures.memory_bytes = 8'000'000'000;
-  result->rows.push_back(row);
-}
+// Finished points, made by hand.
+struct HandMadeRows {
+  std::vector<SweepPoint> points;
+  std::vector<SweepRow> rows;
 
-SweepModelReport ranked(const SweepResult& result, const SweepConstraints& constraints) {
+  // A point of one model with these figures.
+  SweepRow& add(const std::string& hardware, int64_t latency_ms, double throughput) {
+    points.emplace_back();
+    points.back().model = "m.onnx";
+    points.back().hardware = hardware;
+    SweepRow& row = rows.emplace_back();
+    row.figures.latency_ns = latency_ms * kNsPerMs;
+    row.figures.throughput_per_s = throughput;
+    row.figures.peak_memory_bytes = 1'000'000'000;
+    row.figures.memory_bytes = 8'000'000'000;
+    return row;
+  }
+  SweepResult result() const {
+    SweepResult result;
+    result.points = SweepPlan({}, false, points);
+    auto stored = SweepRows::make(rows.size());
+    REQUIRE(stored.ok());
+    result.rows = std::move(*stored);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      REQUIRE(result.rows.set(r, rows[r]).ok());
+    }
+    return result;
+  }
+};
+
+SweepModelReport ranked(const HandMadeRows& rows, const SweepConstraints& constraints) {
+  const SweepResult result = rows.result();
   const auto report = make_sweep_report(result, constraints);
   INFO(report.status().message());
   REQUIRE(report.ok());
@@ -65,12 +84,12 @@ TEST_CASE("Sweep plan: the product changes the batch fastest and the model slowe
   const auto points = plan_sweep(small_sweep());
   REQUIRE(points.ok());
   REQUIRE(points->size() == 8);
-  CHECK(points->at(0).batch == 1);
-  CHECK(points->at(1).batch == 4);
-  CHECK(points->at(1).hardware == "a100");
-  CHECK(points->at(2).hardware == "l4");
-  CHECK(points->at(3).model == points->at(0).model);
-  CHECK(points->at(4).model != points->at(0).model);
+  CHECK((*points)[0].batch == 1);
+  CHECK((*points)[1].batch == 4);
+  CHECK((*points)[1].hardware == "a100");
+  CHECK((*points)[2].hardware == "l4");
+  CHECK((*points)[3].model == (*points)[0].model);
+  CHECK((*points)[4].model != (*points)[0].model);
 }
 
 TEST_CASE("Sweep plan: zip pairs lists and repeats single values") {
@@ -81,11 +100,11 @@ TEST_CASE("Sweep plan: zip pairs lists and repeats single values") {
   const auto points = plan_sweep(options);
   REQUIRE(points.ok());
   REQUIRE(points->size() == 2);
-  CHECK(points->at(1).model == options.axes.models[0]);
-  CHECK(points->at(1).hardware == "l4");
-  CHECK(points->at(1).batch == 4);
-  REQUIRE(points->at(1).param.size() == 1);
-  CHECK(points->at(1).param[0] == std::pair<std::string, int64_t>("sequence", 32));
+  CHECK((*points)[1].model == options.axes.models[0]);
+  CHECK((*points)[1].hardware == "l4");
+  CHECK((*points)[1].batch == 4);
+  REQUIRE((*points)[1].param.size() == 1);
+  CHECK((*points)[1].param[0] == std::pair<std::string, int64_t>("sequence", 32));
 
   options.axes.batches = {"1:3"};
   const auto unequal = plan_sweep(options);
@@ -104,7 +123,7 @@ TEST_CASE("Sweep plan: patterns become files in order of bytes; bad requests are
   const auto points = plan_sweep(options);
   REQUIRE(points.ok());
   REQUIRE(points->size() == 2);
-  CHECK(points->at(0).model == folder.path() + "/B.onnx");
+  CHECK((*points)[0].model == folder.path() + "/B.onnx");
 
   options.axes.models = {folder.path() + "/*.pb"};
   CHECK(plan_sweep(options).status().code() == StatusCode::kNotFound);
@@ -241,35 +260,59 @@ TEST_CASE("sweep: a journal that ends in the middle of a line loses that line al
 }
 
 TEST_CASE("Sweep report: the best and the Pareto front, by hand") {
-  SweepResult result;
-  add_row("fast", 1, 1000, &result);
-  add_row("slow", 10, 5000, &result);
-  add_row("dominated", 5, 900, &result);
-  add_row("equal", 1, 1000, &result);
-  add_row("middle", 4, 3000, &result);
-  const SweepModelReport report = ranked(result, {});
+  HandMadeRows rows;
+  rows.add("fast", 1, 1000);
+  rows.add("slow", 10, 5000);
+  rows.add("dominated", 5, 900);
+  rows.add("equal", 1, 1000);
+  rows.add("middle", 4, 3000);
+  const SweepModelReport report = ranked(rows, {});
   CHECK(report.best[0] == size_t{0});
   CHECK(report.best[1] == size_t{1});
   CHECK_FALSE(report.best[2].has_value());
   CHECK(report.front == std::vector<size_t>{0, 4, 1});
 }
 
+TEST_CASE("Sweep report: the front of any rows is that of comparing all pairs") {
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    HandMadeRows rows;
+    const size_t count = random() % 40;
+    for (size_t r = 0; r < count; ++r) {
+      rows.add("m", 1 + static_cast<int64_t>(random() % 9), static_cast<double>(random() % 9));
+    }
+    std::vector<size_t> expected;
+    for (size_t a = 0; a < count; ++a) {
+      bool beaten = false;
+      for (size_t b = 0; b < count && !beaten; ++b) {
+        const SweepFigures& x = rows.rows[a].figures;
+        const SweepFigures& y = rows.rows[b].figures;
+        const bool as_good =
+            y.latency_ns <= x.latency_ns && y.throughput_per_s >= x.throughput_per_s;
+        const bool equal = y.latency_ns == x.latency_ns && y.throughput_per_s == x.throughput_per_s;
+        beaten = as_good && (!equal || b < a);
+      }
+      if (!beaten) {
+        expected.push_back(a);
+      }
+    }
+    std::ranges::sort(expected, {}, [&](size_t r) { return rows.rows[r].figures.latency_ns; });
+    CHECK((count == 0 ? expected.empty() : ranked(rows, {}).front == expected));
+  }
+}
+
 TEST_CASE(
     "Sweep report: constraints, limits, failures and full memory keep a row out of rankings") {
-  SweepResult result;
-  add_row("limit", 1, 9000, &result);
-  result.rows.back().figures.unresolved_ops = 1;
-  add_row("bound", 1, 9000, &result);
-  result.rows.back().figures.bound_only_fraction = 0.6;
-  add_row("full", 1, 9000, &result);
-  result.rows.back().figures.peak_memory_bytes = 9'000'000'000;
-  add_row("failed", 1, 9000, &result);
-  result.rows.back().error = "broken";
-  add_row("slow", 30, 9000, &result);
-  add_row("fine", 20, 100, &result);
+  HandMadeRows rows;
+  rows.add("limit", 1, 9000).figures.unresolved_ops = 1;
+  rows.add("bound", 1, 9000).figures.bound_only_fraction = 0.6;
+  rows.add("full", 1, 9000).figures.peak_memory_bytes = 9'000'000'000;
+  rows.add("failed", 1, 9000).error = "broken";
+  rows.add("slow", 30, 9000);
+  rows.add("fine", 20, 100);
   SweepConstraints constraints;
   constraints.max_latency_ms = 20;
-  const SweepModelReport report = ranked(result, constraints);
+  const SweepModelReport report = ranked(rows, constraints);
   CHECK(report.best[0] == size_t{5});
   CHECK(report.best[1] == size_t{5});
   CHECK(report.limits == 2);
@@ -279,25 +322,25 @@ TEST_CASE(
 }
 
 TEST_CASE("Sweep report: a machine's price gives the cost of a million samples") {
-  SweepResult result;
-  add_row("a", 1, 1000, &result);
-  add_row("b", 2, 500, &result);
-  add_row("c", 1, 2000, &result);
+  HandMadeRows rows;
+  rows.add("a", 1, 1000);
+  rows.add("b", 2, 500);
+  rows.add("c", 1, 2000);
   SweepConstraints constraints;
   constraints.prices = {{"a", 3.6}, {"b", 0.9}, {"elsewhere", 1}};
   // 3.6 per hour is 0.001 per second: a million samples take 1000 s.
-  CHECK(cost_per_million(result.points[0], result.rows[0].figures, constraints.prices).value() ==
+  CHECK(cost_per_million(rows.points[0], rows.rows[0].figures, constraints.prices).value() ==
         Approx(1.0));
-  CHECK(cost_per_million(result.points[1], result.rows[1].figures, constraints.prices).value() ==
+  CHECK(cost_per_million(rows.points[1], rows.rows[1].figures, constraints.prices).value() ==
         Approx(0.5));
-  CHECK_FALSE(cost_per_million(result.points[2], result.rows[2].figures, constraints.prices));
-  const SweepModelReport report = ranked(result, constraints);
+  CHECK_FALSE(cost_per_million(rows.points[2], rows.rows[2].figures, constraints.prices));
+  const SweepModelReport report = ranked(rows, constraints);
   CHECK(report.best[2] == size_t{1});
   CHECK(report.front == std::vector<size_t>{0, 1});
   constraints.max_price_per_hour = 2;
-  CHECK(ranked(result, constraints).best[0] == size_t{1});
+  CHECK(ranked(rows, constraints).best[0] == size_t{1});
   constraints.prices = {{"elsewhere", 1}};
-  CHECK_FALSE(make_sweep_report(result, constraints).ok());
+  CHECK_FALSE(make_sweep_report(rows.result(), constraints).ok());
 }
 
 TEST_CASE("Sweep files: lists, series, parameters and points") {

@@ -24,13 +24,16 @@ inline SweepResult swept(const SweepOptions& options, const Progress& progress =
 }
 
 inline void check_same(const SweepResult& a, const SweepResult& b) {
-  REQUIRE(a.points == b.points);
+  REQUIRE(a.points.size() == b.points.size());
   for (size_t i = 0; i < a.rows.size(); ++i) {
     INFO(i);
-    CHECK(a.rows[i].error == b.rows[i].error);
-    CHECK(a.rows[i].runtime == b.rows[i].runtime);
-    const SweepFigures& x = a.rows[i].figures;
-    const SweepFigures& y = b.rows[i].figures;
+    CHECK(a.points[i] == b.points[i]);
+    const SweepRow row_a = a.rows[i];
+    const SweepRow row_b = b.rows[i];
+    CHECK(row_a.error == row_b.error);
+    CHECK(row_a.runtime == row_b.runtime);
+    const SweepFigures& x = row_a.figures;
+    const SweepFigures& y = row_b.figures;
     CHECK(x.latency_ns == y.latency_ns);
     CHECK(x.interval.low_ns == y.interval.low_ns);
     CHECK(x.interval.high_ns == y.interval.high_ns);
