@@ -193,7 +193,7 @@ class PieceWriter {
   std::string piece_;
 };
 
-// What `write_pieces` writes, in one text.
+// One text of all pieces that `write_pieces` writes.
 template <typename WritePieces>
 std::string whole_text(const WritePieces& write_pieces) {
   std::string text;

@@ -24,10 +24,10 @@ class TaskTimes {
                : drawn_ns(cost, noise_.deviations[noise_.per_row ? row : task]);
   }
 
- private:
   // The cost `deviation` standard deviations away from the expected one.
   static TimeNs drawn_ns(const OpCost& cost, double deviation);
 
+ private:
   const ExecGraph& graph_;
   const CostTable& costs_;
   const CostNoise& noise_;

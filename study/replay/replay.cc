@@ -1,6 +1,7 @@
 // Simulates a replay graph on a platform with a device per lane, so that each thread and queue
 // keeps its order. A delay of n nanoseconds is sent as n bytes over links of one byte per
-// nanosecond that never contend.
+// nanosecond that never contend. Where only the span of pieces in their recorded order matters,
+// ReplayTimes finds it without a simulation.
 #include "study/replay/replay.h"
 
 #include <fmt/format.h>
@@ -11,16 +12,22 @@
 #include <map>
 #include <tuple>
 
+#include "base/rng.h"
 #include "schedulers/comm_model.h"
-#include "sim/repeat.h"
+#include "sim/engine/task_times.h"
+#include "sim/percentile.h"
 #include "study/chain/latency_interval.h"
 #include "study/chain/policy_run.h"
+#include "study/replay/replay_times.h"
 
 namespace dfsim::inline study {
 namespace {
 
-constexpr size_t kRuns = 20;  // that an interval comes from
-constexpr size_t kFewRuns = 3;
+// An interval comes from as many runs as draw this number of pieces, within these limits.
+constexpr size_t kDrawnPieces = 10'000'000;
+constexpr size_t kLeastDraws = 20;
+constexpr size_t kMostDraws = 200;
+constexpr size_t kFewDraws = 3;
 
 // The machine that a replay runs on: a device per lane. A delay of n nanoseconds travels as n bytes
 // over links of one byte per nanosecond that never contend.
@@ -197,9 +204,8 @@ StatusOr<ReplayRun> run_replay(const ReplayGraph& graph) {
 }
 
 StatusOr<TimeNs> replay_span(const ReplayGraph& graph) {
-  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
-  DFSIM_ASSIGN_OR_RETURN(const SimResult result, run_as_recorded(simulation));
-  return result.makespan_ns;
+  DFSIM_ASSIGN_OR_RETURN(const ReplayTimes times, ReplayTimes::make(graph));
+  return times.span([&](uint32_t p) { return graph.pieces[p].time_ns; });
 }
 
 StatusOr<ReplayRun> run_replay_with(const ReplayGraph& graph, const PolicyInfo& policy) {
@@ -258,30 +264,42 @@ struct Drawn {
   ReplayInterval interval;
 };
 
+// The span of one run in which each piece takes a time from its own interval.
+TimeNs drawn_span(const ReplayGraph& graph, const ReplayTimes& times, Rng random) {
+  std::vector<TimeNs> drawn(graph.pieces.size());
+  for (size_t p = 0; p < drawn.size(); ++p) {
+    const Piece& piece = graph.pieces[p];
+    drawn[p] =
+        piece.low_ns == piece.high_ns
+            ? piece.time_ns
+            : TaskTimes::drawn_ns(
+                  {.time_ns = piece.time_ns, .low_ns = piece.low_ns, .high_ns = piece.high_ns},
+                  random.normal());
+  }
+  return times.span([&](uint32_t p) { return drawn[p]; });
+}
+
 StatusOr<Drawn> draw(const ReplayGraph& graph, uint64_t seed, const Progress& progress,
                      TimeNs same_ns) {
-  DFSIM_ASSIGN_OR_RETURN(const Simulation simulation, prepare(graph, false));
-  DFSIM_ASSIGN_OR_RETURN(const SimResult as_it_is, run_as_recorded(simulation));
-  const auto repeat = [&](size_t runs) {
-    RepeatOptions options;
-    options.runs = runs;
-    options.seed = seed;
-    options.on_finished = [&progress, runs](size_t done) {
-      progress.advance(static_cast<double>(done), static_cast<double>(runs), "runs");
-    };
-    return simulate_repeatedly({simulation.tasks, simulation.costs, simulation.platform},
-                               simulation.schedule, options, sim_options());
-  };
-  if (same_ns > 0) {
-    DFSIM_ASSIGN_OR_RETURN(const RepeatResult few, repeat(kFewRuns));
-    // An interval as wide as `same_ns` has a standard deviation of 0.39 of it; three draws lie
-    // within a sixteenth of it then in less than one case of a hundred.
-    if (few.max_ns - few.min_ns < same_ns / 16) {
-      return Drawn{as_it_is.makespan_ns, {few.min_ns, few.max_ns}};
+  DFSIM_ASSIGN_OR_RETURN(const ReplayTimes times, ReplayTimes::make(graph));
+  const TimeNs span_ns = times.span([&](uint32_t p) { return graph.pieces[p].time_ns; });
+  const size_t runs =
+      std::clamp(kDrawnPieces / std::max<size_t>(1, graph.pieces.size()), kLeastDraws, kMostDraws);
+  std::vector<TimeNs> spans;
+  while (spans.size() < runs) {
+    spans.push_back(drawn_span(graph, times, Rng(seed).split(spans.size())));
+    progress.advance(static_cast<double>(spans.size()), static_cast<double>(runs), "runs");
+    if (same_ns > 0 && spans.size() == kFewDraws) {
+      // An interval as wide as `same_ns` has a standard deviation of 0.39 of it; three draws lie
+      // within a sixteenth of it then in less than one case of a hundred.
+      const auto [least, most] = std::ranges::minmax(spans);
+      if (most - least < same_ns / 16) {
+        return Drawn{span_ns, {least, most}};
+      }
     }
   }
-  DFSIM_ASSIGN_OR_RETURN(const RepeatResult result, repeat(kRuns));
-  return Drawn{as_it_is.makespan_ns, {result.p10_ns, result.p90_ns}};
+  std::ranges::sort(spans);
+  return Drawn{span_ns, {percentile(spans, 10), percentile(spans, 90)}};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct SweepPoint {
   bool operator==(const SweepPoint&) const = default;
 };
 
-// What points must share to share an imported graph: model, batch, extents of dimensions.
+// Points share an imported graph when these are equal: model, batch, extents of dimensions.
 using SweepImport = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
 inline SweepImport import_of(const SweepPoint& point) {
   return {point.model, point.batch, point.param};

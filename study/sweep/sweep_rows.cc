@@ -1,5 +1,5 @@
 // A row on disk is a record of fixed size at a place that its number gives, so that threads write
-// theirs without waiting for each other and a row is one read away. Bytes that nobody wrote are
+// theirs without waiting for each other and a row is one read away. Bytes never written are
 // zero: a row without figures, as texts count from 1.
 #include "study/sweep/sweep_rows.h"
 

@@ -1,7 +1,8 @@
 // SweepRows: the rows of a sweep, in memory that does not grow with the sweep.
 //
 // Up to kMostRowsInMemory rows are kept in memory, those of a larger sweep in a temporary file
-// without a name, in the directory that TMPDIR names. Texts (runtimes, errors) are kept once each.
+// without a name, in the directory that TMPDIR names or in /tmp. Texts (runtimes, errors) are kept
+// once each.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ class SweepRows {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // Of any thread, while no other sets or reads the same row. Error (kFailed): the disk is full and
-  // the like.
+  // Any thread may call this while no other sets or reads the same row. Error (kFailed): the disk
+  // is full and the like.
   Status set(size_t row, const SweepRow& value);
-  // Of any thread, once all rows are set. A row is a copy. O(1), and one read of a file.
+  // A copy. Any thread may ask once all rows are set. O(1), and one read of a file.
   SweepRow operator[](size_t row) const;
   SweepRow front() const { return (*this)[0]; }
 

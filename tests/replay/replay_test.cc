@@ -11,6 +11,7 @@
 #include "base/name_pattern.h"
 #include "opmodel/sol.h"
 #include "study/replay/replay_report.h"
+#include "study/replay/replay_times.h"
 #include "tests/replay/kineto_events.h"
 
 namespace dfsim {
@@ -22,11 +23,20 @@ ReplayGraph graph_of(const Trace& trace) {
   return std::move(graph).value();
 }
 
+// The simulation and the pass over the pieces know nothing of each other.
+void check_times(const ReplayGraph& graph, const ReplayRun& run) {
+  const auto times = ReplayTimes::make(graph);
+  REQUIRE(times.ok());
+  CHECK(times->ends([&](uint32_t p) { return graph.pieces[p].time_ns; }) == run.end_ns);
+  CHECK(replay_span(graph).value() == run.span_ns);
+}
+
 double span_us(const ReplayGraph& graph) {
   const auto run = run_replay(graph);
   if (!run.ok()) {
     FAIL(run.status().message());
   }
+  check_times(graph, *run);
   return static_cast<double>(run->span_ns) / 1e3;
 }
 
@@ -341,6 +351,7 @@ TEST_CASE("Replay: recorded runs take the measured time") {
       if (!run.ok()) {
         FAIL(run.status().message());
       }
+      check_times(*graph, *run);
       const double off =
           std::abs(static_cast<double>(run->span_ns) / static_cast<double>(graph->span_ns) - 1);
       CHECK(off < 0.03);

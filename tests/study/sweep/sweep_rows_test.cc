@@ -66,7 +66,7 @@ TEST_CASE("SweepRows: gives back what threads set, from memory and from a file")
   }
 }
 
-TEST_CASE("SweepRows: a row that nobody set has no error and no figures") {
+TEST_CASE("SweepRows: a row that was never set has no error and no figures") {
   for (const size_t most : {size_t{2}, size_t{0}}) {
     const SweepRows rows = made(2, most);
     CHECK(rows[1].error.empty());
