@@ -16,6 +16,26 @@ namespace {
 // Host spans of a thread may overlap by so little without being wrong: clocks are read twice.
 constexpr double kSlackUs = 0.0015;
 
+// Puts span order[i] at place i, without a second array: spans take half of the memory of a large
+// trace. Follows each cycle of the permutation once and leaves `order` sorted.
+void permute(std::vector<uint32_t>* order, std::vector<Span>* spans) {
+  for (uint32_t first = 0; first < order->size(); ++first) {
+    if ((*order)[first] == first) {
+      continue;
+    }
+    const Span moved = (*spans)[first];
+    uint32_t at = first;
+    while ((*order)[at] != first) {
+      const uint32_t next = (*order)[at];
+      (*spans)[at] = (*spans)[next];
+      (*order)[at] = at;
+      at = next;
+    }
+    (*spans)[at] = moved;
+    (*order)[at] = at;
+  }
+}
+
 void sort_spans(Trace* trace) {
   std::vector<uint32_t> order(trace->spans.size());
   std::iota(order.begin(), order.end(), 0);
@@ -24,14 +44,11 @@ void sort_spans(Trace* trace) {
     const Span& y = trace->spans[b];
     return x.start_us != y.start_us ? x.start_us < y.start_us : x.end_us > y.end_us;
   });
-  std::vector<Span> sorted;
-  sorted.reserve(order.size());
   std::vector<SpanId> new_id(order.size());
-  for (const uint32_t old : order) {
-    new_id[old] = SpanId(sorted.size());
-    sorted.push_back(trace->spans[old]);
+  for (size_t i = 0; i < order.size(); ++i) {
+    new_id[order[i]] = SpanId(i);
   }
-  trace->spans = std::move(sorted);
+  permute(&order, &trace->spans);
   for (SyncTarget& sync : trace->syncs) {
     sync.span = new_id[sync.span.index()];
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/traces/name_memo.h"
 #include "study/analysis/trace_figures.h"
 
 namespace dfsim::inline study {
@@ -21,8 +22,16 @@ void add_kernel_rows(const Trace& trace, const std::vector<SpanId>& work, TraceA
 void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis);
 // Calls and operators that do nothing but wait.
 void add_waits(const Trace& trace, TraceAnalysis* analysis);
-// "device" for calls that wait for it, also "input", "rendezvous", "rpc", "memory"; "" for others.
-std::string_view wait_kind(const Span& span, std::string_view name);
+// The thing that a span waits for: "device" for calls that wait for it, also "input", "rendezvous",
+// "rpc", "memory"; "" for others.
+class WaitKinds {
+ public:
+  std::string_view of(const Trace& trace, const Span& span);
+
+ private:
+  NameMemo<std::string_view> calls_;
+  NameMemo<std::string_view> others_;
+};
 // States of host threads inside operators and calls.
 void add_host_states(const Trace& trace, TraceAnalysis* analysis);
 // Transfers between workers, lengths of the runtime's queues, performance counters.

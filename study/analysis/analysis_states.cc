@@ -1,6 +1,7 @@
 // The kernel's view of the host: how much of each operator's time its thread was running,
 // preempted, interrupted, blocked in a system call, or waiting for the device.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -69,14 +70,12 @@ class StateCounter {
  private:
   void count_span(const Span& span, int64_t thread) {
     const bool call = span.kind == SpanKind::kRuntime;
-    StateGroup& group = groups_[{trace_.text(span.name), call}];
-    group.row.name = trace_.text(span.name);
-    group.row.call = call;
+    StateGroup& group = group_of(span.name, call);
     ++group.row.calls;
     group.row.total_us += span.duration_us();
     group.row.page_faults += faults_in(span, thread);
     // A call that waits for the device counts as waiting, whether it spins or sleeps.
-    if (call && wait_kind(span, trace_.text(span.name)) == "device") {
+    if (call && wait_kinds_.of(trace_, span) == "device") {
       group.row.device_us += span.duration_us();
       if (span.op.valid()) {
         outermost(span.op).row.device_us += span.duration_us();
@@ -123,14 +122,25 @@ class StateCounter {
     while (trace_.span(op).op.valid()) {
       op = trace_.span(op).op;
     }
-    return groups_[{trace_.text(trace_.span(op).name), false}];
+    return group_of(trace_.span(op).name, false);
+  }
+
+  StateGroup& group_of(NameId name, bool call) {
+    return *known_[call ? 1 : 0].of(trace_, name, [&](const std::string& text) {
+      StateGroup* group = &groups_[{text, call}];
+      group->row.name = text;
+      group->row.call = call;
+      return group;
+    });
   }
 
   const Trace& trace_;
   TraceAnalysis* analysis_;
   std::unordered_map<int64_t, std::vector<const ThreadPause*>> pauses_;
   std::unordered_map<int64_t, std::vector<double>> faults_;
-  std::map<std::pair<std::string, bool>, StateGroup> groups_;
+  std::map<std::pair<std::string, bool>, StateGroup> groups_;  // which stay where they are
+  std::array<NameMemo<StateGroup*>, 2> known_;                 // of operators, of calls
+  WaitKinds wait_kinds_;
 };
 
 }  // namespace

@@ -84,12 +84,14 @@ std::string_view size_class(Bytes bytes) {
 
 }  // namespace
 
-std::string_view wait_kind(const Span& span, std::string_view name) {
+namespace {
+
+std::string_view wait_kind(std::string_view name, bool is_call) {
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
-  if (span.kind == SpanKind::kRuntime && has("Synchronize")) {
+  if (is_call && has("Synchronize")) {
     return "device";
   }
-  if (span.kind == SpanKind::kRuntime && (has("Malloc") || has("Free"))) {
+  if (is_call && (has("Malloc") || has("Free"))) {
     return "memory";
   }
   if (has("DataLoader") || has("IteratorGetNext") || has("QueueDequeue") || has("Iterator::") ||
@@ -103,6 +105,15 @@ std::string_view wait_kind(const Span& span, std::string_view name) {
     return "rpc";
   }
   return "";
+}
+
+}  // namespace
+
+std::string_view WaitKinds::of(const Trace& trace, const Span& span) {
+  const bool is_call = span.kind == SpanKind::kRuntime;
+  return (is_call ? calls_ : others_).of(trace, span.name, [is_call](std::string_view name) {
+    return wait_kind(name, is_call);
+  });
 }
 
 void add_op_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAnalysis* analysis) {
@@ -226,8 +237,9 @@ void add_copy_rows(const Trace& trace, const std::vector<SpanId>& work, TraceAna
 
 void add_waits(const Trace& trace, TraceAnalysis* analysis) {
   std::map<std::pair<std::string_view, NameId>, std::vector<double>> groups;
+  WaitKinds kinds;
   for (const Span& span : trace.spans) {
-    const std::string_view kind = wait_kind(span, trace.text(span.name));
+    const std::string_view kind = kinds.of(trace, span);
     // A wait that two layers record, such as a range and the operator in it, is one wait.
     const bool again = span.parent.valid() && trace.span(span.parent).name == span.name;
     if (!kind.empty() && !again && trace.track(span.track).kind == TrackKind::kHost) {

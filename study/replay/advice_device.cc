@@ -9,6 +9,7 @@
 #include "base/counted.h"
 #include "base/text.h"
 #include "datasets/importers/op_names.h"
+#include "datasets/traces/name_memo.h"
 #include "opmodel/train/profile_ops.h"
 #include "study/replay/advice.h"
 
@@ -22,14 +23,27 @@ void set_device_time(Piece* piece, TimeNs time_ns) {
   piece->time_ns = piece->low_ns = piece->high_ns = time_ns;
 }
 
-bool is_elementwise(const Trace& trace, const Piece& piece) {
-  const std::string& name = trace.text(trace.span(piece.span).name);
-  if (piece.kind == PieceKind::kOp) {
-    return onnx_op_class(name) == OpClass::kElementwise;
+// Tells which pieces do elementwise work.
+class ElementwiseWork {
+ public:
+  bool is(const Trace& trace, const Piece& piece) {
+    const NameId name = trace.span(piece.span).name;
+    if (piece.kind == PieceKind::kOp) {
+      return ops_.of(trace, name, [](const std::string& op) {
+        return onnx_op_class(op) == OpClass::kElementwise;
+      });
+    }
+    return piece.kind == PieceKind::kKernel &&
+           kernels_.of(trace, name, [](const std::string& kernel) {
+             return kernel.find("elementwise") != std::string::npos ||
+                    kernel.find("pointwise") != std::string::npos;
+           });
   }
-  return piece.kind == PieceKind::kKernel && (name.find("elementwise") != std::string::npos ||
-                                              name.find("pointwise") != std::string::npos);
-}
+
+ private:
+  NameMemo<bool> ops_;
+  NameMemo<bool> kernels_;
+};
 
 // "[[8, 64]" of "[[8, 64], []] [...]": the shape of the first operand; "" when it is not recorded.
 std::string_view first_shape(const Trace& trace, const Piece& piece) {
@@ -56,6 +70,7 @@ Finding find_fusion(const AdviceInput& input) {
   Finding finding;
   finding.changed = input.graph;
   std::set<SpanId> dropped;
+  ElementwiseWork elementwise;
   int64_t chains = 0;
   int64_t fused = 0;
   for (const auto& order : input.graph.order) {
@@ -86,7 +101,7 @@ Finding find_fusion(const AdviceInput& input) {
       if (!piece.span.valid()) {
         continue;  // gaps do not end a chain
       }
-      if (!is_elementwise(input.trace, piece)) {
+      if (!elementwise.is(input.trace, piece)) {
         close();
         continue;
       }

@@ -74,8 +74,10 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads) {
   ReplayGraph graph;
   double end_us = 0;
   bool any = false;
+  size_t replayed = 0;
   for (const Span& span : trace.spans) {
     if (is_replayed(span)) {
+      ++replayed;
       graph.start_us = any ? std::min(graph.start_us, span.start_us) : span.start_us;
       end_us = any ? std::max(end_us, span.end_us) : span.end_us;
       any = true;
@@ -90,6 +92,9 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads) {
         "{}: found spans {:.3g} s apart, expected one run; are there two clocks in the file?",
         trace.path, (end_us - graph.start_us) / 1e6));
   }
+  // A span has at most a piece and a gap of its own. Room that stays empty costs no memory, growing
+  // would copy all pieces of a large trace.
+  graph.pieces.reserve(2 * replayed + 2 * trace.tracks.size());
   add_device_pieces(trace, &graph);
   HostPlaces places;
   add_host_pieces(trace, &graph, &places);
@@ -105,8 +110,6 @@ StatusOr<ReplayGraph> make_replay_graph(const Trace& trace, bool spreads) {
       piece.low_ns = piece.high_ns = piece.time_ns;
     }
   }
-  graph.pieces.shrink_to_fit();  // large traces are copied for each change that is tried
-  graph.edges.shrink_to_fit();
   for (const Piece& piece : graph.pieces) {
     graph.span_ns = std::max(graph.span_ns, piece.end_ns);
   }

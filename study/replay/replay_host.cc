@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "datasets/traces/name_memo.h"
 #include "study/replay/replay_graph.h"
 
 namespace dfsim::inline study {
@@ -94,9 +95,12 @@ bool is_host_span(const Trace& trace, const Span& span) {
 // Tracers of user space need not record calls that wait: then any work of the device may be what a
 // thread waited for.
 bool records_waits(const Trace& trace) {
-  return trace.format != "ctf" || std::ranges::any_of(trace.spans, [&trace](const Span& span) {
+  NameMemo<bool> waits;
+  return trace.format != "ctf" || std::ranges::any_of(trace.spans, [&](const Span& span) {
            return span.kind == SpanKind::kRuntime &&
-                  trace.text(span.name).find("ynchronize") != std::string::npos;
+                  waits.of(trace, span.name, [](const std::string& name) {
+                    return name.find("ynchronize") != std::string::npos;
+                  });
          });
 }
 
