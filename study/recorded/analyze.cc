@@ -1,7 +1,12 @@
 #include "study/recorded/analyze.h"
 
+#include <array>
+#include <atomic>
+#include <functional>
+#include <optional>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "datasets/traces/counters/counter_file.h"
 #include "datasets/traces/trace_reader.h"
 #include "study/replay/advice.h"
@@ -19,27 +24,40 @@ void explain_trace(const Trace& trace, const Progress& progress) {
                             {"tracks", std::to_string(trace.tracks.size())}});
 }
 
-// The parts of an analysis that the replay graph gives. A trace with nothing to replay has neither.
-Status add_replayed(const AnalyzeOptions& options, const Progress& progress, const Trace& trace,
-                    TraceAnalysis* analysis) {
+// An analysis, and what its replay needs; nothing where it is not asked for or the trace has nothing
+// to replay.
+struct Analyzed {
+  TraceAnalysis analysis;
+  std::optional<ReplayGraph> graph;
+};
+
+// The tables and the replay graph know nothing of each other and take about as long for a large
+// trace, so each has a thread.
+Analyzed analyze_one(const AnalyzeOptions& options, const Trace& trace) {
   const bool by_replay = options.critical_path == "replay";
-  analysis->advice.asked = options.advice;
-  analysis->path_method = by_replay ? "replay" : "hta";
-  if (!by_replay && !options.advice) {
-    return ok_status();
+  Analyzed analyzed;
+  const std::array<std::function<void()>, 2> parts = {
+      [&] { analyzed.analysis = analyze_trace(trace, /*path=*/!by_replay); },
+      [&] {
+        if (by_replay || options.advice) {
+          auto graph = make_replay_graph(trace, /*spreads=*/options.advice);
+          if (graph.ok()) {
+            analyzed.graph = std::move(*graph);
+          }
+        }
+      }};
+  std::atomic<size_t> next = 0;
+  run_on_threads(parts.size(), [&] {
+    for (size_t part = next++; part < parts.size(); part = next++) {
+      parts[part]();
+    }
+  });
+  analyzed.analysis.advice.asked = options.advice;
+  analyzed.analysis.path_method = by_replay ? "replay" : "hta";
+  if (by_replay && analyzed.graph.has_value()) {
+    analyzed.analysis.critical_path = find_replay_path(*analyzed.graph);
   }
-  const auto graph = make_replay_graph(trace, /*spreads=*/options.advice);
-  if (!graph.ok()) {
-    return ok_status();
-  }
-  if (by_replay) {
-    analysis->critical_path = find_replay_path(*graph);
-  }
-  if (!options.advice) {
-    return ok_status();
-  }
-  DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
-  return advise(trace, *graph, analysis, progress);
+  return analyzed;
 }
 
 }  // namespace
@@ -56,8 +74,12 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
     }
     DFSIM_RETURN_IF_ERROR(
         progress.stage("analyzing " + std::to_string(trace.spans.size()) + " spans"));
-    analyzed.analyses.push_back(analyze_trace(trace, /*path=*/options.critical_path != "replay"));
-    DFSIM_RETURN_IF_ERROR(add_replayed(options, progress, trace, &analyzed.analyses.back()));
+    Analyzed one = analyze_one(options, trace);
+    if (options.advice && one.graph.has_value()) {
+      DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
+      DFSIM_RETURN_IF_ERROR(advise(trace, *one.graph, &one.analysis, progress));
+    }
+    analyzed.analyses.push_back(std::move(one.analysis));
     analyzed.traces.push_back(std::move(trace));
   }
   analyzed.ranks = compare_ranks(analyzed.analyses);
