@@ -149,6 +149,12 @@ void EventLoop::release_successors(uint32_t instance, uint32_t device) {
   const uint32_t base = instance - task;
   const std::span<const Edge> out = graph_.out_edges(TaskId(task));
   const auto first_edge = static_cast<uint32_t>(out.data() - graph_.edges().data());
+  // Readers lie anywhere in the table: fetched all at once, they cost little more than one of them.
+  if (tasks_.exceeds_caches()) {
+    for (const Edge& edge : out) {
+      tasks_.prefetch(base + edge.to.value());
+    }
+  }
   for (uint32_t i = 0; i < out.size(); ++i) {
     const uint32_t reader = base + out[i].to.value();
     const uint32_t to = tasks_.device_of(reader);

@@ -134,6 +134,8 @@ class TaskTable {
     mark(instance, kFinished);
   }
 
+  // More than a core's own caches hold (3 MB): only then is asking ahead worth its instructions.
+  bool exceeds_caches() const { return states_.size() > (size_t{1} << 15); }
   // Asks for what the finish of a task will touch: in large graphs it is far away in memory.
   void prefetch(uint32_t instance) const {
     __builtin_prefetch(&states_[instance]);
