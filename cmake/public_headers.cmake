@@ -47,8 +47,11 @@ set(DFSIM_PUBLIC_HEADERS
   study/prediction/predict_options.h
   study/prediction/prediction.h
   study/prediction/verdict.h
+  study/sweep/index_iterator.h
   study/sweep/sweep_options.h
+  study/sweep/sweep_plan.h
   study/sweep/sweep_row.h
+  study/sweep/sweep_rows.h
   study/replay/replay.h
   study/replay/replay_graph.h
   study/replay/replay_hardware.h

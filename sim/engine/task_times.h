@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "graphs/ir/exec_graph.h"
 #include "opmodel/cost_model.h"
+#include "sim/drawn_cost.h"
 #include "sim/engine/run_mode.h"
 
 namespace dfsim::inline sim {
@@ -23,9 +24,6 @@ class TaskTimes {
                ? cost.time_ns
                : drawn_ns(cost, noise_.deviations[noise_.per_row ? row : task]);
   }
-
-  // The cost `deviation` standard deviations away from the expected one.
-  static TimeNs drawn_ns(const OpCost& cost, double deviation);
 
  private:
   const ExecGraph& graph_;

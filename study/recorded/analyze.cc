@@ -24,8 +24,8 @@ void explain_trace(const Trace& trace, const Progress& progress) {
                             {"tracks", std::to_string(trace.tracks.size())}});
 }
 
-// An analysis, and what its replay needs; nothing where it is not asked for or the trace has nothing
-// to replay.
+// An analysis, and what its replay needs; nothing where it is not asked for or the trace has
+// nothing to replay.
 struct Analyzed {
   TraceAnalysis analysis;
   std::optional<ReplayGraph> graph;

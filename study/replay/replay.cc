@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "schedulers/comm_model.h"
-#include "sim/engine/task_times.h"
+#include "sim/drawn_cost.h"
 #include "sim/percentile.h"
 #include "study/chain/latency_interval.h"
 #include "study/chain/policy_run.h"
@@ -272,9 +272,8 @@ TimeNs drawn_span(const ReplayGraph& graph, const ReplayTimes& times, Rng random
     drawn[p] =
         piece.low_ns == piece.high_ns
             ? piece.time_ns
-            : TaskTimes::drawn_ns(
-                  {.time_ns = piece.time_ns, .low_ns = piece.low_ns, .high_ns = piece.high_ns},
-                  random.normal());
+            : drawn_ns({.time_ns = piece.time_ns, .low_ns = piece.low_ns, .high_ns = piece.high_ns},
+                       random.normal());
   }
   return times.span([&](uint32_t p) { return drawn[p]; });
 }

@@ -43,9 +43,9 @@ struct ReplayInterval {
   TimeNs low_ns = 0;
   TimeNs high_ns = 0;
 };
-// The interval comes from 20 to 200 runs, of large graphs from fewer. `same_ns`: a caller that treats
-// every width up to this one alike gives it here. If the first three runs differ by less than a
-// sixteenth of it, as those of long traces do, they suffice.
+// The interval comes from 20 to 200 runs, of large graphs from fewer. `same_ns`: a caller that
+// treats every width up to this one alike gives it here. If the first three runs differ by less
+// than a sixteenth of it, as those of long traces do, they suffice.
 StatusOr<ReplayInterval> replay_interval(const ReplayGraph& graph, uint64_t seed,
                                          const Progress& progress = {}, TimeNs same_ns = 0);
 

@@ -1,12 +1,10 @@
-// The noise of costs: an interval's bounds are the 10th and the 90th percentile of a normal
-// distribution whose width differs below and above the expected cost.
-#include "sim/engine/task_times.h"
+#include "sim/drawn_cost.h"
 
 #include <algorithm>
 
 namespace dfsim::inline sim {
 
-TimeNs TaskTimes::drawn_ns(const OpCost& cost, double deviation) {
+TimeNs drawn_ns(const OpCost& cost, double deviation) {
   if (cost.high_ns < cost.time_ns || cost.low_ns > cost.time_ns) {
     return cost.time_ns;  // it has no interval
   }
