@@ -70,7 +70,7 @@ class ReplayTimes {
 
   std::vector<uint32_t> before_;       // by piece: the one before it on its lane
   std::vector<uint32_t> first_cause_;  // by piece, into causes_
-  std::vector<PieceCause> causes_;     // on other lanes
+  std::vector<PieceCause> causes_;     // of edges
   std::vector<uint32_t> order_;
 };
 

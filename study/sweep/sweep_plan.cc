@@ -132,38 +132,31 @@ Status too_many_points(size_t points) {
       "the sweep has {} points or more, expected at most {}; divide it", points, kMaxSweepPoints));
 }
 
-// The points of a product. Error: too many.
-StatusOr<size_t> product_size(const std::vector<SweepAxis>& axes) {
-  size_t count = axes.empty() ? 0 : 1;
+Status check_product(const std::vector<SweepAxis>& axes) {
+  size_t count = 1;
   for (const SweepAxis& axis : axes) {
     count *= axis.size;
     if (count > kMaxSweepPoints) {
       return too_many_points(count);
     }
   }
-  return count;
-}
-
-size_t longest_size(const std::vector<SweepAxis>& axes) {
-  size_t longest = 0;
-  for (const SweepAxis& axis : axes) {
-    longest = std::max(longest, axis.size);
-  }
-  return longest;
+  return ok_status();
 }
 
 Status check_zipped(const std::vector<SweepAxis>& axes) {
-  const size_t longest = longest_size(axes);
+  if (axes.empty()) {
+    return ok_status();
+  }
+  const auto longest = std::ranges::max_element(axes, {}, &SweepAxis::size);
   for (const SweepAxis& axis : axes) {
-    if (axis.size != 1 && axis.size != longest) {
-      const auto first = std::ranges::find(axes, longest, &SweepAxis::size);
+    if (axis.size != 1 && axis.size != longest->size) {
       return invalid_input(fmt::format(
           "--combine zip: found {} values of {} and {} of {}, expected lists of one length; a list "
           "of one value goes with all of them",
-          axis.size, axis.option, longest, first->option));
+          axis.size, axis.option, longest->size, longest->option));
     }
   }
-  return longest > kMaxSweepPoints ? too_many_points(longest) : ok_status();
+  return longest->size > kMaxSweepPoints ? too_many_points(longest->size) : ok_status();
 }
 
 Status check_points(const SweepPlan& points) {
@@ -264,7 +257,7 @@ StatusOr<SweepPlan> plan_sweep(const SweepOptions& options) {
   }
   DFSIM_ASSIGN_OR_RETURN(std::vector<SweepAxis> axes, axes_of(options.axes));
   const bool zip = options.combine == "zip";
-  DFSIM_RETURN_IF_ERROR(zip ? check_zipped(axes) : product_size(axes).status());
+  DFSIM_RETURN_IF_ERROR(zip ? check_zipped(axes) : check_product(axes));
   const SweepPlan points(std::move(axes), zip, options.points);
   DFSIM_RETURN_IF_ERROR(check_points(points));
   return points;
