@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <type_traits>
@@ -267,9 +268,14 @@ std::string footer_of(const CommandSpec& spec, const std::string& common) {
   return join(parts, "\n\n");
 }
 
-// Adds what is below `spec`; `selected` gets the command that was on the command line.
+// Words that may name a command; nothing: any may.
+using NamedWords = std::optional<std::set<std::string_view>>;
+
+// Adds what is below `spec`; `selected` gets the command that was on the command line. A command
+// that no word names gets its name and summary alone: CLI11 takes a fifth of a millisecond for the
+// options of each, and a run uses one.
 void fill_app(CLI::App& app, const CommandSpec& spec, const std::string& common,
-              const CommandSpec** selected) {
+              const NamedWords& words, const CommandSpec** selected) {
   add_options(app, spec.options);
   app.footer(footer_of(spec, common));
   if (spec.commands.empty()) {
@@ -282,7 +288,9 @@ void fill_app(CLI::App& app, const CommandSpec& spec, const std::string& common,
     if (command.hidden) {
       added->group("");
     }
-    fill_app(*added, command, common, selected);
+    if (!words || words->contains(command.name)) {
+      fill_app(*added, command, common, words, selected);
+    }
   }
 }
 
@@ -378,13 +386,14 @@ std::string usage_error_message(const CommandSpec& root, const CLI::App& app,
   return printable(error.what(), kMaxMessageChars) + missing_hint(root, chain, error);
 }
 
-// The App of a program; `selected` as in fill_app().
-std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** selected) {
+// The App of a program; `words` and `selected` as in fill_app().
+std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const NamedWords& words,
+                                   const CommandSpec** selected) {
   auto app = std::make_unique<CLI::App>(root.summary, root.name);
   // Before commands are added: they inherit these.
   app->formatter(std::make_shared<HelpFormatter>());
   app->fallthrough();
-  fill_app(*app, root, root.footer, selected);
+  fill_app(*app, root, root.footer, words, selected);
   return app;
 }
 
@@ -392,7 +401,8 @@ std::unique_ptr<CLI::App> make_app(const CommandSpec& root, const CommandSpec** 
 
 ParsedCommandLine parse_command_line(const CommandSpec& root, int argc, const char* const* argv) {
   ParsedCommandLine parsed;
-  const std::unique_ptr<CLI::App> app = make_app(root, &parsed.command);
+  const std::unique_ptr<CLI::App> app =
+      make_app(root, std::set<std::string_view>(argv, argv + argc), &parsed.command);
   if (const CommandSpec* command = take_behind_dashes(root, argc, argv); command != nullptr) {
     for (const OptionSpec& option : command->options) {
       if (is_argument(option)) {
@@ -433,7 +443,7 @@ StatusOr<std::string> help_text(const CommandSpec& root, const std::vector<std::
     inner = &*found;
   }
   const CommandSpec* selected = nullptr;
-  const std::unique_ptr<CLI::App> app = make_app(root, &selected);
+  const std::unique_ptr<CLI::App> app = make_app(root, std::nullopt, &selected);
   std::vector<std::string> words = path;
   words.emplace_back("--help");
   std::reverse(words.begin(), words.end());  // as parse() takes a vector

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -28,24 +29,18 @@ std::string subfolder(FileKind kind) {
   return kind == FileKind::kPlatform ? "hardware/platforms" : "hardware/runtimes";
 }
 
-// Paths of the built-in files, of the first data folder that has a file name.
-std::vector<fs::path> builtin_paths(FileKind kind) {
-  std::vector<fs::path> paths;
+// Paths of the built-in files by name, of the first data folder that has a file of that name.
+std::map<std::string, fs::path> builtin_paths(FileKind kind) {
+  std::map<std::string, fs::path> paths;
   for (const std::string& data_folder : data_dirs()) {
     std::error_code error;
     for (fs::recursive_directory_iterator it(fs::path(data_folder) / subfolder(kind), error), end;
          !error && it != end; it.increment(error)) {
-      const fs::path& path = it->path();
-      const bool known = std::any_of(paths.begin(), paths.end(), [&path](const fs::path& other) {
-        return other.filename() == path.filename();
-      });
-      if (path.extension() == kExtension && !known) {
-        paths.push_back(path);
+      if (it->path().extension() == kExtension) {
+        paths.emplace(it->path().stem().string(), it->path());
       }
     }
   }
-  std::sort(paths.begin(), paths.end(),
-            [](const fs::path& a, const fs::path& b) { return a.stem() < b.stem(); });
   return paths;
 }
 
@@ -153,21 +148,18 @@ StatusOr<FoundFile> find_builtin(FileKind kind, const std::string& name) {
   const std::string stem =
       name.ends_with(kExtension) ? name.substr(0, name.size() - kExtension.size()) : name;
   const std::string lower = to_lower(stem);
-  const std::vector<fs::path> paths = builtin_paths(kind);
-  for (const fs::path& path : paths) {
-    if (path.stem() == lower) {
-      return read_found(path.string());
-    }
+  const std::map<std::string, fs::path> paths = builtin_paths(kind);
+  if (const auto it = paths.find(lower); it != paths.end()) {
+    return read_found(it->second.string());
   }
   std::vector<BuiltinNames> known;
-  for (const fs::path& path : paths) {
+  for (const auto& [builtin, path] : paths) {
     DFSIM_ASSIGN_OR_RETURN(FoundFile file, read_found(path.string()));
     std::vector<std::string> aliases = aliases_in(file.text);
     if (std::find(aliases.begin(), aliases.end(), lower) != aliases.end()) {
       return file;
     }
-    known.push_back(
-        {path.stem().string(), std::move(aliases), path.parent_path().filename().string()});
+    known.push_back({builtin, std::move(aliases), path.parent_path().filename().string()});
   }
   return unknown_name(kind, stem, known);
 }
@@ -192,8 +184,8 @@ StatusOr<FoundFile> find_settings_file(FileKind kind, const std::string& name_or
 
 std::vector<std::string> builtin_names(FileKind kind) {
   std::vector<std::string> names;
-  for (const fs::path& path : builtin_paths(kind)) {
-    names.push_back(path.stem().string());
+  for (const auto& [name, path] : builtin_paths(kind)) {
+    names.push_back(name);
   }
   return names;
 }

@@ -139,6 +139,29 @@ Walk copy(const Extents& x, const Extents& y) {
   return walk;
 }
 
+// Gathers: what lies behind the axis that indices count along is copied in one piece for each index.
+Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& y) {
+  size_t first = x.size();  // of the axes that are copied whole; GatherElements copies none
+  if (op.op_type == "Gather") {
+    const std::vector<size_t> axis = index_list(op, "axis");
+    first = (axis.empty() ? 0 : axis[0]) + 1;
+  } else if (op.op_type == "GatherND" && op.input_extents.size() > 1 &&
+             !op.input_extents[1].empty()) {
+    const std::vector<size_t> batch = index_list(op, "batch_dims");
+    first = static_cast<size_t>(op.input_extents[1].back()) + (batch.empty() ? 0 : batch[0]);
+  }
+  Walk walk;
+  for (size_t i = first; i < x.size(); ++i) {
+    walk.run *= static_cast<double>(x[i]);
+  }
+  double all = 1;
+  for (const int64_t extent : y) {
+    all *= static_cast<double>(extent);
+  }
+  walk.groups = {{all / std::max(walk.run, 1.0), 0}, {walk.run, 0}};
+  return walk;
+}
+
 Walk walk_of(const OpDescriptor& op) {
   const Extents none;
   const Extents& x = op.input_extents.empty() ? none : op.input_extents[0];
@@ -163,6 +186,9 @@ Walk walk_of(const OpDescriptor& op) {
   }
   if (op.op_class == OpClass::kElementwise || op.op_type == "Expand") {
     return broadcast(op, y);
+  }
+  if (op.op_type == "Gather" || op.op_type == "GatherElements" || op.op_type == "GatherND") {
+    return gathered(op, x, y);
   }
   return copy(x, y);
 }

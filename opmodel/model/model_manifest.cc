@@ -1,124 +1,78 @@
-// Writes and reads manifest.json. Reader remembers the first wrong field and goes on. check_part()
-// refuses values that would index or divide wrongly: they must not reach the code that predicts.
+// Reads manifest.json (manifest_writer.cc writes it). Reader remembers the first wrong field and goes
+// on. check_part() refuses values that would index or divide wrongly: they must not reach the code
+// that predicts.
 #include "opmodel/model/model_manifest.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/io/file.h"
+#include "base/json/json_value.h"
 #include "base/text.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr int64_t kMaxManifestBytes = int64_t{64} << 20;
 constexpr double kMostIntervalScale = 100;
 
-std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+// The value as a `T`; false, and `out` may be half filled, when it is of another type.
+bool read_value(const JsonValue& value, bool* out) { return value.get(out); }
+bool read_value(const JsonValue& value, double* out) { return value.get(out); }
+bool read_value(const JsonValue& value, int64_t* out) { return value.get(out); }
 
-json to_json(const ErrorStats& stats) {
-  return {{"n", stats.n},     {"mape", stats.mape}, {"median", stats.median},
-          {"p90", stats.p90}, {"bias", stats.bias}, {"interval", stats.interval}};
+bool read_value(const JsonValue& value, int* out) {
+  int64_t number = 0;
+  if (!value.get(&number) || !std::in_range<int>(number)) {
+    return false;
+  }
+  *out = static_cast<int>(number);
+  return true;
 }
 
-json pairs_to_json(const std::vector<std::pair<std::string, double>>& pairs) {
-  json array = json::array();
-  for (const auto& [name, value] : pairs) {
-    array.push_back({name, value});
+bool read_value(const JsonValue& value, uint64_t* out) {
+  int64_t number = 0;
+  if (!value.get(&number) || number < 0) {
+    return false;
   }
-  return array;
+  *out = static_cast<uint64_t>(number);
+  return true;
 }
 
-json to_json(const DeviceSpec& device) {
-  json peaks = json::array();
-  for (const PeakRate& peak : device.peaks) {
-    peaks.push_back({{"dtype", dtype_name(peak.dtype)},
-                     {"flops_per_s", peak.flops_per_s},
-                     {"matrix_flops_per_s", peak.matrix_flops_per_s}});
+bool read_value(const JsonValue& value, std::string* out) {
+  std::string_view text;
+  if (!value.get(&text)) {
+    return false;
   }
-  json object = {{"model", device.model},
-                 {"peaks", peaks},
-                 {"memory_bytes_per_s", device.memory_bytes_per_s},
-                 {"l2_bytes", device.l2_bytes},
-                 {"compute_units", device.compute_units},
-                 {"launch_overhead_ns", device.launch_overhead_ns}};
-  if (device.board_power_w > 0) {
-    object["board_power_w"] = device.board_power_w;
-  }
-  return object;
+  *out = text;
+  return true;
 }
 
-json to_json(const IntervalTable& table) {
-  return {{"edges_us", table.edges_us}, {"low", table.low}, {"high", table.high}};
+template <typename A, typename B>
+bool read_value(const JsonValue& value, std::pair<A, B>* out) {
+  size_t index = 0;
+  bool fine = value.size() == 2;
+  value.each_element([&](const JsonValue& item) {
+    fine = fine && (index++ == 0 ? read_value(item, &out->first) : read_value(item, &out->second));
+  });
+  return fine && index == 2;
 }
 
-json to_json(const ModelPart& part) {
-  json devices = json::array();
-  for (const PartDevice& device : part.devices) {
-    devices.push_back(
-        {{"model", device.model}, {"floor_us", device.floor_us}, {"rows", device.rows}});
-    if (device.interval_scale != 1) {
-      devices.back()["interval_scale"] = device.interval_scale;
-    }
-  }
-  json dtypes = json::array();
-  for (const DType dtype : part.dtypes) {
-    dtypes.push_back(dtype_name(dtype));
-  }
-  json ranges = json::array();
-  for (const auto& [low, high] : part.ranges) {
-    ranges.push_back({low, high});
-  }
-  json object = {{"class", op_class_name(part.op_class)},
-                 {"kind", part.kind},
-                 {"family", family_name(part.family)},
-                 {"timing", timing_kind_name(part.timing)},
-                 {"file", part.file},
-                 {"checksum", hex(part.checksum)},
-                 {"rows", part.rows},
-                 {"rounds", part.rounds},
-                 {"features", part.features},
-                 {"devices", devices},
-                 {"dtypes", dtypes},
-                 {"ranges", ranges},
-                 {"median_log_ratio", part.median_log_ratio},
-                 {"kind_effects", pairs_to_json(part.kind_effects)},
-                 {"drifts_us", pairs_to_json(part.drifts)},
-                 {"intervals", to_json(part.intervals)},
-                 {"held_out", to_json(part.held_out)},
-                 {"held_out_baseline", to_json(part.held_out_baseline)},
-                 {"importance", pairs_to_json(part.importance)}};
-  if (!part.forms.empty()) {
-    object["forms"] = part.forms;
-  }
-  if (!part.left_out.empty()) {
-    json& left_out = object["left_out"] = json::array();
-    for (const auto& [device, stats] : part.left_out) {
-      left_out.push_back({{"device", device}, {"errors", to_json(stats)}});
-    }
-  }
-  if (!part.recordings.empty()) {
-    json& recordings = object["recordings"] = json::array();
-    for (const RecordingEffect& effect : part.recordings) {
-      recordings.push_back({{"device", effect.device},
-                            {"recording", effect.recording},
-                            {"rows", effect.rows},
-                            {"log_effect", effect.log_effect},
-                            {"throttled", effect.throttled}});
-    }
-    object["recording_column"] = part.recording_column;
-  }
-  if (part.slowest_unit) {
-    object["slowest_unit"] = true;
-  }
-  return object;
+template <typename T>
+bool read_value(const JsonValue& value, std::vector<T>* out) {
+  bool fine = value.is(JsonKind::kArray);
+  out->clear();
+  out->reserve(value.size());
+  value.each_element([&](const JsonValue& item) {
+    T element{};
+    fine = fine && read_value(item, &element);
+    out->push_back(std::move(element));
+  });
+  return fine;
 }
 
 // Reads fields and remembers the first that is missing or of another type.
@@ -127,17 +81,12 @@ class Reader {
   explicit Reader(std::string_view place) : place_(place) {}
 
   template <typename T>
-  void get(const json& object, const char* key, T* out) {
-    if (!status_.ok()) {
-      return;
-    }
-    try {
-      object.at(key).get_to(*out);
-    } catch (const json::exception&) {
+  void get(const JsonValue& object, std::string_view key, T* out) {
+    if (status_.ok() && !read_value(object[key], out)) {
       fail(fmt::format("'{}' is missing or of another type", key));
     }
   }
-  void get_hex(const json& object, const char* key, uint64_t* out) {
+  void get_hex(const JsonValue& object, std::string_view key, uint64_t* out) {
     std::string text;
     get(object, key, &text);
     const char* const end = text.data() + text.size();
@@ -145,14 +94,13 @@ class Reader {
       fail(fmt::format("'{}' is '{}', expected a hexadecimal number", key, printable(text)));
     }
   }
-  const json& child(const json& object, const char* key, json::value_t type) {
-    static const json kNothing;
-    const auto it = object.is_object() ? object.find(key) : object.end();
-    if (!object.is_object() || it == object.end() || it->type() != type) {
-      fail(fmt::format("'{}' is missing or of another type", key));
-      return kNothing;
-    }
-    return *it;
+  JsonValue object(const JsonValue& parent, std::string_view key) {
+    return child(parent, key, JsonKind::kObject);
+  }
+  // Calls f(const JsonValue&) for each element of an array.
+  template <typename F>
+  void each(const JsonValue& parent, std::string_view key, F&& f) {
+    child(parent, key, JsonKind::kArray).each_element(f);
   }
   void fail(const std::string& what) {
     if (status_.ok()) {
@@ -163,11 +111,24 @@ class Reader {
   const Status& status() const { return status_; }
 
  private:
+  JsonValue child(const JsonValue& parent, std::string_view key, JsonKind kind) {
+    const JsonValue value = parent[key];
+    if (value.is(kind)) {
+      return value;
+    }
+    fail(fmt::format("'{}' is missing or of another type", key));
+    return {};
+  }
+
   std::string_view place_;
   Status status_;
 };
 
-ErrorStats read_stats(Reader& reader, const json& object) {
+bool has(const JsonValue& object, std::string_view key) {
+  return !object[key].is(JsonKind::kMissing);
+}
+
+ErrorStats read_stats(Reader& reader, const JsonValue& object) {
   ErrorStats stats;
   reader.get(object, "n", &stats.n);
   reader.get(object, "mape", &stats.mape);
@@ -178,17 +139,17 @@ ErrorStats read_stats(Reader& reader, const json& object) {
   return stats;
 }
 
-DeviceSpec read_device(Reader& reader, const json& object) {
+DeviceSpec read_device(Reader& reader, const JsonValue& object) {
   DeviceSpec device;
   reader.get(object, "model", &device.model);
   reader.get(object, "memory_bytes_per_s", &device.memory_bytes_per_s);
   reader.get(object, "l2_bytes", &device.l2_bytes);
   reader.get(object, "compute_units", &device.compute_units);
   reader.get(object, "launch_overhead_ns", &device.launch_overhead_ns);
-  if (object.contains("board_power_w")) {
+  if (has(object, "board_power_w")) {
     reader.get(object, "board_power_w", &device.board_power_w);
   }
-  for (const json& item : reader.child(object, "peaks", json::value_t::array)) {
+  reader.each(object, "peaks", [&](const JsonValue& item) {
     PeakRate peak;
     std::string dtype;
     reader.get(item, "dtype", &dtype);
@@ -196,11 +157,11 @@ DeviceSpec read_device(Reader& reader, const json& object) {
     reader.get(item, "flops_per_s", &peak.flops_per_s);
     reader.get(item, "matrix_flops_per_s", &peak.matrix_flops_per_s);
     device.peaks.push_back(peak);
-  }
+  });
   return device;
 }
 
-void read_enums(Reader& reader, const json& object, ModelPart* part) {
+void read_enums(Reader& reader, const JsonValue& object, ModelPart* part) {
   std::string text;
   bool found = true;
   reader.get(object, "class", &text);
@@ -224,8 +185,9 @@ void read_enums(Reader& reader, const json& object, ModelPart* part) {
   }
 }
 
-void read_intervals(Reader& reader, const json& object, const char* key, IntervalTable* table) {
-  const json& intervals = reader.child(object, key, json::value_t::object);
+void read_intervals(Reader& reader, const JsonValue& object, const char* key,
+                    IntervalTable* table) {
+  const JsonValue intervals = reader.object(object, key);
   reader.get(intervals, "edges_us", &table->edges_us);
   reader.get(intervals, "low", &table->low);
   reader.get(intervals, "high", &table->high);
@@ -240,11 +202,11 @@ void check_part(Reader& reader, const ModelPart& part) {
   }
 }
 
-void read_recordings(Reader& reader, const json& object, ModelPart* part) {
-  if (!object.contains("recordings")) {  // of devices that were recorded once
+void read_recordings(Reader& reader, const JsonValue& object, ModelPart* part) {
+  if (!has(object, "recordings")) {  // of devices that were recorded once
     return;
   }
-  for (const json& item : reader.child(object, "recordings", json::value_t::array)) {
+  reader.each(object, "recordings", [&](const JsonValue& item) {
     RecordingEffect effect;
     reader.get(item, "device", &effect.device);
     reader.get(item, "recording", &effect.recording);
@@ -252,26 +214,25 @@ void read_recordings(Reader& reader, const json& object, ModelPart* part) {
     reader.get(item, "log_effect", &effect.log_effect);
     reader.get(item, "throttled", &effect.throttled);
     part->recordings.push_back(std::move(effect));
-  }
+  });
   reader.get(object, "recording_column", &part->recording_column);
 }
 
-void read_left_out(Reader& reader, const json& object, ModelPart* part) {
-  if (object.contains("slowest_unit")) {
+void read_left_out(Reader& reader, const JsonValue& object, ModelPart* part) {
+  if (has(object, "slowest_unit")) {
     reader.get(object, "slowest_unit", &part->slowest_unit);
   }
-  if (!object.contains("left_out")) {  // only of priors
+  if (!has(object, "left_out")) {  // only of priors
     return;
   }
-  for (const json& item : reader.child(object, "left_out", json::value_t::array)) {
+  reader.each(object, "left_out", [&](const JsonValue& item) {
     std::string device;
     reader.get(item, "device", &device);
-    part->left_out.emplace_back(
-        device, read_stats(reader, reader.child(item, "errors", json::value_t::object)));
-  }
+    part->left_out.emplace_back(device, read_stats(reader, reader.object(item, "errors")));
+  });
 }
 
-ModelPart read_part(Reader& reader, const json& object) {
+ModelPart read_part(Reader& reader, const JsonValue& object) {
   ModelPart part;
   read_enums(reader, object, &part);
   reader.get(object, "kind", &part.kind);
@@ -280,27 +241,26 @@ ModelPart read_part(Reader& reader, const json& object) {
   reader.get(object, "rows", &part.rows);
   reader.get(object, "rounds", &part.rounds);
   reader.get(object, "features", &part.features);
-  for (const json& item : reader.child(object, "devices", json::value_t::array)) {
+  reader.each(object, "devices", [&](const JsonValue& item) {
     PartDevice device;
     reader.get(item, "model", &device.model);
     reader.get(item, "floor_us", &device.floor_us);
     reader.get(item, "rows", &device.rows);
-    if (item.contains("interval_scale")) {
+    if (has(item, "interval_scale")) {
       reader.get(item, "interval_scale", &device.interval_scale);
     }
     part.devices.push_back(std::move(device));
-  }
+  });
   reader.get(object, "ranges", &part.ranges);
   reader.get(object, "median_log_ratio", &part.median_log_ratio);
   reader.get(object, "kind_effects", &part.kind_effects);
   reader.get(object, "drifts_us", &part.drifts);
   read_intervals(reader, object, "intervals", &part.intervals);
-  if (object.contains("forms")) {
+  if (has(object, "forms")) {
     reader.get(object, "forms", &part.forms);
   }
-  part.held_out = read_stats(reader, reader.child(object, "held_out", json::value_t::object));
-  part.held_out_baseline =
-      read_stats(reader, reader.child(object, "held_out_baseline", json::value_t::object));
+  part.held_out = read_stats(reader, reader.object(object, "held_out"));
+  part.held_out_baseline = read_stats(reader, reader.object(object, "held_out_baseline"));
   reader.get(object, "importance", &part.importance);
   read_recordings(reader, object, &part);
   read_left_out(reader, object, &part);
@@ -308,7 +268,7 @@ ModelPart read_part(Reader& reader, const json& object) {
   return part;
 }
 
-void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
+void read_header(Reader& reader, const JsonValue& root, ModelManifest* manifest) {
   std::string format;
   reader.get(root, "format", &format);
   if (reader.status().ok() && format != "dfsim-cost-model") {
@@ -328,13 +288,13 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
   reader.get(root, "seed", &manifest->seed);
   reader.get(root, "rows_used", &manifest->rows_used);
   reader.get(root, "rows_dropped", &manifest->rows_dropped);
-  if (root.contains("overheads_us")) {  // models of earlier versions have none
+  if (has(root, "overheads_us")) {  // models of earlier versions have none
     reader.get(root, "overheads_us", &manifest->overheads_us);
   }
-  if (root.contains("prior")) {
+  if (has(root, "prior")) {
     reader.get(root, "prior", &manifest->prior);
   }
-  if (root.contains("interval_scales")) {  // only of models that were fitted to networks
+  if (has(root, "interval_scales")) {  // only of models that were fitted to networks
     reader.get(root, "interval_scales", &manifest->interval_scales);
     for (const auto& [device, scale] : manifest->interval_scales) {
       if (reader.status().ok() && !(scale > 0 && scale <= kMostIntervalScale)) {
@@ -343,7 +303,7 @@ void read_header(Reader& reader, const json& root, ModelManifest* manifest) {
       }
     }
   }
-  if (root.contains("unseen_forms")) {
+  if (has(root, "unseen_forms")) {
     read_intervals(reader, root, "unseen_forms", &manifest->unseen_forms);
   }
   reader.get(root, "repeat_low", &manifest->repeat_low);
@@ -368,13 +328,11 @@ StatusOr<ModelManifest> read_manifest(const std::string& directory) {
   return parse_manifest(*text, path);
 }
 
-Status write_manifest(const std::string& directory, const ModelManifest& manifest) {
-  return write_file(fmt::format("{}/{}", directory, kManifestFile), format_manifest(manifest));
-}
-
 StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view place) {
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) {
+  const PaddedJson json(text);
+  JsonParser parser;
+  JsonValue root;
+  if (!parser.parse_object(json.view(), &root)) {
     return invalid_input(
         fmt::format("{}: not a JSON object; is this a folder that `dfsim train` wrote?", place));
   }
@@ -382,68 +340,24 @@ StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view p
   ModelManifest manifest;
   read_header(reader, root, &manifest);
   DFSIM_RETURN_IF_ERROR(reader.status());
-  for (const json& item : reader.child(root, "data", json::value_t::array)) {
+  reader.each(root, "data", [&](const JsonValue& item) {
     DataSource source;
     reader.get(item, "file", &source.file);
     reader.get(item, "checksum", &source.checksum);
     reader.get(item, "rows", &source.rows);
     manifest.data.push_back(std::move(source));
-  }
-  for (const json& item : reader.child(root, "devices", json::value_t::array)) {
+  });
+  reader.each(root, "devices", [&](const JsonValue& item) {
     manifest.devices.push_back(read_device(reader, item));
-  }
-  for (const json& item : reader.child(root, "parts", json::value_t::array)) {
+  });
+  reader.each(root, "parts", [&](const JsonValue& item) {
     manifest.parts.push_back(read_part(reader, item));
     if (manifest.prior) {
       manifest.parts.back().hide_devices();
     }
-  }
+  });
   DFSIM_RETURN_IF_ERROR(reader.status());
   return manifest;
-}
-
-std::string format_manifest(const ModelManifest& manifest) {
-  json data = json::array();
-  for (const DataSource& source : manifest.data) {
-    data.push_back({{"file", source.file}, {"checksum", source.checksum}, {"rows", source.rows}});
-  }
-  json devices = json::array();
-  for (const DeviceSpec& device : manifest.devices) {
-    devices.push_back(to_json(device));
-  }
-  json parts = json::array();
-  for (const ModelPart& part : manifest.parts) {
-    parts.push_back(to_json(part));
-  }
-  json root = {{"format", "dfsim-cost-model"},
-               {"version", kModelFormatVersion},
-               {"name", manifest.name},
-               {"dfsim_version", manifest.dfsim_version},
-               {"xgboost_version", manifest.xgboost_version},
-               {"seed", manifest.seed},
-               {"data", data},
-               {"rows_used", manifest.rows_used},
-               {"rows_dropped", manifest.rows_dropped},
-               {"devices", devices},
-               {"overheads_us", pairs_to_json(manifest.overheads_us)},
-               {"repeat_low", manifest.repeat_low},
-               {"repeat_high", manifest.repeat_high},
-               {"rows_file", manifest.rows_file},
-               {"lookup_file", manifest.lookup_file},
-               {"lookup_checksum", hex(manifest.lookup_checksum)},
-               {"scaling_file", manifest.scaling_file},
-               {"scaling_checksum", hex(manifest.scaling_checksum)},
-               {"parts", parts}};
-  if (manifest.prior) {
-    root["prior"] = true;
-  }
-  if (!manifest.unseen_forms.low.empty()) {
-    root["unseen_forms"] = to_json(manifest.unseen_forms);
-  }
-  if (!manifest.interval_scales.empty()) {
-    root["interval_scales"] = pairs_to_json(manifest.interval_scales);
-  }
-  return root.dump(1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dfsim::inline opmodel

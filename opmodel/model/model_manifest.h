@@ -91,8 +91,9 @@ struct ModelPart {
   // The trees have a column that says which recording a row is of; predictions leave it 0, the
   // healthy one.
   bool recording_column = false;
-  // The base has the arm of the slowest compute unit (features/attention_waves.h): a prior's does,
-  // but for those that were trained before it existed.
+  // The base has the arm of the slowest compute unit (features/attention_waves.h) and knows which
+  // repeated operators stay in the cache (repeated_memory_us()): a prior's does, but for those that
+  // were trained before.
   bool slowest_unit = false;
   // Only a prior has these: errors on each device by trees that were fitted to the others.
   std::vector<std::pair<std::string, ErrorStats>> left_out;

@@ -85,6 +85,7 @@ Roofline part_roofline(const ModelPart& part, const OpGeometry& geometry, const 
   Roofline roofline = roofline_of(geometry, device, floor_us);
   if (part.slowest_unit) {
     roofline.slowest_us = slowest_unit_us(geometry, device);
+    roofline.memory_us = repeated_memory_us(geometry, device);
   }
   return roofline;
 }

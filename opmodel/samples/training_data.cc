@@ -81,6 +81,8 @@ class Builder {
     if (added) {
       data_.ops.push_back(descriptor_of(profile_, row));
       data_.geometries.push_back(geometry_of(data_.ops.back()));
+      data_.geometries.back().repeated =
+          row.timing == TimingKind::kKernelOnly && profile_.text(row.network).empty();
     }
     return it->second;
   }

@@ -43,7 +43,8 @@ class PartTrainer {
   StatusOr<FittedPart> fit(const std::vector<uint32_t>& samples) {
     if (options_.prior) {
       part_.hide_devices();
-      part_.slowest_unit = part_.family == Family::kAttention;
+      part_.slowest_unit =
+          part_.family == Family::kAttention || part_.timing == TimingKind::kKernelOnly;
     }
     points_ =
         part_points(data_, samples, options_.seed, options_.prior, recipe_.floor_quantile, &part_);

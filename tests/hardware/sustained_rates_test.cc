@@ -41,6 +41,27 @@ TEST_CASE("Sustained rates: a board with less power runs the same chip slower") 
   CHECK(share_on_board(250, 0) == 1);
 }
 
+TEST_CASE("Sustained rates: recent graphics chips do more with a watt than older ones") {
+  // torch.mm in fp32: 46.9, 54.7, 68.4 and 77.1 TFLOP/s; NeuSight's fp32 products on the L4.
+  for (const char* const name : {"l4", "l40s", "rtx-4090", "rtx-5090", "rtx-pro-6000"}) {
+    INFO(name);
+    const StatusOr<Platform> platform = load_platform(name);
+    REQUIRE(platform.ok());
+    const DeviceSpec& printed = platform->devices[0];
+    CHECK(fp32_of(with_estimated_rates(printed)) / fp32_of(with_sustained_rates(printed)) ==
+          Approx(1).margin(0.06));
+    // The same board with a small L2, or with the fp64 units of a chip for computing.
+    DeviceSpec older = printed;
+    older.l2_bytes = Bytes{6} << 20;
+    CHECK(fp32_of(with_estimated_rates(older)) < fp32_of(with_estimated_rates(printed)));
+    DeviceSpec computing = printed;
+    for (PeakRate& peak : computing.peaks) {
+      peak.flops_per_s = peak.dtype == DType::kFloat64 ? fp32_of(printed) / 2 : peak.flops_per_s;
+    }
+    CHECK(fp32_of(with_estimated_rates(computing)) == fp32_of(with_estimated_rates(older)));
+  }
+}
+
 double half_share_of(const char* name) {
   const StatusOr<Platform> platform = load_platform(name);
   REQUIRE(platform.ok());

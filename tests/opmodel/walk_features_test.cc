@@ -86,6 +86,26 @@ TEST_CASE("Walk features: slices differ by the size of a contiguous piece") {
   CHECK(found.at("walk_extent1x0") == Approx(std::log(2)));
 }
 
+TEST_CASE("Walk features: gathers differ by what is copied for each index") {
+  const auto run = [](const std::string& type, const Shapes& in, const Shapes& out,
+                      const std::string& attributes) {
+    return walk(type, OpClass::kGather, in, out, attributes);
+  };
+  // Rows of a table, 64 elements each; the windows of a line, one element each.
+  const auto rows = run("Gather", {{1000, 64}, {2, 9}}, {{2, 9, 64}}, "axis=0");
+  CHECK(rows.at("walk_run") == Approx(std::log(64)));
+  CHECK(rows.at("walk_extent1x0") == Approx(std::log(18)));
+  CHECK(rows == run("Gather", {{1000, 64}, {2, 9}}, {{2, 9, 64}}, ""));
+  const auto windows = run("Gather", {{1, 384, 136}, {9, 128}}, {{1, 384, 9, 128}}, "axis=2");
+  CHECK(windows.at("walk_run") == Approx(0));
+  CHECK(windows.at("walk_extent1x0") == Approx(std::log(384 * 9 * 128)));
+  CHECK(run("GatherElements", {{4, 64}, {4, 8}}, {{4, 8}}, "axis=1").at("walk_run") == Approx(0));
+  const Shapes pairs = {{8, 100, 32}, {50, 2}};
+  CHECK(run("GatherND", pairs, {{50, 32}}, "").at("walk_run") == Approx(std::log(32)));
+  // Indices that a damaged profile makes deeper than the table.
+  CHECK(run("GatherND", {{4}, {5, 7}}, {{5}}, "").at("walk_run") == Approx(0));
+}
+
 TEST_CASE("Walk features: a known integer exponent is a feature") {
   CHECK(walk("Pow", OpClass::kElementwise, {{4, 4}, {}}, {{4, 4}}, "exponent=2").at("exponent") ==
         1);

@@ -3,7 +3,7 @@
 With an open batch ONNX Runtime keeps MatMul and its bias apart, fuses the bias into Gelu and computes shapes in each
 run. Further: every mode of Resize, Softmax over inner axes, dilated, strip-shaped and patch convolutions, group and
 channel norms as both of PyTorch's exporters write them, cosine attention, windows with shifts, Einsum, rotary
-embeddings, gathers and scatters of positions."""
+embeddings, gathers with short and long runs."""
 
 import numpy as np
 from networks import Network, channels, conv, gelu, layer_norm, linear, reshape
@@ -282,14 +282,46 @@ def positions(net):
         y = net.op("Reshape", [x, net.constant([-1, heads, 1, length, size])], [n, heads, 1, length, size])
         y = net.op("Expand", [y, net.constant([n, heads, times, length, size])], [n, heads, times, length, size])
         net.op("Neg", [y], y[1])
+    elif n == 1:
+        taken = net.pick(1, min(64, width))
+        index = net.constant(net.rng.integers(0, width, [1, length, taken]))
+        net.op("GatherElements", [x, index], [n, length, taken], axis=2)
+
+
+def gathers(net):
+    """Gathers whose runs of neighbours are short or long: unfolded lines and images, permuted rows and channels."""
+    n, length, heads, size = tokens(net, 2e5)
+    width = heads * size
+    style = net.pick("line", "image", "rows", "channels", "last", "pairs")
+    if style == "line":  # a window of `kernel` elements around each position
+        kernel = net.pick(3, 5, 7, 9, 9)
+        index = np.arange(length)[None, :] + np.arange(kernel)[:, None]
+        x = fed(net, [n, width, length + kernel - 1])
+        net.op("Gather", [x, net.constant(index)], [n, width, kernel, length], axis=2)
+    elif style == "image":
+        side, kernel = net.pick(7, 8, 14, 16, 28), net.pick(2, 3, 3, 5)
+        c = max(8, min(width, int(4e5 / (side * kernel) ** 2)))
+        index = np.arange(side)[None, :] + np.arange(kernel)[:, None]
+        full = side + kernel - 1
+        y = net.op("Gather", [fed(net, [n, c, full, full]), net.constant(index)], [n, c, kernel, side, full], axis=2)
+        net.op("Gather", [y, net.constant(index)], [n, c, kernel, side, kernel, side], axis=4)
+    elif style in ("rows", "channels"):
+        shape = [n, length, width] if style == "rows" else [n, width, net.pick(7, 14, 28), 7]
+        taken = shape[1] if net.chance(0.5) else max(1, shape[1] // 2)
+        index = net.rng.permutation(shape[1])[:taken]
+        net.op("Gather", [fed(net, shape), net.constant(index)], [n, taken, *shape[2:]], axis=1)
+    elif style == "last":
+        taken = net.pick(size, max(1, size // 2), 2 * size)
+        x = fed(net, [n, heads, length, size])
+        net.op("Gather", [x, net.constant(net.rng.integers(0, size, [taken]))], [n, heads, length, taken], axis=3)
     else:
-        index = net.constant(net.rng.integers(0, width, [1, length, net.pick(1, min(64, width))]))
-        if n == 1:
-            net.op("GatherElements", [x, index], [n, length, 64], axis=2)
+        pairs = np.stack([net.rng.integers(0, n, [length]), net.rng.integers(0, length, [length])], 1)
+        net.op("GatherND", [fed(net, [n, length, width]), net.constant(pairs)], [length, width])
 
 
 KINDS = (resize, resize, resize, inner_softmax, inner_softmax, mlp, mlp, attention, attention, cosine, channel_norm,
-         channel_norm, windows, convolutions, convolutions, convolutions, convolutions, einsum, rotary, positions)
+         channel_norm, windows, convolutions, convolutions, convolutions, convolutions, einsum, rotary, positions, gathers,
+         gathers)
 
 
 def forms_network(seed):
