@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace dfsim::inline hardware {
 namespace {
@@ -26,8 +27,9 @@ constexpr double kLeastVectorShare = 0.2;
 constexpr double kMatrixPowerFactor = 0.695;
 constexpr double kNarrowPowerFactor = 0.626;
 constexpr double kMatrixPowerExponent = 0.226;
-// Boards with stacked memory have wide chips at low clocks and keep up most of their rate at a
-// quarter of the watts: A100, H100 and H200 reach 82 to 84 %.
+// NVIDIA's boards with stacked memory have wide chips at low clocks and keep up most of their rate
+// at a quarter of the watts: A100, H100 and H200 reach 82 to 84 %, B200 78. AMD's follow the law:
+// MI250X 0.77 (0.76 by the law), MI300X 0.60 (0.61).
 constexpr double kStackedMemoryBytesPerS = 1.2e12;
 constexpr double kLeastMatrixShare = 0.3;
 
@@ -96,7 +98,8 @@ double matrix_share(const DeviceSpec& device, const PeakRate& peak, const Shares
   const double tflops = peak.matrix_flops_per_s * kPerTera;
   const double limited = (narrow ? kNarrowPowerFactor : kMatrixPowerFactor) *
                          std::pow(device.board_power_w / tflops, kMatrixPowerExponent);
-  const bool stacked = device.memory_bytes_per_s >= kStackedMemoryBytesPerS;
+  const bool stacked = device.memory_bytes_per_s >= kStackedMemoryBytesPerS &&
+                       device.model.find("AMD") == std::string::npos;
   return std::clamp(limited, stacked ? usual : kLeastMatrixShare, 1.0);
 }
 

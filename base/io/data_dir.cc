@@ -32,13 +32,17 @@ std::string own_library() {
 }
 
 // Symlinks resolved, so that a link to the program in another folder finds the program's own data.
-std::string running_executable() {
-  if (std::string library = own_library(); !library.empty()) {
-    return library;
-  }
-  std::error_code error;
-  const fs::path path = fs::read_symlink("/proc/self/exe", error);
-  return error ? std::string() : path.string();
+// Looked up once: dladdr() goes through all symbols of the program.
+const std::string& running_executable() {
+  static const std::string executable = [] {
+    if (std::string library = own_library(); !library.empty()) {
+      return library;
+    }
+    std::error_code error;
+    const fs::path path = fs::read_symlink("/proc/self/exe", error);
+    return error ? std::string() : path.string();
+  }();
+  return executable;
 }
 
 // `path` is free of symlinks; `folder`, a CMake path, may not be.

@@ -39,6 +39,20 @@ class Sampler(unittest.TestCase):
                      "Transpose", "Concat", "Slice", "Gather", "Resize", "LSTM", "GRU", "ConvTranspose"):
             self.assertIn(kind, kinds)
 
+    def test_outputs_of_forms_are_single_elements(self):
+        # Outputs take fresh memory in each run, which would count as the time of whatever makes them.
+        for seed in range(20):
+            graph = sampler.sample("forms", seed).graph
+            makers = {name: node for node in graph.node for name in node.output}
+            for value in graph.output:
+                self.assertEqual(makers[value.name].op_type, "Slice")
+
+    def test_gathers_of_every_kind_come_up(self):
+        nodes = [node for seed in range(200) for node in sampler.sample("forms", seed).graph.node]
+        axes = {attribute.i for node in nodes if node.op_type == "Gather" for attribute in node.attribute}
+        self.assertLessEqual({0, 1, 2, 3, 4}, axes)
+        self.assertLessEqual({"GatherElements", "GatherND"}, {node.op_type for node in nodes})
+
     def test_classes_are_known(self):
         for family in sampler.FAMILIES:
             for seed in range(20):

@@ -75,6 +75,7 @@ TEST_CASE("Sustained rates: matrix units keep up what the board's power allows")
   CHECK(half_share_of("l40s") == Approx(0.69).epsilon(0.01));
   CHECK(half_share_of("l4") == Approx(0.695 * std::pow(72 / 121.0, 0.226)));
   CHECK(half_share_of("h100-sxm") == Approx(0.80));  // stacked memory
+  CHECK(half_share_of("mi300x") == Approx(0.695 * std::pow(750 / 1307.4, 0.226)));
   DeviceSpec unknown = load_platform("l4")->devices[0];
   unknown.board_power_w = 0;
   CHECK(with_estimated_rates(unknown).peak_flops_per_s(DType::kFloat16, true) ==

@@ -331,4 +331,5 @@ def forms_network(seed):
     for index in net.rng.permutation(len(KINDS))[:7]:
         if net.macs < 4e8:
             KINDS[index](net)
+    net.read_all()
     return net
