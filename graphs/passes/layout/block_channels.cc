@@ -285,11 +285,12 @@ class Blocker {
     graph_.fuse({conv, id}, std::move(fused));
   }
 
-  // One multiply-add per element: a depthwise convolution of 1 x 1.
+  // One multiply-add per element: a depthwise convolution of 1 x 1. ONNX Runtime makes its weights
+  // itself and pads them, so the last block need not be full.
   void batch_norm(OpId id) {
     const Op& op = graph_.op(id);
     const Shape& x = graph_.shape(op.inputs[0]);
-    if (op.outputs.size() > 1 || !is_blocked(op.inputs[0]) || !aligned(op.inputs[0])) {
+    if (op.outputs.size() > 1 || !is_blocked(op.inputs[0]) || !x.is_static()) {
       return;
     }
     const Dim channels = x[1];

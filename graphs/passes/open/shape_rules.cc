@@ -115,7 +115,7 @@ void Follower::reshape(const Op& op) {
   auto target = list(op, "shape", 1);
   const size_t rank = rank_out(op);
   if (!target && (becomes_constant(op) || is_carried(op))) {
-    target = fixed_target(op);
+    target = fixed_target(op, false);
   }
   if (!target || target->size() != rank) {
     return unranked(op);
@@ -148,8 +148,9 @@ bool Follower::is_carried(const Op& op) const {
          std::count(elements->begin(), elements->end(), kUncarriedExtent) == 0;
 }
 
-// The tensor is one extent, taken straight from the Shape of `source`.
-bool Follower::is_gathered(TensorId tensor, TensorId source) const {
+// The tensor is one extent, taken straight from the Shape of `source`, of axis `axis` if that is
+// given.
+bool Follower::is_gathered(TensorId tensor, TensorId source, std::optional<size_t> axis) const {
   OpId maker = graph_.tensor(tensor).producer;
   while (maker.valid() &&
          (graph_.op(maker).op_type == "Unsqueeze" || graph_.op(maker).op_type == "Squeeze")) {
@@ -160,8 +161,13 @@ bool Follower::is_gathered(TensorId tensor, TensorId source) const {
     return false;
   }
   const OpId shape = graph_.tensor(graph_.op(maker).inputs[0]).producer;
-  return shape.valid() && graph_.op(shape).op_type == "Shape" &&
-         graph_.op(shape).inputs[0] == source;
+  if (!shape.valid() || graph_.op(shape).op_type != "Shape" ||
+      graph_.op(shape).inputs[0] != source) {
+    return false;
+  }
+  const auto chosen = list(graph_.op(maker), "starts", 1);
+  return !axis || (chosen && chosen->size() == 1 &&
+                   slot_of(chosen->front(), in(graph_.op(shape), 0).axes.size()) == *axis);
 }
 
 // ONNX Runtime's ReshapeFusion: each element of the computed shape is a constant, the extent of the
@@ -179,30 +185,41 @@ bool Follower::becomes_constant(const Op& op) const {
       return false;
     }
   }
-  const std::vector<int64_t> target = fixed_target(op);
+  const std::vector<int64_t> target = fixed_target(op, true);
   return std::count(target.begin(), target.end(), -1) <= 1;
 }
 
 // The elements of the computed shape, 0 for those that copy and -1 for others that aren't known.
-std::vector<int64_t> Follower::fixed_target(const Op& op) const {
+// `fused`: as ReshapeFusion sees them. It copies what is gathered from the same axis, known or not,
+// and takes an extent of another axis for one more computation.
+std::vector<int64_t> Follower::fixed_target(const Op& op, bool fused) const {
   const Extents& elements = *in(op, 1).elements;
   const Extents& x = in(op, 0).axes;
-  std::vector<bool> direct(elements.size(), true);  // not by arithmetic
+  enum class Source { kDirect, kArithmetic, kSameAxis };
+  std::vector<Source> sources(elements.size(), Source::kDirect);
   const OpId maker = graph_.tensor(op.inputs[1]).producer;
   if (maker.valid() && graph_.op(maker).op_type == "Concat") {
     size_t next = 0;
     for (const TensorId piece : graph_.op(maker).inputs) {
       const Facts& facts = facts_[piece.index()];
       const size_t count = facts.elements ? facts.elements->size() : 0;
-      for (size_t i = 0; i < count && next < direct.size(); ++i) {
-        direct[next++] = facts.constant || count > 1 || is_gathered(piece, op.inputs[0]);
+      for (size_t i = 0; i < count && next < sources.size(); ++i, ++next) {
+        if (facts.constant || count > 1) {
+          continue;
+        }
+        sources[next] = is_gathered(piece, op.inputs[0], next) ? Source::kSameAxis
+                        : !fused && is_gathered(piece, op.inputs[0], std::nullopt)
+                            ? Source::kDirect
+                            : Source::kArithmetic;
       }
     }
   }
   std::vector<int64_t> target;
   for (size_t i = 0; i < elements.size(); ++i) {
-    const bool copies = direct[i] && i < x.size() && elements[i] > 0 && elements[i] == x[i];
-    const bool known = direct[i] && elements[i] == kKnownExtent;
+    const bool direct = sources[i] != Source::kArithmetic;
+    const bool copies = (fused && sources[i] == Source::kSameAxis) ||
+                        (direct && i < x.size() && elements[i] > 0 && elements[i] == x[i]);
+    const bool known = direct && elements[i] == kKnownExtent;
     target.push_back(copies ? 0 : known ? graph_.constant(op.inputs[1])->as_int(i) : -1);
   }
   return target;
