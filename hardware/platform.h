@@ -49,6 +49,7 @@ struct DeviceSpec {
   std::vector<PeakRate> sustained;
   double sustained_memory_bytes_per_s = 0;
   double board_power_w = 0;  // power limit of the board; 0 = not known
+  double clock_hz = 0;       // that the printed fp32 peak of a GPU implies; 0 = not known
   Bytes memory_bytes = 0;
   Bytes l2_bytes = 0;             // last-level cache
   int compute_units = 0;          // SMs, CUs, AI cores or CPU cores

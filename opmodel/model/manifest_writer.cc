@@ -59,6 +59,10 @@ json to_json(const ModelPart& part) {
     if (device.interval_scale != 1) {
       devices.back()["interval_scale"] = device.interval_scale;
     }
+    if (device.clock_hz > 0) {
+      devices.back()["clock_hz"] = device.clock_hz;
+      devices.back()["unit_flops_per_s"] = device.unit_flops_per_s;
+    }
   }
   json dtypes = json::array();
   for (const DType dtype : part.dtypes) {

@@ -1,6 +1,6 @@
-// Reads manifest.json (manifest_writer.cc writes it). Reader remembers the first wrong field and goes
-// on. check_part() refuses values that would index or divide wrongly: they must not reach the code
-// that predicts.
+// Reads manifest.json (manifest_writer.cc writes it). Reader remembers the first wrong field and
+// goes on. check_part() refuses values that would index or divide wrongly: they must not reach the
+// code that predicts.
 #include "opmodel/model/model_manifest.h"
 
 #include <fmt/format.h>
@@ -248,6 +248,10 @@ ModelPart read_part(Reader& reader, const JsonValue& object) {
     reader.get(item, "rows", &device.rows);
     if (has(item, "interval_scale")) {
       reader.get(item, "interval_scale", &device.interval_scale);
+    }
+    if (has(item, "clock_hz")) {  // only of priors
+      reader.get(item, "clock_hz", &device.clock_hz);
+      reader.get(item, "unit_flops_per_s", &device.unit_flops_per_s);
     }
     part.devices.push_back(std::move(device));
   });

@@ -35,6 +35,8 @@ size_t part_columns(const ModelPart& part);
 // Fills one row of it.
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> row);
+// Rate of one compute unit in 16-bit products.
+double unit_flops_per_s(const DeviceSpec& device);
 // The floor of this part on a device: as measured there, or guessed from the other devices.
 double part_floor_us(const ModelPart& part, const DeviceSpec& device);
 // The roofline that the part's ratios stand on: a prior's also knows the slowest compute unit.

@@ -131,6 +131,10 @@ class PointMaker {
       floors[device] = floor_of(device, shortest, floor_quantile, *part);
       part->devices.push_back(
           {data_.devices[device].model, floors[device], static_cast<int64_t>(list.size())});
+      if (prior_) {
+        part->devices.back().clock_hz = data_.devices[device].clock_hz;
+        part->devices.back().unit_flops_per_s = unit_flops_per_s(data_.devices[device]);
+      }
     }
     for (PartPoint& point : points_) {
       point.base_us = part_roofline(*part, data_.geometries[point.op], data_.devices[point.device],
