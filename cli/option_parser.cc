@@ -249,25 +249,6 @@ void add_options(CLI::App& app, const OptionTable& table) {
   }
 }
 
-// The command's own words, its examples, and what every command says (the root's footer).
-std::string footer_of(const CommandSpec& spec, const std::string& common) {
-  std::vector<std::string> parts;
-  if (!spec.footer.empty()) {
-    parts.push_back(spec.footer);
-  }
-  if (!spec.examples.empty()) {
-    std::string lines = spec.examples.size() == 1 ? "Example:" : "Examples:";
-    for (const CommandExample& example : spec.examples) {
-      lines += fmt::format("\n  {}\n      {}", example.line, example.shows);
-    }
-    parts.push_back(std::move(lines));
-  }
-  if (common != spec.footer && !common.empty()) {
-    parts.push_back(common);
-  }
-  return join(parts, "\n\n");
-}
-
 // Words that may name a command; nothing: any may.
 using NamedWords = std::optional<std::set<std::string_view>>;
 

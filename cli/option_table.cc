@@ -1,6 +1,8 @@
 // Queries on an option table that the parser and the documentation share.
 #include "cli/option_table.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <system_error>
 #include <type_traits>
@@ -57,6 +59,24 @@ bool takes_many(const OptionSpec& option) {
         return IsVector<std::remove_pointer_t<std::decay_t<decltype(target)>>>::value;
       },
       option.target);
+}
+
+std::string footer_of(const CommandSpec& spec, const std::string& common) {
+  std::vector<std::string> parts;
+  if (!spec.footer.empty()) {
+    parts.push_back(spec.footer);
+  }
+  if (!spec.examples.empty()) {
+    std::string lines = spec.examples.size() == 1 ? "Example:" : "Examples:";
+    for (const CommandExample& example : spec.examples) {
+      lines += fmt::format("\n  {}\n      {}", example.line, example.shows);
+    }
+    parts.push_back(std::move(lines));
+  }
+  if (common != spec.footer && !common.empty()) {
+    parts.push_back(common);
+  }
+  return join(parts, "\n\n");
 }
 
 }  // namespace dfsim::cli

@@ -124,4 +124,8 @@ bool writes_file(const OptionSpec& option);
 // True when the target holds any number of values.
 bool takes_many(const OptionSpec& option);
 
+// The text below the options of --help: the own words of the command, its examples, and `common`,
+// the words that every command says.
+std::string footer_of(const CommandSpec& spec, const std::string& common);
+
 }  // namespace dfsim::cli

@@ -139,7 +139,7 @@ Walk copy(const Extents& x, const Extents& y) {
   return walk;
 }
 
-// Gathers: what lies behind the axis that indices count along is copied in one piece for each index.
+// A gather copies, for each index, the axes inside the one that indices count along in one piece.
 Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& y) {
   size_t first = x.size();  // of the axes that are copied whole; GatherElements copies none
   if (op.op_type == "Gather") {

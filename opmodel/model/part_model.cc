@@ -35,9 +35,9 @@ bool kind_known(const ModelPart& part, std::string_view kind) {
                      [&](const auto& known) { return known.first == kind; });
 }
 
-// Of the devices with known clocks, whose shortest kernels say how many cycles they take elsewhere.
-// Libraries write attention anew for each generation of units, so there the device counts whose
-// units are most alike; else all do.
+// Devices of the part whose shortest kernels say how many cycles such kernels take. Libraries write
+// attention for each generation of units, so for attention only the device with the most similar
+// units counts.
 std::vector<const PartDevice*> comparable_devices(const ModelPart& part, double unit_flops) {
   std::vector<const PartDevice*> devices;
   for (const PartDevice& known : part.devices) {
