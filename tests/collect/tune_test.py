@@ -71,7 +71,7 @@ class Tune(unittest.TestCase):
             (pathlib.Path(folder) / "tune.json").write_text("{}")
             done = tune(model, "--dir", folder)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("no state of dfsim tune", done.stderr)
+            self.assertIn("is not a state of dfsim tune", done.stderr)
 
     def test_a_model_that_onnx_runtime_refuses(self):
         with tempfile.TemporaryDirectory() as folder:
