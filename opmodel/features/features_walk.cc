@@ -139,13 +139,14 @@ Walk copy(const Extents& x, const Extents& y) {
   return walk;
 }
 
-// A gather copies, for each index, the axes inside the one that indices count along in one piece.
-Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& y) {
+// A gather or scatter copies, for each index, the axes inside those that indices count along in one
+// piece. `moved`: the elements that are copied.
+Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& moved) {
   size_t first = x.size();  // of the axes that are copied whole; GatherElements copies none
   if (op.op_type == "Gather") {
     const std::vector<size_t> axis = index_list(op, "axis");
     first = (axis.empty() ? 0 : axis[0]) + 1;
-  } else if (op.op_type == "GatherND" && op.input_extents.size() > 1 &&
+  } else if (op.op_type.ends_with("ND") && op.input_extents.size() > 1 &&
              !op.input_extents[1].empty()) {
     const std::vector<size_t> batch = index_list(op, "batch_dims");
     first = static_cast<size_t>(op.input_extents[1].back()) + (batch.empty() ? 0 : batch[0]);
@@ -155,7 +156,7 @@ Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& y) {
     walk.run *= static_cast<double>(x[i]);
   }
   double all = 1;
-  for (const int64_t extent : y) {
+  for (const int64_t extent : moved) {
     all *= static_cast<double>(extent);
   }
   walk.groups = {{all / std::max(walk.run, 1.0), 0}, {walk.run, 0}};
@@ -189,6 +190,10 @@ Walk walk_of(const OpDescriptor& op) {
   }
   if (op.op_type == "Gather" || op.op_type == "GatherElements" || op.op_type == "GatherND") {
     return gathered(op, x, y);
+  }
+  if ((op.op_type == "ScatterElements" || op.op_type == "ScatterND") &&
+      op.input_extents.size() > 2) {
+    return gathered(op, x, op.input_extents[2]);
   }
   return copy(x, y);
 }

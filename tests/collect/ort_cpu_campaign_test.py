@@ -48,11 +48,12 @@ class Sampler(unittest.TestCase):
             for value in graph.output:
                 self.assertEqual(makers[value.name].op_type, "Slice")
 
-    def test_gathers_of_every_kind_come_up(self):
+    def test_gathers_and_scatters_of_every_kind_come_up(self):
         nodes = [node for seed in range(200) for node in sampler.sample("forms", seed).graph.node]
         axes = {attribute.i for node in nodes if node.op_type == "Gather" for attribute in node.attribute}
         self.assertLessEqual({0, 1, 2, 3, 4}, axes)
-        self.assertLessEqual({"GatherElements", "GatherND"}, {node.op_type for node in nodes})
+        self.assertLessEqual({"GatherElements", "GatherND", "ScatterElements", "ScatterND"},
+                             {node.op_type for node in nodes})
 
     def test_classes_are_known(self):
         for family in sampler.FAMILIES:

@@ -86,7 +86,7 @@ TEST_CASE("Walk features: slices differ by the size of a contiguous piece") {
   CHECK(found.at("walk_extent1x0") == Approx(std::log(2)));
 }
 
-TEST_CASE("Walk features: gathers differ by what is copied for each index") {
+TEST_CASE("Walk features: gathers and scatters differ by what is copied for each index") {
   const auto run = [](const std::string& type, const Shapes& in, const Shapes& out,
                       const std::string& attributes) {
     return walk(type, OpClass::kGather, in, out, attributes);
@@ -102,6 +102,15 @@ TEST_CASE("Walk features: gathers differ by what is copied for each index") {
   CHECK(run("GatherElements", {{4, 64}, {4, 8}}, {{4, 8}}, "axis=1").at("walk_run") == Approx(0));
   const Shapes pairs = {{8, 100, 32}, {50, 2}};
   CHECK(run("GatherND", pairs, {{50, 32}}, "").at("walk_run") == Approx(std::log(32)));
+  // Scatters: the updates count, here 50 rows of 32 elements and 600 single ones.
+  const auto rows_set = run("ScatterND", {{8, 100, 32}, {50, 2}, {50, 32}}, {{8, 100, 32}}, "");
+  CHECK(rows_set.at("walk_run") == Approx(std::log(32)));
+  CHECK(rows_set.at("walk_extent1x0") == Approx(std::log(50)));
+  const auto each = run("ScatterND", {{20, 30}, {20, 30, 2}, {20, 30}}, {{20, 30}}, "");
+  CHECK(each.at("walk_run") == Approx(0));
+  CHECK(each.at("walk_extent1x0") == Approx(std::log(600)));
+  CHECK(run("ScatterElements", {{4, 64}, {4, 8}, {4, 8}}, {{4, 64}}, "axis=1").at("walk_run") ==
+        Approx(0));
   // Indices that a damaged profile makes deeper than the table.
   CHECK(run("GatherND", {{4}, {5, 7}}, {{5}}, "").at("walk_run") == Approx(0));
 }

@@ -3,9 +3,10 @@
 With an open batch ONNX Runtime keeps MatMul and its bias apart, fuses the bias into Gelu and computes shapes in each
 run. Further: every mode of Resize, Softmax over inner axes, dilated, strip-shaped and patch convolutions, group and
 channel norms as both of PyTorch's exporters write them, cosine attention, windows with shifts, Einsum, rotary
-embeddings, gathers with short and long runs."""
+embeddings, gathers with short and long runs, scatters."""
 
 import numpy as np
+from onnx import TensorProto
 from networks import Network, channels, conv, gelu, layer_norm, linear, reshape
 
 MOST_ELEMENTS = 1.5e6
@@ -319,9 +320,31 @@ def gathers(net):
         net.op("GatherND", [fed(net, [n, length, width]), net.constant(pairs)], [length, width])
 
 
+def scatters(net):
+    """Updates of rows, of elements along an axis, and of every element, its index joined of one number per axis."""
+    n, length, heads, size = tokens(net, 1.5e5)
+    style = net.pick("rows", "axis", "each", "joined")
+    if style == "rows":
+        rows = np.stack([net.rng.integers(0, n, [length]), net.rng.permutation(length)], 1)
+        x = fed(net, [n, length, heads * size])
+        net.op("ScatterND", [x, net.constant(rows), net.weight([length, heads * size])], x[1])
+        return
+    x, updates = fed(net, [n, heads, length, size]), fed(net, [n, heads, length, size])
+    if style == "axis":
+        index = net.constant(net.rng.integers(0, size, x[1]))
+        net.op("ScatterElements", [x, index, updates], x[1], axis=3)
+        return
+    if style == "each":
+        index = net.constant(np.stack(np.indices(x[1]), -1))
+    else:  # -1 counts from the end of each axis
+        parts = [net.op("Cast", [fed(net, [*x[1], 1])], [*x[1], 1], to=TensorProto.INT64) for _ in range(4)]
+        index = net.op("Concat", parts, [*x[1], 4], axis=4)
+    net.op("ScatterND", [x, index, updates], x[1])
+
+
 KINDS = (resize, resize, resize, inner_softmax, inner_softmax, mlp, mlp, attention, attention, cosine, channel_norm,
          channel_norm, windows, convolutions, convolutions, convolutions, convolutions, einsum, rotary, positions, gathers,
-         gathers)
+         gathers, scatters)
 
 
 def forms_network(seed):
