@@ -34,7 +34,7 @@ std::string own_library() {
 // Symlinks resolved, so that a link to the program in another folder finds the program's own data.
 // Looked up once: dladdr() goes through all symbols of the program.
 const std::string& running_executable() {
-  static const std::string executable = [] {
+  static const std::string kExecutable = [] {
     if (std::string library = own_library(); !library.empty()) {
       return library;
     }
@@ -42,7 +42,7 @@ const std::string& running_executable() {
     const fs::path path = fs::read_symlink("/proc/self/exe", error);
     return error ? std::string() : path.string();
   }();
-  return executable;
+  return kExecutable;
 }
 
 // `path` is free of symlinks; `folder`, a CMake path, may not be.

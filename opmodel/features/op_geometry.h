@@ -45,8 +45,8 @@ struct OpGeometry {
   double bytes = 0;
   double bytes_in = 0;
   double bytes_out = 0;
-  // Measured alone and again and again, as tables of kernels are made: what fits into the last-level
-  // cache stays there. In a network other operators run in between.
+  // Measured alone and again and again, as tables of kernels are made: what fits into the
+  // last-level cache stays there. In a network other operators run in between.
   bool repeated = false;
   // Equal work, equal key: identifies a measured shape. Does not include the device.
   uint64_t key = 0;

@@ -7,9 +7,9 @@ namespace dfsim::inline opmodel {
 namespace {
 
 // Read off the L40S tables of aiconfigurator, the one board there whose cache (96 MB) shows: decode
-// attention over 45 and 64 MB takes 30 and 40 us, 12 and 22 of them for the bytes, and from 90 MB on
-// what its memory allows; products of up to 16 MB are as fast, since those tables take turns with
-// about six copies of the operands.
+// attention over 45 and 64 MB takes 30 and 40 us, 12 and 22 of them for the bytes, and from 90 MB
+// on what its memory allows; products of up to 16 MB are as fast, since those tables take turns
+// with about six copies of the operands.
 constexpr double kCacheBytesPerUnitUs = 20e3;
 constexpr double kShareOfCache = 0.9;
 constexpr double kCopiesOfProducts = 6;
@@ -20,8 +20,8 @@ double repeated_memory_us(const OpGeometry& geometry, const DeviceSpec& device) 
   const double memory_rate = device.memory_bytes_per_s / kUsPerSecond;
   const double cache_rate = kCacheBytesPerUnitUs * device.compute_units;
   const double copies = geometry.family == Family::kAttention ? 1 : kCopiesOfProducts;
-  const bool fits = geometry.repeated && geometry.bytes * copies <=
-                                             kShareOfCache * static_cast<double>(device.l2_bytes);
+  const bool fits = geometry.repeated &&
+                    geometry.bytes * copies <= kShareOfCache * static_cast<double>(device.l2_bytes);
   const double rate = fits ? std::max(memory_rate, cache_rate) : memory_rate;
   return rate > 0 ? geometry.bytes / rate : 0;
 }

@@ -53,8 +53,8 @@ struct PartDevice {
   // A factor on the logarithms of the part's interval: how much wider errors on this device spread
   // than those that the interval was made of.
   double interval_scale = 1;
-  // Only of a prior's devices, to guess the floor of another one: DeviceSpec::clock_hz, and the rate
-  // of one compute unit in 16-bit products. 0: not known.
+  // Only of a prior's devices, to guess the floor of another one: DeviceSpec::clock_hz, and the
+  // rate of one compute unit in 16-bit products. 0: not known.
   double clock_hz = 0;
   double unit_flops_per_s = 0;
 };
