@@ -22,58 +22,75 @@ class IdleDispatch final : public OnlineBase {
 
  private:
   Status prepare() override;
+  void arrive(TaskId task);
   double priority(TaskId task, size_t device) const;
-  // Drops tasks that went elsewhere.
-  TaskHeap& cleaned(size_t device);
+  // The task that the device would run, without a valid id when it can run none. Passes over tasks
+  // that went elsewhere.
+  TaskHeap::Entry next(size_t device);
+  TaskHeap::Entry next_arrived(size_t device);
 
   Order order_;
   std::vector<double> rank_;
   std::vector<TaskHeap> heaps_;  // per device, tasks it can run; each task is in several
+  // By arrival the tasks already are in order: one list for all devices, each with its own place.
+  std::vector<TaskId> arrived_;
+  std::vector<size_t> places_;
   std::vector<uint8_t> taken_;
-  std::vector<double> arrival_;
-  double arrivals_ = 0;
   std::vector<uint8_t> idle_;
 };
 
 Status IdleDispatch::prepare() {
   heaps_.assign(tasks().devices(), TaskHeap());
+  arrived_.clear();
+  places_.assign(tasks().devices(), 0);
   taken_.assign(tasks().tasks(), 0);
-  arrival_.assign(tasks().tasks(), 0);
-  arrivals_ = 0;
   idle_.assign(tasks().devices(), 0);
   rank_ = order_ == Order::kCriticalPath ? upward_rank(tasks()) : std::vector<double>();
   return ok_status();
 }
 
 double IdleDispatch::priority(TaskId task, size_t device) const {
-  switch (order_) {
-    case Order::kArrival:
-      return -arrival_[task.index()];
-    case Order::kShortest:
-      return -static_cast<double>(tasks().time_ns(task, device));
-    case Order::kCriticalPath:
-      return rank_[task.index()];
-  }
-  return 0;
+  return order_ == Order::kShortest ? -static_cast<double>(tasks().time_ns(task, device))
+                                    : rank_[task.index()];
 }
 
-TaskHeap& IdleDispatch::cleaned(size_t device) {
+void IdleDispatch::arrive(TaskId task) {
+  if (order_ == Order::kArrival) {
+    arrived_.push_back(task);
+    return;
+  }
+  for (size_t d = 0; d < heaps_.size(); ++d) {
+    if (tasks().feasible(task, d)) {
+      heaps_[d].push(priority(task, d), task);
+    }
+  }
+}
+
+TaskHeap::Entry IdleDispatch::next_arrived(size_t device) {
+  size_t& place = places_[device];
+  while (place < arrived_.size() &&
+         (taken_[arrived_[place].index()] != 0 || !tasks().feasible(arrived_[place], device))) {
+    ++place;
+  }
+  return place < arrived_.size() ? TaskHeap::Entry{-static_cast<double>(place), arrived_[place]}
+                                 : TaskHeap::Entry{0, TaskId()};
+}
+
+TaskHeap::Entry IdleDispatch::next(size_t device) {
+  if (order_ == Order::kArrival) {
+    return next_arrived(device);
+  }
   TaskHeap& heap = heaps_[device];
   while (!heap.empty() && taken_[heap.top().task.index()] != 0) {
     heap.pop();
   }
-  return heap;
+  return heap.empty() ? TaskHeap::Entry{0, TaskId()} : heap.top();
 }
 
 void IdleDispatch::decide(const OnlineView& view, std::span<const TaskId> newly_ready,
                           std::vector<Decision>& decisions) {
   for (const TaskId task : newly_ready) {
-    arrival_[task.index()] = arrivals_++;
-    for (size_t d = 0; d < heaps_.size(); ++d) {
-      if (tasks().feasible(task, d)) {
-        heaps_[d].push(priority(task, d), task);
-      }
-    }
+    arrive(task);
   }
   for (size_t d = 0; d < idle_.size(); ++d) {
     idle_[d] = view.unfinished_tasks(DeviceId(d)) == 0 ? 1 : 0;
@@ -84,9 +101,9 @@ void IdleDispatch::decide(const OnlineView& view, std::span<const TaskId> newly_
       if (idle_[d] == 0) {
         continue;
       }
-      const TaskHeap& heap = cleaned(d);
-      if (!heap.empty() && (!best.task.valid() || best < heap.top())) {
-        best = heap.top();
+      const TaskHeap::Entry entry = next(d);
+      if (entry.task.valid() && (!best.task.valid() || best < entry)) {
+        best = entry;
       }
     }
     if (!best.task.valid()) {
