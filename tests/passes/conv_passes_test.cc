@@ -14,9 +14,10 @@ void add_conv(PassCase& graph, int64_t channels = 16) {
   graph.op("Conv", {"x", "w"}, "c", kPad1);
 }
 
-void add_batch_norm(PassCase& graph, const std::string& from, const std::string& to) {
+void add_batch_norm(PassCase& graph, const std::string& from, const std::string& to,
+                    int64_t channels = 16) {
   for (const char* name : {"scale", "shift", "mean", "variance"}) {
-    graph.weight(name, {16});
+    graph.weight(name, {channels});
   }
   graph.op("BatchNormalization", {from, "scale", "shift", "mean", "variance"}, to);
 }
@@ -144,6 +145,24 @@ TEST_CASE("nchwc: a depthwise convolution pads its last block if channels are a 
     graph.op("Conv", {"x", "w"}, "y", {{"group", channels}});
     graph.output("y");
     CHECK(graph.types_after({"nchwc-8"}).size() == (channels == 58 ? 1 : 3));
+  }
+}
+
+TEST_CASE("nchwc: a batch norm of a blocked tensor is a convolution, whole blocks or not") {
+  // ONNX Runtime 1.32 makes convolutions of all batch norms of RepGhost, also of 10 channels.
+  for (const int64_t channels : {16, 10}) {
+    PassCase graph;
+    add_conv(graph, channels);
+    add_batch_norm(graph, "c", "y", channels);
+    graph.output("y");
+    CHECK(graph.types_after({"nchwc-8"}) ==
+          Types{"com.microsoft.nchwc.ReorderInput", "com.microsoft.nchwc.Conv",
+                "com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
+    PassCase plain;
+    plain.input("x", {1, channels, 8, 8});
+    add_batch_norm(plain, "x", "y", channels);
+    plain.output("y");
+    CHECK(plain.types_after({"nchwc-8"}) == Types{"BatchNormalization"});
   }
 }
 
