@@ -67,7 +67,10 @@ std::string tuning_text(const TuneResult& result, const std::string& model) {
   text += table.render(80, 2) + "  (time per sample over the default's)\n";
   for (const TuneLine& line : result.lines) {
     text += fmt::format("\n  At {}, as measured:\n{}", line.at,
-                        trajectories_text(line.swept, line.lines));
+                        line.lines.empty() ? "" : trajectories_text(line.swept, line.lines));
+    for (const std::string& setting : line.left_out) {
+      text += fmt::format("  left out: {}\n", setting);
+    }
   }
   return text;
 }
@@ -82,6 +85,7 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
   }
   Json threads = Json::array();
   Json lines = Json::array();
+  Json left_out = Json::array();
   for (const TuneLine& line : result.lines) {
     for (const Trajectory& trajectory : line.lines) {
       Json steps = trajectory_steps_json(trajectory);
@@ -92,6 +96,9 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
                        {"at", line.at},
                        {"points", points_json(trajectory.points)},
                        {"steps", std::move(steps)}});
+    }
+    for (const std::string& setting : line.left_out) {
+      left_out.push_back({{"swept", line.swept}, {"at", line.at}, {"setting", setting}});
     }
   }
   const Json json = {{"schema", "dfsim.tune/1"},
@@ -105,7 +112,8 @@ std::string tuning_json(const TuneResult& result, const std::string& model) {
                      {"ratio", result.ratio},
                      {"settings", std::move(points)},
                      {"threads", std::move(threads)},
-                     {"trajectories", std::move(lines)}};
+                     {"trajectories", std::move(lines)},
+                     {"left_out", std::move(left_out)}};
   return json.text();
 }
 

@@ -24,6 +24,7 @@
 #include "study/measuring/child_process.h"
 #include "study/measuring/ort_environment.h"
 #include "study/roofline/sweep_axis.h"
+#include "study/tuning/ort_levels.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -159,10 +160,7 @@ class Tuner {
       ModelOptions options = options_.model;
       options.batch = options_.batches.empty() ? options_.model.batch : batch;
       Platform lowered = platform;
-      lowered.runtime.fold_constants = level > 0;
-      if (level < 2) {
-        lowered.runtime.fusions.clear();
-      }
+      limit_ort_level(level, &lowered.runtime);
       DFSIM_ASSIGN_OR_RETURN(LoadedModel model, load_model(options, {}, lowered));
       models_.emplace(key, std::make_unique<LoadedModel>(std::move(model)));
     }

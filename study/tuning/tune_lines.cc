@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "study/tuning/knob_lines.h"
+#include "study/tuning/ort_levels.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 enum Knob : size_t { kIntra, kInter, kPinned, kLevel, kBatch, kKnobs };
 constexpr std::array<const char*, kKnobs> kSwept = {"threads", "inter", "pinning", "layout",
                                                     "batch"};
-// Level of optimisation that leaves images as they are; 3 blocks channels.
-constexpr int kPlain = 2;
 
 KnobPlaces places_of(const TuneSetting& setting) {
   return {static_cast<size_t>(setting.intra), static_cast<size_t>(setting.inter),
@@ -29,7 +28,14 @@ std::string name_of(const TuneSetting& setting, Knob knob) {
   if (knob == kPinned) {
     return setting.pinned ? "pinned" : "free";
   }
-  return knob == kLevel ? (setting.level == kPlain ? "nchw" : "blocked") : "";
+  return knob == kLevel ? (setting.level == kOrtExtended ? "nchw" : "blocked") : "";
+}
+
+// "threads 4", "pinning free".
+std::string value_text(const TuneSetting& setting, Knob knob) {
+  const std::string name = name_of(setting, knob);
+  return fmt::format("{} {}", kSwept[knob],
+                     name.empty() ? std::to_string(places_of(setting)[knob]) : name);
 }
 
 std::string others_text(TuneSetting setting, Knob knob) {
@@ -56,7 +62,7 @@ class LineMaker {
     std::vector<TuneLine> lines;
     for (const Knob knob : {kIntra, kInter, kPinned, kLevel, kBatch}) {
       TuneLine line = line_over(knob);
-      if (!line.lines.empty()) {
+      if (!line.lines.empty() || !line.left_out.empty()) {
         lines.push_back(std::move(line));
       }
     }
@@ -70,7 +76,7 @@ class LineMaker {
     size_t best = 0;
     for (size_t i = 0; i < candidates_.size(); ++i) {
       const bool counts = candidates_[i].measured.has_value() &&
-                          (knob != kLevel || candidates_[i].setting.level >= kPlain);
+                          (knob != kLevel || candidates_[i].setting.level >= kOrtExtended);
       if (counts) {
         best = i == best_ ? measured.size() : best;
         measured.push_back(&candidates_[i]);
@@ -85,12 +91,17 @@ class LineMaker {
   }
 
   TuneLine under_roofs(const std::vector<const TuneCandidate*>& points, Knob knob) const {
+    TuneLine line;
+    line.swept = kSwept[knob];
+    line.at = others_text(points.front()->setting, knob);
     std::vector<RooflineReport> rooflines;
     SweptValues values;
     for (const TuneCandidate* point : points) {
       auto roofline = roofline_of(*point, knob);
       if (!roofline.ok()) {
-        continue;  // no roofs to put it under
+        line.left_out.push_back(
+            fmt::format("{}: {}", value_text(point->setting, knob), roofline.status().message()));
+        continue;
       }
       rooflines.push_back(std::move(*roofline));
       values.numbers.push_back(static_cast<double>(places_of(point->setting)[knob]));
@@ -98,10 +109,7 @@ class LineMaker {
         values.names.push_back(name);
       }
     }
-    TuneLine line;
     if (rooflines.size() > 1) {
-      line.swept = kSwept[knob];
-      line.at = others_text(points.front()->setting, knob);
       line.lines = make_trajectories(rooflines, values,
                                      knob == kIntra   ? SweepKind::kThreads
                                      : knob == kBatch ? SweepKind::kWork

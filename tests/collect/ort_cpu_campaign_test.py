@@ -62,6 +62,23 @@ class Sampler(unittest.TestCase):
                     self.assertIn(node.op_type, rows.CLASSES)
 
 
+class Levels(unittest.TestCase):
+    def test_below_all_images_keep_their_layout(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = argparse.Namespace(output=pathlib.Path(folder), scratch=pathlib.Path(folder))
+            collector = collect.Collector(options, collect.load_libraries())
+            task = collect.network_tasks([ROOT / "graphs" / "zoo" / "mobilenet_v2.onnx"], [1], [1], {})[0]
+            kinds = {}
+            for level in ("all", "extended"):
+                at_level = collect.at_level([task], level)[0]
+                self.assertEqual(at_level["id"] == task["id"], level == "all")
+                model = onnx.load(collector.prepare(at_level)[0], load_external_data=False)
+                kinds[level] = {(node.domain, node.op_type) for node in model.graph.node}
+            self.assertIn(("com.microsoft.nchwc", "Conv"), kinds["all"])
+            self.assertFalse({domain for domain, _ in kinds["extended"]} & {"com.microsoft.nchwc"})
+            self.assertIn(("com.microsoft", "FusedConv"), kinds["extended"])
+
+
 class Campaign(unittest.TestCase):
     def collect(self, *arguments):
         return subprocess.run([sys.executable, str(COLLECTOR / "collect.py"), *arguments], capture_output=True,

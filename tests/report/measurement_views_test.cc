@@ -287,15 +287,17 @@ TEST_CASE("tuning views: a measured trajectory per knob") {
   step.reading = StepReading::kFaster;
   line.values = {"nchw", "blocked"};
   line.steps = {step};
-  result.lines = {{"layout", "threads 4, inter 1, batch 1", {line}}};
+  result.lines = {{"layout", "threads 4, inter 1, batch 1", {line}, {"layout nchw: no roofs"}}};
   const std::string text = tuning_text(result, "net");
   CHECK_THAT(text, Contains("At threads 4, inter 1, batch 1, as measured:"));
   CHECK_THAT(text, Contains("nchw to blocked") && Contains("2.00x  faster"));
+  CHECK_THAT(text, Contains("  left out: layout nchw: no roofs\n"));
   const json parsed = json::parse(tuning_json(result, "net"));
   CHECK(parsed["threads"].empty());
   CHECK(parsed["trajectories"][0]["swept"] == "layout");
   CHECK(parsed["trajectories"][0]["steps"][0]["gain"] == 2);
   CHECK(parsed["trajectories"][0]["steps"][0]["efficiency"].is_null());
+  CHECK(parsed["left_out"][0]["setting"] == "layout nchw: no roofs");
 }
 
 TEST_CASE("tuning_json: writes null for what was not measured") {

@@ -79,3 +79,17 @@ TEST_CASE("tune_lines: batches share their time per sample") {
   CHECK(line.points[1].time_s == Approx(32e-3));
   CHECK(line.steps.front().gain() == Approx(1.25));
 }
+
+TEST_CASE("tune_lines: a setting without roofs is named, with the reason") {
+  RooflineSource source;
+  source.model = zoo_model("mobilenet_v2");
+  source.hardware = "nosuch";
+  const std::vector<TuneLine> lines =
+      tune_lines(source, {measured({.intra = 2}, 1), measured({.intra = 1}, 1.8)}, 0, 10);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].swept == "threads");
+  CHECK(lines[0].lines.empty());
+  REQUIRE(lines[0].left_out.size() == 2);
+  CHECK(lines[0].left_out[0].starts_with("threads 1: "));
+  CHECK(lines[0].left_out[0].find("nosuch") != std::string::npos);
+}

@@ -25,6 +25,8 @@ BUDGETS = {  # seconds of timed runs, least and most runs, warm-up runs
 }
 SHARE_OF_NETWORKS = 0.45
 STATIC, OPEN = "static", "open"  # dimensions frozen, or as the file has them
+ALL = "all"  # ONNX Runtime's default level of graph optimisation
+LEVELS = (ALL, "extended", "basic")
 DEFAULT_FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms")
 # Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
@@ -85,6 +87,11 @@ def sample_tasks(families, count, threads, seed, adapted):
     return tasks
 
 
+def at_level(tasks, level):
+    """The same tasks under another level of graph optimisation; their results have names of their own."""
+    return tasks if level == ALL else [{**task, "id": f"{task['id']}/{level}", "level": level} for task in tasks]
+
+
 def load_graph(path):
     """The model without weight data that lies outside; packed files too."""
     import gzip
@@ -139,7 +146,7 @@ class Collector:
             qdq.quantise(model)
         model = model.SerializeToString()
         optimised = scratch / "sample.onnx"
-        self.measure.make_session(model, 1, optimise=True, optimised_path=optimised)
+        self.measure.make_session(model, 1, optimise=task.get("level", ALL), optimised_path=optimised)
         executed = self.measure.load_executed(optimised)
         record = self.measure.profiled(optimised, executed, task["threads"], self.reference, scratch, optimise=False,
                                        budget=BUDGETS["ops"], dims={"batch": network.batch})
@@ -152,7 +159,9 @@ class Collector:
         import ort_optimized_ops
         opened = task.get("shapes") == OPEN
         # One optimised file serves every batch size when its dimensions are open.
-        folder = self.options.scratch / f"{task['network']}-{'open' if opened else 'batch' + str(task['batch'])}"
+        level = task.get("level", ALL)
+        parts = [task["network"], "open" if opened else f"batch{task['batch']}"] + [level] * (level != ALL)
+        folder = self.options.scratch / "-".join(parts)
         optimised = folder / "optimised.onnx"
         if not optimised.exists() or self.has_other_dims(folder, task):
             folder.mkdir(parents=True, exist_ok=True)
@@ -170,7 +179,7 @@ class Collector:
                 raise BadInput(f"{task['path']}: has no open dimension")
             onnx.save(model, folder / "model.onnx")
             part = folder / "part.onnx"
-            self.measure.make_session(folder / "model.onnx", 1, optimise=True, optimised_path=part)
+            self.measure.make_session(folder / "model.onnx", 1, optimise=level, optimised_path=part)
             (folder / "model.onnx").unlink()
             (folder / ort_optimized_ops.WEIGHTS_FILE).unlink(missing_ok=True)
             part.rename(optimised)
@@ -212,7 +221,7 @@ class Collector:
                 drifted = drifted or has_drifted(record["wall_reference"], baseline)
             record["drifted"] = drifted
         self.results.add({"task": task["id"], "kind": task["kind"], "threads": task["threads"], "dtype": task["dtype"],
-                          "onnxruntime": self.measure.onnxruntime.__version__,
+                          "onnxruntime": self.measure.onnxruntime.__version__, "level": task.get("level", ALL),
                           "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
                           "seconds": round(seconds, 2), **record})
         self.spent[task["kind"]] += seconds
@@ -228,7 +237,8 @@ class Collector:
             seeds = range(number * adapt.CANDIDATES, (number + 1) * adapt.CANDIDATES)
             self.chosen[family, number] = self.chooser.choose(
                 [(seed, self.sampler.network(family, seed).contents) for seed in seeds])
-        return sample_task(family, self.chosen[family, number], task["threads"], task["dtype"])
+        chosen = sample_task(family, self.chosen[family, number], task["threads"], task["dtype"])
+        return at_level([chosen], task.get("level", ALL))[0]
 
     def next_task(self, queues):
         """Networks and operators by turns, so that each gets its share of the time."""
@@ -294,6 +304,7 @@ def run(options):
                                       parse_shapes(options.shapes)) if t["shapes"] == STATIC or has_open_dims(t["path"])]
     tasks += sample_tasks(options.families.split(","), options.samples, threads, options.seed,
                           options.adapt is not None)
+    tasks = at_level(tasks, options.level)
     options.output.mkdir(parents=True, exist_ok=True)
     options.scratch = options.scratch or options.output / "scratch"
     options.scratch.mkdir(parents=True, exist_ok=True)
@@ -354,6 +365,9 @@ def parse_arguments():
                                  help="of samples; default: all")
             command.add_argument("--samples", type=int, default=100000, help="samples of each family at most")
             command.add_argument("--seed", type=int, default=1, help="of the first sample")
+            command.add_argument("--level", choices=LEVELS, default=ALL,
+                                 help="of ONNX Runtime's graph optimisation; below 'all', images keep their layout, and "
+                                      "networks teach operators but are no runs; default: all")
             command.add_argument("--adapt", type=pathlib.Path, metavar="ERRORS.csv",
                                  help="take samples of operators that a model gets wrong: what `dfsim evaluate "
                                       "--rows` wrote")

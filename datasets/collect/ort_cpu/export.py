@@ -296,6 +296,7 @@ def export(options):
              for t, (share, overhead) in sorted(costs.items())}, indent=1) + "\n")
         print(f"what the profiler added is in {options.overheads}")
     if options.runs:
-        table = [run_row(repeats, options.device, costs) for repeats in groups if repeats[0]["kind"] == "network"]
+        table = [run_row(repeats, options.device, costs) for repeats in groups
+                 if repeats[0]["kind"] == "network" and repeats[0].get("level", "all") == "all"]
         write_csv(options.runs, RUNS_COLUMNS, table)
         print(f"{len(table)} runs in {options.runs}")

@@ -13,16 +13,21 @@ import rows
 
 REFERENCE_EVERY_S = 0.08
 PROVIDERS = ["CPUExecutionProvider"]
+LEVELS = {"all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+          "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+          "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+          True: onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+          False: onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL}
 
 
 def make_session(model, threads, *, optimise=True, profile_prefix=None, optimised_path=None):
-    """model: a path or serialised bytes. One thread dispatches, `threads` compute, as by default."""
+    """model: a path or serialised bytes. One thread dispatches, `threads` compute, as by default.
+    optimise: whether at all, or one of LEVELS."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    level = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimise else level.ORT_DISABLE_ALL
+    options.graph_optimization_level = LEVELS[optimise]
     if profile_prefix is not None:
         options.enable_profiling = True
         options.profile_file_prefix = str(profile_prefix)

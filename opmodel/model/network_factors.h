@@ -1,0 +1,26 @@
+// What 16-bit operators of whole networks take over what the prior expects of them.
+//
+// Purpose: public tables have 16-bit products and attention of five boards for computing, as
+// kernels
+//   alone; nobody has published 16-bit convolutions, nor tables of boards for games. Whole networks
+//   are published, and they show by how much the prior is off for each class.
+// Method: one factor per class, the least squares of logarithms over 36 networks on one board
+//   (datasets/collect/fit_network_factors.py; docs/reference/cost-models.md). The networks and
+//   boards that docs/accuracy.md reports are others.
+// Internal to opmodel.
+#pragma once
+
+#include "hardware/platform.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+// The factor on a time of the prior: 1 for fp32, for other classes, and on other devices than GPUs.
+// Products and attention have one only on boards whose matrix units accumulate fp32 at half rate
+// (GeForce), because the prior knows no such board: their units wait for nothing else. O(1).
+double network_factor(const OpGeometry& geometry, const DeviceSpec& device);
+
+// `time_us` of the prior times the factor, but no less than the roofline at sustained rates.
+double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, double time_us);
+
+}  // namespace dfsim::inline opmodel

@@ -1,0 +1,51 @@
+// The levels are those of ONNX Runtime's graph_transformer_utils.cc; a pass that a later release
+// moved between levels has its place of release 1.22.
+#include "study/tuning/ort_levels.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace dfsim::inline study {
+namespace {
+
+constexpr int kBasic = 1;
+
+struct PassLevel {
+  std::string_view pass;
+  int level;
+};
+
+// Passes that are not here belong to the extended level.
+constexpr std::array kLevels = {
+    PassLevel{"hard-swish", 0},   // no kernel
+    PassLevel{"einsum", 0},       // inside its kernel
+    PassLevel{"no-ops", kBasic},  //
+    PassLevel{"common-subexpressions", kBasic},
+    PassLevel{"pad-fold", kBasic},
+    PassLevel{"conv-fold", kBasic},
+    PassLevel{"matmul-add", kBasic},
+    PassLevel{"merge-reshapes", kBasic},
+    PassLevel{"transposes", kBasic},
+    PassLevel{"nhwc-int8", kOrtAll},
+    PassLevel{"nchwc-8", kOrtAll},
+    PassLevel{"nchwc-16", kOrtAll},
+};
+
+int level_of(std::string_view pass) {
+  const auto* const found = std::ranges::find(kLevels, pass, &PassLevel::pass);
+  return found == kLevels.end() ? kOrtExtended : found->level;
+}
+
+}  // namespace
+
+void limit_ort_level(int level, RuntimeSpec* runtime) {
+  runtime->fold_constants = runtime->fold_constants && level >= kBasic;
+  // "" separates stages.
+  std::erase_if(runtime->fusions, [level](const std::string& pass) {
+    return !pass.empty() && level_of(pass) > level;
+  });
+}
+
+}  // namespace dfsim::inline study
