@@ -66,7 +66,8 @@ def classes_of(file):
         if node.op_type in ("Transpose", "Identity") and node.input[0] in weights:
             weights.update(node.output)
         elif node.op_type == "Conv":
-            found.update((name, convolution_class(node, shapes.get(node.input[1]))) for name in (node.name, *node.output))
+            kind = convolution_class(node, shapes.get(node.input[1]))
+            found.update((name, kind) for name in (node.name, *node.output))
         elif node.op_type in ("Gemm", "MatMul") and weights & set(node.input[:2]):
             found.update((name, "products") for name in (node.name, *node.output))
     return found

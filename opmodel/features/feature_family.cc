@@ -38,6 +38,10 @@ uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
       dilations.find_first_not_of("1,") != std::string_view::npos) {
     hasher.add("dilations").add(dilations);
   }
+  // On images whose channels are in blocks, ONNX Runtime runs kernels of their own.
+  if (op.op_type.starts_with("com.microsoft.nchwc.")) {
+    hasher.add("blocked");
+  }
   hasher.add(attribute_value(op.attributes, "quant"));
   hasher.add(attribute_value(op.attributes, "fused"));
   return hasher.digest();
