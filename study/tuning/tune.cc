@@ -192,7 +192,9 @@ class Tuner {
       factor = std::pow(static_cast<double>(measured_with) / setting.intra, kThreadExponent);
     }
     DFSIM_ASSIGN_OR_RETURN(const double time_ns, predicted_ns(setting, std::move(platform)));
-    return time_ns * factor / static_cast<double>(setting.batch);
+    // Operators at once share the cores: the pools of both wait busily for work.
+    const double crowd = std::max(1.0, static_cast<double>(setting.intra) * setting.inter / cores_);
+    return time_ns * factor * crowd / static_cast<double>(setting.batch);
   }
 
   StatusOr<std::vector<TuneCandidate>> predict_all() {

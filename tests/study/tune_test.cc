@@ -117,6 +117,18 @@ TEST_CASE("tune: each level of optimisation is predicted slower than the next") 
   CHECK(predicted[2] > 1.3 * predicted[3]);
 }
 
+TEST_CASE("tune: operators at once cost the cores that each of them lacks") {
+  Host host("crowd");
+  const auto two_cores = tune_on_host(host.options);
+  REQUIRE(two_cores.ok());
+  const double crowded = candidate_of(*two_cores, {.intra = 2, .inter = 2}).predicted;
+  host.options.threads = 4;
+  host.options.directory = host.folder.path() + "/four";
+  const auto four_cores = tune_on_host(host.options);
+  REQUIRE(four_cores.ok());
+  CHECK(crowded == Approx(2 * candidate_of(*four_cores, {.intra = 2, .inter = 2}).predicted));
+}
+
 TEST_CASE("ort_levels: a level keeps the passes of those below it") {
   RuntimeSpec runtime;
   runtime.fold_constants = true;
