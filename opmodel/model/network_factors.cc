@@ -6,6 +6,7 @@
 
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/roofline.h"
+#include "opmodel/model/layout_time.h"
 
 namespace dfsim::inline opmodel {
 namespace {
@@ -64,6 +65,14 @@ double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, doubl
   const Roofline roofline = roofline_of(geometry, with_sustained_rates(device), launch_us);
   const double least_us = std::max(roofline.compute_us, roofline.memory_us) + launch_us;
   return std::min(time_us, std::max(time_us * factor, least_us));
+}
+
+NetworkCost network_cost(const OpDescriptor& op, const OpGeometry& geometry,
+                         const DeviceSpec& device, double time_us) {
+  NetworkCost cost;
+  cost.factor = time_us > 0 ? in_network_us(geometry, device, time_us) / time_us : 1;
+  cost.added_us = layout_conversion_us(op, geometry, device);
+  return cost;
 }
 
 }  // namespace dfsim::inline opmodel

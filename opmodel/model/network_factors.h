@@ -1,9 +1,8 @@
-// What 16-bit operators of whole networks take over what the prior expects of them.
+// Factors on the prior's times of 16-bit operators, for operators inside whole networks.
 //
-// Purpose: public tables have 16-bit products and attention of five boards for computing, as
-// kernels
-//   alone; nobody has published 16-bit convolutions, nor tables of boards for games. Whole networks
-//   are published, and they show by how much the prior is off for each class.
+// Purpose: public tables have 16-bit products and attention of five boards for computing, timed as
+//   kernels alone; no table has 16-bit convolutions or boards for games. Published times of whole
+//   networks show by how much the prior is off for each class.
 // Method: one factor per class, the least squares of logarithms over 36 networks on one board
 //   (datasets/collect/fit_network_factors.py; docs/reference/cost-models.md). The networks and
 //   boards that docs/accuracy.md reports are others.
@@ -11,6 +10,7 @@
 #pragma once
 
 #include "hardware/platform.h"
+#include "opmodel/cost_model.h"
 #include "opmodel/features/op_geometry.h"
 
 namespace dfsim::inline opmodel {
@@ -22,5 +22,14 @@ double network_factor(const OpGeometry& geometry, const DeviceSpec& device);
 
 // `time_us` of the prior times the factor, but no less than the roofline at sustained rates.
 double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, double time_us);
+
+// All that a time of the prior lacks inside a network: times `factor`, plus `added_us` for the
+// conversions of layout_time.h.
+struct NetworkCost {
+  double factor = 1;
+  double added_us = 0;
+};
+NetworkCost network_cost(const OpDescriptor& op, const OpGeometry& geometry,
+                         const DeviceSpec& device, double time_us);
 
 }  // namespace dfsim::inline opmodel

@@ -12,7 +12,6 @@
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/filter_gradient.h"
-#include "opmodel/model/layout_time.h"
 #include "opmodel/model/network_factors.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -427,16 +426,13 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    // No data has convolutions of 16 bits as frameworks run them, nor all boards' products.
-    const bool guessed = prediction.source == CostSource::kPrior;
-    const double layout_us = guessed ? layout_conversion_us(ops[i], geometries[i], device) : 0;
-    const double factor =
-        guessed && prediction.time_us > 0
-            ? in_network_us(geometries[i], device, prediction.time_us) / prediction.time_us
-            : 1;
-    const auto net_ns = [added_us, layout_us, factor](double time_us) {
+    const NetworkCost network =
+        prediction.source == CostSource::kPrior
+            ? network_cost(ops[i], geometries[i], device, prediction.time_us)
+            : NetworkCost();
+    const auto net_ns = [added_us, network](double time_us) {
       const double net_us = std::max(time_us - added_us, time_us * kLeastNetShare);
-      return ns_from_seconds((net_us * factor + layout_us) * 1e-6);
+      return ns_from_seconds((net_us * network.factor + network.added_us) * 1e-6);
     };
     out[i].time_ns = net_ns(prediction.time_us);
     out[i].low_ns = net_ns(prediction.low_us);

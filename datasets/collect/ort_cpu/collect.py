@@ -367,7 +367,7 @@ def parse_arguments():
             command.add_argument("--seed", type=int, default=1, help="of the first sample")
             command.add_argument("--level", choices=LEVELS, default=ALL,
                                  help="of ONNX Runtime's graph optimisation; below 'all', images keep their layout, and "
-                                      "networks teach operators but are no runs; default: all")
+                                      "networks count as samples; default: all")
             command.add_argument("--adapt", type=pathlib.Path, metavar="ERRORS.csv",
                                  help="take samples of operators that a model gets wrong: what `dfsim evaluate "
                                       "--rows` wrote")
