@@ -112,6 +112,7 @@ set(DFSIM_PUBLIC_HEADERS
   datasets/importers/importer.h
   datasets/traces/trace.h
   datasets/traces/trace_reader.h
+  datasets/traces/trace_window.h
   # seen through them:
   datasets/profiles/profile_stats.h
 

@@ -84,6 +84,12 @@ OptionTable analyze_options(AnalyzeCommand& o) {
                "parts add up to the run; or HolisticTraceAnalysis's",
        .show_default = true,
        .choices = "replay,hta"},
+      {.names = "--window",
+       .target = &o.window,
+       .help =
+           "Only what begins in these seconds of the trace: 10,20 or 10, to its end; of CTF, the "
+           "rest needs no memory",
+       .value = "FROM,TO"},
       {.names = "--counters",
        .target = &o.counters,
        .help = "Performance counters of the trace's operators or kernels: CSV of LIKWID's marker "

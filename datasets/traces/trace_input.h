@@ -12,6 +12,7 @@
 #include "base/io/mapped_file.h"
 #include "base/json/json_stream.h"
 #include "base/status.h"
+#include "datasets/traces/trace_window.h"
 
 namespace dfsim::inline datasets {
 
@@ -25,6 +26,9 @@ class TraceInput {
   static StatusOr<TraceInput> open(const std::string& path);
   // Gets the number of bytes of a JSON file that have been read.
   void set_progress(JsonStream::ReadProgress progress) { progress_ = std::move(progress); }
+  // The part that readers keep which cut the trace themselves.
+  void set_window(const TraceWindow& window) { window_ = window; }
+  const TraceWindow& window() const { return window_; }
   // From a file's unpacked content; `name` stands for the path.
   static TraceInput of_content(std::string name, std::string content);
 
@@ -54,6 +58,7 @@ class TraceInput {
   bool plain_file_ = false;
   bool in_memory_ = false;
   JsonStream::ReadProgress progress_;
+  TraceWindow window_;
   std::string content_;
   std::optional<MappedFile> mapped_;
 };

@@ -49,7 +49,15 @@ StatusOr<Trace> read_input(TraceInput input) {
       surest = found;
     }
   }
-  return best == nullptr ? no_reader(input) : best->read(std::move(input));
+  if (best == nullptr) {
+    return no_reader(input);
+  }
+  const TraceWindow window = input.window();
+  DFSIM_ASSIGN_OR_RETURN(Trace trace, best->read(std::move(input)));
+  if (!best->cuts) {
+    DFSIM_RETURN_IF_ERROR(cut_trace(window, &trace));
+  }
+  return trace;
 }
 
 }  // namespace
@@ -77,9 +85,11 @@ const std::vector<TraceFormat>& trace_formats() {
 }
 
 StatusOr<Trace> read_trace(const std::string& path,
-                           std::function<void(int64_t done, int64_t all)> progress) {
+                           std::function<void(int64_t done, int64_t all)> progress,
+                           const TraceWindow& window) {
   DFSIM_ASSIGN_OR_RETURN(TraceInput input, TraceInput::open(path));
   input.set_progress(std::move(progress));
+  input.set_window(window);
   return read_input(std::move(input));
 }
 

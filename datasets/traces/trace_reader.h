@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "datasets/traces/trace.h"
+#include "datasets/traces/trace_window.h"
 
 namespace dfsim::inline datasets {
 
@@ -24,8 +25,10 @@ const std::vector<TraceFormat>& trace_formats();
 // repairs. Errors: kNotFound; kInvalidInput when it is not a trace, or holds not a single span.
 // Memory: what the trace's spans need; of JSON the file itself is never held as a whole, of binary
 // formats it is. `progress` hears how many bytes of a JSON file have been read, of how many.
+// Outside of `window` nothing is kept; kInvalidInput when no span begins in it.
 StatusOr<Trace> read_trace(const std::string& path,
-                           std::function<void(int64_t done, int64_t all)> progress = {});
+                           std::function<void(int64_t done, int64_t all)> progress = {},
+                           const TraceWindow& window = {});
 
 // The same from a file's unpacked content, for tests and fuzzing. `name` stands for the path.
 StatusOr<Trace> read_trace_content(const std::string& name, std::string content);

@@ -33,6 +33,7 @@ struct TraceReader {
   // make such a folder, separated by blanks.
   std::string_view folder = "";
   std::string_view folder_files = "";
+  bool cuts = false;  // keeps TraceInput::window() alone
 };
 
 // In the order of trace_readers.inc.

@@ -284,6 +284,7 @@ Json analysis_json(const TraceAnalysis& analysis, const Trace& trace, bool timel
                {"end_us", analysis.end_us},
                {"on_device", analysis.on_device},
                {"unlinked_work", analysis.unlinked_work},
+               {"window", analysis.window.empty() ? Json(nullptr) : Json(analysis.window)},
                {"warnings", std::move(warnings)},
                {"breakdown", breakdown_json(analysis.breakdown)},
                {"recompute", recompute_json(analysis.recompute)},

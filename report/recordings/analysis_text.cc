@@ -338,6 +338,9 @@ std::string analysis_text(const TraceAnalysis& analysis, const Trace& trace, siz
     text += analysis_field("rank", std::to_string(analysis.rank));
   }
   text += analysis_field("recorded", analysis_time(analysis.end_us - analysis.start_us));
+  if (!analysis.window.empty()) {
+    text += analysis_field("window", printable(analysis.window) + " (s from the beginning)");
+  }
   if (analysis.steps.count > 0) {
     text +=
         analysis_field("steps", fmt::format("{}; median {}, from {} to {}", analysis.steps.count,

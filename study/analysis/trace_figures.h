@@ -194,6 +194,7 @@ struct TraceAnalysis {
   int64_t spans = 0;
   double start_us = 0;  // on the file's clock
   double end_us = 0;
+  std::string window;         // "FROM,TO" where only a part was asked for
   bool on_device = false;     // else the breakdown is the host's
   int64_t unlinked_work = 0;  // left out
   Breakdown breakdown;

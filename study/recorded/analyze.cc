@@ -63,10 +63,11 @@ Analyzed analyze_one(const AnalyzeOptions& options, const Trace& trace) {
 }  // namespace
 
 StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& progress) {
+  DFSIM_ASSIGN_OR_RETURN(const TraceWindow window, parse_window(options.window));
   AnalyzedTraces analyzed;
   for (const std::string& path : options.traces) {
     DFSIM_RETURN_IF_ERROR(progress.stage("reading " + path));
-    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path, progress.read_bytes()));
+    DFSIM_ASSIGN_OR_RETURN(Trace trace, read_trace(path, progress.read_bytes(), window));
     explain_trace(trace, progress);
     for (const std::string& file :
          analyzed.traces.empty() ? options.counters : std::vector<std::string>{}) {
@@ -79,6 +80,7 @@ StatusOr<AnalyzedTraces> analyze(const AnalyzeOptions& options, const Progress& 
       DFSIM_RETURN_IF_ERROR(progress.stage("simulating what changes would bring"));
       DFSIM_RETURN_IF_ERROR(advise(trace, *one.graph, &one.analysis, progress));
     }
+    one.analysis.window = options.window;
     analyzed.analyses.push_back(std::move(one.analysis));
     analyzed.traces.push_back(std::move(trace));
   }

@@ -19,6 +19,7 @@ struct AnalyzeOptions {
   // Whose definition the critical path has: "replay" (find_replay_path()) or "hta"
   // (find_trace_path(), HolisticTraceAnalysis's).
   std::string critical_path = "replay";
+  std::string window;  // the part of the traces that counts, as parse_window() reads it
 };
 
 struct AnalyzedTraces {

@@ -272,17 +272,18 @@ class RecordSource {
 struct Received {
   int64_t events = 0;
   bool complete = false;  // summary or error came
+  bool stopped = false;   // by who gets the events
   CtfSummary summary;
   std::string error;
 };
 
-Received receive(int file, const std::function<void(const CtfEvent&)>& on_event) {
+Received receive(int file, const std::function<bool(const CtfEvent&)>& on_event) {
   Received received;
   RecordSource source(file);
   EventReader events;
   CtfEvent event;
   for (std::string_view record = source.next(); !record.empty();
-       record = received.complete ? std::string_view() : source.next()) {
+       record = received.complete || received.stopped ? std::string_view() : source.next()) {
     RecordReader in(record.substr(1));
     if (record[0] == kShape) {
       if (!events.read_shape(in)) {
@@ -295,7 +296,7 @@ Received receive(int file, const std::function<void(const CtfEvent&)>& on_event)
         break;
       }
       ++received.events;
-      on_event(event);
+      received.stopped = !on_event(event);
       continue;
     }
     const std::string text(in.text());
@@ -321,7 +322,7 @@ std::string how_it_ended(pid_t child) {
 }  // namespace
 
 StatusOr<CtfSummary> read_ctf_events(const std::string& folder,
-                                     const std::function<void(const CtfEvent&)>& on_event) {
+                                     const std::function<bool(const CtfEvent&)>& on_event) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return failed(fmt::format("no pipe: {}", std::strerror(errno)));
@@ -343,8 +344,11 @@ StatusOr<CtfSummary> read_ctf_events(const std::string& folder,
   close(ends[1]);
   Received received = receive(ends[0], on_event);
   close(ends[0]);
+  if (received.stopped) {
+    kill(child, SIGKILL);  // its pipe is closed
+  }
   const std::string end = how_it_ended(child);
-  if (received.complete && received.error.empty()) {
+  if (received.stopped || (received.complete && received.error.empty())) {
     return received.summary;
   }
   const std::string reason = received.error.empty() ? end : received.error;

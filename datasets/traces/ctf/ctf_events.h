@@ -10,9 +10,10 @@
 
 namespace dfsim::inline datasets {
 
-// Reads the trace of one folder (with a file "metadata"). Errors: kInvalidInput (not a single event
-// can be read, as a message without the folder's name), kFailed (no process can be made).
+// Reads the trace of one folder (with a file "metadata") until `on_event` says false. Errors:
+// kInvalidInput (not a single event can be read, as a message without the folder's name), kFailed
+// (no process can be made).
 StatusOr<CtfSummary> read_ctf_events(const std::string& folder,
-                                     const std::function<void(const CtfEvent&)>& on_event);
+                                     const std::function<bool(const CtfEvent&)>& on_event);
 
 }  // namespace dfsim::inline datasets

@@ -60,9 +60,12 @@ int64_t payload_time(int64_t own, int64_t header_ns, int64_t offset_ns) {
 
 class CtfReader {
  public:
-  explicit CtfReader(const std::string& path) : spans_(&trace_) {
+  CtfReader(const std::string& path, const TraceWindow& window) : window_(window), spans_(&trace_) {
     trace_.path = path;
     trace_.format = "ctf";
+    if (!window.whole()) {
+      spans_.expect_foreign_ends();
+    }
   }
 
   StatusOr<Trace> read(const std::vector<std::string>& folders) {
@@ -73,8 +76,9 @@ class CtfReader {
       spans_.set_prefix(prefix_);
       points_.clear();  // shapes live as long as the reading of one folder
       last_point_ = nullptr;
-      const auto summary = read_ctf_events(folder, [this](const CtfEvent& event) { take(event); });
-      spans_.close_open(last_us_);
+      const auto summary =
+          read_ctf_events(folder, [this](const CtfEvent& event) { return take(event); });
+      spans_.close_open(last_us_, full_);
       running_.clear();
       if (!summary.ok()) {
         first_error = first_error.empty() ? summary.status().message() : first_error;
@@ -90,6 +94,12 @@ class CtfReader {
     if (trace_.spans.empty() && trace_.events == 0) {
       return invalid_input(fmt::format(
           "{}: {}", trace_.path, first_error.empty() ? "a CTF trace without events" : first_error));
+    }
+    if (trace_.spans.empty() && !window_.whole()) {
+      return invalid_input(
+          fmt::format("{}: no span begins in the window; the events that were read end {:.6g} s "
+                      "after the first",
+                      trace_.path, first_us_ ? (last_us_ - *first_us_) / 1e6 : 0));
     }
     if (trace_.spans.empty()) {
       return nothing_usable(trace_, "events");
@@ -126,7 +136,8 @@ class CtfReader {
     return *last_point_;
   }
 
-  void take(const CtfEvent& event) {
+  // Whether the next event is wanted, too.
+  bool take(const CtfEvent& event) {
     ++trace_.events;
     const CtfPoint& what = point(event.shape);
     const int64_t own_ns = event.integer(CtfRole::kTime, 0);
@@ -136,11 +147,46 @@ class CtfReader {
                                 : payload_time(own_ns, event.time_ns, event.clock_offset_ns);
     if ((!event.timed && own_ns <= 0) || time_ns > kMaxNs || time_ns < -kMaxNs) {
       trace_.warn("events without a time, left out", trace_.events);
-      return;
+      return true;
     }
     const double time_us = static_cast<double>(time_ns) / kNsPerUsF;
+    first_us_ = first_us_.value_or(time_us);
     last_us_ = std::max(last_us_, time_us);
+    if (trace_.spans.size() >= window_.most_spans) {
+      stop();
+      return false;
+    }
     const int64_t thread = thread_of(event);
+    if (window_.holds(time_us - *first_us_)) {
+      take_in_window(event, what, thread, time_us);
+    } else if (what.use == CtfUse::kEnd) {
+      spans_.end(event, what, thread, time_us);  // of a span that began in the window, if any
+    } else {
+      learn(event, what);
+    }
+    return true;
+  }
+
+  void stop() {
+    if (!full_) {
+      trace_.warn_of_file(fmt::format(
+          "only the first {:.4g} s are read ({} spans); --window FROM,TO reads another part",
+          (last_us_ - *first_us_) / 1e6, window_.most_spans));
+    }
+    full_ = true;
+  }
+
+  // Outside of the window, only what other events refer to.
+  void learn(const CtfEvent& event, const CtfPoint& what) {
+    if (what.use == CtfUse::kSwitch) {
+      running_[cpu_of(event)] = {event.integer({"next_tid"}),
+                                 std::string(event.text({"next_comm"})), 0, false};
+    } else if (what.use == CtfUse::kLaunch || what.use == CtfUse::kIgnored) {
+      spans_.names().learn(event);
+    }
+  }
+
+  void take_in_window(const CtfEvent& event, const CtfPoint& what, int64_t thread, double time_us) {
     if (what.syscall) {
       threads_.in_call(thread, what.use == CtfUse::kBegin ? what.base : "");
     }
@@ -262,7 +308,10 @@ class CtfReader {
   }
 
   Trace trace_;
-  std::string prefix_;  // of the processes of one of several traces
+  TraceWindow window_;
+  std::optional<double> first_us_;  // the first event of all
+  bool full_ = false;               // window_.most_spans are read
+  std::string prefix_;              // of the processes of one of several traces
   double last_us_ = 0;
   std::unordered_map<const CtfShape*, CtfPoint> points_;
   const CtfShape* last_shape_ = nullptr;
@@ -305,7 +354,7 @@ Sniff sniff_ctf(const TraceInput& input) {
 }
 
 StatusOr<Trace> read_ctf(TraceInput input) {
-  return CtfReader(input.path()).read(find_traces(input.path()));
+  return CtfReader(input.path(), input.window()).read(find_traces(input.path()));
 }
 
 }  // namespace
@@ -316,7 +365,8 @@ TraceReader ctf_trace_reader() {
           .sniff = sniff_ctf,
           .read = read_ctf,
           .folder = "a CTF trace (a folder with a file 'metadata')",
-          .folder_files = "metadata channel_0"};
+          .folder_files = "metadata channel_0",
+          .cuts = true};
 }
 
 }  // namespace dfsim::inline datasets

@@ -181,7 +181,9 @@ void CtfSpans::end(const CtfEvent& event, const CtfPoint& point, int64_t thread,
       is_device_work(point.kind) || point.kind == SpanKind::kSync || point.stream_copy;
   const auto found = find_begin(&stack, point.base_id, given, correlation_of(event), device);
   if (found == stack.end()) {
-    trace_.warn("ends of spans that never began, left out", trace_.events);
+    if (!foreign_ends_) {
+      trace_.warn("ends of spans that never began, left out", trace_.events);
+    }
     return;
   }
   const Open open = std::move(*found);
@@ -206,7 +208,7 @@ void CtfSpans::end(const CtfEvent& event, const CtfPoint& point, int64_t thread,
   }
 }
 
-void CtfSpans::close_open(double last_us) {
+void CtfSpans::close_open(double last_us, bool cut) {
   std::vector<TrackId> tracks;
   for (const auto& [track, stack] : open_) {
     tracks.push_back(track);
@@ -214,7 +216,9 @@ void CtfSpans::close_open(double last_us) {
   std::ranges::sort(tracks);  // the same order in every build
   for (const TrackId track : tracks) {
     for (Open& open : open_[track]) {
-      trace_.warn("spans that never end, taken to last until the trace's end", 0);
+      if (!cut) {
+        trace_.warn("spans that never end, taken to last until the trace's end", 0);
+      }
       open.span.end_us = std::max(last_us, open.span.start_us);
       if (open.span.correlation < 0 && is_device_work(open.span.kind)) {
         launches_.work(open.span.kind, open.span.detail, open.span.start_us, trace_.spans.size());

@@ -32,12 +32,14 @@ class CtfSpans {
   void end(const CtfEvent& event, const CtfPoint& point, int64_t thread, double time_us);
   // Work is put into a device's queue.
   void queued(const CtfEvent& event, int64_t thread, double time_us);
+  // Spans may have begun outside of what is read: the trace is right to have their ends.
+  void expect_foreign_ends() { foreign_ends_ = true; }
   // The track of a host thread.
   TrackId host_track(const CtfEvent& event, int64_t thread, bool async = false);
   CtfNames& names() { return names_; }
   CounterEvents& counters() { return counters_; }
-  // A trace ends at `last_us`: so do its open spans.
-  void close_open(double last_us);
+  // A trace ends at `last_us`: so do its open spans. `cut`: it goes on, but is not read further.
+  void close_open(double last_us, bool cut);
   // After all traces: joins work with its launches and counters with their kernels.
   void finish();
 
@@ -58,6 +60,7 @@ class CtfSpans {
 
   Trace& trace_;
   std::string prefix_;
+  bool foreign_ends_ = false;
   CtfNames names_;
   CounterEvents counters_;
   CtfLaunchJoiner launches_;
