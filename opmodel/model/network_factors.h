@@ -17,7 +17,7 @@ namespace dfsim::inline opmodel {
 
 // The factor on a time of the prior: 1 for fp32, for other classes, and on other devices than GPUs.
 // Products and attention have one only on boards whose matrix units accumulate fp32 at half rate
-// (GeForce), because the prior knows no such board: their units wait for nothing else. O(1).
+// (GeForce, L40), because the prior knows no such board: their units wait for nothing else. O(1).
 double network_factor(const OpGeometry& geometry, const DeviceSpec& device);
 
 // `time_us` of the prior times the factor, but no less than the roofline at sustained rates.

@@ -151,8 +151,24 @@ TEST_CASE("CTF: a trace with more spans than there is room for is read in part, 
   const auto trace = read_trace(folder.path(), {}, window);
   REQUIRE(trace.ok());
   CHECK(trace->spans.size() == 2);
-  CHECK(warnings_of(*trace, "only the first 2 s are read (2 spans)") == 1);
+  CHECK(warnings_of(*trace, "only the first 2 s are read (2 spans in all)") == 1);
   CHECK(warnings_of(*trace, "never end") == 0);
+}
+
+TEST_CASE("CTF: the parts of a trace share the room for spans") {
+  const Folder folder("dfsim_ctf_shares_test");
+  for (const char* part : {"kernel", "ust"}) {
+    const Folder one("dfsim_ctf_one_share_test");
+    write_ctf(one);
+    std::filesystem::copy(one.path(), folder.path() + "/" + part);
+  }
+  TraceWindow window;
+  window.most_spans = 4;
+  const auto trace = read_trace(folder.path(), {}, window);
+  REQUIRE(trace.ok());
+  CHECK(trace->spans.size() == 4);
+  CHECK(warnings_of(*trace, "s of kernel are read") == 1);
+  CHECK(warnings_of(*trace, "s of ust are read") == 1);
 }
 
 }  // namespace

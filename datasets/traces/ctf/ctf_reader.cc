@@ -71,7 +71,12 @@ class CtfReader {
   StatusOr<Trace> read(const std::vector<std::string>& folders) {
     std::string first_error;
     std::optional<bool> wall_clock;
-    for (const std::string& folder : folders) {
+    for (size_t i = 0; i < folders.size(); ++i) {
+      const std::string& folder = folders[i];
+      // Each part has its share of the room: the kernel's spans alone may be too many.
+      const size_t room = window_.most_spans - std::min(window_.most_spans, trace_.spans.size());
+      limit_ = trace_.spans.size() + room / (folders.size() - i);
+      full_ = false;
       prefix_ = folders.size() > 1 ? fs::path(folder).filename().string() + " " : "";
       spans_.set_prefix(prefix_);
       points_.clear();  // shapes live as long as the reading of one folder
@@ -152,7 +157,7 @@ class CtfReader {
     const double time_us = static_cast<double>(time_ns) / kNsPerUsF;
     first_us_ = first_us_.value_or(time_us);
     last_us_ = std::max(last_us_, time_us);
-    if (trace_.spans.size() >= window_.most_spans) {
+    if (trace_.spans.size() >= limit_) {
       stop();
       return false;
     }
@@ -168,12 +173,10 @@ class CtfReader {
   }
 
   void stop() {
-    if (!full_) {
-      trace_.warn_of_file(fmt::format(
-          "only the first {:.4g} s are read ({} spans); --window FROM,TO reads another part",
-          (last_us_ - *first_us_) / 1e6, window_.most_spans));
-    }
     full_ = true;
+    trace_.warn_of_file(fmt::format(
+        "only the first {:.4g} s {}are read ({} spans in all); --window FROM,TO reads another part",
+        (last_us_ - *first_us_) / 1e6, prefix_.empty() ? "" : "of " + prefix_, window_.most_spans));
   }
 
   // Outside of the window, only what other events refer to.
@@ -310,7 +313,8 @@ class CtfReader {
   Trace trace_;
   TraceWindow window_;
   std::optional<double> first_us_;  // the first event of all
-  bool full_ = false;               // window_.most_spans are read
+  size_t limit_ = 0;                // of spans, while this part is read
+  bool full_ = false;               // it is reached
   std::string prefix_;              // of the processes of one of several traces
   double last_us_ = 0;
   std::unordered_map<const CtfShape*, CtfPoint> points_;
