@@ -17,7 +17,8 @@ constexpr double kWindows = 1.14;
 constexpr double kGrouped = 1.42;
 constexpr double kProducts = 0.81;
 constexpr double kAttention = 0.59;
-// Matrix rate in fp16 over the vector rate in fp32: 2 on GeForce boards and the L40, else 4 and more.
+// Matrix rate in fp16 over the vector rate in fp32: 2 on GeForce boards and the L40, else 4 and
+// more.
 constexpr double kHalfRate = 2.5;
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }

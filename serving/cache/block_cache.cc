@@ -63,9 +63,8 @@ int64_t BlockCache::acquire_prefix(const RequestSpec& request, CacheShare* share
 int64_t BlockCache::missing_blocks(const CacheShare& share, int64_t tokens) const {
   const int64_t own_tokens = tokens - share.hashed_tokens;
   // Most steps stay inside the blocks that the sequence has, which needs no division.
-  return own_tokens <= share.own_blocks * block_tokens_
-             ? 0
-             : blocks_for(own_tokens) - share.own_blocks;
+  return own_tokens <= share.own_blocks * block_tokens_ ? 0
+                                                        : blocks_for(own_tokens) - share.own_blocks;
 }
 
 bool BlockCache::take(int64_t blocks) {

@@ -13,8 +13,8 @@ namespace dfsim::inline study {
 constexpr int kOrtExtended = 2;  // leaves images as they are
 constexpr int kOrtAll = 3;       // puts images into blocks of channels or their channels last
 
-// Leaves out the passes above `level`. Below 1, constants are not folded either. Passes that stand for
-// a missing kernel, such as Einsum's products, stay at every level. Stages stay apart.
+// Leaves out the passes above `level`. Below 1, constants are not folded either. Passes that stand
+// for a missing kernel, such as Einsum's products, stay at every level. Stages stay apart.
 void limit_ort_level(int level, RuntimeSpec* runtime);
 
 }  // namespace dfsim::inline study
