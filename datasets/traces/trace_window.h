@@ -18,14 +18,15 @@ namespace dfsim::inline datasets {
 // no more, and warns.
 inline constexpr size_t kMostSpans = 16'000'000;
 
-// Microseconds after the trace's first span; of CTF, after its first event.
+// Microseconds after the trace's first span; of CTF, after the first event that is read. Others may
+// be earlier (those of another part, or with a time of their own): a window from 0 holds them, too.
 struct TraceWindow {
   double from_us = 0;
   double to_us = std::numeric_limits<double>::infinity();
   size_t most_spans = kMostSpans;
 
   bool whole() const { return from_us <= 0 && to_us == std::numeric_limits<double>::infinity(); }
-  bool holds(double us) const { return us >= from_us && us < to_us; }
+  bool holds(double us) const { return (from_us <= 0 || us >= from_us) && us < to_us; }
 };
 
 // "FROM,TO" in seconds; either may be left out ("10," or ",10"), and "" is the whole trace. Error

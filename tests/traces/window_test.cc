@@ -63,6 +63,12 @@ TEST_CASE("TraceWindow: reads both ends, either of which may be missing") {
   }
 }
 
+TEST_CASE("TraceWindow: a window from the beginning holds what is earlier than the first event") {
+  CHECK(TraceWindow().holds(-1));
+  CHECK(seconds(0, 5).holds(-1));
+  CHECK_FALSE(seconds(1, 5).holds(0));
+}
+
 TEST_CASE("cut_trace: spans keep their links inside of the window") {
   const Trace trace = cut(seconds(2, 4));
   REQUIRE(trace.spans.size() == 4);
@@ -93,8 +99,8 @@ TEST_CASE("cut_trace: a window without spans is an error that says where they ar
   CHECK(status.message().find("the last at 7.2 s") != std::string::npos);
 }
 
-// An operator of 1.5 s begins every second; the program switches threads in between.
-void write_ctf(const Folder& folder) {
+// Six operators of 0.75 s, one a second on threads of their own; the last one never ends.
+void write_ctf(const Folder& folder, uint64_t later_s = 0) {
   folder.write("metadata", std::string(kHeader) +
                                event_class(0, "tensorflowTracer:operation_start",
                                            "string cat; string placement; string name;") +
@@ -103,14 +109,15 @@ void write_ctf(const Folder& folder) {
   Stream stream;
   constexpr uint64_t kS = 1'000'000'000;
   for (uint64_t i = 0; i < 6; ++i) {
+    const uint64_t at = kS * (10 + i + later_s);
     const std::string name = "op" + std::to_string(i);
     if (i > 0) {
-      stream.event(1, kS * (10 + i) + kS / 2, 100 + static_cast<uint32_t>(i - 1))
+      stream.event(1, at + kS / 2, 100 + static_cast<uint32_t>(i - 1))
           .text("MatMul")
           .text("cpu")
           .text("op" + std::to_string(i - 1));
     }
-    stream.event(0, kS * (10 + i) + kS * 3 / 4, 100 + static_cast<uint32_t>(i))
+    stream.event(0, at + kS * 3 / 4, 100 + static_cast<uint32_t>(i))
         .text("MatMul")
         .text("cpu")
         .text(name);
@@ -153,6 +160,18 @@ TEST_CASE("CTF: a trace with more spans than there is room for is read in part, 
   CHECK(trace->spans.size() == 2);
   CHECK(warnings_of(*trace, "only the first 2 s are read (2 spans in all)") == 1);
   CHECK(warnings_of(*trace, "never end") == 0);
+}
+
+TEST_CASE("CTF: a part that begins before the first one is read in full") {
+  const Folder folder("dfsim_ctf_earlier_test");
+  for (const char* part : {"kernel", "ust"}) {
+    const Folder one("dfsim_ctf_earlier_part_test");
+    write_ctf(one, part == std::string_view("kernel") ? 100 : 0);
+    std::filesystem::copy(one.path(), folder.path() + "/" + part);
+  }
+  const auto trace = read_trace(folder.path());
+  REQUIRE(trace.ok());
+  CHECK(trace->spans.size() == 12);
 }
 
 TEST_CASE("CTF: the parts of a trace share the room for spans") {
