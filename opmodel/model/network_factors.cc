@@ -12,7 +12,7 @@ namespace dfsim::inline opmodel {
 namespace {
 
 // The prior has convolutions in fp32 only, where cuDNN uses Winograd's algorithm for windows. 1x1
-// convolutions need no factor (the fit finds 1.03).
+// convolutions are products, which the prior knows.
 constexpr double kWindows = 1.14;
 constexpr double kGrouped = 1.42;
 constexpr double kProducts = 0.81;

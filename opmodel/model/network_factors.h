@@ -1,11 +1,11 @@
 // Factors on the prior's times of 16-bit operators, for operators inside whole networks.
 //
 // Purpose: public tables have 16-bit products and attention of five boards for computing, timed as
-//   kernels alone; no table has 16-bit convolutions or boards for games. Published times of whole
+//   kernels alone; no table has 16-bit convolutions or consumer boards. Published times of whole
 //   networks show by how much the prior is off for each class.
 // Method: one factor per class, the least squares of logarithms over 36 networks on one board
-//   (datasets/collect/fit_network_factors.py; docs/reference/cost-models.md). The networks and
-//   boards that docs/accuracy.md reports are others.
+//   (datasets/collect/fit_network_factors.py; docs/reference/cost-models.md). The runs that
+//   docs/accuracy.md reports are others.
 // Internal to opmodel.
 #pragma once
 

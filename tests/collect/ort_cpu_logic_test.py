@@ -306,6 +306,44 @@ class Export(unittest.TestCase):
         self.assertEqual(export.device_name("CPU", 2), "CPU, 2 threads")
 
 
+class MergedDays(unittest.TestCase):
+    COLUMNS = ["device", "network", "op_type", "time_ns", "spread_ns"]
+    RUN = {"batch": 1, "dims": "", "shapes": "static", "dtype": "float32", "device": "CPU, 1 thread"}
+
+    def day(self, folder, name, rows_of_day, overhead_us, times_ms):
+        """A day's profile, overheads and runs."""
+        files = [folder / f"{name}{end}" for end in (".csv.gz", ".json", "_runs.csv")]
+        export.write_csv(files[0], self.COLUMNS, [dict(zip(self.COLUMNS, row)) for row in rows_of_day])
+        files[1].write_text(json.dumps({"CPU, 1 thread": overhead_us}), encoding="utf-8")
+        runs = [{"network": f"n{i}", **self.RUN, "time_ms": time} for i, time in enumerate(times_ms)]
+        export.write_csv(files[2], [*self.RUN, "network", "time_ms"], runs)
+        return [str(file) for file in files]
+
+    def merge(self, folder, times_ms):
+        first = self.day(folder, "first", [["CPU, 1 thread", "", "Conv", 1000, 10]], 3, [10, 20, 30])
+        other = self.day(folder, "other", [["CPU, 1 thread", "", "Conv", 8000, 20], ["CPU, 1 thread", "", "Relu", 5, 1],
+                                           ["CPU, 1 thread", "n0", "Conv", 7, 1]], 4, times_ms)
+        output = folder / "merged.csv.gz"
+        done = subprocess.run([sys.executable, str(COLLECTOR / "merge_days.py"), *first, "--added", *other, "--only",
+                               "Conv", "-o", str(output)], capture_output=True, text=True, check=False)
+        return done, output
+
+    def test_rows_get_the_first_days_speed_and_overhead(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, output = self.merge(pathlib.Path(folder), [20, 40, 90])  # twice as slow, by the median
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows_after = gzip.decompress(output.read_bytes()).decode().splitlines()
+            # 8000 / 2, less the microsecond that the other day's profiler took longer.
+            self.assertEqual(rows_after[1:], ['"CPU, 1 thread",,Conv,1000,10', '"CPU, 1 thread",,Conv,3000,10'])
+
+    def test_days_without_common_networks_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, output = self.merge(pathlib.Path(folder), [20, 40])
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("found 2 runs of both days, expected 3", done.stderr)
+            self.assertFalse(output.exists())
+
+
 class BadInput(unittest.TestCase):
     def run_collector(self, *arguments, python=("-S",)):
         return subprocess.run([sys.executable, *python, str(COLLECTOR / "collect.py"), *arguments],
