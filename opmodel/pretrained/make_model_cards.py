@@ -27,6 +27,10 @@ SOURCES = {
         "operators in sampled and real networks, fp32 and int8, profiler on, normalised to one speed by "
         "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, {state}. The errors "
         "include the profiler's overhead of each operator (overheads.json); dfsim subtracts it from predictions."),
+    "gpu": (
+        "Measured for this project, datasets/measured/h100: PyTorch 2.11's operators alone and in networks, "
+        "eager, on an H100 SXM5, in fp32, tf32, fp16 and bf16: kernel time by the profiler "
+        "(datasets/collect/torch_gpu)."),
 }
 MEASURED = {
     "epyc-milan": {"version": "1.31.1 and 1.32.0", "state": "idle part of the time, with a speed that changed by half within the hour; other programs were stopped while the operators of open graphs were measured, half of which were disturbed all the same"},
@@ -42,6 +46,13 @@ def source_of(file):
     if file.startswith("conv_data"):
         return "tinynas"
     return "measured" if file.startswith("ops.csv") else "aiconfigurator"
+
+
+def sources_of(manifest):
+    """The sources of its files, in the order of SOURCES."""
+    measured = "measured" if manifest["name"] in MEASURED else "gpu"
+    used = {source_of(f["file"]) for f in manifest["data"]}
+    return [k for k in SOURCES if k in {measured if name == "measured" else name for name in used}]
 
 
 def percent(value):
@@ -134,8 +145,8 @@ def coverage_lines(manifest):
 def card(manifest, date):
     devices = ", ".join(d["model"] for d in manifest["devices"])
     files = manifest["data"]
-    used = [k for k in SOURCES if any(k == source_of(f["file"]) for f in files)]
-    elsewhere = "measured" not in used
+    used = sources_of(manifest)
+    elsewhere = any(name not in ("measured", "gpu") for name in used)
     lines = [
         f"# Model card: {manifest['name']}", "",
         f"Operator times of {devices}. Trained on {date} by "
@@ -145,7 +156,8 @@ def card(manifest, date):
         "", "## Data", ""]
     about = {"name": manifest["name"], **MEASURED.get(manifest["name"], {})}
     lines += ["- " + (SOURCES[name].format(**about) if name == "measured" else SOURCES[name]) for name in used]
-    lines += ["", ("This repository does not contain the data. The" if elsewhere else "The") +
+    lines += ["", ("This repository contains the measured data alone. The" if elsewhere and "gpu" in used else
+                   "This repository does not contain the data. The" if elsewhere else "The") +
               " model keeps trees and, in `lookup.bin`, hashed shapes with their times.", "",
               "| file | checksum | rows |", "|---|---|---|"]
     lines += [f"| {f['file']} | {f['checksum']} | {f['rows']} |" for f in files]

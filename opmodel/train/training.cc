@@ -351,16 +351,16 @@ class Training {
     if (const auto factors = repeat_factors(repeats)) {
       std::tie(report_.manifest.repeat_low, report_.manifest.repeat_high) = *factors;
     }
+    ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
     if (options_.keep_lookup) {
       DFSIM_RETURN_IF_ERROR(write_lookup(repeats));
-    }
-    ScalingTable scaling = old_ != nullptr ? old_->scaling() : ScalingTable();
-    for (auto& [key, times] : scaled) {
-      scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times),
-                  times.size());
-    }
-    for (const auto& [instance, effect] : instance_effects(data_)) {
-      scaling.add_effect(instance, effect);
+      for (auto& [key, times] : scaled) {
+        scaling.add(data_.ops[key.first], data_.devices[key.second].model, median(times),
+                    times.size());
+      }
+      for (const auto& [instance, effect] : instance_effects(data_)) {
+        scaling.add_effect(instance, effect);
+      }
     }
     ModelManifest& manifest = report_.manifest;
     if (scaling.size() > 0) {

@@ -149,10 +149,10 @@ def tensors_of(result):
     return [tensor for i, tensor in enumerate(tensors) if all(tensor is not other for other in tensors[:i])]
 
 
-def export(model, feeds, exporter, path):
+def export(model, feeds, exporter, path, **more):
     """Writes the network with a dynamic batch."""
     names = list(feeds)
-    arguments = {"input_names": names, "output_names": ["y"], "opset_version": OPSET[exporter]}
+    arguments = {"input_names": names, "output_names": ["y"], "opset_version": OPSET[exporter], **more}
     if exporter == "old":
         torch.onnx.export(model, tuple(feeds.values()), str(path), dynamo=False,
                           dynamic_axes={n: {0: "batch"} for n in [*names, "y"]}, **arguments)

@@ -4,7 +4,7 @@
 Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.onnx.gz): a static batch is the same
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
-usage: export_lists.py LIST [NAME...] -o FOLDER      LIST: test, fresh, tune or train
+usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, tune or train
 """
 
 import argparse
@@ -126,15 +126,18 @@ class FirstOutput(exports.Outputs):
         return super().forward(*inputs)[0]
 
 
-def export(entry, folder):
+def export(entry, folder, keep_batch_norms=False):
     base, _, exporter = entry.rpartition(".")
+    options = {}
+    if keep_batch_norms:  # only the old exporter can
+        exporter, options = "old", {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}
     torch.manual_seed(0)
     model, feeds = build(base)
     model = FirstOutput(model, list(feeds)).eval().requires_grad_(False)
     weights = {n for n, _ in (*model.named_parameters(), *model.named_buffers())}
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.onnx"
-        exports.export(model, feeds, exporter, path)
+        exports.export(model, feeds, exporter, path, **options)
         del model
         gc.collect()
         graph = onnx.load(path)
@@ -152,6 +155,8 @@ def main():
     parser.add_argument("list", choices=["test", "fresh", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
+    parser.add_argument("--keep-batch-norms", action="store_true",
+                        help="leave batch normalisation as it is, as PyTorch runs it; with the old exporter")
     parser.add_argument("names", nargs="*", metavar="NAME", help="as in the list; default: all of it")
     options = parser.parse_args()
     exports.prepare_torchvision()
@@ -165,7 +170,7 @@ def main():
             continue
         signal.alarm(MOST_SECONDS)
         try:
-            target = export(entry, options.output)
+            target = export(entry, options.output, options.keep_batch_norms)
             print(f"{entry}: {target.stat().st_size} bytes", flush=True)
         except Exception as error:  # whatever an exporter throws at a network: the others go on
             failed += 1

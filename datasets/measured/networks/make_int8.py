@@ -4,6 +4,7 @@
 usage: make_int8.py [--out DIR] FILE.onnx...
 """
 import argparse
+import gzip
 import pathlib
 import sys
 
@@ -18,18 +19,20 @@ def main():
     import qdq
     import strip_graph
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.onnx")
+    parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.onnx[.gz]")
     parser.add_argument("--out", type=pathlib.Path, default=HERE)
     options = parser.parse_args()
     for path in options.files:
-        model = onnx.load(path, load_external_data=False)
+        data = path.read_bytes()
+        model = onnx.load_model_from_string(gzip.decompress(data) if path.suffix == ".gz" else data)
         for node in model.graph.node:  # values that QDQ reads by name must not be constants of nodes
             assert node.domain in ("", "ai.onnx"), f"{path}: {node.op_type} of {node.domain}"
         qdq.quantise(fold_batch_norms(model), strip_graph.shape_only)
         for index, node in enumerate(model.graph.node):
             node.name = f"n{index}"  # short, and there: profiles tell operators apart by it
-        target = options.out / f"{path.stem}_int8.onnx"
-        target.write_bytes(model.SerializeToString(deterministic=True))
+        name = path.name.removesuffix(".gz").removesuffix(".onnx")
+        target = options.out / f"{name}_int8.onnx.gz"
+        target.write_bytes(gzip.compress(model.SerializeToString(deterministic=True), 9, mtime=0))
         print(f"{target}: {len(model.graph.node)} nodes, {target.stat().st_size} bytes")
 
 

@@ -1,0 +1,135 @@
+"""Writes the measurements of a campaign as a profile and a runs file."""
+
+import csv
+import gzip
+import io
+import statistics
+
+import aten_rows
+import campaign
+import networks
+from campaign import read_results
+
+
+class BadInput(Exception):
+    """An error to report to the user without a traceback."""
+
+
+COLUMNS = ["device", "runtime", "runtime_version", "op_type", "op_class", "attributes", "inputs", "outputs", "compute_dtype",
+           "time_ns", "spread_ns", "samples", "timing", "network", "batch", "count", "provenance"]
+MOST_OVER_WALL = 1.02  # what the clocks of the profiler and of events differ by
+RUN_COLUMNS = ["network", "batch", "dims", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms", "samples",
+               "date", "provenance"]
+
+
+def text_of(shapes, dtype):
+    return ";".join(f"{dtype}[{'x'.join(map(str, s))}]" for s in shapes)
+
+
+def write_csv(path, columns, table):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(table)
+    data = text.getvalue().encode()
+    path.write_bytes(gzip.compress(data, 9, mtime=0) if path.suffix == ".gz" else data)
+
+
+def typed(dtype):
+    """Columns of the type: tf32 is float32 with other arithmetic."""
+    return {"compute_dtype": "tf32"} if dtype == "tf32" else {}
+
+
+def operator_rows(records, timings):
+    for r in records:
+        if r["kind"] != "op":
+            continue
+        dtype = campaign.stored(r["dtype"])
+        if r["op_type"] == "Conv" and is_grouped(r["attributes"], r["inputs"]) and len(r["kernels"]) >= r["inputs"][0][1] // r["inputs"][1][1]:
+            continue  # its groups overlap, and no time of the whole says by how much
+        for timing in timings:
+            if r["times"].get(timing):
+                yield {**r, "timing": timing, "inputs": text_of(r["inputs"], dtype),
+                       "outputs": text_of(r["outputs"], dtype), **typed(r["dtype"]), **r["times"][timing]}
+
+
+def is_grouped(attributes, inputs):
+    """A convolution in groups of several channels: cuDNN may run its groups on streams of their own."""
+    groups = int(attributes.partition("group=")[2].split(";")[0]) if "group=" in attributes else 1
+    return groups > 1 and not (inputs[1][1] == 1 and inputs[1][0] == groups)
+
+
+def overlap(record, rows):
+    """How much shorter grouped convolutions are than the sum of their kernels; None: other kernels disturbed the run.
+
+    Kernels of one run cannot sum to more than its time. Where they do, groups ran at the same time.
+    """
+    wall = min(t["time_ns"] for k, t in record["times"].items() if k in ("eager", "graph"))
+    grouped = sum(c["ns"] * c["count"] for c, row in rows if row and row[1] == "conv" and is_grouped(row[2], row[3]))
+    others = record["times"]["kernels"]["time_ns"] - grouped
+    if others + grouped <= MOST_OVER_WALL * wall:
+        return 1
+    return max(0.25, (wall - others) / grouped) if grouped and others + 0.25 * grouped <= wall else None
+
+
+def network_rows(records):
+    """Operators inside networks, equal ones once: the median over the networks, and the first one's name.
+
+    Networks that are held out have no rows, nor have those under autocast or with channels last, whose
+    calls contain casts and copies that an operator of the graph has not.
+    """
+    found = {}
+    for r in records:
+        if r["kind"] not in ("network", "sdpa") or r["dtype"].startswith("amp-") or r["network"] in networks.held_out():
+            continue
+        rows = [(c, aten_rows.row_of(c)) for c in r["calls"] if c["ns"] > 0]
+        factor = overlap(r, rows) if rows else None
+        if factor is None:
+            continue
+        for call, row in rows:
+            if row:
+                op, op_class, attributes, inputs, out = row
+                shorter = factor if op_class == "conv" and is_grouped(attributes, inputs) else 1
+                found.setdefault((op, op_class, attributes, operands(call, inputs), text_of([out], aten_rows.dtype_of(call)),
+                                  r["dtype"]), []).append((call["ns"] * shorter, r, call["count"]))
+    for (op, op_class, attributes, inputs, outputs, dtype), times in found.items():
+        first = times[0][1]
+        yield {**first, "op_type": op, "op_class": op_class, "attributes": attributes, "inputs": inputs, "outputs": outputs,
+               "timing": "kernel-only", **typed(dtype), "time_ns": max(1, round(statistics.median(t for t, *_ in times))),
+               "spread_ns": "", "samples": 5 * len(times), "count": times[0][2]}
+
+
+def operands(call, shapes):
+    if call["op"] == "aten::embedding":
+        return f"{text_of(shapes[:1], aten_rows.dtype_of(call))};{text_of(shapes[1:], 'int64')}"
+    return text_of(shapes, aten_rows.dtype_of(call))
+
+
+def run_rows(records, options):
+    """Networks whose run has that type and execution. A runs file has one of each: validate asks for them once.
+
+    Graphs of the other lists lack the batch normalisation that PyTorch runs: their export folded it.
+    """
+    key = {"torch-eager": "eager", "cuda-graph": "graph"}[options.runs_runtime]
+    wanted = networks.held_out() if options.held_out else [n for n in networks.learnt() if n not in networks.entries()]
+    for r in records:
+        if r["kind"] != "network" or r["dtype"] != options.runs_dtype or r["network"] not in wanted or key not in r["times"]:
+            continue
+        t = r["times"][key]
+        yield {**r, "runtime": options.runs_runtime, "samples": t["samples"], "time_ms": f"{t['time_ns'] / 1e6:.4f}",
+               "spread_ms": f"{t['spread_ns'] / 1e6:.4f}", "dtype": campaign.stored(r["dtype"]).removeprefix("amp-"),
+               "dims": networks.dims(r["network"])}
+
+
+def write(options):
+    records = [{**r, "runtime": "pytorch", "runtime_version": r["torch"], "provenance": "datasets/collect/torch_gpu"}
+               for folder in options.results for r in read_results(folder) if "error" not in r]
+    if not records:
+        raise BadInput(f"no measurement in {', '.join(map(str, options.results))}; run `collect.py run` first")
+    rows = [*operator_rows(records, options.timing), *(network_rows(records) if "kernel-only" in options.timing else ())]
+    write_csv(options.output, COLUMNS, rows)
+    print(f"{len(rows)} rows in {options.output}")
+    if options.runs:
+        table = list(run_rows(records, options))
+        write_csv(options.runs, RUN_COLUMNS, table)
+        print(f"{len(table)} runs in {options.runs}")
