@@ -149,6 +149,10 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   if (head.starts_with("network,")) {
     return RooflineKind::kRuns;
   }
+  const std::string name = to_lower(path);
+  if (name.ends_with(".onnx.gz") || name.ends_with(".csv.gz")) {  // other packed files are traces
+    return name.ends_with(".csv.gz") ? RooflineKind::kRuns : RooflineKind::kModel;
+  }
   const size_t first = head.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (head[first] == '{' || head[first] == '[');
   return json || head.starts_with("\x1f\x8b") ? RooflineKind::kTrace : RooflineKind::kModel;

@@ -1,4 +1,5 @@
-// Transpositions: where they meet, what goes before them, when they copy.
+// Transpositions: where they meet, what goes before them, when they copy; PyTorch's group
+// normalisation.
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -64,6 +65,37 @@ TEST_CASE("transposes: move behind a reshape that splits axes, but not one that 
   }
 }
 
+TEST_CASE(
+    "aten-group-norm: instance normalisation of groups with weights per channel is one call") {
+  struct Given {
+    std::vector<int64_t> weight;
+    bool read, fused;
+  };
+  for (const Given& given : {Given{{8, 1, 1}, false, true}, Given{{8, 1, 1}, true, false},
+                             Given{{8, 4, 4}, false, false}, Given{{1, 1, 4}, false, false}}) {
+    PassCase graph(17);
+    graph.input("x", {2, 8, 4, 4});
+    graph.ints("groups", {0, 2, -1});
+    graph.ints("image", {2, 8, 4, 4});
+    graph.weight("ones", {2});
+    graph.weight("zeros", {2});
+    graph.weight("scale", given.weight);
+    graph.weight("shift", given.weight);
+    graph.op("Reshape", {"x", "groups"}, "g");
+    graph.op("InstanceNormalization", {"g", "ones", "zeros"}, "n");
+    graph.op("Reshape", {"n", "image"}, "r");
+    graph.op("Mul", {"r", "scale"}, "m");
+    graph.op("Add", {"m", "shift"}, "y");
+    graph.output("y");
+    if (given.read) {
+      graph.output("m");
+    }
+    const Types types = graph.types_after({"aten-group-norm"});
+    CHECK((types == Types{"GroupNormalization"}) == given.fused);
+    CHECK(types.size() == (given.fused ? 1 : 5));
+  }
+}
+
 TEST_CASE("torch-views: a transpose copies only if a reshape needs it") {
   PassCase graph;
   graph.input("x", {2, 3, 4});
@@ -79,6 +111,32 @@ TEST_CASE("torch-views: a transpose copies only if a reshape needs it") {
     if (op.op_type == "Transpose") {
       CHECK((op.op_class == OpClass::kView) == (op.name == "u"));
     }
+  }
+}
+
+TEST_CASE("torch-views: a reshape that splits an axis of a transposed tensor copies nothing") {
+  struct Wanted {
+    std::vector<int64_t> perm, target;
+    bool view;
+  };
+  // x is [2, 12, 5]; its transposes have the strides [60, 1, 5], [5, 60, 1] and [1, 60, 5].
+  for (const Wanted& wanted : {Wanted{{0, 2, 1}, {2, 5, 3, 4}, true},   // 12 into 3 and 4
+                               Wanted{{0, 2, 1}, {2, 5, 1, 12}, true},  // an axis of one
+                               Wanted{{0, 2, 1}, {2, 60}, false},       // 5 and 12 are not in order
+                               Wanted{{0, 2, 1}, {10, 12}, false},      // nor are 2 and 5
+                               Wanted{{1, 0, 2}, {3, 4, 2, 5}, true},   //
+                               Wanted{{1, 0, 2}, {12, 10}, false},      //
+                               Wanted{{2, 0, 1}, {5, 24}, true},       // 2 and 12 follow each other
+                               Wanted{{2, 0, 1}, {5, 4, 6}, true}}) {  // merged and split again
+    PassCase graph;
+    graph.input("x", {2, 12, 5});
+    graph.ints("target", wanted.target);
+    graph.op("Transpose", {"x"}, "t", {{"perm", wanted.perm}});
+    graph.op("Reshape", {"t", "target"}, "r");
+    graph.output("r");
+    const Graph& result = graph.after({"torch-views"});
+    INFO(wanted.target.size() << " axes, first " << wanted.target[0]);
+    CHECK((result.op(OpId(0)).op_class == OpClass::kView) == wanted.view);
   }
 }
 

@@ -1,4 +1,4 @@
-"""What the campaign measures, in order, and the workers that measure it."""
+"""The campaign: a list of tasks in order, and the workers that measure them."""
 
 import contextlib
 import datetime
@@ -15,7 +15,7 @@ from operators import operators, work_of
 from timing import Lock, Timer, summary
 
 CHUNK = 100
-FIRST_CHUNKS = 47  # of operators, measured beside the first networks
+FIRST_CHUNKS = 47  # of operators, measured in turn with the first networks
 DTYPES = ("float32", "tf32", "float16", "bfloat16", "amp-float16", "amp-bfloat16")
 # Operators measured per type; the first chunks of all types have the same shapes.
 OPERATORS = {"float16": 5000, "float32": 1200, "bfloat16": 400, "tf32": 600}

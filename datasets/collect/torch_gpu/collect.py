@@ -31,7 +31,7 @@ def import_torch():
 
 
 def describe(torch, options):
-    """What the machine is, beside the results."""
+    """Writes a description of the machine next to the results."""
     lines = [f"torch {torch.__version__}"]
     for command in (["nvidia-smi", "-q", "-d", "CLOCK,POWER,PERFORMANCE"], ["lscpu"], ["nvidia-smi"]):
         if shutil.which(command[0]):

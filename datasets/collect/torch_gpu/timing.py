@@ -155,7 +155,7 @@ def calls_of(events):
 
 
 def length(spans):
-    """Of the union: kernels of one call may run at the same time, on streams of their own."""
+    """The length of the union: kernels of one call may run at the same time, on streams of their own."""
     total, end = 0, 0
     for start, stop in sorted(spans):
         total += max(0, stop - max(start, end))

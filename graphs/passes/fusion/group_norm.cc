@@ -34,9 +34,8 @@ const Op* matched(const EditableGraph& graph, const Match& found, std::string_vi
 // One element per channel of x [N, C, ...], with any number of ones around it.
 bool has_weight_per_channel(const EditableGraph& graph, TensorId weight, const Shape& x) {
   const Shape& shape = graph.shape(weight);
-  return shape.is_static() && x.rank() >= 3 && x[1].known() &&
-         shape.elements() == x[1].extent() && shape.rank() == x.rank() - 1 &&
-         shape[0].extent() == x[1].extent();
+  return shape.is_static() && x.rank() >= 3 && x[1].known() && shape.elements() == x[1].extent() &&
+         shape.rank() == x.rank() - 1 && shape[0].extent() == x[1].extent();
 }
 
 }  // namespace
