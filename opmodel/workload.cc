@@ -180,6 +180,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Attention" && op.domain == "com.microsoft") {
     return fmt::format("num_heads={}", op.attributes.int_or("num_heads", 0));
   }
+  if (type == "GroupNormalization") {
+    return fmt::format("num_groups={}", op.attributes.int_or("num_groups", 1));
+  }
   if (type == "Pow") {
     return power_attributes(graph, op);
   }

@@ -240,12 +240,17 @@ bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
 
 namespace {
 
-// Columns of a row-wise op: the normalised part, or the last axis.
+// Columns of a row-wise op: the normalised part (of a group, where channels are in groups), or the
+// last axis.
 double column_count(const OpDescriptor& op, const Extents& x) {
   if (x.empty()) {
     return 1;
   }
   const auto rank = static_cast<int64_t>(x.size());
+  const int64_t groups = int_attribute(op, "num_groups", 0);
+  if (op.op_type == "GroupNormalization" && groups > 0 && rank > 1) {
+    return std::max(1.0, elements({x.data() + 1, x.size() - 1}) / static_cast<double>(groups));
+  }
   const int64_t axis = std::clamp<int64_t>(int_attribute(op, "axis", rank - 1), 0, rank - 1);
   if (op.op_class == OpClass::kNorm) {
     return elements({x.data() + axis, x.size() - static_cast<size_t>(axis)});

@@ -192,10 +192,15 @@ bool take(std::string_view& bytes, T* value) {
 
 }  // namespace
 
+// Files have their groups in order: the new record belongs to the last group or after it.
+std::vector<ScalingTable::Record>& ScalingTable::records_of(uint64_t group) {
+  return groups_.try_emplace(groups_.end(), group)->second;
+}
+
 void ScalingTable::add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us,
                               uint32_t measurements) {
-  groups_[group].push_back({time_us, measurements, static_cast<uint32_t>(extents_.size()),
-                            static_cast<uint32_t>(extents.size())});
+  records_of(group).push_back({time_us, measurements, static_cast<uint32_t>(extents_.size()),
+                               static_cast<uint32_t>(extents.size())});
   extents_.insert(extents_.end(), extents.begin(), extents.end());
   ++count_;
 }
@@ -285,12 +290,14 @@ bool ScalingTable::parse_record(std::string_view& bytes) {
       bytes.size() < count * sizeof(int32_t) || !(time_us > 0) || !std::isfinite(time_us)) {
     return false;
   }
-  std::vector<int32_t> extents(count);
+  const size_t first = extents_.size();
+  records_of(group).push_back({time_us, measurements, static_cast<uint32_t>(first), count});
+  ++count_;
+  extents_.resize(first + count);
   if (count > 0) {  // memcpy takes no null pointer, not even for nothing
-    std::memcpy(extents.data(), bytes.data(), count * sizeof(int32_t));
+    std::memcpy(extents_.data() + first, bytes.data(), count * sizeof(int32_t));
     bytes.remove_prefix(count * sizeof(int32_t));
   }
-  add_record(group, extents, time_us, measurements);
   return true;
 }
 

@@ -65,6 +65,7 @@ class ScalingTable {
     uint32_t first_extent = 0;  // into extents_
     uint32_t extent_count = 0;
   };
+  std::vector<Record>& records_of(uint64_t group);
   void add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us,
                   uint32_t measurements);
   // Take one from the front of `bytes`; false when it is damaged.

@@ -155,6 +155,10 @@ def resize(mode):
     return row
 
 
+def group_norm(shapes, values):
+    return "GroupNormalization", "norm", f"num_groups={values[1]}", [s for s in shapes if s], shapes[0]
+
+
 def normalized(kind):
     def row(shapes, _):
         return kind, "norm", "", [s for s in shapes if s], shapes[0]
@@ -166,4 +170,4 @@ SPECIAL = {"conv2d": convolution, "conv1d": convolution, "convolution": None,
            "matmul": matmul, "bmm": matmul, "softmax": softmax, "layer_norm": layer_norm, "mean": mean,
            "adaptive_avg_pool2d": global_pool, "embedding": embedding, "scaled_dot_product_attention": attention,
            "upsample_bilinear2d": resize("linear"), "upsample_nearest2d": resize("nearest"),
-           "batch_norm": normalized("BatchNormalization"), "group_norm": normalized("GroupNormalization")}
+           "batch_norm": normalized("BatchNormalization"), "group_norm": group_norm}

@@ -145,7 +145,7 @@ def channel_wise(draw, torch):
         return kind, "norm", "", [shape, *[(channels,)] * 4], lambda x, w, b, m, v: f.batch_norm(x, m, v, w, b)
     if kind == "GroupNorm":
         groups = draw.choice([g for g in (1, 8, 16, 32) if channels % g == 0])
-        return ("GroupNormalization", "norm", "", [shape, (channels,), (channels,)],
+        return ("GroupNormalization", "norm", f"num_groups={groups}", [shape, (channels,), (channels,)],
                 lambda x, w, b: f.group_norm(x, groups, w, b))
     if kind == "GlobalAveragePool":
         return kind, "pool", "", [shape], lambda x: f.adaptive_avg_pool2d(x, 1)
