@@ -180,6 +180,18 @@ TEST_CASE("Features: are finite, with the advertised number and unique names") {
   }
 }
 
+TEST_CASE("Geometry: a group normalisation has a row per image and group") {
+  const auto norm = [](std::string groups) {
+    return geometry_of(op_of("GroupNormalization", OpClass::kNorm, {{2, 8, 4, 4}, {8}, {8}},
+                             {{2, 8, 4, 4}}, std::move(groups)));
+  };
+  CHECK(norm("num_groups=4").dims[0] == 8);       // 2 images of 4 groups
+  CHECK(norm("num_groups=4").dims[1] == 2 * 16);  // of 2 channels of 16 pixels each
+  CHECK(norm("num_groups=1").dims[0] == 2);
+  CHECK(norm("num_groups=1").dims[1] == 8 * 16);
+  CHECK(norm("num_groups=1").key != norm("num_groups=4").key);
+}
+
 TEST_CASE("Features: a matrix product has the values computed by hand") {
   const OpDescriptor op = op_of("MatMul", OpClass::kMatMul, {{300, 64}, {64, 200}}, {{300, 200}});
   const OpGeometry geometry = geometry_of(op);

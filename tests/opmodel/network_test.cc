@@ -113,6 +113,21 @@ TEST_CASE(
   CHECK(error_at_another_batch(/*lasting=*/true) < 0.02);
 }
 
+TEST_CASE(
+    "Instance effects: a model that keeps no measured times keeps no effects and sizes either") {
+  for (const bool keep : {true, false}) {
+    const TempFolder folder;
+    Profile profile = uneven_steps(16, /*lasting=*/true);
+    profile.append(uneven_steps(64, /*lasting=*/true));
+    TrainOptions options = fast_options();
+    options.keep_lookup = keep;
+    train(profile, folder / "npu", options);
+    const auto model = TrainedModel::load(folder / "npu");
+    REQUIRE(model.ok());
+    CHECK(((*model)->scaling().size() > 0) == keep);
+  }
+}
+
 TEST_CASE("Instance effects: deviations that do not last count as noise") {
   // Each batch size draws its own factors: the median is the best guess, 10 % off on average.
   const double error = error_at_another_batch(/*lasting=*/false);
