@@ -88,7 +88,7 @@ for model in $models; do
       "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
     h200)  # the H100's chip with other memory: what the tables lack comes from the H100's operators
       train h200 500 $(tables h200_sxm "$newest")
-      extend h200 100 datasets/measured/h100/ops.csv.gz --no-lookup \
+      extend h200 50 datasets/measured/h100/ops.csv.gz --no-lookup \
         $(zcat datasets/measured/h100/ops.csv.gz | awk -F, 'NR > 1 {print $4}' | LC_ALL=C sort -u |
           grep -vE '^(Gemm|Attention)$' | sed 's/^/--only-op /') ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
