@@ -94,7 +94,7 @@ class Worker:
         self.lock = Lock(options.output / "lock")
         self.cuda = options.device == "cuda"
         self.name = torch.cuda.get_device_name() if self.cuda else "CPU"
-        self.sampled = {}
+        self.sampled = []  # operators, drawn when the first of them is measured
 
     def run(self, names):
         for task in names:
@@ -113,23 +113,23 @@ class Worker:
     def measure(self, task):
         start = time.time()
         try:
-            records = self.records(*task.split("/"))
+            records = self.records(*task.split("/")) or [{"kind": "none", "error": "nothing measured"}]
         except Exception as error:  # out of memory, an operator without a kernel for the type: the others go on
             records = [{"kind": "none", "error": f"{type(error).__name__}: {error}"[:300]}]
         if self.cuda:
             with contextlib.suppress(RuntimeError):
                 self.torch.cuda.empty_cache()
         self.record(task, records)
-        if "CUDA error" in records[0].get("error", "") if records else False:  # the process can use the GPU no more
+        outcome = records[0].get("error", "measured")
+        if "CUDA error" in outcome:  # this process can use the GPU no more: a new one takes its place
             os.execv(sys.executable, [sys.executable, *sys.argv])
         spent, left = time.time() - start, max(0.0, self.deadline - time.time())
-        print(f"{task}: {records[0].get('error', 'measured') if records else 'nothing'}; took {spent:.1f} s, {left:.0f} s left",
-              file=sys.stderr, flush=True)
+        print(f"{task}: {outcome}; took {spent:.1f} s, {left:.0f} s left", file=sys.stderr, flush=True)
 
     def record(self, task, records):
         common = {"task": task, "device": self.name, "torch": self.torch.__version__, "date": datetime.date.today().isoformat()}
         with self.path.open("ab") as file:
-            for values in records or [{"kind": "none", "error": "nothing measured"}]:
+            for values in records:
                 file.write(json.dumps({**common, **values}, separators=(",", ":")).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -167,10 +167,8 @@ class Worker:
 
     def operators(self, dtype, chunk):
         kind = self.set_dtype(dtype)
-        end = (chunk + 1) * CHUNK
-        if len(self.sampled.get("all", ())) < end:
-            self.sampled["all"] = list(operators(self.torch, count=max(OPERATORS.values())))
-        chosen = self.sampled["all"][chunk * CHUNK:end]
+        self.sampled = self.sampled or list(operators(self.torch, count=max(OPERATORS.values())))
+        chosen = self.sampled[chunk * CHUNK:(chunk + 1) * CHUNK]
         if dtype == "tf32":
             chosen = [o for o in chosen if o[0] in HEAVY]
         most = MOST_WORK.get(dtype, 1e13) if self.cuda else 1e8
@@ -230,8 +228,7 @@ class Worker:
             feeds = [x.contiguous(memory_format=self.torch.channels_last) for x in feeds]
         if kind == "sdpa":
             model.model.set_attn_implementation("sdpa")
-        record = {"kind": kind, "network": name, "batch": batch, "dtype": dtype,
-                  "dims": networks.dims(name)}
+        record = {"kind": kind, "network": name, "batch": batch, "dtype": dtype, "dims": networks.dims(name)}
         if kind == "train":
             return {**record, **self.training(model, feeds, dtype)}
         model.eval().requires_grad_(False)
