@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The speed of a host relative to that of torch-eager's host times, from the launches of whole networks.
+"""The speed of a host relative to that of a runtime's host times, from the launches of whole networks.
 
     dispatch_speed.py host.csv --dfsim build/release/dfsim --hw a100
 
-Prints each network with four runs or more: the host time that dfsim predicts over the shortest one measured,
+Prints each network with enough runs: the host time that dfsim predicts over the shortest one measured,
 and the median of these ratios. Whatever else kept the host busy makes the measured times longer, so the
 median is a lower limit of the speed, `dispatch_speed` of a hardware file. --hw must name a machine
-whose host has speed 1.
+whose host has speed 1. The host times of torch-compile are chosen so that the same host has the
+same speed with --runtime torch-compile. The shortest of few runs is longer, so compare equal numbers of
+runs (--runs).
 """
 
 import argparse
@@ -21,23 +23,24 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import networks  # noqa: E402
 
-LEAST_RUNS = 4
+LEAST_RUNS = {"torch-eager": 4, "torch-compile": 2}
 
 
-def shortest(path):
+def shortest(path, runtime, runs):
     """Host times in ms of networks whose graphs have the operators that PyTorch runs."""
     times = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            times.setdefault(row["network"], []).append(float(row["host_ms"]))
-    return {n: min(t) for n, t in times.items() if len(t) >= LEAST_RUNS and n not in networks.entries()}
+            if row["runtime"] == runtime:
+                times.setdefault(row["network"], []).append(float(row["host_ms"]))
+    return {n: min(t[:runs]) for n, t in times.items() if len(t) >= LEAST_RUNS[runtime] and n not in networks.entries()}
 
 
 def predicted(options, network):
     folders = (networks.ROOT / "graphs" / "zoo", networks.NETWORKS)
     graph = next(p for folder in folders for p in (folder / f"{network}.onnx", folder / f"{network}.onnx.gz") if p.exists())
     answer = subprocess.run([options.dfsim, "predict", graph, "--hw", options.hw, "--batch", "1", "--precision", "fp16",
-                             "--runtime", "torch-eager", "--json", "--allow-incomplete"],
+                             "--runtime", options.runtime, "--json", "--allow-incomplete"],
                             capture_output=True, text=True, check=False)
     if answer.returncode:
         sys.exit(answer.stderr.strip())
@@ -49,13 +52,15 @@ def main():
     parser.add_argument("times", type=pathlib.Path, help="CSV of `collect.py export --host`")
     parser.add_argument("--dfsim", default="dfsim")
     parser.add_argument("--hw", default="a100")
+    parser.add_argument("--runtime", choices=list(LEAST_RUNS), default="torch-eager")
+    parser.add_argument("--runs", type=int, help="the first runs of each network alone; default: all")
     options = parser.parse_args()
     ratios = []
-    for network, least in sorted(shortest(options.times).items()):
+    for network, least in sorted(shortest(options.times, options.runtime, options.runs).items()):
         ratios.append(predicted(options, network) / least)
         print(f"{network}: {ratios[-1]:.2f}")
     if not ratios:
-        sys.exit(f"dispatch_speed.py: {options.times}: no network has {LEAST_RUNS} runs")
+        sys.exit(f"dispatch_speed.py: {options.times}: no network has {LEAST_RUNS[options.runtime]} runs")
     print(f"median {statistics.median(ratios):.2f}")
 
 

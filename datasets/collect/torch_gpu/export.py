@@ -130,9 +130,10 @@ def write(options):
     write_csv(options.output, COLUMNS, rows)
     print(f"{len(rows)} rows in {options.output}")
     if options.host:
-        rows = [{**r, "host_ms": f"{r['times']['host']['time_ns'] / 1e6:.3f}"} for r in records
-                if r["kind"] == "network" and "host" in r["times"] and not r["dtype"].startswith("amp-")]
-        write_csv(options.host, ["network", "batch", "dtype", "host_ms"], rows)
+        runtimes = {"network": "torch-eager", "compiled": "torch-compile"}
+        rows = [{**r, "runtime": runtimes[r["kind"]], "host_ms": f"{r['times']['host']['time_ns'] / 1e6:.3f}"} for r in records
+                if r["kind"] in runtimes and "host" in r["times"] and not r["dtype"].startswith("amp-")]
+        write_csv(options.host, ["network", "batch", "dtype", "runtime", "host_ms"], rows)
         print(f"{len(rows)} host times in {options.host}")
     if options.runs:
         table = list(run_rows(records, options))
