@@ -105,6 +105,7 @@ class Rows(unittest.TestCase):
         self.assertAlmostEqual(export.overlap({"times": times}, rows), 0.5)
         self.assertEqual(export.overlap({"times": {**times, "graph": {"time_ns": 10500}, "eager": {"time_ns": 11000}}}, rows), 1)
         self.assertIsNone(export.overlap({"times": times}, rows[1:]))  # disturbed by something else
+        self.assertIsNone(export.overlap({"times": times, "kernel_time": "union"}, rows))  # counted once already
 
 
 class Lists(unittest.TestCase):

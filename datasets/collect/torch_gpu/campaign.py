@@ -127,7 +127,7 @@ class Worker:
         print(f"{task}: {outcome}; took {spent:.1f} s, {left:.0f} s left", file=sys.stderr, flush=True)
 
     def record(self, task, records):
-        common = {"task": task, "device": self.name, "torch": self.torch.__version__, "date": datetime.date.today().isoformat()}
+        common = {"task": task, "kernel_time": "union", "device": self.name, "torch": self.torch.__version__, "date": datetime.date.today().isoformat()}
         with self.path.open("ab") as file:
             for values in records:
                 file.write(json.dumps({**common, **values}, separators=(",", ":")).encode() + b"\n")

@@ -40,6 +40,7 @@ def file_name(entry):
     return entry.rpartition("/")[2].removeprefix("segmentation.").replace(".", "_")
 
 
+@functools.cache
 def entries():
     """File name -> entry, of all lists whose graphs ship."""
     found = {file_name(e): e for group in lists().values() for e in group}
