@@ -1,8 +1,10 @@
 // Sweeps over precision, layout, placement and operators at once, on machines and models that ship.
 #include <catch2/catch.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "study/roofline/roofline_source.h"
 #include "study/roofline/study_roofline.h"
 #include "tests/study/study_inputs.h"
 
@@ -128,6 +130,19 @@ TEST_CASE("Roofline sweeps: one operator at once is the sweep without a pool") {
   const RooflineStudy pool = studied(sweep_of("resnet18", "xeon-8380", {"inter=1,2"}));
   const RooflineStudy threads = studied(sweep_of("resnet18", "xeon-8380", {"threads=20,40"}));
   CHECK(at_point(pool, "1").network.time_s == Approx(at_point(threads, "40").network.time_s));
+}
+
+TEST_CASE("Roofline: packed models and packed runs are known by their names") {
+  const std::string folder = DFSIM_SOURCE_DIR "/datasets/measured/";
+  for (const auto& [file, kind] : {std::pair{"networks/resnet34.onnx.gz", RooflineKind::kModel},
+                                   std::pair{"networks/googlenet.onnx", RooflineKind::kModel},
+                                   std::pair{"h100/ops.csv.gz", RooflineKind::kRuns},
+                                   std::pair{"h100/graph_fp32_runs.csv", RooflineKind::kRuns}}) {
+    const auto found = roofline_kind(folder + file);
+    REQUIRE(found.ok());
+    INFO(file);
+    CHECK(*found == kind);
+  }
 }
 
 TEST_CASE("Roofline sweeps: an axis that the machine, runtime or model lacks is refused") {
