@@ -15,7 +15,7 @@ namespace dfsim::inline graphs {
 EditableGraph::EditableGraph(const Graph& graph, const OpenDims& open)
     : tensors_(graph.tensors().begin(), graph.tensors().end()),
       open_(graph.tensor_count()),
-      first_added_(graph.tensor_count()),
+      derived_(graph.tensor_count(), false),
       readers_(graph.tensor_count()),
       constants_(graph.tensor_count()),
       inputs_(graph.inputs().begin(), graph.inputs().end()),
@@ -51,7 +51,7 @@ void EditableGraph::link(OpId id) {
   }
   for (const TensorId output : op(id).outputs) {
     if (output.valid()) {
-      if (output.index() >= first_added_) {
+      if (derived_[output.index()]) {
         const auto rank = static_cast<size_t>(std::max(0, shape(output).rank()));
         open_[output.index()].reset();
         if (open) {
@@ -172,9 +172,18 @@ TensorId EditableGraph::add_tensor(std::string name, DType dtype, Shape shape) {
   tensor.shape = std::move(shape);
   tensors_.push_back(std::move(tensor));
   open_.emplace_back();
+  derived_.push_back(true);
   readers_.emplace_back();
   constants_.emplace_back();
   return TensorId(tensors_.size() - 1);
+}
+
+TensorId EditableGraph::add_tensor(std::string name, DType dtype, Shape shape,
+                                   std::optional<std::vector<Extent>> open) {
+  const TensorId id = add_tensor(std::move(name), dtype, std::move(shape));
+  open_[id.index()] = std::move(open);
+  derived_[id.index()] = false;
+  return id;
 }
 
 TensorId EditableGraph::add_ints(std::string name, const std::vector<int64_t>& values) {

@@ -44,6 +44,10 @@ class EditableGraph {
   // The runtime knows every extent before the first run. False for a tensor that a pass adds and
   // that an operator makes from operands with open extents.
   bool shape_known(TensorId id) const { return !id.valid() || !open_[id.index()]; }
+  // What the runtime knows of each axis: none when it knows all; empty when not even their number.
+  const std::optional<std::vector<Extent>>& open_axes(TensorId id) const {
+    return open_[id.index()];
+  }
   // The runtime knows that one before the first run, or at least how many there are.
   bool extent_known(TensorId id, int axis) const;
   bool rank_known(TensorId id) const { return shape_known(id) || !open_[id.index()]->empty(); }
@@ -63,6 +67,9 @@ class EditableGraph {
   std::optional<std::vector<int64_t>> ints(TensorId id) const;
 
   TensorId add_tensor(std::string name, DType dtype, Shape shape);
+  // The runtime knows of its axes what `open` says, whoever makes it.
+  TensorId add_tensor(std::string name, DType dtype, Shape shape,
+                      std::optional<std::vector<Extent>> open);
   // An int64 list, as Reshape and others read their second operand.
   TensorId add_ints(std::string name, const std::vector<int64_t>& values);
   // A parameter of that shape with an unknown value: folded ahead of time.
@@ -119,7 +126,7 @@ class EditableGraph {
   mutable uint64_t order_edits_ = ~uint64_t{0};
   std::vector<Tensor> tensors_;
   std::vector<std::optional<std::vector<Extent>>> open_;  // by tensor, where one isn't known
-  size_t first_added_ = 0;                                // tensors from here on were added
+  std::vector<bool> derived_;  // by tensor: was added, and is as open as its operator's operands
   std::vector<std::vector<OpId>> readers_;
   std::vector<std::optional<ConstValue>> constants_;
   std::vector<TensorId> inputs_;

@@ -113,8 +113,13 @@ void split(EditableGraph& graph, TensorId id, const std::vector<Part>& parts) {
     }
     Dims dims = graph.shape(id).dims();
     dims[static_cast<size_t>(part.axis)] = Dim(1);
-    const TensorId slice = graph.add_tensor(graph.tensor(result).name + "/slice",
-                                            graph.tensor(id).dtype, Shape(std::move(dims)));
+    auto open = graph.open_axes(id);
+    if (open && !open->empty()) {
+      (*open)[static_cast<size_t>(part.axis)] = kKnownExtent;
+    }
+    const TensorId slice =
+        graph.add_tensor(graph.tensor(result).name + "/slice", graph.tensor(id).dtype,
+                         Shape(std::move(dims)), std::move(open));
     split.outputs.push_back(slice);
     squeezed.emplace_back(slice, result);
   }

@@ -40,6 +40,8 @@ const std::map<std::string_view, TransposeRule>& rules() {
     map["Unsqueeze"] = TransposeRule::kUnsqueeze;
     map["Slice"] = TransposeRule::kSlice;
     map["Gather"] = TransposeRule::kGather;
+    map["Tile"] = TransposeRule::kTile;
+    map["Shape"] = TransposeRule::kShape;
     map["Transpose"] = TransposeRule::kTranspose;
     map["Reshape"] = TransposeRule::kReshape;
     return map;
@@ -159,6 +161,19 @@ bool adapt_gather(EditableGraph& graph, OpId id, const Permutation& perm, Permut
   return true;
 }
 
+bool adapt_tile(EditableGraph& graph, OpId id, const Permutation& perm) {
+  const auto repeats = graph.ints(graph.op(id).inputs[1]);
+  if (!repeats || repeats->size() != perm.size()) {
+    return false;
+  }
+  std::vector<int64_t> moved(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    moved[static_cast<size_t>(perm[i])] = (*repeats)[i];
+  }
+  graph.set_input(id, 1, graph.add_ints(graph.op(id).name + "/repeats", moved));
+  return true;
+}
+
 }  // namespace
 
 TransposeRule transpose_rule(const Op& op) {
@@ -168,7 +183,7 @@ TransposeRule transpose_rule(const Op& op) {
 
 bool moves_on(TransposeRule rule) {
   return rule != TransposeRule::kNone && rule != TransposeRule::kTranspose &&
-         rule != TransposeRule::kReshape;
+         rule != TransposeRule::kReshape && rule != TransposeRule::kShape;
 }
 
 std::vector<size_t> transposed_operands(const EditableGraph& graph, const Op& op,
@@ -208,6 +223,9 @@ bool adapt_to_source(EditableGraph& graph, OpId id, TransposeRule rule, const Pe
       return adapt_slice(graph, id, perm);
     case TransposeRule::kGather:
       return adapt_gather(graph, id, perm, of_results);
+    case TransposeRule::kTile:
+      return adapt_tile(graph, id, perm);
+    case TransposeRule::kShape:
     case TransposeRule::kNone:
     case TransposeRule::kTranspose:
     case TransposeRule::kReshape:

@@ -22,6 +22,8 @@ enum class TransposeRule {
   kUnsqueeze,
   kSlice,
   kGather,
+  kTile,
+  kShape,      // it ends there: the shape of the source, its extents in the Transpose's order
   kTranspose,  // two become one
   kReshape,    // one that only moves extents of 1 is a Transpose; one that splits axes goes first
 };

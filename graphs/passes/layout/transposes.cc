@@ -2,8 +2,9 @@
 //
 // A Transpose goes through an operator when fewer axes (of more than one element) have to be moved
 // afterwards in front of it, and what comes out meets another Transpose further down, or is
-// smaller. Behind a tensor that several read, only a Transpose that cancels it counts. ONNX
-// Runtime 1.31.1 decides likewise (asked by small graphs: x^T, Relu, mean, difference, Transpose).
+// smaller. Behind a result that several operators read, only a Transpose that cancels it counts.
+// ONNX Runtime 1.31.1 and 1.32.0 decide likewise (asked by small graphs: x^T, Relu, mean,
+// difference, Transpose).
 #include <algorithm>
 #include <unordered_map>
 
@@ -46,57 +47,54 @@ class TransposeMover {
     return fits ? perm : nullptr;
   }
 
-  // The end of a tensor's way through operators that a Transpose can pass.
-  struct Way {
-    bool alone = false;              // one Transpose, and nothing else reads anything on the way
-    std::vector<Permutation> perms;  // of all Transposes
-  };
-
-  static void add(const Permutation& perm, Way* way) {
-    if (std::find(way->perms.begin(), way->perms.end(), perm) == way->perms.end()) {
-      way->perms.push_back(perm);
-    }
-  }
-
-  // Backwards.
+  // Backwards: the permutations of the Transposes to which a tensor leads through operators that a
+  // Transpose can pass.
   void find_leading(const std::vector<OpId>& order) {
     leading_.clear();
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const Op& op = graph_.op(*it);
       const TransposeRule rule = transpose_rule(op);
-      Way way;
+      std::vector<Permutation> perms;
       if (rule == TransposeRule::kTranspose) {
         const auto* perm = op.attributes.get_ints("perm");
-        way = {true, {perm != nullptr ? *perm : Permutation{}}};
+        perms.push_back(perm != nullptr ? *perm : Permutation{});
       } else if (moves_on(rule)) {
         for (const TensorId output : op.outputs) {
           if (const auto found = leading_.find(output); found != leading_.end()) {
-            way.alone |= found->second.alone;
-            for (const Permutation& perm : found->second.perms) {
-              add(perm, &way);
-            }
+            add(found->second, &perms);
           }
         }
       }
-      if (way.perms.empty()) {
+      if (perms.empty()) {
         continue;
       }
       for (const size_t i : transposed_operands(graph_, op, rule)) {
-        Way& known = leading_[op.inputs[i]];
-        known.alone |= way.alone && graph_.readers(op.inputs[i]).size() == 1;
-        for (const Permutation& perm : way.perms) {
-          add(perm, &known);
-        }
+        add(perms, &leading_[op.inputs[i]]);
       }
     }
   }
 
-  // A Transpose that moves there meets another: one that cancels it, or the only one there is.
+  static void add(const std::vector<Permutation>& perms, std::vector<Permutation>* known) {
+    for (const Permutation& perm : perms) {
+      if (std::find(known->begin(), known->end(), perm) == known->end()) {
+        known->push_back(perm);
+      }
+    }
+  }
+
+  // A Transpose that moves there meets another: any, on the way of the one operator that reads the
+  // tensor, or one that cancels it.
   bool leads(TensorId id, const Permutation& perm) const {
     const auto found = leading_.find(id);
-    return found != leading_.end() &&
-           (found->second.alone || std::find(found->second.perms.begin(), found->second.perms.end(),
-                                             inverse(perm)) != found->second.perms.end());
+    if (found == leading_.end()) {
+      return false;
+    }
+    const auto readers = graph_.readers(id);
+    const bool alone = !graph_.tensor(id).is_output &&
+                       std::all_of(readers.begin(), readers.end(),
+                                   [&](OpId reader) { return reader == readers.front(); });
+    return alone || std::find(found->second.begin(), found->second.end(), inverse(perm)) !=
+                        found->second.end();
   }
 
   bool visit(OpId id) {
@@ -113,6 +111,9 @@ class TransposeMover {
       if (rule == TransposeRule::kTranspose || rule == TransposeRule::kReshape) {
         return merge(id, rule, perm) || (rule == TransposeRule::kReshape && pass_split(id, perm));
       }
+      if (rule == TransposeRule::kShape) {
+        return operand_cost(graph_.op(id).inputs[0], perm) < 0 && pass_shape(id, perm);
+      }
       if (pays(graph_.op(id), rule, perm) && pass(id, rule, perm)) {
         return true;
       }
@@ -123,7 +124,7 @@ class TransposeMover {
   // Axes of more than one element.
   int axes_to_move(TensorId id) const {
     const Shape& shape = graph_.shape(id);
-    if (!shape.is_static()) {
+    if (!shape.is_static() || !graph_.rank_known(id)) {
       return kUnknownRank;
     }
     int moved = 0;
@@ -211,12 +212,57 @@ class TransposeMover {
     return true;
   }
 
+  // The source's extents, put into the Transpose's order by a Gather.
+  bool pass_shape(OpId id, const Permutation& perm) {
+    const auto rank = static_cast<int64_t>(perm.size());
+    const auto bound = [&](std::string_view name, int64_t otherwise) {
+      const int64_t given = graph_.op(id).attributes.int_or(name, otherwise);
+      return std::clamp<int64_t>(given < 0 ? given + rank : given, 0, rank);
+    };
+    const int64_t first = bound("start", 0);
+    const int64_t last = std::max(bound("end", rank), first);
+    const TensorId result = graph_.op(id).outputs[0];
+    const Tensor tensor = graph_.tensor(result);
+    Op gather;
+    gather.op_type = "Gather";
+    gather.name = tensor.name + "/gather";
+    gather.version = 13;
+    gather.attributes.set("axis", int64_t{0});
+    set_origins(&gather, origins_of(graph_.op(id)));
+    const TensorId early =
+        graph_.add_tensor(tensor.name + "/early", tensor.dtype, Shape({Dim(rank)}));
+    gather.inputs = {early, graph_.add_ints(gather.name + "/indices",
+                                            {perm.begin() + first, perm.begin() + last})};
+    gather.outputs = {result};
+    if (graph_.op(id).attributes.has("start") || graph_.op(id).attributes.has("end")) {
+      graph_.attributes(id).set("start", int64_t{0});
+      graph_.attributes(id).set("end", rank);
+    }
+    graph_.set_output(id, 0, early);
+    graph_.add_op(std::move(gather));
+    transpose_operand(id, 0, inverse(perm));
+    return true;
+  }
+
   Shape permuted(const Shape& shape, const Permutation& perm) const {
     Dims dims;
     for (const int64_t axis : perm) {
       dims.push_back(shape[static_cast<int>(axis)]);
     }
     return Shape(std::move(dims));
+  }
+
+  // What the runtime knows of the axes goes with them.
+  std::optional<std::vector<Extent>> permuted_open(TensorId id, const Permutation& perm) const {
+    const auto& open = graph_.open_axes(id);
+    if (!open || open->empty()) {
+      return open;
+    }
+    std::vector<Extent> moved;
+    for (const int64_t axis : perm) {
+      moved.push_back((*open)[static_cast<size_t>(axis)]);
+    }
+    return moved;
   }
 
   // Operands of lower rank get extents of 1 in front.
@@ -232,6 +278,10 @@ class TransposeMover {
       axes[i] = static_cast<int64_t>(i);
     }
     dims.insert(dims.begin(), axes.size(), Dim(1));
+    auto open = graph_.open_axes(old);
+    if (open && !open->empty()) {
+      open->insert(open->begin(), axes.size(), kKnownExtent);
+    }
     if (graph_.is_parameter(old)) {
       graph_.set_input(id, input, graph_.add_relaid(old, Shape(std::move(dims))));
       return;
@@ -241,7 +291,8 @@ class TransposeMover {
     unsqueeze.name = tensor.name + "/unsqueeze";
     unsqueeze.version = std::max(graph_.op(id).version, 13);
     unsqueeze.inputs = {old, graph_.add_ints(unsqueeze.name + "/axes", axes)};
-    unsqueeze.outputs = {graph_.add_tensor(unsqueeze.name, tensor.dtype, Shape(std::move(dims)))};
+    unsqueeze.outputs = {
+        graph_.add_tensor(unsqueeze.name, tensor.dtype, Shape(std::move(dims)), std::move(open))};
     set_origins(&unsqueeze, origins_of(graph_.op(id)));
     const TensorId result = unsqueeze.outputs[0];
     graph_.add_op(std::move(unsqueeze));
@@ -301,8 +352,9 @@ class TransposeMover {
         return;
       }
     }
-    const TensorId moved = graph_.add_tensor(graph_.tensor(source).name + "/moved",
-                                             graph_.tensor(source).dtype, std::move(shape));
+    const TensorId moved =
+        graph_.add_tensor(graph_.tensor(source).name + "/moved", graph_.tensor(source).dtype,
+                          std::move(shape), permuted_open(source, perm));
     add_transpose(source, moved, perm, origins);
     graph_.set_input(id, input, moved);
   }
@@ -311,12 +363,13 @@ class TransposeMover {
     const TensorId result = graph_.op(id).outputs[output];
     const Tensor tensor = graph_.tensor(result);
     const TensorId early = graph_.add_tensor(tensor.name + "/early", tensor.dtype,
-                                             permuted(tensor.shape, inverse(perm)));
+                                             permuted(tensor.shape, inverse(perm)),
+                                             permuted_open(result, inverse(perm)));
     graph_.set_output(id, output, early);
     add_transpose(early, result, perm, origins_of(graph_.op(id)));
     if (const auto found = leading_.find(result); found != leading_.end()) {
-      const Way way = found->second;
-      leading_[early] = way;
+      const std::vector<Permutation> perms = found->second;
+      leading_[early] = perms;
     }
   }
 
@@ -383,7 +436,7 @@ class TransposeMover {
   }
 
   EditableGraph& graph_;
-  std::unordered_map<TensorId, Way> leading_;
+  std::unordered_map<TensorId, std::vector<Permutation>> leading_;
 };
 
 }  // namespace

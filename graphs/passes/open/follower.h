@@ -129,7 +129,7 @@ class Follower {
   bool becomes_constant(const Op& op) const;
   bool is_carried(const Op& op) const;
   bool is_gathered(TensorId tensor, TensorId source, std::optional<size_t> axis) const;
-  std::vector<int64_t> fixed_target(const Op& op, bool fused) const;
+  std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);
   void unsqueeze(const Op& op);

@@ -2,6 +2,17 @@
 #include "graphs/passes/open/follower.h"
 
 namespace dfsim::inline graphs::open {
+namespace {
+
+// ONNX's inference for Reshape looks at the number of elements from this version on.
+constexpr int kReshapeCountsShape = 14;
+
+// How many elements a computed shape has tells how many axes the result has.
+bool has_length(const Facts& shape) {
+  return shape.ranked && shape.axes.size() == 1 && shape.axes[0] == kKnownExtent;
+}
+
+}  // namespace
 
 void Follower::transpose(const Op& op) {
   const Extents& x = in(op, 0).axes;
@@ -45,12 +56,11 @@ void Follower::concat(const Op& op) {
 
 void Follower::split(const Op& op) {
   const Extents& x = in(op, 0).axes;
-  const bool sized = list(op, "split", 1).has_value();
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i].valid()) {
       Extents axes = x;
       Extent& cut = axes[slot_of(op.attributes.int_or("axis", 0), x.size())];
-      cut = sized || cut == kKnownExtent ? kKnownExtent : kUnknownExtent;
+      cut = cut == kKnownExtent ? kKnownExtent : kUnknownExtent;
       set_axes(op, i, std::move(axes));
     }
   }
@@ -114,11 +124,13 @@ void Follower::reshape(const Op& op) {
   const Extents& x = in(op, 0).axes;
   auto target = list(op, "shape", 1);
   const size_t rank = rank_out(op);
-  if (!target && (becomes_constant(op) || is_carried(op))) {
-    target = fixed_target(op, false);
+  if (!target && becomes_constant(op)) {
+    target = fixed_target(op);
+  } else if (!target && is_carried(op)) {
+    target = graph_.constant(op.inputs[1])->ints;
   }
   if (!target || target->size() != rank) {
-    return unranked(op);
+    return op.version >= kReshapeCountsShape && has_length(in(op, 1)) ? lost(op) : unranked(op);
   }
   Extents axes(rank, kKnownExtent);
   std::vector<bool> copied(std::max(rank, x.size()), false);
@@ -140,12 +152,13 @@ void Follower::reshape(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
-// Shape inference carries the computed shape, be it with elements that it does not know: it knows
-// at least how many there are.
+// ONNX Runtime carries a computed shape to the Reshape when each element is a number before the
+// first run; ONNX's inference would take names of dimensions, too.
 bool Follower::is_carried(const Op& op) const {
   const auto& elements = in(op, 1).elements;
-  return elements && graph_.constant(op.inputs[1]) != nullptr &&
-         std::count(elements->begin(), elements->end(), kUncarriedExtent) == 0;
+  const ConstValue* values = graph_.constant(op.inputs[1]);
+  return elements && values != nullptr && !is_floating(values->dtype) && all_known(*elements) &&
+         std::all_of(values->ints.begin(), values->ints.end(), [](int64_t e) { return e >= 0; });
 }
 
 // The tensor is one extent, taken straight from the Shape of `source`, of axis `axis` if that is
@@ -185,42 +198,31 @@ bool Follower::becomes_constant(const Op& op) const {
       return false;
     }
   }
-  const std::vector<int64_t> target = fixed_target(op, true);
+  const std::vector<int64_t> target = fixed_target(op);
   return std::count(target.begin(), target.end(), -1) <= 1;
 }
 
-// The elements of the computed shape, 0 for those that copy and -1 for others that aren't known.
-// `fused`: as ReshapeFusion sees them. It copies what is gathered from the same axis, known or not,
-// and takes an extent of another axis for one more computation.
-std::vector<int64_t> Follower::fixed_target(const Op& op, bool fused) const {
+// The elements of the computed shape as ReshapeFusion sees them: 0 for what is gathered from the
+// same axis of the operand, known or not, or of a tensor whose axis has the operand's name; -1 for
+// the one more computation, also when that is an extent of another axis.
+std::vector<int64_t> Follower::fixed_target(const Op& op) const {
   const Extents& elements = *in(op, 1).elements;
   const Extents& x = in(op, 0).axes;
-  enum class Source { kDirect, kArithmetic, kSameAxis };
-  std::vector<Source> sources(elements.size(), Source::kDirect);
-  const OpId maker = graph_.tensor(op.inputs[1]).producer;
-  if (maker.valid() && graph_.op(maker).op_type == "Concat") {
-    size_t next = 0;
-    for (const TensorId piece : graph_.op(maker).inputs) {
-      const Facts& facts = facts_[piece.index()];
-      const size_t count = facts.elements ? facts.elements->size() : 0;
-      for (size_t i = 0; i < count && next < sources.size(); ++i, ++next) {
-        if (facts.constant || count > 1) {
-          continue;
-        }
-        sources[next] = is_gathered(piece, op.inputs[0], next) ? Source::kSameAxis
-                        : !fused && is_gathered(piece, op.inputs[0], std::nullopt)
-                            ? Source::kDirect
-                            : Source::kArithmetic;
-      }
-    }
-  }
+  const Op& maker = graph_.op(graph_.tensor(op.inputs[1]).producer);
   std::vector<int64_t> target;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const bool direct = sources[i] != Source::kArithmetic;
-    const bool copies = (fused && sources[i] == Source::kSameAxis) ||
-                        (direct && i < x.size() && elements[i] > 0 && elements[i] == x[i]);
-    const bool known = direct && elements[i] == kKnownExtent;
-    target.push_back(copies ? 0 : known ? graph_.constant(op.inputs[1])->as_int(i) : -1);
+  for (const TensorId piece : maker.inputs) {
+    const Facts& facts = facts_[piece.index()];
+    const size_t count = facts.elements ? facts.elements->size() : 0;
+    for (size_t i = 0; i < count && target.size() < elements.size(); ++i) {
+      const size_t next = target.size();
+      if (facts.constant || count > 1) {
+        target.push_back(
+            elements[next] == kKnownExtent ? graph_.constant(op.inputs[1])->as_int(next) : -1);
+        continue;
+      }
+      const bool named = next < x.size() && elements[next] > 0 && elements[next] == x[next];
+      target.push_back(named || is_gathered(piece, op.inputs[0], next) ? 0 : -1);
+    }
   }
   return target;
 }
@@ -284,11 +286,9 @@ void Follower::unsqueeze(const Op& op) {
 }
 
 void Follower::expand(const Op& op) {
-  // The number of elements is enough to know the number of axes; each axis of an extent other than
-  // 1 keeps it.
+  // Each axis of an extent other than 1 keeps it.
   const Facts& target_facts = in(op, 1);
-  if (!target_facts.ranked || target_facts.axes.size() != 1 ||
-      target_facts.axes[0] != kKnownExtent) {
+  if (!has_length(target_facts)) {
     return unranked(op);
   }
   const size_t rank = rank_out(op);
