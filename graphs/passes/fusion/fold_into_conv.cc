@@ -31,6 +31,11 @@ bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
     return false;
   }
   const size_t other = next.inputs[0] == conv.outputs[0] ? 1 : 0;
+  const TensorId factor = next.inputs[other];
+  if (next.op_type == "Mul" && factor.valid() && graph.is_parameter(factor) &&
+      graph.shape(factor).has_rank() && graph.shape(factor).rank() == 0) {
+    return true;  // one number scales all weights; ONNX Runtime adds none to biases
+  }
   return is_per_channel(graph, next.inputs[other], graph.shape(conv.outputs[0]));
 }
 

@@ -135,14 +135,19 @@ void fuse_matmul_scale(EditableGraph& graph) {
     Op fused = as_fused(graph.op(id));
     double alpha = *fused.attributes.get_float("alpha");
     std::vector<OpId> replaced = {id};
+    bool taken = false;
     for (TensorId& input : fused.inputs) {
       const OpId source = graph.producer(input);
       const auto scale = source.valid() ? scale_of(graph, source) : std::nullopt;
-      if (scale && graph.sole_reader(input) == id) {
-        alpha *= scale->factor;
-        input = scale->scaled;
+      if (!scale) {
+        continue;
+      }
+      taken = true;
+      alpha *= scale->factor;
+      if (graph.sole_reader(input) == id) {
         replaced.push_back(source);
       }
+      input = scale->scaled;
     }
     const OpId reader = graph.sole_reader(fused.outputs[0]);
     const auto scale = reader.valid() ? scale_of(graph, reader) : std::nullopt;
@@ -150,8 +155,9 @@ void fuse_matmul_scale(EditableGraph& graph) {
       alpha *= scale->factor;
       fused.outputs[0] = graph.op(reader).outputs[0];
       replaced.push_back(reader);
+      taken = true;
     }
-    if (replaced.size() > 1) {
+    if (taken) {
       fused.attributes.set("alpha", alpha);
       graph.fuse(replaced, std::move(fused));
     }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/passes/layout/blocked_extents.h"
 #include "graphs/passes/layout/permutation.h"
 #include "graphs/passes/passes.h"
 
@@ -35,6 +36,7 @@ class Blocker {
   struct Blocked {
     TensorId tensor;     // the same values in blocks
     size_t readers = 0;  // of the plain tensor, before anything was blocked
+    BlockedExtents extents;
   };
 
   void visit(OpId id) {
@@ -79,16 +81,24 @@ class Blocker {
     const TensorId twin = graph_.add_tensor(tensor.name + "/blocks", tensor.dtype, tensor.shape);
     size_t readers = graph_.readers(plain).size();
     readers += tensor.is_output ? 1 : 0;
-    blocked_[plain] = {twin, readers};
+    blocked_[plain] = {twin, readers, BlockedExtents::of(plain)};
     order_.push_back(plain);
     return twin;
   }
 
   // Replaces the op by its blocked version, which makes the twin of its result.
-  void become(OpId id, Op op, std::string_view domain) {
+  void become(OpId id, Op op, std::string_view domain, const BlockedExtents& extents) {
+    const TensorId plain = graph_.op(id).outputs[0];
     op.domain = domain;
-    op.outputs = {add_blocked(graph_.op(id).outputs[0])};
+    op.outputs = {add_blocked(plain)};
+    blocked_.at(plain).extents = extents;
     graph_.fuse({id}, std::move(op));
+  }
+
+  // The result of a convolution or pool; what it reads before it reads blocks.
+  BlockedExtents window_extents(const Op& op, const std::vector<int64_t>& kernel) const {
+    return is_blocked(op.inputs[0]) ? strided_extents(op, blocked_.at(op.inputs[0]).extents, kernel)
+                                    : BlockedExtents::of(op.outputs[0]);
   }
 
   void conv(OpId id) {
@@ -116,11 +126,13 @@ class Blocker {
     } else if (in % kInputAlignment != 0) {
       return;
     }
+    const BlockedExtents extents = reads_plain ? BlockedExtents::of(op.outputs[0])
+                                               : window_extents(op, {w[2].extent(), w[3].extent()});
     if (!reads_plain) {
       op.inputs[0] = is_blocked(op.inputs[0]) ? in_blocks(op.inputs[0]) : reorder_input(id);
     }
     op.op_type = "Conv";
-    become(id, std::move(op), kBlocked);
+    become(id, std::move(op), kBlocked, extents);
   }
 
   bool is_transpose(OpId id, const Permutation& perm) const {
@@ -168,19 +180,25 @@ class Blocker {
   void pool(OpId id) {
     Op op = graph_.op(id);
     const bool global = op.op_type.starts_with("Global");
-    if (op.outputs.size() > 1 || !aligned(op.inputs[0]) || (global && !is_blocked(op.inputs[0]))) {
+    if (op.outputs.size() > 1 || !aligned(op.inputs[0]) || !graph_.extent_known(op.inputs[0], 1) ||
+        (global && !is_blocked(op.inputs[0]))) {
       return;
     }
+    const auto* kernel = op.attributes.get_ints("kernel_shape");
+    const BlockedExtents extents =
+        window_extents(op, kernel != nullptr ? *kernel : std::vector<int64_t>());
     op.inputs[0] = is_blocked(op.inputs[0]) ? in_blocks(op.inputs[0]) : reorder_input(id);
-    become(id, std::move(op), kBlocked);
+    become(id, std::move(op), kBlocked, extents);
   }
 
-  // Nearest values by whole factors, counted from the corner.
+  // Nearest values by whole factors, counted from the corner. The last operand, scales or sizes, is
+  // a constant; computed sizes are not looked at.
   void upsample(OpId id) {
     Op op = graph_.op(id);
     const Shape& x = graph_.shape(op.inputs[0]);
     const Shape& y = graph_.shape(op.outputs[0]);
-    if (!is_blocked(op.inputs[0]) || !x.is_static() || !y.is_static() || y.rank() != 4 ||
+    if (!is_blocked(op.inputs[0]) || !graph_.is_parameter(op.inputs.back()) || !x.is_static() ||
+        !y.is_static() || y.rank() != 4 ||
         op.attributes.string_or("mode", "nearest") != "nearest" ||
         op.attributes.string_or("coordinate_transformation_mode", "half_pixel") != "asymmetric" ||
         op.attributes.string_or("nearest_mode", "round_prefer_floor") != "floor") {
@@ -196,24 +214,43 @@ class Blocker {
       const int64_t factor = to / from;
       scales.push_back(static_cast<double>(factor));
     }
+    BlockedExtents extents = BlockedExtents::of(op.outputs[0]);
+    extents.axes[0] = blocked_.at(op.inputs[0]).extents.axes[0];
     op.op_type = "Upsample";
     op.inputs = {in_blocks(op.inputs[0])};
     op.attributes = {};
     op.attributes.set("scales", std::move(scales));
-    become(id, std::move(op), kBlocked);
+    become(id, std::move(op), kBlocked, extents);
   }
 
-  bool all_blocked_alike(const Op& op) const {
+  // As many channels in blocks in each operand.
+  bool all_blocked(const Op& op) const {
     return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-      return is_blocked(id) && graph_.shape(id).extents() == graph_.shape(op.inputs[0]).extents();
+      return is_blocked(id) && graph_.shape(id)[1] == graph_.shape(op.inputs[0])[1];
+    });
+  }
+
+  bool all_alike(const Op& op) const {
+    const TensorId first = op.inputs[0];
+    return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+      for (int axis = 0; axis < 4; ++axis) {
+        if (!same_blocked_extent(graph_, first, blocked_.at(first).extents, id,
+                                 blocked_.at(id).extents, axis)) {
+          return false;
+        }
+      }
+      return true;
     });
   }
 
   // A convolution without activation whose result only this sum reads adds the other operand.
   void sum(OpId id) {
     Op op = graph_.op(id);
-    if (op.inputs.size() < 2 || !all_blocked_alike(op)) {
+    if (op.inputs.size() < 2 || !all_blocked(op)) {
       return;
+    }
+    if (!all_alike(op)) {
+      return sum_of_reshaped(id);
     }
     for (size_t i = 0; op.inputs.size() == 2 && i < 2; ++i) {
       const Blocked& mine = blocked_.at(op.inputs[i]);
@@ -227,24 +264,70 @@ class Blocker {
       Op fused = producer;
       fused.inputs.resize(4);
       fused.inputs[3] = other;
+      const BlockedExtents extents = mine.extents;
       drop(op.inputs[i]);
       fused.outputs = {add_blocked(op.outputs[0])};
+      blocked_.at(op.outputs[0]).extents = extents;
       graph_.fuse({conv, id}, std::move(fused));
       return;
     }
     run_in_blocks(id);
   }
 
+  // Tensors in blocks whose shapes may differ are added with the blocks as an axis of their own.
+  void sum_of_reshaped(OpId id) {
+    Op op = graph_.op(id);
+    for (TensorId& input : op.inputs) {
+      const TensorId from = in_blocks(input);
+      const Tensor tensor = graph_.tensor(from);
+      input = graph_.add_tensor(tensor.name + "/split", tensor.dtype, split(tensor.shape));
+      add_reshape(op, from, input, true);
+    }
+    const TensorId plain = op.outputs[0];
+    const TensorId twin = add_blocked(plain);
+    const Tensor tensor = graph_.tensor(plain);
+    op.outputs = {graph_.add_tensor(tensor.name + "/sum", tensor.dtype, split(tensor.shape))};
+    const TensorId total = op.outputs[0];
+    graph_.fuse({id}, op);
+    add_reshape(op, total, twin, false);
+  }
+
+  Shape split(const Shape& shape) const {
+    const int64_t blocks = (shape[1].extent() + block_ - 1) / block_;
+    return Shape({shape[0], Dim(blocks), shape[2], shape[3], Dim(block_)});
+  }
+
+  void add_reshape(const Op& sum, TensorId from, TensorId to, bool into_blocks) {
+    const int64_t blocks =
+        (graph_.shape(into_blocks ? from : to)[1].extent() + block_ - 1) / block_;
+    Op reshape;
+    reshape.op_type = "Reshape";
+    reshape.name = graph_.tensor(to).name + "/reshape";
+    reshape.version = 14;
+    const std::vector<int64_t> extents = into_blocks
+                                             ? std::vector<int64_t>{0, blocks, 0, 0, block_}
+                                             : std::vector<int64_t>{0, blocks * block_, 0, 0};
+    reshape.inputs = {from, graph_.add_ints(reshape.name + "/extents", extents)};
+    reshape.outputs = {to};
+    set_origins(&reshape, origins_of(sum));
+    graph_.add_op(std::move(reshape));
+  }
+
+  // Its result has the extents of the first operand; a Concat's has channels of its own.
   void run_in_blocks(OpId id) {
     Op op = graph_.op(id);
     const std::string domain = op.domain;
+    BlockedExtents extents = blocked_.at(op.inputs[0]).extents;
+    if (op.op_type == "Concat") {
+      extents.axes[1] = {op.outputs[0], 0};
+    }
     std::transform(op.inputs.begin(), op.inputs.end(), op.inputs.begin(),
                    [&](TensorId input) { return is_blocked(input) ? in_blocks(input) : input; });
-    become(id, std::move(op), domain);
+    become(id, std::move(op), domain, extents);
   }
 
   void same_shapes(OpId id) {
-    if (all_blocked_alike(graph_.op(id))) {
+    if (all_blocked(graph_.op(id)) && all_alike(graph_.op(id))) {
       run_in_blocks(id);
     }
   }
@@ -280,8 +363,11 @@ class Blocker {
     }
     Op fused = producer;
     fused.attributes.set("activation", op.op_type);
+    const BlockedExtents extents = source.extents;
+    const TensorId plain = op.outputs[0];
     drop(op.inputs[0]);
-    fused.outputs = {add_blocked(op.outputs[0])};
+    fused.outputs = {add_blocked(plain)};
+    blocked_.at(plain).extents = extents;
     graph_.fuse({conv, id}, std::move(fused));
   }
 
@@ -303,7 +389,7 @@ class Blocker {
         in_blocks(op.inputs[0]),
         graph_.add_weight(op.name + "/weight", dtype, Shape({channels, Dim(1), Dim(1), Dim(1)})),
         graph_.add_weight(op.name + "/bias", dtype, Shape({channels}))};
-    become(id, std::move(conv), kBlocked);
+    become(id, std::move(conv), kBlocked, blocked_.at(op.inputs[0]).extents);
   }
 
   void drop(TensorId plain) {

@@ -108,6 +108,9 @@ class TransposeMover {
         continue;
       }
       const Permutation perm = *found;
+      if (rule == TransposeRule::kReshape && !has_fixed_target(graph_.op(id))) {
+        return false;
+      }
       if (rule == TransposeRule::kTranspose || rule == TransposeRule::kReshape) {
         return merge(id, rule, perm) || (rule == TransposeRule::kReshape && pass_split(id, perm));
       }
@@ -119,6 +122,14 @@ class TransposeMover {
       }
     }
     return false;
+  }
+
+  // ONNX Runtime looks at constant shapes only, and computes -1 from known extents only.
+  bool has_fixed_target(const Op& reshape) const {
+    const auto target = graph_.ints(reshape.inputs[1]);
+    return graph_.is_parameter(reshape.inputs[1]) && target &&
+           (graph_.shape_known(reshape.inputs[0]) ||
+            std::find(target->begin(), target->end(), -1) == target->end());
   }
 
   // Axes of more than one element.

@@ -54,11 +54,11 @@ void Follower::broadcast(const Op& op) {
       return elements && holds(*elements);
     });
   };
-  // ONNX carries the values of shapes through sums, differences and products only.
-  const bool carried = (op.op_type == "Add" || op.op_type == "Sub" || op.op_type == "Mul") &&
-                       of_all([](const Extents& e) {
-                         return std::count(e.begin(), e.end(), kUncarriedExtent) == 0;
-                       });
+  // ONNX Runtime carries the values of shapes through these four only.
+  const bool carried =
+      (op.op_type == "Add" || op.op_type == "Sub" || op.op_type == "Mul" || op.op_type == "Div") &&
+      of_all(
+          [](const Extents& e) { return std::count(e.begin(), e.end(), kUncarriedExtent) == 0; });
   const Extent state = !carried            ? kUncarriedExtent
                        : of_all(all_known) ? kKnownExtent
                                            : kUnknownExtent;
@@ -81,9 +81,8 @@ void Follower::gemm(const Op& op) {
   const Extents& a = in(op, 0).axes;
   const Extents& b = in(op, 1).axes;
   if (a.size() == 2 && b.size() == 2) {
-    set_axes(op, 0,
-             {a[op.attributes.int_or("transA", 0) != 0 ? 1 : 0],
-              b[op.attributes.int_or("transB", 0) != 0 ? 0 : 1]});
+    const Extent rows = a[op.attributes.int_or("transA", 0) != 0 ? 1 : 0];
+    set_axes(op, 0, {rows, b[op.attributes.int_or("transB", 0) != 0 ? 0 : 1]});
   }
 }
 
@@ -152,15 +151,13 @@ Extents Follower::merged_axes(const Op& op, size_t rank, size_t skipped) const {
 
 void Follower::resize(const Op& op) {
   const bool by_sizes = has(op, 3);
-  const auto& sizes = in(op, 3).elements;
-  if (by_sizes ? !sizes.has_value() : !is_constant_input(op, has(op, 2) ? 2 : 1)) {
+  if (by_sizes ? !in(op, 3).constant && !is_carried(op, 3)
+               : !is_constant_input(op, has(op, 2) ? 2 : 1)) {
     return lost(op);
   }
   Extents axes = in(op, 0).axes;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    axes[i] = by_sizes && i < sizes->size() ? std::max((*sizes)[i], kUnknownExtent)
-              : axes[i] == kKnownExtent     ? kKnownExtent
-                                            : kUnknownExtent;
+  for (Extent& state : axes) {
+    state = by_sizes || state == kKnownExtent ? kKnownExtent : kUnknownExtent;
   }
   set_axes(op, 0, std::move(axes));
 }
@@ -182,10 +179,6 @@ void Follower::tile(const Op& op) {
     state = state == kKnownExtent && in(op, 1).constant ? kKnownExtent : kUnknownExtent;
   }
   set_axes(op, 0, std::move(axes));
-}
-
-void Follower::filled(const Op& op) {
-  return unranked(op);  // ONNX's inference reads constant shapes only, and those are folded
 }
 
 }  // namespace dfsim::inline graphs::open

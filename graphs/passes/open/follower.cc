@@ -15,6 +15,7 @@ const Follower::NamedRule Follower::kRules[] = {
     {"Expand", &Follower::expand},
     {"Flatten", &Follower::flatten},
     {"Gather", &Follower::gather},
+    {"GatherElements", &Follower::gather_elements},
     {"Gemm", &Follower::gemm},
     {"GlobalAveragePool", &Follower::pool},
     {"GlobalMaxPool", &Follower::pool},
@@ -125,9 +126,9 @@ bool Follower::reads_unranked(const Op& op) const {
 }
 
 void Follower::infer(const Op& op) {
-  const bool shapes = op.domain.empty() && (op.op_type == "Shape" || op.op_type == "Reshape" ||
-                                            op.op_type == "Size" || op.op_type == "Expand");
-  if (!shapes && reads_unranked(op)) {
+  const bool copes = op.domain.empty() && (op.op_type == "Shape" || op.op_type == "Reshape" ||
+                                           op.op_type == "Size" || op.op_type == "Gemm");
+  if (!copes && reads_unranked(op)) {
     return unranked(op);
   }
   const auto* const rule =

@@ -122,13 +122,15 @@ class Follower {
   void split(const Op& op);
   void slice(const Op& op);
   void gather(const Op& op);
+  void gather_elements(const Op& op);
   // Constant shapes: 0 copies, and -1 is known when everything else is, copied axes aside.
   void reshape(const Op& op);
   // Each element of the computed shape is known, the extent of the same axis of the operand, or the
   // one that may be -1.
   bool becomes_constant(const Op& op) const;
-  bool is_carried(const Op& op) const;
-  bool is_gathered(TensorId tensor, TensorId source, std::optional<size_t> axis) const;
+  bool is_carried(const Op& op, size_t input) const;
+  std::optional<TensorId> gathered_from(TensorId tensor, size_t axis) const;
+  bool copies_axis(const Op& op, TensorId piece, size_t axis) const;
   std::vector<int64_t> fixed_target(const Op& op) const;
   void flatten(const Op& op);
   void squeeze(const Op& op);

@@ -33,14 +33,14 @@ void Follower::concat(const Op& op) {
   bool listed = rank == 1;
   for (size_t axis = 0; axis < rank; ++axis) {
     bool known = axis == joined;
-    MergedAxis merged;
+    Extent name = kUnknownExtent;  // of the first operand that has one
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const Extents& x = in(op, i).axes;
       const Extent state = axis < x.size() ? x[axis] : kUnknownExtent;
       known = axis == joined ? known && state == kKnownExtent : known || state == kKnownExtent;
-      merged.add(state, 1);
+      name = name < 0 && state > 0 ? state : name;
     }
-    axes[axis] = known ? kKnownExtent : axis == joined ? kUnknownExtent : merged.result();
+    axes[axis] = known ? kKnownExtent : axis == joined ? kUnknownExtent : name;
   }
   for (size_t i = 0; listed && i < op.inputs.size(); ++i) {
     listed = in(op, i).elements.has_value();
@@ -119,6 +119,8 @@ void Follower::gather(const Op& op) {
   }
 }
 
+void Follower::gather_elements(const Op& op) { set_axes(op, 0, in(op, 1).axes); }
+
 // Constant shapes: 0 copies, and -1 is known when everything else is, copied axes aside.
 void Follower::reshape(const Op& op) {
   const Extents& x = in(op, 0).axes;
@@ -126,7 +128,7 @@ void Follower::reshape(const Op& op) {
   const size_t rank = rank_out(op);
   if (!target && becomes_constant(op)) {
     target = fixed_target(op);
-  } else if (!target && is_carried(op)) {
+  } else if (!target && is_carried(op, 1)) {
     target = graph_.constant(op.inputs[1])->ints;
   }
   if (!target || target->size() != rank) {
@@ -152,18 +154,18 @@ void Follower::reshape(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
-// ONNX Runtime carries a computed shape to the Reshape when each element is a number before the
+// ONNX Runtime carries a computed shape to its reader when each element is a number before the
 // first run; ONNX's inference would take names of dimensions, too.
-bool Follower::is_carried(const Op& op) const {
-  const auto& elements = in(op, 1).elements;
-  const ConstValue* values = graph_.constant(op.inputs[1]);
+bool Follower::is_carried(const Op& op, size_t input) const {
+  const auto& elements = in(op, input).elements;
+  const ConstValue* values = graph_.constant(op.inputs[input]);
   return elements && values != nullptr && !is_floating(values->dtype) && all_known(*elements) &&
          std::all_of(values->ints.begin(), values->ints.end(), [](int64_t e) { return e >= 0; });
 }
 
-// The tensor is one extent, taken straight from the Shape of `source`, of axis `axis` if that is
-// given.
-bool Follower::is_gathered(TensorId tensor, TensorId source, std::optional<size_t> axis) const {
+// The tensor is one extent, taken straight from a Shape: the tensor that has it, when its axis is
+// that one.
+std::optional<TensorId> Follower::gathered_from(TensorId tensor, size_t axis) const {
   OpId maker = graph_.tensor(tensor).producer;
   while (maker.valid() &&
          (graph_.op(maker).op_type == "Unsqueeze" || graph_.op(maker).op_type == "Squeeze")) {
@@ -171,16 +173,33 @@ bool Follower::is_gathered(TensorId tensor, TensorId source, std::optional<size_
   }
   if (!maker.valid() ||
       (graph_.op(maker).op_type != "Gather" && graph_.op(maker).op_type != "Slice")) {
-    return false;
+    return std::nullopt;
   }
   const OpId shape = graph_.tensor(graph_.op(maker).inputs[0]).producer;
-  if (!shape.valid() || graph_.op(shape).op_type != "Shape" ||
-      graph_.op(shape).inputs[0] != source) {
-    return false;
+  if (!shape.valid() || graph_.op(shape).op_type != "Shape") {
+    return std::nullopt;
   }
   const auto chosen = list(graph_.op(maker), "starts", 1);
-  return !axis || (chosen && chosen->size() == 1 &&
-                   slot_of(chosen->front(), in(graph_.op(shape), 0).axes.size()) == *axis);
+  const bool same = chosen && chosen->size() == 1 &&
+                    slot_of(chosen->front(), in(graph_.op(shape), 0).axes.size()) == axis;
+  return same ? std::optional(graph_.op(shape).inputs[0]) : std::nullopt;
+}
+
+// Whether ReshapeFusion sees the operand's own extent in the piece of the shape at `axis`: it is
+// gathered from the same axis, known or not, or from that of a tensor with the same number or name.
+bool Follower::copies_axis(const Op& op, TensorId piece, size_t axis) const {
+  const auto source = gathered_from(piece, axis);
+  if (!source || *source == op.inputs[0]) {
+    return source.has_value();
+  }
+  const Extents& x = in(op, 0).axes;
+  const Extents& other = facts_[source->index()].axes;
+  if (axis >= x.size() || axis >= other.size() || x[axis] != other[axis]) {
+    return false;
+  }
+  return x[axis] > 0 ||
+         (x[axis] == kKnownExtent && shape_of(op, 0)[static_cast<int>(axis)] ==
+                                         graph_.tensor(*source).shape[static_cast<int>(axis)]);
 }
 
 // ONNX Runtime's ReshapeFusion: each element of the computed shape is a constant, the extent of the
@@ -202,26 +221,20 @@ bool Follower::becomes_constant(const Op& op) const {
   return std::count(target.begin(), target.end(), -1) <= 1;
 }
 
-// The elements of the computed shape as ReshapeFusion sees them: 0 for what is gathered from the
-// same axis of the operand, known or not, or of a tensor whose axis has the operand's name; -1 for
-// the one more computation, also when that is an extent of another axis.
+// The elements of the computed shape as ReshapeFusion sees them: 0 for the operand's own extent, -1
+// for the one more computation, also when that is an extent of another axis.
 std::vector<int64_t> Follower::fixed_target(const Op& op) const {
-  const Extents& elements = *in(op, 1).elements;
-  const Extents& x = in(op, 0).axes;
+  const size_t length = in(op, 1).elements->size();
   const Op& maker = graph_.op(graph_.tensor(op.inputs[1]).producer);
   std::vector<int64_t> target;
   for (const TensorId piece : maker.inputs) {
     const Facts& facts = facts_[piece.index()];
     const size_t count = facts.elements ? facts.elements->size() : 0;
-    for (size_t i = 0; i < count && target.size() < elements.size(); ++i) {
+    for (size_t i = 0; i < count && target.size() < length; ++i) {
       const size_t next = target.size();
-      if (facts.constant || count > 1) {
-        target.push_back(
-            elements[next] == kKnownExtent ? graph_.constant(op.inputs[1])->as_int(next) : -1);
-        continue;
-      }
-      const bool named = next < x.size() && elements[next] > 0 && elements[next] == x[next];
-      target.push_back(named || is_gathered(piece, op.inputs[0], next) ? 0 : -1);
+      target.push_back(facts.constant                 ? graph_.constant(op.inputs[1])->as_int(next)
+                       : copies_axis(op, piece, next) ? 0
+                                                      : -1);
     }
   }
   return target;
@@ -287,12 +300,12 @@ void Follower::unsqueeze(const Op& op) {
 
 void Follower::expand(const Op& op) {
   // Each axis of an extent other than 1 keeps it.
-  const Facts& target_facts = in(op, 1);
-  if (!has_length(target_facts)) {
+  if (!has_length(in(op, 1))) {
     return unranked(op);
   }
   const size_t rank = rank_out(op);
-  const Extents elements = target_facts.elements.value_or(Extents(rank, kUnknownExtent));
+  const bool carried = in(op, 1).constant || is_carried(op, 1);
+  const auto count = static_cast<size_t>(std::max<int64_t>(0, shape_of(op, 1).extents().front()));
   const Extents& x = in(op, 0).axes;
   const ConstValue* target = graph_.constant(op.inputs[1]);
   Extents axes(rank, kKnownExtent);
@@ -302,9 +315,9 @@ void Follower::expand(const Op& op) {
       const Dim dim = shape_of(op, 0)[static_cast<int>(x.size() - 1 - k)];
       merged.add(x[x.size() - 1 - k], dim.known() ? dim.extent() : 0);
     }
-    if (k < elements.size()) {
-      const size_t i = elements.size() - 1 - k;
-      merged.add(elements[i], target != nullptr ? target->as_int(i) : 0);
+    if (k < count) {
+      const bool known = carried && target != nullptr;
+      merged.add(known ? kKnownExtent : kUnknownExtent, known ? target->as_int(count - 1 - k) : 0);
     }
     axes[rank - 1 - k] = merged.result();
   }
@@ -333,5 +346,8 @@ void Follower::shape(const Op& op) {
   }
   out(op).elements = std::move(elements);
 }
+
+// ONNX's inference reads constant shapes only, and those are folded.
+void Follower::filled(const Op& op) { return has_length(in(op, 0)) ? lost(op) : unranked(op); }
 
 }  // namespace dfsim::inline graphs::open
