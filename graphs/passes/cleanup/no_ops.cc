@@ -1,4 +1,4 @@
-// Removes operators that hand their operand on unchanged.
+// Removes operators that hand their operand on unchanged, and Nots that a Where can do without.
 #include <algorithm>
 #include <limits>
 
@@ -61,6 +61,35 @@ bool passes_on(const EditableGraph& graph, const Op& op) {
   return takes_all(graph, op);
 }
 
+// With an operand of one axis the runtime must know that the result has no more axes than x.
+bool keeps_axes(const EditableGraph& graph, const Op& op, size_t neutral) {
+  const Shape& operand = graph.shape(op.inputs[neutral]);
+  return (operand.has_rank() && operand.rank() == 0) || graph.rank_known(op.inputs[1 - neutral]);
+}
+
+// Where(Not(c), a, b) is Where(c, b, a), if no other operator reads the Not.
+void drop_not(EditableGraph& graph, OpId id) {
+  const TensorId inverted = graph.op(id).outputs[0];
+  const TensorId condition = graph.op(id).inputs[0];
+  const auto reading = graph.readers(inverted);
+  const std::vector<OpId> readers(reading.begin(), reading.end());
+  const bool chooses = std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+    const Op& where = graph.op(reader);
+    return where.op_type == "Where" && where.domain.empty() && where.inputs[0] == inverted &&
+           where.inputs[1] != inverted && where.inputs[2] != inverted;
+  });
+  if (!chooses || readers.empty() || graph.tensor(inverted).is_output) {
+    return;
+  }
+  for (const OpId reader : readers) {
+    const std::vector<TensorId> inputs = graph.op(reader).inputs;
+    graph.set_input(reader, 0, condition);
+    graph.set_input(reader, 1, inputs[2]);
+    graph.set_input(reader, 2, inputs[1]);
+  }
+  graph.remove_op(id);
+}
+
 }  // namespace
 
 void remove_no_ops(EditableGraph& graph) {
@@ -71,6 +100,9 @@ void remove_no_ops(EditableGraph& graph) {
     }
     if (op.inputs.size() == 2) {
       const auto neutral = neutral_operand(graph, op);
+      if (neutral && !keeps_axes(graph, op, *neutral)) {
+        continue;
+      }
       if (neutral == size_t{0} && !graph.is_parameter(op.inputs[1])) {
         const TensorId value = op.inputs[1];
         graph.set_input(id, 1, op.inputs[0]);
@@ -83,6 +115,14 @@ void remove_no_ops(EditableGraph& graph) {
     }
     if (op.inputs[0].valid() && passes_on(graph, op)) {
       graph.bypass(id);
+    }
+  }
+}
+
+void drop_nots(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (graph.op(id).op_type == "Not" && graph.op(id).domain.empty()) {
+      drop_not(graph, id);
     }
   }
 }

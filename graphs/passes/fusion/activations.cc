@@ -41,6 +41,30 @@ void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, 
   graph.fuse(replaced, std::move(fused));
 }
 
+// Both are images of the same shape, as numbers or names that the runtime knows.
+bool same_known_images(const EditableGraph& graph, TensorId a, TensorId b) {
+  if (graph.shape(a).rank() != 4 || graph.shape(a) != graph.shape(b) ||
+      graph.open_axes(a) != graph.open_axes(b)) {
+    return false;
+  }
+  const auto& open = graph.open_axes(a);
+  return !open ||
+         (!open->empty() && std::find(open->begin(), open->end(), kUnknownExtent) == open->end());
+}
+
+// A convolution with a bias whose result only the sum reads.
+OpId summed_conv(const EditableGraph& graph, const Op& sum) {
+  for (const TensorId input : sum.inputs) {
+    const OpId conv = graph.producer(input);
+    if (conv.valid() && graph.op(conv).op_type == "Conv" && graph.op(conv).domain.empty() &&
+        graph.op(conv).inputs.size() == 3 && graph.op(conv).inputs[2].valid() &&
+        graph.sole_reader(input).valid() && graph.tensor(input).dtype == DType::kFloat32) {
+      return conv;
+    }
+  }
+  return {};
+}
+
 // x * HardSigmoid(x)
 bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
   const TensorId result = graph.op(conv).outputs[0];
@@ -106,6 +130,36 @@ void fuse_conv_activation(EditableGraph& graph) {
          is_fixed_clip(graph, graph.op(next)))) {
       fuse_into(graph, id, {next}, graph.op(next).outputs[0], "FusedConv", graph.op(next).op_type);
     }
+  }
+}
+
+void fuse_conv_sum(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (!graph.alive(id) || graph.op(id).op_type != "Add" || !graph.op(id).domain.empty() ||
+        !same_known_images(graph, graph.op(id).inputs[0], graph.op(id).inputs[1])) {
+      continue;
+    }
+    const Op& sum = graph.op(id);
+    const OpId conv = summed_conv(graph, sum);
+    if (!conv.valid()) {
+      continue;
+    }
+    Op fused = graph.op(conv);
+    const bool first = sum.inputs[0] == fused.outputs[0];
+    fused.domain = kMicrosoft;
+    fused.op_type = "FusedConv";
+    fused.inputs.push_back(sum.inputs[first ? 1 : 0]);
+    fused.outputs = sum.outputs;
+    std::vector<OpId> replaced = {conv, id};
+    const OpId next = graph.sole_reader(sum.outputs[0]);
+    if (next.valid() && graph.op(next).domain.empty() &&
+        (is_one_of(kConvActivations, graph.op(next).op_type) ||
+         is_fixed_clip(graph, graph.op(next)))) {
+      fused.attributes.set("activation", graph.op(next).op_type);
+      fused.outputs = graph.op(next).outputs;
+      replaced.push_back(next);
+    }
+    graph.fuse(replaced, std::move(fused));
   }
 }
 

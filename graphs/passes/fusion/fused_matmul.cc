@@ -43,10 +43,6 @@ struct Scale {
 std::optional<Scale> scale_of(const EditableGraph& graph, OpId id) {
   const Op& op = graph.op(id);
   const bool divides = op.op_type == "Div";
-  // ONNX Runtime takes in a quotient only where it knows how many axes there are.
-  if (divides && !graph.rank_known(op.inputs[0])) {
-    return std::nullopt;
-  }
   if (!op.domain.empty() || (op.op_type != "Mul" && !divides)) {
     return std::nullopt;
   }
@@ -56,8 +52,9 @@ std::optional<Scale> scale_of(const EditableGraph& graph, OpId id) {
         graph.shape(number).elements().value() != 1 || (divides && at == 0)) {
       continue;
     }
+    // ONNX Runtime takes a scale in only where it knows how many axes there are.
     const double factor = graph.scalar(number).value_or(1);
-    if (factor != 0) {
+    if (factor != 0 && graph.rank_known(op.inputs[1 - at])) {
       return Scale{id, op.inputs[1 - at], divides ? 1 / factor : factor};
     }
   }

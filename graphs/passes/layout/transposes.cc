@@ -194,7 +194,9 @@ class TransposeMover {
         })) {
       return false;
     }
-    if (!std::all_of(before.inputs.begin(), before.inputs.end(),
+    // Operands of a sum are compared; others have the axes of the Transpose.
+    if (rule == TransposeRule::kBroadcast &&
+        !std::all_of(before.inputs.begin(), before.inputs.end(),
                      [&](TensorId in) { return graph_.rank_known(in); })) {
       return false;
     }
