@@ -51,4 +51,7 @@ struct Match {
 // outside of it reads a tensor in between.
 std::optional<Match> match(const EditableGraph& graph, const Pattern& pattern, OpId root);
 
+// A parameter [C, 1, 1...] or [1, C, 1, 1...] against an activation [N, C, space...].
+bool is_per_channel(const EditableGraph& graph, TensorId id, const Shape& activation);
+
 }  // namespace dfsim::inline graphs

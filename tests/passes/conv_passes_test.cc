@@ -64,6 +64,46 @@ TEST_CASE("conv-fold: merges scales per channel but not per element") {
   }
 }
 
+TEST_CASE("conv-fold: one number scales the weights but is not added to the bias") {
+  for (const char* type : {"Mul", "Add"}) {
+    PassCase graph;
+    add_conv(graph);
+    graph.number("s", 0.2);
+    graph.op(type, {"c", "s"}, "y");
+    graph.output("y");
+    CHECK((graph.types_after({"conv-fold"}).size() == 1) == (std::string(type) == "Mul"));
+  }
+}
+
+TEST_CASE("conv-sum: the sum goes into a convolution with a bias, and the activation after it") {
+  struct Given {
+    bool bias, relu, shared;
+    Types expected;
+  };
+  for (const Given& given : {Given{true, true, false, {"com.microsoft.FusedConv"}},
+                             Given{true, false, false, {"com.microsoft.FusedConv"}},
+                             Given{false, true, false, {"Conv", "Add", "Relu"}},
+                             Given{true, true, true, {"Conv", "Add", "Relu"}}}) {
+    PassCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.weight("w", {16, 16, 3, 3});
+    graph.weight("b", {16});
+    graph.op(
+        "Conv",
+        given.bias ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"},
+        "c", kPad1);
+    graph.op("Add", {"x", "c"}, "s");
+    if (given.relu) {
+      graph.op("Relu", {"s"}, "y");
+    }
+    graph.output(given.relu ? "y" : "s");
+    if (given.shared) {
+      graph.output("c");
+    }
+    CHECK(graph.types_after({"conv-sum"}) == given.expected);
+  }
+}
+
 TEST_CASE("conv-activation: recognises Hardswish written out") {
   PassCase graph;
   add_conv(graph);

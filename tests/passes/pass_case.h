@@ -9,6 +9,7 @@
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ops/infer.h"
 #include "graphs/ops/totals.h"
+#include "graphs/passes/open/open_dims.h"
 #include "graphs/passes/pipeline.h"
 
 namespace dfsim {
@@ -99,13 +100,15 @@ class PassCase {
     return std::move(*graph);
   }
 
-  // The graph after the passes; their shapes and work must be consistent.
-  const Graph& after(const std::vector<std::string>& passes) {
+  // The graph after the passes; their shapes and work must be consistent. `open`: axes that the
+  // runtime does not know.
+  const Graph& after(const std::vector<std::string>& passes,
+                     const std::vector<OpenAxis>& open = {}) {
     REQUIRE(infer_shapes(builder_, {}).ok());
     const auto graph = builder_.build();
     INFO(graph.status().message());
     REQUIRE(graph.ok());
-    auto rewritten = run_passes(*graph, {passes});
+    auto rewritten = run_passes(*graph, {passes}, OpenDims(*graph, open));
     INFO(rewritten.status().message());
     REQUIRE(rewritten.ok());
     result_ = std::move(rewritten->graph);
@@ -114,9 +117,10 @@ class PassCase {
     return result_;
   }
 
-  std::vector<std::string> types_after(const std::vector<std::string>& passes) {
+  std::vector<std::string> types_after(const std::vector<std::string>& passes,
+                                       const std::vector<OpenAxis>& open = {}) {
     std::vector<std::string> types;
-    for (const Op& op : after(passes).ops()) {
+    for (const Op& op : after(passes, open).ops()) {
       types.push_back(op.domain.empty() ? op.op_type : op.domain + "." + op.op_type);
     }
     return types;

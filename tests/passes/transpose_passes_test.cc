@@ -1,5 +1,5 @@
-// Transpositions: where they meet, what goes before them, when they copy; PyTorch's group
-// normalisation.
+// Transpositions: where they meet, what goes before them, when they copy; scales and conditions
+// that other operators take; PyTorch's group normalisation.
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -32,6 +32,88 @@ TEST_CASE("transposes: stay where moving them gains nothing, and axes follow a m
   const Graph& result = moves.after({"transposes"});
   REQUIRE(result.op_count() == 1);
   CHECK(result.op(OpId(0)).op_type == "ReduceMean");
+}
+
+// x^T, in three parts along an axis that stays; the first part to a Transpose, by `others`
+// operators besides the one on the way. Asked of ONNX Runtime 1.32.0.
+bool leads_on(const std::vector<int64_t>& last, int others) {
+  PassCase graph;
+  graph.input("x", {2, 5, 8, 12});
+  graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  graph.split("t", {"q", "k", "v"}, 3);
+  graph.op("Softmax", {"q"}, "of_q", {{"axis", int64_t{3}}});
+  graph.op("Softmax", {"v"}, "of_v", {{"axis", int64_t{3}}});
+  graph.op("Relu", {"k"}, "r");
+  for (int i = 0; i < others; ++i) {
+    graph.op("Neg", {"k"}, "n" + std::to_string(i));
+    graph.output("n" + std::to_string(i));
+  }
+  graph.op("Transpose", {"r"}, "y", {{"perm", last}});
+  graph.output("y");
+  graph.output("of_q");
+  graph.output("of_v");
+  return graph.types_after({"transposes"}).front() == "Split";
+}
+
+TEST_CASE("transposes: go to another one through a result that one operator reads, or to cancel") {
+  CHECK(leads_on({0, 1, 3, 2}, 0));
+  CHECK_FALSE(leads_on({0, 1, 3, 2}, 1));
+  CHECK(leads_on({0, 2, 1, 3}, 1));
+}
+
+TEST_CASE("transposes: Tile repeats the axes where they were") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.ints("repeats", {1, 2, 5});
+  graph.op("Transpose", {"x"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("Tile", {"t", "repeats"}, "u");
+  graph.op("Transpose", {"u"}, "y", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("Relu", {"y"}, "z");
+  graph.output("z");
+  const Graph& result = graph.after({"transposes"});
+  REQUIRE(result.op_count() == 2);
+  CHECK(result.constant(result.op(OpId(0)).inputs[1])->ints == std::vector<int64_t>{1, 5, 2});
+}
+
+TEST_CASE(
+    "matmul-scale: a scaled operand that others read stays, and the product takes its scale") {
+  PassCase graph;
+  graph.input("x", {2, 3, 4});
+  graph.input("a", {2, 4, 5});
+  graph.input("b", {2, 4, 6});
+  graph.number("half", 0.5);
+  graph.op("Mul", {"x", "half"}, "scaled");
+  graph.op("MatMul", {"scaled", "a"}, "y");
+  graph.op("MatMul", {"scaled", "b"}, "z");
+  graph.op("Relu", {"scaled"}, "r");
+  for (const char* output : {"y", "z", "r"}) {
+    graph.output(output);
+  }
+  const Types types = graph.types_after({"matmul-scale"});
+  CHECK(std::count(types.begin(), types.end(), "com.microsoft.FusedMatMul") == 2);
+  CHECK(std::count(types.begin(), types.end(), "Mul") == 1);
+}
+
+TEST_CASE("not-where: Where swaps its branches, unless another operator reads the Not") {
+  for (const bool shared : {false, true}) {
+    PassCase graph;
+    graph.input("x", {4});
+    graph.input("a", {4});
+    graph.input("b", {4});
+    graph.number("zero", 0);
+    graph.op("Greater", {"x", "zero"}, "c");
+    graph.op("Not", {"c"}, "n");
+    graph.op("Where", {"n", "a", "b"}, "y");
+    graph.output("y");
+    if (shared) {
+      graph.op("And", {"n", "c"}, "z");
+      graph.output("z");
+    }
+    const Graph& result = graph.after({"not-where"});
+    const Op& where = result.op(result.tensor(result.outputs()[0]).producer);
+    CHECK(result.tensor(where.inputs[0]).name == (shared ? "n" : "c"));
+    CHECK(result.tensor(where.inputs[1]).name == (shared ? "a" : "b"));
+  }
 }
 
 TEST_CASE("transposes: move behind a reshape that splits axes, but not one that joins them") {

@@ -171,7 +171,10 @@ def main():
             onnx.save(model, arguments.keep / path.name)
         result["models"][path.stem] = count_ops(model.graph)
         print(f"{path.stem}: {sum(result['models'][path.stem].values())} operators", file=sys.stderr)
-    arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    models = result.pop("models")
+    rows = (f"  {json.dumps(name)}: {json.dumps(counts, separators=(',', ':'))}" for name, counts in models.items())
+    head = json.dumps(result, indent=1).removesuffix("\n}")
+    arguments.output.write_text(f'{head},\n "models": {{\n' + ",\n".join(rows) + "\n }\n}\n")
 
 
 if __name__ == "__main__":

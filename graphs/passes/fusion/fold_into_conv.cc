@@ -2,24 +2,10 @@
 #include <algorithm>
 
 #include "graphs/passes/passes.h"
+#include "graphs/passes/pattern.h"
 
 namespace dfsim::inline graphs {
 namespace {
-
-// [C, 1, 1...] or [1, C, 1, 1...] against an activation [N, C, space...].
-bool is_per_channel(const EditableGraph& graph, TensorId id, const Shape& activation) {
-  if (!id.valid() || !graph.is_parameter(id) || !graph.shape(id).is_static() ||
-      !activation.is_static()) {
-    return false;
-  }
-  std::vector<int64_t> extents = graph.shape(id).extents();
-  const auto rank = static_cast<size_t>(activation.rank());
-  if (extents.size() == rank && extents[0] == 1) {
-    extents.erase(extents.begin());
-  }
-  return extents.size() + 1 == rank && extents[0] == activation[1].extent() &&
-         std::all_of(extents.begin() + 1, extents.end(), [](int64_t e) { return e == 1; });
-}
 
 bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
   if (next.op_type == "BatchNormalization") {

@@ -10,6 +10,7 @@
 #include "graphs/passes/layout/blocked_extents.h"
 #include "graphs/passes/layout/permutation.h"
 #include "graphs/passes/passes.h"
+#include "graphs/passes/pattern.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -56,7 +57,7 @@ class Blocker {
     } else if (type == "Add" || type == "Sum") {
       sum(id);
     } else if (type == "Mul") {
-      same_shapes(id);
+      product(id);
     } else if (type == "Concat") {
       concat(id);
     } else if (type == "Relu" || type == "Sigmoid" || type == "Tanh" || type == "LeakyRelu" ||
@@ -214,8 +215,7 @@ class Blocker {
       const int64_t factor = to / from;
       scales.push_back(static_cast<double>(factor));
     }
-    BlockedExtents extents = BlockedExtents::of(op.outputs[0]);
-    extents.axes[0] = blocked_.at(op.inputs[0]).extents.axes[0];
+    const BlockedExtents extents = BlockedExtents::of(op.outputs[0]);
     op.op_type = "Upsample";
     op.inputs = {in_blocks(op.inputs[0])};
     op.attributes = {};
@@ -326,8 +326,15 @@ class Blocker {
     become(id, std::move(op), domain, extents);
   }
 
-  void same_shapes(OpId id) {
-    if (all_blocked(graph_.op(id)) && all_alike(graph_.op(id))) {
+  void product(OpId id) {
+    const Op& op = graph_.op(id);
+    for (size_t i = 0; i < 2; ++i) {
+      if (is_blocked(op.inputs[i]) &&
+          is_per_channel(graph_, op.inputs[1 - i], graph_.shape(op.inputs[i]))) {
+        return depthwise(id, op.inputs[i], false);
+      }
+    }
+    if (all_blocked(op) && all_alike(op)) {
       run_in_blocks(id);
     }
   }
@@ -371,25 +378,30 @@ class Blocker {
     graph_.fuse({conv, id}, std::move(fused));
   }
 
-  // One multiply-add per element: a depthwise convolution of 1 x 1. ONNX Runtime makes its weights
-  // itself and pads them, so the last block need not be full.
   void batch_norm(OpId id) {
     const Op& op = graph_.op(id);
-    const Shape& x = graph_.shape(op.inputs[0]);
-    if (op.outputs.size() > 1 || !is_blocked(op.inputs[0]) || !x.is_static()) {
-      return;
+    if (op.outputs.size() == 1 && is_blocked(op.inputs[0]) &&
+        graph_.shape(op.inputs[0]).is_static()) {
+      depthwise(id, op.inputs[0], true);
     }
-    const Dim channels = x[1];
+  }
+
+  // One multiply-add per element is a depthwise convolution of 1 x 1. ONNX Runtime makes its
+  // weights itself and pads them, so the last block need not be full.
+  void depthwise(OpId id, TensorId image, bool bias) {
+    const Op& op = graph_.op(id);
+    const Dim channels = graph_.shape(image)[1];
     Op conv;
     conv.op_type = "Conv";
     conv.name = op.name;
     conv.attributes.set("group", channels.extent());
-    const DType dtype = graph_.tensor(op.inputs[0]).dtype;
-    conv.inputs = {
-        in_blocks(op.inputs[0]),
-        graph_.add_weight(op.name + "/weight", dtype, Shape({channels, Dim(1), Dim(1), Dim(1)})),
-        graph_.add_weight(op.name + "/bias", dtype, Shape({channels}))};
-    become(id, std::move(conv), kBlocked, blocked_.at(op.inputs[0]).extents);
+    const DType dtype = graph_.tensor(image).dtype;
+    conv.inputs = {in_blocks(image), graph_.add_weight(op.name + "/weight", dtype,
+                                                       Shape({channels, Dim(1), Dim(1), Dim(1)}))};
+    if (bias) {
+      conv.inputs.push_back(graph_.add_weight(op.name + "/bias", dtype, Shape({channels})));
+    }
+    become(id, std::move(conv), kBlocked, blocked_.at(image).extents);
   }
 
   void drop(TensorId plain) {
