@@ -26,6 +26,7 @@ constexpr size_t kMostCachedSums = 1 << 16;  // about 10 MB
 // Times by part in us, with the variance of their sum.
 struct PartSums {
   std::array<double, kStepPartCount> us{};
+  double gemm_alone_us = 0;  // products as they were measured alone
   double variance = 0;
 
   void add(StepPart part, double time_us, double sigma) {
@@ -99,12 +100,13 @@ class KernelStepCost : public StepCostModel {
         }
       }
       const StepKernel& kernel = kernels_.kernels[i];
-      const double prompts = counts.prompt_tokens == 0        ? 1
-                             : kernel.four_bit                ? runtime_.moe_prefill_scale
-                             : kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
-                                                              : 1;
-      times.push_back({kernel.name, kernel.part, kernel.repeats,
-                       scale_of(kernel) * prompts * kernel_us(kernel, counts), kernel.group});
+      const bool prompts = counts.prompt_tokens > 0;
+      const double scale = prompts && kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
+                           : prompts && kernel.four_bit
+                               ? scale_of(kernel) * runtime_.moe_prefill_scale
+                               : scale_of(kernel);
+      times.push_back({kernel.name, kernel.part, kernel.repeats, scale * kernel_us(kernel, counts),
+                       kernel.group});
     }
     return times;
   }
@@ -205,7 +207,9 @@ class KernelStepCost : public StepCostModel {
     PartSums sums;
     for (const StepKernel& kernel : kernels_.kernels) {
       const double sigma = kernel.has_curve ? kernel.curve.sigma() : kMemorySigma;
-      sums.add(kernel.part, scale_of(kernel) * kernel.repeats * kernel_us(kernel, counts), sigma);
+      const double alone_us = kernel.repeats * kernel_us(kernel, counts);
+      sums.add(kernel.part, scale_of(kernel) * alone_us, sigma);
+      sums.gemm_alone_us += kernel.part == StepPart::kGemm ? alone_us : 0;
     }
     return cache_.emplace(key, sums).first->second;
   }
@@ -213,7 +217,8 @@ class KernelStepCost : public StepCostModel {
   StepCost finish(PartSums sums, const StepCounts& counts) const {
     if (counts.prompt_tokens > 0) {
       sums.us[static_cast<size_t>(StepPart::kMoe)] *= four_bit_ ? runtime_.moe_prefill_scale : 1;
-      sums.us[static_cast<size_t>(StepPart::kGemm)] *= runtime_.gemm_prefill_scale;
+      sums.us[static_cast<size_t>(StepPart::kGemm)] =
+          runtime_.gemm_prefill_scale * sums.gemm_alone_us;
     }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {

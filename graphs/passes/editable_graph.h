@@ -44,7 +44,7 @@ class EditableGraph {
   // The runtime knows every extent before the first run. False for a tensor that a pass adds and
   // that an operator makes from operands with open extents.
   bool shape_known(TensorId id) const { return !id.valid() || !open_[id.index()]; }
-  // What the runtime knows of each axis: none when it knows all; empty when not even their number.
+  // States of the axes: none when the runtime knows all of them, empty when not even their number.
   const std::optional<std::vector<Extent>>& open_axes(TensorId id) const {
     return open_[id.index()];
   }

@@ -1,4 +1,4 @@
-// What ONNX Runtime knows of shapes where the batch is open, and what it therefore does.
+// ONNX Runtime's shape inference where the batch is open, and the passes that depend on it.
 #include "graphs/passes/open/open_dims.h"
 #include "tests/passes/pass_case.h"
 
@@ -60,8 +60,8 @@ std::string axes_of_y(PassCase& graph) {
   return text;
 }
 
-// x [batch, 6, 20] reshaped to the extents of x at 0 and `second`, and 4, 5: computed, and not
-// fused, since two of its elements are no copies when `second` is 2.
+// x [batch, 6, 20] reshaped to its own extents, or to those in another order: computed, and not
+// fused, since no Concat joins it from single elements.
 PassCase reshaped(int opset, bool whole_shape) {
   PassCase graph(opset);
   graph.input("x", {2, 6, 20});

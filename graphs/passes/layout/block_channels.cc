@@ -313,7 +313,7 @@ class Blocker {
     graph_.add_op(std::move(reshape));
   }
 
-  // Its result has the extents of the first operand; a Concat's has channels of its own.
+  // The result has the extents of the first operand; a Concat's has channels of its own.
   void run_in_blocks(OpId id) {
     Op op = graph_.op(id);
     const std::string domain = op.domain;

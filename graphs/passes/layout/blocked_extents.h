@@ -18,7 +18,7 @@ struct BlockedExtents {
   };
   std::array<Source, 4> axes;
 
-  // Of a tensor whose extents are its own.
+  // A tensor whose extents are its own.
   static BlockedExtents of(TensorId plain) {
     BlockedExtents extents;
     extents.axes.fill({plain, 0});

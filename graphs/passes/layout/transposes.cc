@@ -6,9 +6,9 @@
 // ONNX Runtime 1.31.1 and 1.32.0 decide likewise (asked by small graphs: x^T, Relu, mean,
 // difference, Transpose).
 #include <algorithm>
-#include <unordered_map>
 
 #include "graphs/passes/layout/transpose_rules.h"
+#include "graphs/passes/layout/transpose_targets.h"
 #include "graphs/passes/passes.h"
 
 namespace dfsim::inline graphs {
@@ -19,11 +19,11 @@ constexpr int kUnknownRank = 5;
 
 class TransposeMover {
  public:
-  explicit TransposeMover(EditableGraph& graph) : graph_(graph) {}
+  explicit TransposeMover(EditableGraph& graph) : graph_(graph), targets_(graph) {}
 
   bool sweep() {
     const std::vector<OpId> order = graph_.ops();
-    find_leading(order);
+    targets_.find(order);
     bool changed = false;
     for (const OpId id : order) {
       if (graph_.alive(id)) {
@@ -45,56 +45,6 @@ class TransposeMover {
     const bool fits =
         perm != nullptr && source.has_rank() && source.rank() == static_cast<int>(perm->size());
     return fits ? perm : nullptr;
-  }
-
-  // Backwards: the permutations of the Transposes to which a tensor leads through operators that a
-  // Transpose can pass.
-  void find_leading(const std::vector<OpId>& order) {
-    leading_.clear();
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      const Op& op = graph_.op(*it);
-      const TransposeRule rule = transpose_rule(op);
-      std::vector<Permutation> perms;
-      if (rule == TransposeRule::kTranspose) {
-        const auto* perm = op.attributes.get_ints("perm");
-        perms.push_back(perm != nullptr ? *perm : Permutation{});
-      } else if (moves_on(rule)) {
-        for (const TensorId output : op.outputs) {
-          if (const auto found = leading_.find(output); found != leading_.end()) {
-            add(found->second, &perms);
-          }
-        }
-      }
-      if (perms.empty()) {
-        continue;
-      }
-      for (const size_t i : transposed_operands(graph_, op, rule)) {
-        add(perms, &leading_[op.inputs[i]]);
-      }
-    }
-  }
-
-  static void add(const std::vector<Permutation>& perms, std::vector<Permutation>* known) {
-    for (const Permutation& perm : perms) {
-      if (std::find(known->begin(), known->end(), perm) == known->end()) {
-        known->push_back(perm);
-      }
-    }
-  }
-
-  // A Transpose that moves there meets another: any, on the way of the one operator that reads the
-  // tensor, or one that cancels it.
-  bool leads(TensorId id, const Permutation& perm) const {
-    const auto found = leading_.find(id);
-    if (found == leading_.end()) {
-      return false;
-    }
-    const auto readers = graph_.readers(id);
-    const bool alone = !graph_.tensor(id).is_output &&
-                       std::all_of(readers.begin(), readers.end(),
-                                   [&](OpId reader) { return reader == readers.front(); });
-    return alone || std::find(found->second.begin(), found->second.end(), inverse(perm)) !=
-                        found->second.end();
   }
 
   bool visit(OpId id) {
@@ -176,7 +126,7 @@ class TransposeMover {
     for (const TensorId output : op.outputs) {
       if (output.valid()) {
         result_cost = std::max(result_cost, axes_to_move(output));
-        if (leads(output, perm)) {
+        if (targets_.leads(output, perm)) {
           return true;
         }
       }
@@ -265,7 +215,7 @@ class TransposeMover {
     return Shape(std::move(dims));
   }
 
-  // What the runtime knows of the axes goes with them.
+  // States of the axes in the new order.
   std::optional<std::vector<Extent>> permuted_open(TensorId id, const Permutation& perm) const {
     const auto& open = graph_.open_axes(id);
     if (!open || open->empty()) {
@@ -380,10 +330,7 @@ class TransposeMover {
                                              permuted_open(result, inverse(perm)));
     graph_.set_output(id, output, early);
     add_transpose(early, result, perm, origins_of(graph_.op(id)));
-    if (const auto found = leading_.find(result); found != leading_.end()) {
-      const std::vector<Permutation> perms = found->second;
-      leading_[early] = perms;
-    }
+    targets_.copy(result, early);
   }
 
   // The second of two Transposes (or a Reshape that is one) replaces both.
@@ -449,7 +396,7 @@ class TransposeMover {
   }
 
   EditableGraph& graph_;
-  std::unordered_map<TensorId, std::vector<Permutation>> leading_;
+  TransposeTargets targets_;
 };
 
 }  // namespace
