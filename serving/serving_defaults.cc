@@ -18,7 +18,7 @@ FrameworkProfile vllm_profile() {
   profile.runtime.per_token_us = 4;
   profile.runtime.kernel_gap_us = 0.4;
   profile.runtime.gemm_scale = 1.08;
-  profile.runtime.gemm_prefill_scale = 1.13;
+  profile.runtime.gemm_compute_scale = 1.22;
   // Three rows in fp8 would decide these two; they are what the kernels and the prior say.
   profile.runtime.gemm_8bit_scale = 0.95;
   profile.runtime.prefill_attention_scale = 0.9875;
@@ -27,7 +27,7 @@ FrameworkProfile vllm_profile() {
   profile.runtime.moe_prefill_scale = 2.8;
   profile.runtime.comm_scale = 1.0375;
   profile.runtime.quantize_scale = 0.7;
-  profile.errors = {0.131, 0.102};
+  profile.errors = {0.154, 0.102};
   profile.foreign_errors = {0.45, 0.178};
   return profile;
 }
@@ -36,20 +36,19 @@ FrameworkProfile trtllm_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kTrtllm;
   profile.memory_share = 0.87;
-  profile.runtime.step_us = 300;
+  profile.runtime.step_us = 250;
   profile.runtime.per_sequence_us = 4;
-  profile.runtime.per_token_us = 0.2;
+  profile.runtime.per_token_us = 0.5;
   profile.runtime.eager_kernel_us = 8;
   profile.runtime.gemm_scale = 1.025;
-  profile.runtime.gemm_prefill_scale = 1.05;
-  profile.runtime.gemm_8bit_scale = 0.925;
+  profile.runtime.gemm_compute_scale = 1.025;
+  profile.runtime.gemm_8bit_scale = 0.875;
   profile.runtime.decode_attention_scale = 1.05;
   profile.runtime.moe_scale = 0.925;
-  profile.runtime.moe_prefill_scale = 1.15;
-  profile.runtime.quantize_scale = 0.575;
+  profile.runtime.quantize_scale = 0.5;
   profile.runtime.comm_scale = 1.1;
-  profile.errors = {0.334, 0.14};
-  profile.foreign_errors = {0.334, 0.142};
+  profile.errors = {0.298, 0.101};
+  profile.foreign_errors = {0.278, 0.153};
   return profile;
 }
 
@@ -57,19 +56,19 @@ FrameworkProfile sglang_profile() {
   FrameworkProfile profile;
   profile.framework = LlmFramework::kSglang;
   profile.memory_share = 0.835;
-  profile.runtime.step_us = 1000;
+  profile.runtime.step_us = 1200;
   profile.runtime.per_sequence_us = 16.875;
   profile.runtime.per_token_us = 0.15;
-  profile.runtime.gemm_scale = 0.91;
-  profile.runtime.gemm_prefill_scale = 1.11;
+  profile.runtime.gemm_scale = 0.89;
+  profile.runtime.gemm_compute_scale = 0.98;
   profile.runtime.gemm_8bit_scale = 0.76;
-  profile.runtime.prefill_attention_scale = 1.1125;
-  profile.runtime.decode_attention_scale = 0.925;
+  profile.runtime.prefill_attention_scale = 1.05;
+  profile.runtime.decode_attention_scale = 0.875;
   profile.frontend.latency_us = 73500;
   profile.frontend.request_us = 562.5;
   profile.frontend.prompt_token_us = 0.2;
   profile.frontend.output_token_us = 55;
-  profile.errors = {0.389, 0.085};
+  profile.errors = {0.389, 0.104};
   profile.foreign_errors = {0.5, 0.145};
   return profile;
 }

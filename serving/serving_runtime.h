@@ -21,11 +21,9 @@ struct ServingRuntime {
   double memory_kernel_us = 1.5;  // floor of a kernel that only moves data (norm, RoPE, activation)
   double memory_efficiency = 0.75;  // share of the peak bandwidth that such kernels reach
   // Kernels were measured alone; in a server caches are cold and clocks differ.
-  double gemm_scale = 1;
-  double gemm_8bit_scale = 1;  // of fp8 products, in place of gemm_scale
-  // In steps with prompts, in place of both: such products compute, where those of decode steps
-  // read weights, and clocks fall.
-  double gemm_prefill_scale = 1;
+  double gemm_scale = 1;          // products of few tokens: they read weights
+  double gemm_8bit_scale = 1;     // the same in fp8, in place of gemm_scale
+  double gemm_compute_scale = 1;  // products of many tokens: they compute, and clocks fall
   double prefill_attention_scale = 1;
   double decode_attention_scale = 1;
   // Experts with 4-bit floats, the only ones among the measured deployments; others run as

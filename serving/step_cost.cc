@@ -26,7 +26,6 @@ constexpr size_t kMostCachedSums = 1 << 16;  // about 10 MB
 // Times by part in us, with the variance of their sum.
 struct PartSums {
   std::array<double, kStepPartCount> us{};
-  double gemm_alone_us = 0;  // products as they were measured alone
   double variance = 0;
 
   void add(StepPart part, double time_us, double sigma) {
@@ -100,12 +99,10 @@ class KernelStepCost : public StepCostModel {
         }
       }
       const StepKernel& kernel = kernels_.kernels[i];
-      const bool prompts = counts.prompt_tokens > 0;
-      const double scale = prompts && kernel.part == StepPart::kGemm ? runtime_.gemm_prefill_scale
-                           : prompts && kernel.four_bit
-                               ? scale_of(kernel) * runtime_.moe_prefill_scale
-                               : scale_of(kernel);
-      times.push_back({kernel.name, kernel.part, kernel.repeats, scale * kernel_us(kernel, counts),
+      const double prompts =
+          counts.prompt_tokens > 0 && kernel.four_bit ? runtime_.moe_prefill_scale : 1;
+      times.push_back({kernel.name, kernel.part, kernel.repeats,
+                       scale_of(kernel, counts) * prompts * kernel_us(kernel, counts),
                        kernel.group});
     }
     return times;
@@ -160,11 +157,14 @@ class KernelStepCost : public StepCostModel {
     return padded == sizes.end() ? 0 : *padded;
   }
 
+  static double units_of(const StepKernel& kernel, const StepCounts& counts) {
+    return static_cast<double>(kernel.size == StepSize::kSequences ? counts.sequences
+                               : kernel.size == StepSize::kTokens  ? counts.tokens
+                                                                   : counts.all_tokens);
+  }
+
   double kernel_us(const StepKernel& kernel, const StepCounts& counts) const {
-    const int64_t units = kernel.size == StepSize::kSequences ? counts.sequences
-                          : kernel.size == StepSize::kTokens  ? counts.tokens
-                                                              : counts.all_tokens;
-    const auto size = static_cast<double>(units);
+    const double size = units_of(kernel, counts);
     if (kernel.has_limit) {
       return std::min(kernel.curve.time_us(size),
                       kernel.limit.time_us(size) + runtime_.memory_kernel_us);
@@ -178,10 +178,14 @@ class KernelStepCost : public StepCostModel {
     return kernel.has_curve ? kernel.curve.time_us(size * kernel.factor) : moved_us;
   }
 
-  double scale_of(const StepKernel& kernel) const {
+  double scale_of(const StepKernel& kernel, const StepCounts& counts) const {
     switch (kernel.part) {
-      case StepPart::kGemm:
-        return kernel.eight_bit ? runtime_.gemm_8bit_scale : runtime_.gemm_scale;
+      case StepPart::kGemm: {
+        const double few = kernel.eight_bit ? runtime_.gemm_8bit_scale : runtime_.gemm_scale;
+        const double tokens = units_of(kernel, counts);
+        const double many = tokens / (tokens + kGemmRidgeTokens);
+        return few + (runtime_.gemm_compute_scale - few) * many;
+      }
       case StepPart::kMoe:
         return kernel.four_bit ? runtime_.moe_scale : 1;
       case StepPart::kComm:
@@ -207,9 +211,8 @@ class KernelStepCost : public StepCostModel {
     PartSums sums;
     for (const StepKernel& kernel : kernels_.kernels) {
       const double sigma = kernel.has_curve ? kernel.curve.sigma() : kMemorySigma;
-      const double alone_us = kernel.repeats * kernel_us(kernel, counts);
-      sums.add(kernel.part, scale_of(kernel) * alone_us, sigma);
-      sums.gemm_alone_us += kernel.part == StepPart::kGemm ? alone_us : 0;
+      sums.add(kernel.part, scale_of(kernel, counts) * kernel.repeats * kernel_us(kernel, counts),
+               sigma);
     }
     return cache_.emplace(key, sums).first->second;
   }
@@ -217,8 +220,6 @@ class KernelStepCost : public StepCostModel {
   StepCost finish(PartSums sums, const StepCounts& counts) const {
     if (counts.prompt_tokens > 0) {
       sums.us[static_cast<size_t>(StepPart::kMoe)] *= four_bit_ ? runtime_.moe_prefill_scale : 1;
-      sums.us[static_cast<size_t>(StepPart::kGemm)] =
-          runtime_.gemm_prefill_scale * sums.gemm_alone_us;
     }
     double device = runtime_.kernel_gap_us * kernels_.launches_per_step;
     for (const double us : sums.us) {
@@ -248,6 +249,9 @@ class KernelStepCost : public StepCostModel {
   }
 
   static constexpr double kMemorySigma = 0.2;  // of kernels that no table has
+  // Tokens from which the arithmetic of a product takes longer than its weights, on GPUs of 150 to
+  // 600 multiply-adds per byte.
+  static constexpr double kGemmRidgeTokens = 256;
 
   StepKernels kernels_;
   ServingRuntime runtime_;

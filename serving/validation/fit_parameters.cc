@@ -23,7 +23,7 @@ const std::vector<FitParameter>& fit_parameters() {
       {"eager_kernel_us", &R::eager_kernel_us, nullptr, nullptr, 0, 40, 8, 5},
       {"kernel_gap_us", &R::kernel_gap_us, nullptr, nullptr, 0, 10, 0.5, 0.5},
       {"gemm_scale", &R::gemm_scale, nullptr, nullptr, 0.7, 1.6, 1, 0.1},
-      {"gemm_prefill_scale", &R::gemm_prefill_scale, nullptr, nullptr, 0.7, 1.6, 1.05, 0.1},
+      {"gemm_compute_scale", &R::gemm_compute_scale, nullptr, nullptr, 0.7, 1.6, 1.05, 0.1},
       {"gemm_8bit_scale", &R::gemm_8bit_scale, nullptr, nullptr, 0.7, 1.6, 1, 0.1},
       {"prefill_attention_scale", &R::prefill_attention_scale, nullptr, nullptr, 0.5, 2, 1, 0.1},
       {"decode_attention_scale", &R::decode_attention_scale, nullptr, nullptr, 0.5, 2, 1, 0.1},

@@ -7,8 +7,8 @@ namespace {
 
 // Operators that these passes join or fold have no backward pass.
 bool is_for_inference(const std::string& fusion) {
-  return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "gemm-activation" ||
-         fusion == "pointwise" || fusion.starts_with("nchwc");
+  return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "conv-sum" ||
+         fusion == "gemm-activation" || fusion == "pointwise" || fusion.starts_with("nchwc");
 }
 
 }  // namespace

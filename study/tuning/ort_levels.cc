@@ -24,8 +24,9 @@ constexpr std::array kLevels = {
     PassLevel{"no-ops", kBasic},     PassLevel{"common-subexpressions", kBasic},
     PassLevel{"pad-fold", kBasic},   PassLevel{"conv-fold", kBasic},
     PassLevel{"matmul-add", kBasic}, PassLevel{"merge-reshapes", kBasic},
-    PassLevel{"transposes", kBasic}, PassLevel{"nhwc-int8", kOrtAll},
-    PassLevel{"nchwc-8", kOrtAll},   PassLevel{"nchwc-16", kOrtAll},
+    PassLevel{"transposes", kBasic}, PassLevel{"not-where", kBasic},
+    PassLevel{"nhwc-int8", kOrtAll}, PassLevel{"nchwc-8", kOrtAll},
+    PassLevel{"nchwc-16", kOrtAll},  PassLevel{"conv-sum", kOrtAll},
 };
 
 int level_of(std::string_view pass) {
