@@ -132,6 +132,13 @@ bool EditableGraph::extent_known(TensorId id, int axis) const {
          axes[static_cast<size_t>(axis)] == kKnownExtent;
 }
 
+bool EditableGraph::comparable(TensorId a, TensorId b) const {
+  const auto& of_a = open_axes(a);
+  const auto& of_b = open_axes(b);
+  return (!of_a && !of_b) || (of_a && of_b && *of_a == *of_b && !of_a->empty() &&
+                              std::find(of_a->begin(), of_a->end(), kUnknownExtent) == of_a->end());
+}
+
 void EditableGraph::set_class(OpId id, OpClass op_class) {
   edits_ += ops_[id.index()].op_class == op_class ? 0 : 1;
   ops_[id.index()].op_class = op_class;

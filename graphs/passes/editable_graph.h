@@ -51,6 +51,9 @@ class EditableGraph {
   // The runtime knows that one before the first run, or at least how many there are.
   bool extent_known(TensorId id, int axis) const;
   bool rank_known(TensorId id) const { return shape_known(id) || !open_[id.index()]->empty(); }
+  // The runtime can tell whether both have the same extents: it knows each, or has the same name
+  // for it on both sides.
+  bool comparable(TensorId a, TensorId b) const;
   // The operator that makes the tensor, or none.
   OpId producer(TensorId id) const { return tensor(id).producer; }
   // One entry for each time the tensor is read.

@@ -41,17 +41,6 @@ void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, 
   graph.fuse(replaced, std::move(fused));
 }
 
-// Both are images of the same shape, as numbers or names that the runtime knows.
-bool same_known_images(const EditableGraph& graph, TensorId a, TensorId b) {
-  if (graph.shape(a).rank() != 4 || graph.shape(a) != graph.shape(b) ||
-      graph.open_axes(a) != graph.open_axes(b)) {
-    return false;
-  }
-  const auto& open = graph.open_axes(a);
-  return !open ||
-         (!open->empty() && std::find(open->begin(), open->end(), kUnknownExtent) == open->end());
-}
-
 // A convolution with a bias whose result only the sum reads.
 OpId summed_conv(const EditableGraph& graph, const Op& sum) {
   for (const TensorId input : sum.inputs) {
@@ -135,13 +124,14 @@ void fuse_conv_activation(EditableGraph& graph) {
 
 void fuse_conv_sum(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
-    if (!graph.alive(id) || graph.op(id).op_type != "Add" || !graph.op(id).domain.empty() ||
-        !same_known_images(graph, graph.op(id).inputs[0], graph.op(id).inputs[1])) {
+    if (!graph.alive(id) || graph.op(id).op_type != "Add" || !graph.op(id).domain.empty()) {
       continue;
     }
     const Op& sum = graph.op(id);
+    const Shape& image = graph.shape(sum.inputs[0]);
     const OpId conv = summed_conv(graph, sum);
-    if (!conv.valid()) {
+    if (!conv.valid() || image.rank() != 4 || image != graph.shape(sum.inputs[1]) ||
+        !graph.comparable(sum.inputs[0], sum.inputs[1])) {
       continue;
     }
     Op fused = graph.op(conv);

@@ -75,15 +75,6 @@ bool skip_shapes(const Shape& x, const Shape& skip) {
   return rows && (skip.rank() == 2 || skip[0].extent() == x[0].extent() || skip[0].extent() == 1);
 }
 
-// The runtime can compare them: it knows each extent, or has the same name for both.
-bool comparable(const EditableGraph& graph, TensorId x, TensorId skip) {
-  const auto& open_x = graph.open_axes(x);
-  const auto& open_skip = graph.open_axes(skip);
-  return (!open_x && !open_skip) ||
-         (open_x && open_skip && *open_x == *open_skip && !open_x->empty() &&
-          std::find(open_x->begin(), open_x->end(), kUnknownExtent) == open_x->end());
-}
-
 std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
   const OpId add = graph.producer(graph.op(norm).inputs[0]);
   if (!add.valid() || graph.op(add).op_type != "Add" ||
@@ -91,7 +82,7 @@ std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
     return std::nullopt;
   }
   Sum sum{{norm, add}, graph.op(add).inputs[0], graph.op(add).inputs[1], TensorId()};
-  if (!comparable(graph, sum.x, sum.skip)) {
+  if (!graph.comparable(sum.x, sum.skip)) {
     return std::nullopt;
   }
   if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
