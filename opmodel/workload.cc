@@ -81,8 +81,12 @@ std::string window_attributes(const Graph& graph, const Op& op) {
     // A memory format: the shapes are those of channels first.
     const bool last =
         op.op_type == "Conv" && op.domain.empty() && op.attributes.int_or(kChannelsLast, 0) != 0;
+    const bool gradient =
+        op.op_type == "ConvTranspose" && op.attributes.int_or(kInputGradient, 0) != 0;
     return fmt::format("{}dilations={};group={};{};{}pads={};strides={}",
-                       last ? fmt::format("{}=1;", kChannelsLast) : "",
+                       last       ? fmt::format("{}=1;", kChannelsLast)
+                       : gradient ? fmt::format("{}=1;", kInputGradient)
+                                  : "",
                        list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1), common,
                        extra, pads, strides);
   }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/training/gradient_context.h"
 
@@ -82,6 +83,7 @@ void gradient_of_conv(GradientContext& context) {
   if (context.wanted(0)) {
     AttributeList turned = attributes;
     turned.emplace_back("output_shape", spatial_extents(x));
+    turned.emplace_back(std::string(kInputGradient), int64_t{1});
     context.set(0, context.emit("", "ConvTranspose", {context.gradient(), context.value(1)}, x,
                                 std::move(turned)));
   }

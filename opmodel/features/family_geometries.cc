@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "datasets/profiles/profile.h"
-#include "opmodel/features/filter_gradient.h"
+#include "opmodel/features/conv_gradient.h"
 
 namespace dfsim::inline opmodel {
 

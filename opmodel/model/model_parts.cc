@@ -3,7 +3,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "opmodel/features/filter_gradient.h"
+#include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/model/model_manifest.h"
 
@@ -93,9 +93,13 @@ bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
 
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops) {
+  if (std::none_of(ops.begin(), ops.end(), is_conv_gradient)) {
+    return {};
+  }
   std::vector<OpDescriptor> learned(ops.begin(), ops.end());
   for (OpDescriptor& op : learned) {
-    if (is_filter_gradient(op) && !manifest.has_kind(geometry_of(op).kind)) {
+    if (is_input_gradient(op) ||
+        (is_filter_gradient(op) && !manifest.has_kind(geometry_of(op).kind))) {
       op = forward_convolution(op);
     }
   }

@@ -11,7 +11,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
-#include "opmodel/features/filter_gradient.h"
+#include "opmodel/features/conv_gradient.h"
 #include "opmodel/model/network_factors.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -402,13 +402,10 @@ StatusOr<std::vector<ModelAnswer>> TrainedModel::predict_as(std::span<const OpDe
   return out;
 }
 
-Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSpec& device,
                              std::span<OpCost> out) const {
-  std::vector<OpDescriptor> learned;
-  if (std::any_of(ops.begin(), ops.end(), is_filter_gradient)) {
-    learned = as_learned(manifest_, ops);
-    ops = learned;
-  }
+  const std::vector<OpDescriptor> learned = as_learned(manifest_, given);
+  const std::span<const OpDescriptor> ops = learned.empty() ? given : learned;
   std::vector<OpGeometry> geometries;
   geometries.reserve(ops.size());
   for (const OpDescriptor& op : ops) {
@@ -440,6 +437,9 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
     out[i].set_bound(ns_from_seconds(speed_of_light(ops[i], device).seconds()));
+    if (ops[i].op_type != given[i].op_type) {
+      widen_for_gradient(&out[i]);
+    }
   }
   return ok_status();
 }

@@ -10,6 +10,8 @@ namespace dfsim::inline graphs {
 inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
 // Attribute of convolutions: whether images have their channels last.
 inline constexpr std::string_view kChannelsLast = "channels_last";
+// Attribute of a ConvTranspose: it is the gradient of a convolution's image in a training step.
+inline constexpr std::string_view kInputGradient = "input_gradient";
 // PyTorch's ATen calls that no single ONNX operator is.
 inline constexpr std::string_view kAten = "aten";
 // Kernels that a compiler makes of several operators. Attribute `flops`: their sum.

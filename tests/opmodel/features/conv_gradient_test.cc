@@ -1,5 +1,6 @@
-// Gradients of filters: the geometry of the convolution, under a kind of their own.
-#include "opmodel/features/filter_gradient.h"
+// Gradients of convolutions: the filter's has the geometry of the convolution under a kind of its
+// own, the image's is asked about as the convolution.
+#include "opmodel/features/conv_gradient.h"
 
 #include <catch2/catch.hpp>
 
@@ -62,6 +63,51 @@ TEST_CASE("Filter gradient: a model that has not learned it is asked about the c
   CHECK(as_learned(manifest, ops)[0].input_extents[1] == ops[0].output_extents[0]);
   manifest.parts[0].kind = "dense-filter-gradient";
   CHECK(as_learned(manifest, ops)[0].op_type == "tensorflow.ConvFilterGrad");
+}
+
+// The gradient of the image in the same step, as the training graph has it.
+OpDescriptor input_gradient() {
+  OpDescriptor op = filter_gradient();
+  op.op_type = "ConvTranspose";
+  op.input_extents = {{32, 128, 56, 56}, {128, 64, 3, 3}};
+  op.output_extents = {{32, 64, 56, 56}};
+  op.attributes =
+      "input_gradient=1;dilations=1,1;group=1;kernel_shape=3,3;output_padding=0,0;"
+      "pads=1,1,1,1;strides=1,1";
+  return op;
+}
+
+TEST_CASE("Input gradient: every model is asked about the convolution, a layer as such is not") {
+  const OpDescriptor forward = forward_convolution(input_gradient());
+  const OpDescriptor same = forward_convolution(filter_gradient());
+  CHECK(forward.op_type == "Conv");
+  CHECK(forward.input_extents == same.input_extents);
+  CHECK(forward.output_extents == same.output_extents);
+  CHECK(forward.attributes == same.attributes);
+  OpDescriptor layer = input_gradient();
+  layer.attributes = layer.attributes.substr(layer.attributes.find(';') + 1);
+  CHECK_FALSE(is_input_gradient(layer));
+  ModelManifest manifest;
+  CHECK(as_learned(manifest, std::vector<OpDescriptor>{layer}).empty());
+  CHECK(as_learned(manifest, std::vector<OpDescriptor>{layer, input_gradient()})[1].op_type ==
+        "Conv");
+}
+
+TEST_CASE(
+    "Convolution gradients: a cost of the convolution is extrapolated and its interval wide") {
+  OpCost cost;
+  cost.time_ns = 1600;
+  cost.low_ns = 1500;
+  cost.high_ns = 1700;
+  cost.source = CostSource::kMeasured;
+  widen_for_gradient(&cost);
+  CHECK(cost.time_ns == 1600);
+  CHECK(cost.low_ns == 1000);
+  CHECK(cost.high_ns == 2560);
+  CHECK(cost.source == CostSource::kExtrapolated);
+  cost.source = CostSource::kPrior;
+  widen_for_gradient(&cost);
+  CHECK(cost.source == CostSource::kPrior);
 }
 
 }  // namespace
