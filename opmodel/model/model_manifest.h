@@ -176,8 +176,8 @@ std::string format_manifest(const ModelManifest& manifest);
 // Whether both are boards of one chip, perhaps with other clocks and memories.
 bool same_chip(const DeviceSpec& a, const DeviceSpec& b);
 
-// `ops` as a model of that manifest is asked about them: gradients of images, and of filters that no
-// part learned, become the convolution with the same work. Empty where there are no gradients.
+// `ops` as a model of that manifest is asked about them: gradients of images, and of filters that
+// no part learned, become the convolution with the same work. Empty where there are no gradients.
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops);
 

@@ -4,8 +4,8 @@
 // ort_ops.json (the zoo) and ort_measured_ops.json (networks of datasets/measured/networks, some of
 // them quantised), made with AVX2, and ort_avx512_ops.json (both) hold what
 // datasets/collect/ort_optimized_ops counted in the graphs that ONNX Runtime writes at its default
-// level, at the graphs' default dimensions. ort_open_ops.json holds the same of the files of both as
-// they are, with their dimensions open.
+// level, at the graphs' default dimensions. ort_open_ops.json holds the same of the files of both
+// as they are, with their dimensions open.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
