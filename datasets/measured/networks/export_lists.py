@@ -4,7 +4,7 @@
 Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.onnx.gz): a static batch is the same
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
-usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, tune or train
+usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, check, tune or train
 """
 
 import argparse
@@ -152,7 +152,7 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "check", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
