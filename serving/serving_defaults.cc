@@ -19,7 +19,7 @@ FrameworkProfile vllm_profile() {
   profile.runtime.kernel_gap_us = 0.4;
   profile.runtime.gemm_scale = 1.08;
   profile.runtime.gemm_compute_scale = 1.22;
-  // Three rows in fp8 would decide these two; they are what the kernels and the prior say.
+  // Three rows in fp8 would decide the next one; it is what the kernels and the prior say.
   profile.runtime.gemm_8bit_scale = 0.95;
   profile.runtime.prefill_attention_scale = 0.9875;
   profile.runtime.decode_attention_scale = 0.9125;

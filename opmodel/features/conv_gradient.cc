@@ -58,7 +58,7 @@ OpDescriptor forward_convolution(const OpDescriptor& op) {
 
 void widen_for_gradient(OpCost* cost) {
   // ln(backward / (2 forward)) of the convolutions of 16 training steps on an H100 is within this
-  // for four fifths of them; depthwise convolutions take longest.
+  // for four fifths of them (docs/notes/accuracy-experiments.md); depthwise ones take longest.
   constexpr double kSpread = 1.6;
   const auto time = static_cast<double>(cost->time_ns);
   cost->low_ns = std::min(cost->low_ns, static_cast<int64_t>(time / kSpread));
