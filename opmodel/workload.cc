@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/cancellation.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/infer.h"
 
@@ -183,6 +184,14 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   }
   if (type == "Attention" && op.domain == "com.microsoft") {
     return fmt::format("num_heads={}", op.attributes.int_or("num_heads", 0));
+  }
+  if (type == "BatchNormalization") {
+    const bool training = op.attributes.int_or(kOwnStatistics, 0) != 0 ||
+                          op.attributes.int_or("training_mode", 0) != 0;
+    return training ? fmt::format("{}=1", kOwnStatistics) : "";
+  }
+  if (type == "NormGrad") {
+    return fmt::format("of={}", op.attributes.string_or("of", ""));
   }
   if (type == "GroupNormalization") {
     return fmt::format("num_groups={}", op.attributes.int_or("num_groups", 1));

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "base/text.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 
 namespace dfsim::inline graphs {
 
@@ -10,7 +13,7 @@ Op as_in_training(Op op) {
   if (op.op_type == "BatchNormalization" && op.domain.empty()) {
     // Not `training_mode`, which means the statistics of the whole batch: under data parallelism
     // each device normalises its own part, so the operator may still be split along the batch.
-    op.attributes.set("own_statistics", int64_t{1});
+    op.attributes.set(std::string(kOwnStatistics), int64_t{1});
   }
   return op;
 }

@@ -177,7 +177,8 @@ std::string format_manifest(const ModelManifest& manifest);
 bool same_chip(const DeviceSpec& a, const DeviceSpec& b);
 
 // `ops` as a model of that manifest is asked about them: gradients of images, and of filters that
-// no part learned, become the convolution with the same work. Empty where there are no gradients.
+// no part learned, become the convolution with the same work; normalisations of training steps lose
+// the marks that only dfsim's own graphs have. Empty where there are neither.
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops);
 

@@ -6,6 +6,7 @@
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/model/training_kernels.h"
 
 namespace dfsim::inline opmodel {
 
@@ -93,7 +94,10 @@ bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
 
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops) {
-  if (std::none_of(ops.begin(), ops.end(), is_conv_gradient)) {
+  const auto differs = [](const OpDescriptor& op) {
+    return is_conv_gradient(op) || is_training_norm(op);
+  };
+  if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
   }
   std::vector<OpDescriptor> learned(ops.begin(), ops.end());
@@ -101,6 +105,8 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
     if (is_input_gradient(op) ||
         (is_filter_gradient(op) && !manifest.has_kind(geometry_of(op).kind))) {
       op = forward_convolution(op);
+    } else if (is_training_norm(op)) {
+      op.attributes.clear();  // profiles do not have these
     }
   }
   return learned;

@@ -13,6 +13,7 @@
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/model/network_factors.h"
+#include "opmodel/model/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
 
@@ -437,6 +438,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
     out[i].set_bound(ns_from_seconds(speed_of_light(ops[i], device).seconds()));
+    apply_training_kernel(given[i], device, manifest_, &out[i]);
     if (ops[i].op_type != given[i].op_type) {
       widen_for_gradient(&out[i]);
     }

@@ -25,6 +25,9 @@
 namespace dfsim::inline graphs {
 
 inline constexpr std::string_view kTrainingDomain = "dfsim.training";
+// Attribute of a forward BatchNormalization: it normalises with the statistics of the part of the
+// batch that it is given, as each device does under data parallelism.
+inline constexpr std::string_view kOwnStatistics = "own_statistics";
 
 // Factor rules of gradients that TensorFlow's graphs have, too.
 void factors_filter_gradient(FactorContext& context);

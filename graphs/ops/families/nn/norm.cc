@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/values/fold.h"
 
@@ -58,7 +59,7 @@ Status infer_softmax(InferContext& context) {
 // training it reads its operand twice: for the statistics, and to normalise.
 void work_batch_norm(WorkContext& context) {
   const bool training = context.op().attributes.int_or("training_mode", 0) != 0 ||
-                        context.op().attributes.int_or("own_statistics", 0) != 0;
+                        context.op().attributes.int_or(kOwnStatistics, 0) != 0;
   context.add_flops(context.output(0).shape.elements(), training ? 8 : 2);
   if (training) {
     context.set_input_bytes(0, context.input(0).bytes() * Count(2));

@@ -1,0 +1,183 @@
+// cuDNN's batch normalisation with channels first gives each channel to one thread block. Three
+// things can limit it: memory; the number of channels that a unit works off one after the other;
+// and, where a channel does not fit into the block's registers and shared memory, the time in which
+// one block walks through it. The last one leaves most units idle: 64 channels of 112 x 112 at batch
+// 64 take five times their roofline.
+//
+// PyTorch's gradient of a layer normalisation sums those of scale and offset along all rows, in as
+// many blocks as there are groups of columns, so its time grows with the rows where they are narrow.
+// The gradient of a depthwise filter is one block per weight, which reads the whole channel.
+#include "opmodel/model/training_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "datasets/profiles/profile.h"
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "hardware/sustained_rates.h"
+#include "opmodel/features/conv_gradient.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+constexpr std::string_view kNormGrad = "dfsim.training.NormGrad";
+
+// A kernel with one block per channel. `kept`: the channel stays in the block, so that every tensor
+// is moved once; `walked`: it is read again for the second pass.
+struct ChannelLaw {
+  double floor_us;         // beyond the device's least kernel time
+  double channel_cycles;   // of a unit per channel, kept
+  double element_cycles4;  // of a block per element of a walked channel, 4 bytes each
+  double element_cycles2;  // the same, 2 bytes each
+  double most_kept_bytes;  // of a channel, in one tensor
+  double bandwidth_share;  // of the sustained bandwidth
+  int kept_passes;         // over the tensor
+  int walked_passes;
+};
+
+constexpr ChannelLaw kStatistics = {0.7, 2350, 1.05, 1.31, 195e3, 0.97, 2, 3};
+constexpr ChannelLaw kGradients = {1.5, 2420, 3.06, 2.64, 100e3, 0.79, 3, 5};
+// Four fifths of the kernels are within this factor of the law, each way; whole networks within 1.1.
+constexpr double kChannelSpread = 1.3;
+
+// Cycles per row of the sums for scale and offset.
+constexpr double kRowCycles = 9.7;
+constexpr double kRowSpread = 1.6;
+
+// A depthwise filter's gradient reaches this share of the vector units' peak in fp32. In 16 bits
+// PyTorch takes cuDNN's kernels, whose gradients take longer than the convolution by a factor.
+constexpr double kDepthwiseShare = 0.005;
+constexpr double kDepthwiseFactor16 = 1.3;
+constexpr double kGroupedFactor32 = 2.2;
+constexpr double kGroupedFactor16 = 1.5;
+
+bool is_of(const OpDescriptor& op, std::string_view type) {
+  return op.op_type == kNormGrad && attribute_value(op.attributes, "of") == type;
+}
+
+bool has_own_statistics(const OpDescriptor& op) {
+  return op.op_type == "BatchNormalization" &&
+         attribute_value(op.attributes, kOwnStatistics) == "1";
+}
+
+double extents_product(const std::vector<int64_t>& extents, size_t first, size_t end) {
+  double product = 1;
+  for (size_t i = first; i < std::min(end, extents.size()); ++i) {
+    product *= static_cast<double>(extents[i]);
+  }
+  return product;
+}
+
+double channel_law_us(const ChannelLaw& law, const std::vector<int64_t>& x, DType dtype,
+                      const DeviceSpec& device) {
+  const double bandwidth = with_sustained_rates(device).memory_bytes_per_s;
+  if (x.size() < 2 || x[1] <= 0 || device.clock_hz <= 0 || device.compute_units <= 0 ||
+      bandwidth <= 0) {
+    return 0;
+  }
+  const auto channels = static_cast<double>(x[1]);
+  const double elements = extents_product(x, 0, x.size()) / channels;  // of a channel
+  const double element_bytes = dtype_bits(dtype) / 8.0;
+  const bool walked = elements * element_bytes > law.most_kept_bytes;
+  const double cycle_us = kUsPerSecond / device.clock_hz;
+  const double moved = (walked ? law.walked_passes : law.kept_passes) * channels * elements *
+                       element_bytes;
+  const double memory_us = moved / (bandwidth * law.bandwidth_share) * kUsPerSecond;
+  const double waves_us = channels / device.compute_units * law.channel_cycles * cycle_us;
+  const double per_element = element_bytes > 2 ? law.element_cycles4 : law.element_cycles2;
+  const double walk_us = walked ? elements * per_element * cycle_us : 0;
+  return static_cast<double>(device.launch_overhead_ns) / kNsPerUs + law.floor_us +
+         std::max({memory_us, waves_us, walk_us});
+}
+
+// The least time of the gradients of a layer normalisation's scale and offset.
+double layer_norm_rows_us(const OpDescriptor& op, const DeviceSpec& device) {
+  const std::vector<int64_t>& x = op.input_extents[1];
+  if (op.input_extents.size() < 3 || device.clock_hz <= 0) {
+    return 0;
+  }
+  const double columns = extents_product(op.input_extents[2], 0, op.input_extents[2].size());
+  const double rows = columns > 0 ? extents_product(x, 0, x.size()) / columns : 0;
+  return static_cast<double>(device.launch_overhead_ns) / kNsPerUs +
+         rows * kRowCycles / device.clock_hz * kUsPerSecond;
+}
+
+// The time of a grouped convolution's gradient that a model prices as the convolution in `time_us`.
+double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
+                           const DeviceSpec& device, double time_us) {
+  const bool half = dtype_bits(forward.dtype) <= 16;
+  if (forward.kind == "grouped") {
+    return time_us * (half ? kGroupedFactor16 : kGroupedFactor32);
+  }
+  if (forward.kind != "depthwise") {
+    return time_us;
+  }
+  if (half) {
+    return time_us * kDepthwiseFactor16;
+  }
+  const double peak = device.peak_flops_per_s(forward.dtype, false);
+  return is_filter_gradient(op) && peak > 0
+             ? std::max(time_us, forward.flops / (peak * kDepthwiseShare) * kUsPerSecond)
+             : time_us;
+}
+
+void set_prior(double time_us, double spread, OpCost* cost) {
+  cost->time_ns = ns_from_seconds(time_us * 1e-6);
+  cost->low_ns = ns_from_seconds(time_us / spread * 1e-6);
+  cost->high_ns = ns_from_seconds(time_us * spread * 1e-6);
+  cost->source = CostSource::kPrior;
+}
+
+void stretch(double factor, OpCost* cost) {
+  for (TimeNs* const time : {&cost->time_ns, &cost->low_ns, &cost->high_ns}) {
+    *time = std::llround(static_cast<double>(*time) * factor);
+  }
+}
+
+}  // namespace
+
+bool is_training_norm(const OpDescriptor& op) {
+  return op.op_type == kNormGrad || has_own_statistics(op);
+}
+
+double batch_norm_training_us(const OpDescriptor& op, const DeviceSpec& device) {
+  if (has_own_statistics(op) && !op.input_extents.empty() && !op.input_dtypes.empty()) {
+    return channel_law_us(kStatistics, op.input_extents[0], op.input_dtypes[0], device);
+  }
+  if (is_of(op, "BatchNormalization") && op.input_extents.size() > 1 &&
+      op.input_dtypes.size() > 1) {
+    return channel_law_us(kGradients, op.input_extents[1], op.input_dtypes[1], device);
+  }
+  return 0;
+}
+
+void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
+                           const ModelManifest& manifest, OpCost* cost) {
+  if (device.type != DeviceType::kGpu) {
+    return;
+  }
+  if (is_conv_gradient(op)) {
+    const OpGeometry forward = geometry_of(forward_convolution(op));
+    if (!manifest.has_kind(forward.kind + std::string(kFilterGradientSuffix))) {
+      const auto time = static_cast<double>(cost->time_ns) / kNsPerUs;
+      stretch(time > 0 ? grouped_gradient_us(op, forward, device, time) / time : 1, cost);
+    }
+    return;
+  }
+  if (!is_training_norm(op) || manifest.has_kind(kNormGrad)) {
+    return;  // that model's normalisations are those of training steps
+  }
+  if (const double time_us = batch_norm_training_us(op, device); time_us > 0) {
+    set_prior(time_us, kChannelSpread, cost);
+  } else if (is_of(op, "LayerNormalization") && op.input_extents.size() > 1) {
+    const double least_us = layer_norm_rows_us(op, device);
+    if (least_us * kNsPerUs > static_cast<double>(cost->time_ns)) {
+      set_prior(least_us, kRowSpread, cost);
+    }
+  }
+}
+
+}  // namespace dfsim::inline opmodel
