@@ -64,9 +64,13 @@ void work_per_gradient_element(WorkContext& context) {
 }
 
 // One kernel makes the gradient of the input, another one those of scale and offset: where there
-// are any, gradient and input are read twice.
+// are any, gradient and input are read twice. Batch normalisation's kernel may keep a channel on the
+// chip and read it once.
 void work_norm_gradient(WorkContext& context) {
   work_per_gradient_element(context);
+  if (context.op().attributes.string_or("of", "") == "BatchNormalization") {
+    return;
+  }
   for (size_t i = 0; i < 2 && context.op().outputs.size() > 1; ++i) {
     context.set_input_bytes(i, context.input(i).bytes() * Count(2));
   }
@@ -271,7 +275,8 @@ constexpr WorkNote kGradientNotes[] = {
     {work_elementwise_gradient, "one more per element than the forward operator"},
     {work_per_gradient_element, "{} per element of the gradient"},
     {work_norm_gradient,
-     "{} per element of the gradient; gradient and input are read twice for scale and offset"},
+     "{} per element of the gradient; gradient and input are read twice for scale and offset, "
+     "except by batch normalisation"},
     {work_attention_gradient,
      "MACs = scores x (3 x size of a head + 2 x size of a value); 11 per score for the softmax"},
     {work_list_update, "one operation of an optimiser on a list of weights, in place"},
