@@ -38,8 +38,8 @@ struct ChannelLaw {
   int walked_passes;
 };
 
-constexpr ChannelLaw kStatistics = {0.7, 2350, 1.05, 1.31, 195e3, 0.97, 2, 3};
-constexpr ChannelLaw kGradients = {1.5, 2420, 3.06, 2.64, 100e3, 0.79, 3, 5};
+constexpr ChannelLaw kStatistics = {0.99, 2250, 1.10, 1.30, 195e3, 0.91, 2, 3};
+constexpr ChannelLaw kGradients = {1.48, 2050, 2.99, 2.72, 100e3, 0.81, 3, 5};
 // Four fifths of the kernels are within this factor of the law, each way; whole networks within 1.1.
 constexpr double kChannelSpread = 1.3;
 
@@ -51,8 +51,7 @@ constexpr double kRowSpread = 1.6;
 // PyTorch takes cuDNN's kernels, whose gradients take longer than the convolution by a factor.
 constexpr double kDepthwiseShare = 0.005;
 constexpr double kDepthwiseFactor16 = 1.3;
-constexpr double kGroupedFactor32 = 2.2;
-constexpr double kGroupedFactor16 = 1.5;
+constexpr double kGroupedFactor = 1.5;
 
 bool is_of(const OpDescriptor& op, std::string_view type) {
   return op.op_type == kNormGrad && attribute_value(op.attributes, "of") == type;
@@ -110,7 +109,7 @@ double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
                            const DeviceSpec& device, double time_us) {
   const bool half = dtype_bits(forward.dtype) <= 16;
   if (forward.kind == "grouped") {
-    return time_us * (half ? kGroupedFactor16 : kGroupedFactor32);
+    return time_us * kGroupedFactor;
   }
   if (forward.kind != "depthwise") {
     return time_us;

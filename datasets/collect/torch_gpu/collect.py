@@ -98,6 +98,7 @@ def parse_arguments():
     command.add_argument("results", type=pathlib.Path, nargs="+")
     command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="the profile of operators")
     command.add_argument("--host", type=pathlib.Path, help="host times of whole networks, for dispatch_speed.py")
+    command.add_argument("--steps", type=pathlib.Path, help="kernel times of training steps by call, for compare_steps.py")
     command.add_argument("--runs", type=pathlib.Path, help="latencies of whole networks")
     command.add_argument("--runs-dtype", choices=campaign.DTYPES, default="float16", help="of the networks; default: float16")
     command.add_argument("--runs-runtime", choices=("cuda-graph", "torch-eager"), default="cuda-graph",

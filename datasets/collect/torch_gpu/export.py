@@ -20,6 +20,7 @@ COLUMNS = ["device", "runtime", "runtime_version", "op_type", "op_class", "attri
 MOST_OVER_WALL = 1.05  # the run and its profile were measured one after the other
 RUN_COLUMNS = ["network", "batch", "dims", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms", "samples",
                "ops_ms", "ops", "date", "provenance"]
+STEP_COLUMNS = ["network", "batch", "dims", "dtype", "optimizer", "op", "shapes", "type", "groups", "us", "count"]
 
 
 def text_of(shapes, dtype):
@@ -133,6 +134,23 @@ def run_rows(records, options):
                "dims": networks.dims(r["network"])}
 
 
+def step_rows(records):
+    """Calls of training steps: microseconds of one, how many, the first operands' shapes. Gradients have no shapes, and
+    their time is the mean over all of their kind: the autograd engine does not record more. Steps whose kernels sum
+    to more than the step took have kernels that ran at the same time, and are left out."""
+    for r in records:
+        if r["kind"] == "train" and r["times"]["kernels"]["time_ns"] <= MOST_OVER_WALL * r["times"]["eager"]["time_ns"]:
+            for call in r["calls"]:
+                if call["ns"] > 0:
+                    yield {**r, "op": call["op"].rpartition(": ")[2], "shapes": text_of([s for s in call["shapes"][:2] if s], ""),
+                           "type": {"c10::Half": "float16", "float": "float32"}.get((call["types"] or [""])[0], ""),
+                           "groups": groups_of(call), "us": f"{call['ns'] / 1e3:.1f}", "count": call["count"]}
+
+
+def groups_of(call):
+    return call["values"][-1] if call["op"] == "aten::conv2d" else ""
+
+
 def write(options):
     records = [{**r, "runtime": "pytorch", "runtime_version": r["torch"], "provenance": "datasets/collect/torch_gpu"}
                for folder in options.results for r in read_results(folder) if "error" not in r]
@@ -147,6 +165,10 @@ def write(options):
                 if r["kind"] in runtimes and "host" in r["times"] and not r["dtype"].startswith("amp-")]
         write_csv(options.host, ["network", "batch", "dtype", "runtime", "host_ms"], rows)
         print(f"{len(rows)} host times in {options.host}")
+    if options.steps:
+        rows = list(step_rows(records))
+        write_csv(options.steps, STEP_COLUMNS, rows)
+        print(f"{len(rows)} calls of training steps in {options.steps}")
     if options.runs:
         table = list(run_rows(records, options))
         write_csv(options.runs, RUN_COLUMNS, table)
