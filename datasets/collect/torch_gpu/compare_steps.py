@@ -66,6 +66,8 @@ def steps_of(rows):
         classes[class_of_call(row["op"])] += float(row["us"]) * int(row["count"]) / 1e3
         if "dropout" in row["op"]:
             steps[key][0]["dropout"] = "yes"
+        if "scaled_dot_product" in row["op"]:
+            steps[key][0]["runtime"] = "torch-sdpa"
     return [(row, time or sum(classes.values()), classes) for row, time, classes in steps.values()]
 
 
@@ -77,7 +79,7 @@ def find(network, folders):
 def predict(program, graph, hardware, row):
     command = [program, "predict", graph, "--hw", hardware, "--mode", "train", "--batch", row["batch"], "--optimizer",
                row["optimizer"] or "sgd", "--update-kernels", "foreach", "--loss", "cross-entropy", "--runtime",
-               "torch-eager", "--allow-oversubscription", "--json"]
+               row.get("runtime", "torch-eager"), "--allow-oversubscription", "--json"]
     for dim in filter(None, (row.get("dims") or "").split(";")):
         command += ["--dim", dim]
     if row["dtype"].startswith("amp-"):
