@@ -68,6 +68,10 @@ std::vector<int64_t> kernel_of(const Graph& graph, const Op& op) {
   return extents;
 }
 
+std::string last_format(const Op& op) {
+  return op.attributes.int_or(kChannelsLast, 0) != 0 ? fmt::format("{}=1;", kChannelsLast) : "";
+}
+
 std::string window_attributes(const Graph& graph, const Op& op) {
   const std::vector<int64_t> kernel = kernel_of(graph, op);
   const size_t n = kernel.size();
@@ -80,16 +84,15 @@ std::string window_attributes(const Graph& graph, const Op& op) {
             ? fmt::format("output_padding={};", list_or(op, "output_padding", n, 0))
             : "";
     // A memory format: the shapes are those of channels first.
-    const bool last =
-        op.op_type == "Conv" && op.domain.empty() && op.attributes.int_or(kChannelsLast, 0) != 0;
     const bool gradient =
         op.op_type == "ConvTranspose" && op.attributes.int_or(kInputGradient, 0) != 0;
-    return fmt::format("{}dilations={};group={};{};{}pads={};strides={}",
-                       last       ? fmt::format("{}=1;", kChannelsLast)
-                       : gradient ? fmt::format("{}=1;", kInputGradient)
-                                  : "",
-                       list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1), common,
-                       extra, pads, strides);
+    const bool may_be_last = (op.op_type == "Conv" && op.domain.empty()) || gradient ||
+                             op.op_type == "ConvFilterGrad";
+    return fmt::format("{}dilations={};group={};{}{};{}pads={};strides={}",
+                       may_be_last ? last_format(op) : "",
+                       list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1),
+                       gradient ? fmt::format("{}=1;", kInputGradient) : "", common, extra, pads,
+                       strides);
   }
   const std::string dilations =
       op.op_type == "MaxPool" ? fmt::format("dilations={};", list_or(op, "dilations", n, 1)) : "";
@@ -188,10 +191,10 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "BatchNormalization") {
     const bool training = op.attributes.int_or(kOwnStatistics, 0) != 0 ||
                           op.attributes.int_or("training_mode", 0) != 0;
-    return training ? fmt::format("{}=1", kOwnStatistics) : "";
+    return training ? fmt::format("{}{}=1", last_format(op), kOwnStatistics) : "";
   }
   if (type == "NormGrad") {
-    return fmt::format("of={}", op.attributes.string_or("of", ""));
+    return fmt::format("{}of={}", last_format(op), op.attributes.string_or("of", ""));
   }
   if (type == "GroupNormalization") {
     return fmt::format("num_groups={}", op.attributes.int_or("num_groups", 1));

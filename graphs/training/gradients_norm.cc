@@ -1,5 +1,6 @@
 // Gradients of normalisations.
 #include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/rules.h"
 #include "graphs/training/gradient_context.h"
 
@@ -21,6 +22,9 @@ void norm_gradient(GradientContext& context, TensorId input, size_t scale, size_
   AttributeList attributes = {{"of", context.op().op_type}};
   if (const auto axis = context.attributes().get_int("axis")) {
     attributes.emplace_back("axis", *axis);
+  }
+  if (const auto last = context.attributes().get_int(kChannelsLast)) {
+    attributes.emplace_back(std::string(kChannelsLast), *last);
   }
   const auto results = context.emit_many(kTrainingDomain, "NormGrad", std::move(inputs), shapes,
                                          std::move(attributes));

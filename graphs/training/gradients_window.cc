@@ -47,6 +47,9 @@ AttributeList window_attributes(const GradientContext& context, const std::vecto
   if (context.attributes().has("dilations")) {
     attributes.emplace_back("dilations", list_or(context, "dilations", spatial, 1));
   }
+  if (const auto last = context.attributes().get_int(kChannelsLast)) {
+    attributes.emplace_back(std::string(kChannelsLast), *last);
+  }
   return attributes;
 }
 

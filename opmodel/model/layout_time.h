@@ -15,4 +15,10 @@ namespace dfsim::inline opmodel {
 double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
 
+// `cost` of a convolution that was measured with channels first, as it is where its tensors have their
+// channels last already (attribute channels_last): shorter, and extrapolated. Any other cost stays
+// as it is. O(1).
+void leave_out_conversions(const OpDescriptor& op, const OpGeometry& geometry,
+                           const DeviceSpec& device, OpCost* cost);
+
 }  // namespace dfsim::inline opmodel

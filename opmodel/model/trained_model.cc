@@ -12,6 +12,7 @@
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/conv_gradient.h"
+#include "opmodel/model/layout_time.h"
 #include "opmodel/model/network_factors.h"
 #include "opmodel/model/training_kernels.h"
 #include "opmodel/sol.h"
@@ -438,6 +439,9 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
     out[i].source = prediction.source;
     out[i].bound = prediction.bound;
     out[i].set_bound(ns_from_seconds(speed_of_light(ops[i], device).seconds()));
+    if (!other) {
+      leave_out_conversions(ops[i], geometries[i], device, &out[i]);
+    }
     apply_training_kernel(given[i], device, manifest_, &out[i]);
     if (ops[i].op_type != given[i].op_type) {
       widen_for_gradient(&out[i]);

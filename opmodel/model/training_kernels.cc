@@ -15,6 +15,7 @@
 
 #include "datasets/profiles/profile.h"
 #include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
@@ -40,6 +41,8 @@ struct ChannelLaw {
 
 constexpr ChannelLaw kStatistics = {0.99, 2250, 1.10, 1.30, 195e3, 0.91, 2, 3};
 constexpr ChannelLaw kGradients = {1.48, 2050, 2.99, 2.72, 100e3, 0.81, 3, 5};
+// Share of the sustained bandwidth with channels last.
+constexpr double kLastShare = 0.85;
 // Four fifths of the kernels are within this factor of the law, each way; whole networks within 1.1.
 constexpr double kChannelSpread = 1.3;
 
@@ -71,7 +74,7 @@ double extents_product(const std::vector<int64_t>& extents, size_t first, size_t
 }
 
 double channel_law_us(const ChannelLaw& law, const std::vector<int64_t>& x, DType dtype,
-                      const DeviceSpec& device) {
+                      bool channels_last, const DeviceSpec& device) {
   const double bandwidth = with_sustained_rates(device).memory_bytes_per_s;
   if (x.size() < 2 || x[1] <= 0 || device.clock_hz <= 0 || device.compute_units <= 0 ||
       bandwidth <= 0) {
@@ -81,6 +84,12 @@ double channel_law_us(const ChannelLaw& law, const std::vector<int64_t>& x, DTyp
   const double elements = extents_product(x, 0, x.size()) / channels;  // of a channel
   const double element_bytes = dtype_bits(dtype) / 8.0;
   const bool walked = elements * element_bytes > law.most_kept_bytes;
+  const double launch_us = static_cast<double>(device.launch_overhead_ns) / kNsPerUs;
+  if (channels_last) {
+    // Blocks take pixels, not channels, and add up their parts: memory is the only limit.
+    const double bytes = law.walked_passes * channels * elements * element_bytes;
+    return launch_us + law.floor_us + bytes / (bandwidth * kLastShare) * kUsPerSecond;
+  }
   const double cycle_us = kUsPerSecond / device.clock_hz;
   const double moved = (walked ? law.walked_passes : law.kept_passes) * channels * elements *
                        element_bytes;
@@ -88,8 +97,7 @@ double channel_law_us(const ChannelLaw& law, const std::vector<int64_t>& x, DTyp
   const double waves_us = channels / device.compute_units * law.channel_cycles * cycle_us;
   const double per_element = element_bytes > 2 ? law.element_cycles4 : law.element_cycles2;
   const double walk_us = walked ? elements * per_element * cycle_us : 0;
-  return static_cast<double>(device.launch_overhead_ns) / kNsPerUs + law.floor_us +
-         std::max({memory_us, waves_us, walk_us});
+  return launch_us + law.floor_us + std::max({memory_us, waves_us, walk_us});
 }
 
 // The least time of the gradients of a layer normalisation's scale and offset.
@@ -143,12 +151,13 @@ bool is_training_norm(const OpDescriptor& op) {
 }
 
 double batch_norm_training_us(const OpDescriptor& op, const DeviceSpec& device) {
+  const bool last = attribute_value(op.attributes, kChannelsLast) == "1";
   if (has_own_statistics(op) && !op.input_extents.empty() && !op.input_dtypes.empty()) {
-    return channel_law_us(kStatistics, op.input_extents[0], op.input_dtypes[0], device);
+    return channel_law_us(kStatistics, op.input_extents[0], op.input_dtypes[0], last, device);
   }
   if (is_of(op, "BatchNormalization") && op.input_extents.size() > 1 &&
       op.input_dtypes.size() > 1) {
-    return channel_law_us(kGradients, op.input_extents[1], op.input_dtypes[1], device);
+    return channel_law_us(kGradients, op.input_extents[1], op.input_dtypes[1], last, device);
   }
   return 0;
 }

@@ -1,4 +1,5 @@
 // channels-last: where copies are, and which convolutions know their format.
+#include "graphs/training/training_graph.h"
 #include "tests/passes/pass_case.h"
 
 namespace dfsim {
@@ -74,6 +75,30 @@ TEST_CASE("channels-last: two readers share a copy, and a Transpose to it is one
   const Types types = graph.types_after({"channels-last"});
   CHECK(std::ranges::count(types, "aten.contiguous") == 1);
   CHECK(types.size() == 5);
+}
+
+TEST_CASE("channels-last: batch normalisation and the gradients of a step have it, too") {
+  PassCase graph;
+  graph.input("x", {2, 16, 8, 8});
+  graph.weight("w", {16, 16, 3, 3});
+  for (const char* name : {"scale", "offset", "mean", "variance"}) {
+    graph.weight(name, {16});
+  }
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("BatchNormalization", {"a", "scale", "offset", "mean", "variance"}, "b");
+  graph.op("Conv", {"b", "w"}, "c", kPad);
+  graph.output("c");
+  const auto step = make_training_graph(graph.after({"channels-last"}), {});
+  REQUIRE(step.ok());
+  Types marked;
+  for (const Op& op : step->graph.ops()) {
+    if (op.attributes.int_or("channels_last", 0) == 1) {
+      marked.push_back(op.op_type);
+    }
+  }
+  std::ranges::sort(marked);
+  CHECK(marked == Types{"BatchNormalization", "Conv", "Conv", "ConvFilterGrad", "ConvFilterGrad",
+                        "ConvTranspose", "NormGrad"});
 }
 
 }  // namespace

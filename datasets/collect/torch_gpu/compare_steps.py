@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares predicted training steps with measured ones.
 
-    compare_steps.py STEPS.csv[.gz] --hw NAME [--networks DIR] [--json]
+    compare_steps.py STEPS.csv[.gz] [--hw NAME] [--networks DIR] [--json]
 
 STEPS is a file of `collect.py export --steps`, whose calls are summed by class and compared with the predicted
-kernels, or a table of whole steps with the columns network, batch, dtype, optimizer, time_ms. A dtype of
-`amp-float16` means autocast. Networks are looked for in DIR, graphs/zoo and datasets/measured; a file there may be
+kernels, or a table of whole steps with the columns network, batch, dtype, optimizer, runtime, hw, time_ms. A dtype
+of `amp-float16` means autocast. Networks are looked for in DIR, graphs/zoo and datasets/measured; a file there may be
 called NAME.onnx, NAME_old.onnx or the same with .gz. Rows of networks that are not there are counted.
 """
 
@@ -22,6 +22,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDERS = [ROOT / "graphs/zoo", ROOT / "datasets/measured/networks", ROOT / "datasets/measured/h100/networks"]
 CLASSES = ("conv", "conv grad", "norm", "norm grad", "product", "product grad", "attention", "update", "cast", "other")
+
+CAMPAIGN_LOSS = "elementwise"  # campaign.py takes the mean of the network's result
 
 
 def read(path):
@@ -55,14 +57,14 @@ def class_of_operator(op):
 
 
 def steps_of(rows):
-    """One step per network, batch and dtype: its options, milliseconds, and milliseconds by class or None."""
+    """One step per network, batch, dtype and runtime: its options, milliseconds, and milliseconds by class or None."""
     steps = {}
     for row in rows:
-        key = row["network"], row["batch"], row["dtype"]
+        key = row["network"], row["batch"], row["dtype"], row.get("runtime"), row.get("hw")
         if "time_ms" in row:
-            steps[key] = row, float(row["time_ms"]), None
+            steps[key] = {"loss": "cross-entropy", **row}, float(row["time_ms"]), None
             continue
-        _, _, classes = steps.setdefault(key, (dict(row), None, collections.Counter()))
+        _, _, classes = steps.setdefault(key, ({**row, "loss": CAMPAIGN_LOSS}, None, collections.Counter()))
         classes[class_of_call(row["op"])] += float(row["us"]) * int(row["count"]) / 1e3
         if "dropout" in row["op"]:
             steps[key][0]["dropout"] = "yes"
@@ -78,12 +80,12 @@ def find(network, folders):
 
 def predict(program, graph, hardware, row):
     command = [program, "predict", graph, "--hw", hardware, "--mode", "train", "--batch", row["batch"], "--optimizer",
-               row["optimizer"] or "sgd", "--update-kernels", "foreach", "--loss", "cross-entropy", "--runtime",
+               row["optimizer"] or "sgd", "--update-kernels", "foreach", "--loss", row["loss"], "--runtime",
                row.get("runtime", "torch-eager"), "--allow-oversubscription", "--json"]
     for dim in filter(None, (row.get("dims") or "").split(";")):
         command += ["--dim", dim]
-    if row["dtype"].startswith("amp-"):
-        command += ["--precision", "mixed-fp16"]
+    if row["dtype"] != "float32":
+        command += ["--precision", "mixed-fp16" if row["dtype"].startswith("amp-") else row["dtype"]]
     if row.get("dropout"):
         command.append("--training-mode")
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
@@ -94,7 +96,8 @@ def predict(program, graph, hardware, row):
 
 def compare(program, graph, hardware, row, measured, classes):
     answer = predict(program, graph, hardware, row)
-    found = {"network": row["network"], "batch": int(row["batch"]), "dtype": row["dtype"], "measured_ms": measured}
+    found = {"network": row["network"], "batch": int(row["batch"]), "dtype": row["dtype"],
+             "runtime": row.get("runtime", "torch-eager"), "half": row.get("half", ""), "measured_ms": measured}
     if classes is None:
         interval = answer["latency_interval_ms"]
         return {**found, "predicted_ms": answer["latency_ms"], "inside": interval["low"] <= measured <= interval["high"]}
@@ -106,10 +109,13 @@ def compare(program, graph, hardware, row, measured, classes):
 
 
 def print_summary(rows):
-    for dtype in sorted({row["dtype"] for row in rows}):
-        errors = [row["predicted_ms"] / row["measured_ms"] - 1 for row in rows if row["dtype"] == dtype]
-        inside = [row["inside"] for row in rows if row["dtype"] == dtype and "inside" in row]
-        print(f"{dtype}: {len(errors)} steps, mean error {100 * statistics.mean(map(abs, errors)):.1f} %, median "
+    def group(row):
+        return tuple(filter(None, (row["dtype"], row["runtime"] if "classes" not in row else "", row["half"])))
+
+    for name in sorted({group(row) for row in rows}):
+        errors = [row["predicted_ms"] / row["measured_ms"] - 1 for row in rows if group(row) == name]
+        inside = [row["inside"] for row in rows if group(row) == name and "inside" in row]
+        print(f"{' '.join(name)}: {len(errors)} steps, mean error {100 * statistics.mean(map(abs, errors)):.1f} %, median "
               f"{100 * statistics.median(map(abs, errors)):.1f} %, bias {100 * statistics.mean(errors):+.1f} %, worst "
               f"{100 * max(errors, key=abs):+.1f} %" + (f", {100 * statistics.mean(inside):.0f} % inside" if inside else ""))
 
@@ -124,18 +130,21 @@ def print_row(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", type=pathlib.Path)
-    parser.add_argument("--hw", required=True, help="the GPU's hardware file or its name")
+    parser.add_argument("--hw", help="the GPU's hardware file or its name; default: the column hw")
     parser.add_argument("--networks", type=pathlib.Path, action="append", default=[], help="more folders with graphs")
     parser.add_argument("--dfsim", default=str(ROOT / "build/release/dfsim"))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows, missing = [], 0
-    for row, measured, classes in steps_of(read(options.steps)):
+    table = read(options.steps)
+    if not options.hw and not all(row.get("hw") for row in table):
+        sys.exit(f"compare_steps.py: {options.steps} has no column hw; name the GPU with --hw")
+    for row, measured, classes in steps_of(table):
         graph = find(row["network"], [*options.networks, *FOLDERS])
         if graph is None:
             missing += 1
         else:
-            rows.append(compare(options.dfsim, graph, options.hw, row, measured, classes))
+            rows.append(compare(options.dfsim, graph, options.hw or row["hw"], row, measured, classes))
     if not rows:
         sys.exit(f"compare_steps.py: no graph of these {missing} steps was found; name its folder with --networks")
     if options.json:

@@ -2,7 +2,8 @@
 //
 // Convolutions read and write it, and operators that work element by element, by channel or by
 // window keep it. A copy converts where an image enters the model, and one before a Reshape that
-// needs plain strides. Convolutions get the attribute `channels_last`.
+// needs plain strides. Convolutions and batch normalisation, whose kernels differ, get the attribute
+// `channels_last`; in a training step their gradients have it, too.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -69,15 +70,20 @@ class FormatKeeper {
           last_.insert(output);
         }
       }
+      if (op.op_type == "BatchNormalization") {
+        mark(id);
+      }
     }
   }
+
+  void mark(OpId id) { graph_.attributes(id).set(std::string(kChannelsLast), int64_t{1}); }
 
   void conv(OpId id) {
     const TensorId x = graph_.op(id).inputs[0];
     if (!is_last(x) && !is_either(x)) {
       graph_.set_input(id, 0, converted(x, "/to_channels_last"));
     }
-    graph_.attributes(id).set(std::string(kChannelsLast), int64_t{1});
+    mark(id);
   }
 
   // [N, C, H, W] to [N, C, HW], whose strides fit either way.

@@ -40,5 +40,31 @@ TEST_CASE("LayoutTime: fp32, depthwise and fused convolutions keep their layout"
   CHECK(layout_us(conv("FusedConv", DType::kFloat16, 3, "1")) == 0);
 }
 
+TEST_CASE("LayoutTime: a time measured with channels first loses its conversions") {
+  DeviceSpec gpu;
+  gpu.type = DeviceType::kGpu;
+  gpu.memory_bytes_per_s = 1e9;
+  gpu.sustained_memory_bytes_per_s = 8e8;
+  OpDescriptor op = conv("Conv", DType::kFloat16, 3, "1");
+  OpCost cost;
+  cost.time_ns = cost.low_ns = cost.high_ns = 200'000;
+  cost.source = CostSource::kMeasured;
+  const auto left = [&] {
+    OpCost changed = cost;
+    leave_out_conversions(op, geometry_of(op), gpu, &changed);
+    return changed;
+  };
+  CHECK(left().time_ns == 200'000);
+  CHECK(left().source == CostSource::kMeasured);
+  op.attributes = "channels_last=1;" + op.attributes;
+  // 0.8 of a pass of 96 us, and two kernels of 2 us.
+  CHECK(left().time_ns == 200'000 - 80'800);
+  CHECK(left().source == CostSource::kExtrapolated);
+  CHECK(left().low_ns < left().time_ns);
+  CHECK(left().high_ns > left().time_ns);
+  cost.time_ns = 100'000;  // the kernel keeps 45 % of its time
+  CHECK(left().time_ns == 45'000);
+}
+
 }  // namespace
 }  // namespace dfsim

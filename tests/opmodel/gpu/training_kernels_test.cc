@@ -88,6 +88,13 @@ TEST_CASE("TrainingKernels: a channel that no block keeps is walked through") {
         Approx(3.48 + 640 * 2.99));
 }
 
+TEST_CASE("TrainingKernels: with channels last memory is the only limit") {
+  OpDescriptor op = forward_norm({64, 10, 100, 100});
+  op.attributes = "channels_last=1;own_statistics=1";
+  // Three passes over 25.6 MB at 0.85 TB/s, 2 us launch, 0.99.
+  CHECK(batch_norm_training_us(op, board()) == Approx(2.99 + 76.8 / 0.85));
+}
+
 TEST_CASE("TrainingKernels: an inference time never stands for batch statistics") {
   const OpCost cost = cost_of(forward_norm({64, 10, 100, 100}), 50);
   CHECK(cost.time_ns == 706'990);
