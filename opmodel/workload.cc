@@ -86,13 +86,12 @@ std::string window_attributes(const Graph& graph, const Op& op) {
     // A memory format: the shapes are those of channels first.
     const bool gradient =
         op.op_type == "ConvTranspose" && op.attributes.int_or(kInputGradient, 0) != 0;
-    const bool may_be_last = (op.op_type == "Conv" && op.domain.empty()) || gradient ||
-                             op.op_type == "ConvFilterGrad";
-    return fmt::format("{}dilations={};group={};{}{};{}pads={};strides={}",
-                       may_be_last ? last_format(op) : "",
-                       list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1),
-                       gradient ? fmt::format("{}=1;", kInputGradient) : "", common, extra, pads,
-                       strides);
+    const bool may_be_last =
+        (op.op_type == "Conv" && op.domain.empty()) || gradient || op.op_type == "ConvFilterGrad";
+    return fmt::format(
+        "{}dilations={};group={};{}{};{}pads={};strides={}", may_be_last ? last_format(op) : "",
+        list_or(op, "dilations", n, 1), op.attributes.int_or("group", 1),
+        gradient ? fmt::format("{}=1;", kInputGradient) : "", common, extra, pads, strides);
   }
   const std::string dilations =
       op.op_type == "MaxPool" ? fmt::format("dilations={};", list_or(op, "dilations", n, 1)) : "";

@@ -1,8 +1,8 @@
 // cuDNN's tensor-core kernels want channels last. For tensors with channels first it converts the
 // operands before and the result after the kernel, or takes a slower kernel that reads them as they
 // are. Both cost a share of one more pass over image and result, in and out. The shares come from
-// networks that were timed in both layouts on one board; those of measured times from eleven networks
-// with channels last on an H100.
+// networks that were timed in both layouts on one board; those of measured times from eleven
+// networks with channels last on an H100.
 #include "opmodel/model/layout_time.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr double kShareOfWindows = 0.8;
 // A 1x1 convolution is a product of matrices in either layout: most have a kernel that reads
 // channels first.
 constexpr double kShareOfPoints = 0.25;
-// Conversions in times that were measured with channels first: their share of a pass, their kernels,
-// and what they leave to the convolution at least.
+// Conversions in times that were measured with channels first: their share of a pass, their
+// kernels, and what they leave to the convolution at least.
 constexpr double kShareMeasured = 0.8;
 constexpr double kKernelsMeasuredUs = 4;
 constexpr double kLeastShareLeft = 0.45;
@@ -33,10 +33,10 @@ bool has_channels_last(const OpDescriptor& op) {
 }
 
 bool converts(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device) {
-  const bool half = geometry.dtype == DType::kFloat16 || geometry.dtype == DType::kBFloat16;
-  return geometry.family == Family::kConv && geometry.kind == "dense" && half &&
-         op.op_type == "Conv" && device.type == DeviceType::kGpu &&
-         device.memory_bytes_per_s > 0;
+  const bool matrix = geometry.dtype == DType::kFloat16 || geometry.dtype == DType::kBFloat16 ||
+                      geometry.dtype == DType::kTFloat32;
+  return geometry.family == Family::kConv && geometry.kind == "dense" && matrix &&
+         op.op_type == "Conv" && device.type == DeviceType::kGpu && device.memory_bytes_per_s > 0;
 }
 
 // One more pass over image and result, in and out.

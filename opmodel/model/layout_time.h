@@ -1,5 +1,5 @@
-// The time that PyTorch's and ONNX Runtime's 16-bit convolutions spend on images with their
-// channels first. Internal to opmodel.
+// The time that PyTorch's and ONNX Runtime's convolutions of 16 bits and in TF32 spend on images
+// with their channels first. Internal to opmodel.
 #pragma once
 
 #include "hardware/platform.h"
@@ -9,15 +9,15 @@
 namespace dfsim::inline opmodel {
 
 // Microseconds that conversions to the layout of the matrix units' kernels add to a dense
-// convolution of 16 bits, at the rates that the device sustains; 0 for all other operators. Fused
-// convolutions (FusedConv) stand for engines that keep their own layout from one to the next. The
-// shares are fitted to published runs (docs/reference/cost-models.md). O(1).
+// convolution of 16 bits or in TF32, at the rates that the device sustains; 0 for all other
+// operators. Fused convolutions (FusedConv) stand for engines that keep their own layout from one
+// to the next. The shares are fitted to published runs (docs/reference/cost-models.md). O(1).
 double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
 
-// `cost` of a convolution that was measured with channels first, as it is where its tensors have their
-// channels last already (attribute channels_last): shorter, and extrapolated. Any other cost stays
-// as it is. O(1).
+// `cost` of a convolution that was measured with channels first, as it is where its tensors have
+// their channels last already (attribute channels_last): shorter, and extrapolated. Any other cost
+// stays as it is. O(1).
 void leave_out_conversions(const OpDescriptor& op, const OpGeometry& geometry,
                            const DeviceSpec& device, OpCost* cost);
 

@@ -41,6 +41,9 @@ double conv_factor(const OpGeometry& geometry) {
 }  // namespace
 
 double network_factor(const OpGeometry& geometry, const DeviceSpec& device) {
+  if (device.type == DeviceType::kGpu && geometry.dtype == DType::kTFloat32) {
+    return geometry.family == Family::kConv ? conv_factor(geometry) : 1;  // no Winograd either
+  }
   if (device.type != DeviceType::kGpu || !is_half(geometry.dtype)) {
     return 1;
   }

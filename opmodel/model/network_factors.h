@@ -15,7 +15,8 @@
 
 namespace dfsim::inline opmodel {
 
-// The factor on a time of the prior: 1 for fp32, for other classes, and on other devices than GPUs.
+// The factor on a time of the prior: 1 for fp32 (convolutions in TF32 have those of 16 bits, whose
+// algorithms they share), for other classes, and on other devices than GPUs.
 // Products and attention have one only on boards whose matrix units accumulate fp32 at half rate
 // (GeForce, L40), because the prior knows no such board: their units wait for nothing else. O(1).
 double network_factor(const OpGeometry& geometry, const DeviceSpec& device);

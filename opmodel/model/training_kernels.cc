@@ -1,12 +1,13 @@
 // cuDNN's batch normalisation with channels first gives each channel to one thread block. Three
 // things can limit it: memory; the number of channels that a unit works off one after the other;
 // and, where a channel does not fit into the block's registers and shared memory, the time in which
-// one block walks through it. The last one leaves most units idle: 64 channels of 112 x 112 at batch
-// 64 take five times their roofline.
+// one block walks through it. The last one leaves most units idle: 64 channels of 112 x 112 at
+// batch 64 take five times their roofline.
 //
 // PyTorch's gradient of a layer normalisation sums those of scale and offset along all rows, in as
-// many blocks as there are groups of columns, so its time grows with the rows where they are narrow.
-// The gradient of a depthwise filter is one block per weight, which reads the whole channel.
+// many blocks as there are groups of columns, so its time grows with the rows where they are
+// narrow. The gradient of a depthwise filter is one block per weight, which reads the whole
+// channel.
 #include "opmodel/model/training_kernels.h"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ constexpr ChannelLaw kStatistics = {0.99, 2250, 1.10, 1.30, 195e3, 0.91, 2, 3};
 constexpr ChannelLaw kGradients = {1.48, 2050, 2.99, 2.72, 100e3, 0.81, 3, 5};
 // Share of the sustained bandwidth with channels last.
 constexpr double kLastShare = 0.85;
-// Four fifths of the kernels are within this factor of the law, each way; whole networks within 1.1.
+// Four fifths of the kernels are within this factor of the law, each way; whole networks
+// within 1.1.
 constexpr double kChannelSpread = 1.3;
 
 // Cycles per row of the sums for scale and offset.
@@ -91,8 +93,8 @@ double channel_law_us(const ChannelLaw& law, const std::vector<int64_t>& x, DTyp
     return launch_us + law.floor_us + bytes / (bandwidth * kLastShare) * kUsPerSecond;
   }
   const double cycle_us = kUsPerSecond / device.clock_hz;
-  const double moved = (walked ? law.walked_passes : law.kept_passes) * channels * elements *
-                       element_bytes;
+  const double moved =
+      (walked ? law.walked_passes : law.kept_passes) * channels * elements * element_bytes;
   const double memory_us = moved / (bandwidth * law.bandwidth_share) * kUsPerSecond;
   const double waves_us = channels / device.compute_units * law.channel_cycles * cycle_us;
   const double per_element = element_bytes > 2 ? law.element_cycles4 : law.element_cycles2;

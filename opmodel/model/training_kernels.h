@@ -4,8 +4,8 @@
 //   and the gradients of normalisations and of grouped convolutions have kernels of their own that
 //   are far from any roofline.
 // Method: laws with few parameters in clock cycles, fitted to the kernels of 14 training steps on
-//   an H100 (datasets/collect/torch_gpu/fit_norm_laws.py; docs/reference/cost-models.md has the errors,
-//   also on another board).
+//   an H100 (datasets/collect/torch_gpu/fit_norm_laws.py; docs/reference/cost-models.md has the
+//   errors, also on another board).
 // Internal to opmodel.
 #pragma once
 

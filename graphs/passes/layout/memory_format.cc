@@ -2,8 +2,8 @@
 //
 // Convolutions read and write it, and operators that work element by element, by channel or by
 // window keep it. A copy converts where an image enters the model, and one before a Reshape that
-// needs plain strides. Convolutions and batch normalisation, whose kernels differ, get the attribute
-// `channels_last`; in a training step their gradients have it, too.
+// needs plain strides. Convolutions and batch normalisation, whose kernels differ, get the
+// attribute `channels_last`; in a training step their gradients have it, too.
 #include <algorithm>
 #include <array>
 #include <string>

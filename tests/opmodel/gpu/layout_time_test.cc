@@ -32,6 +32,7 @@ TEST_CASE("LayoutTime: image and result pass memory once more, in and out") {
   const double pass_us = 2.0 * 2 * (64 + 32) * 100 * 2 / 800;
   CHECK(layout_us(conv("Conv", DType::kFloat16, 3, "1")) == Approx(0.8 * pass_us));
   CHECK(layout_us(conv("Conv", DType::kBFloat16, 1, "1")) == Approx(0.25 * pass_us));
+  CHECK(layout_us(conv("Conv", DType::kTFloat32, 3, "1")) == Approx(0.8 * 2 * pass_us));
 }
 
 TEST_CASE("LayoutTime: fp32, depthwise and fused convolutions keep their layout") {

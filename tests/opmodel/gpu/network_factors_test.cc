@@ -49,6 +49,8 @@ TEST_CASE("NetworkFactors: products gain where fp32 accumulates at half rate") {
 TEST_CASE("NetworkFactors: fp32 and processors keep what the prior says") {
   const OpGeometry fp32 = operator_of(Family::kConv, "dense", DType::kFloat32);
   CHECK(network_factor(fp32, board(2)) == 1);
+  CHECK(network_factor(operator_of(Family::kConv, "dense", DType::kTFloat32), board(2)) > 1);
+  CHECK(network_factor(operator_of(Family::kGemm, "linear", DType::kTFloat32), board(2)) == 1);
   DeviceSpec cpu = board(2);
   cpu.type = DeviceType::kCpu;
   CHECK(network_factor(operator_of(Family::kConv, "dense"), cpu) == 1);

@@ -64,8 +64,8 @@ void work_per_gradient_element(WorkContext& context) {
 }
 
 // One kernel makes the gradient of the input, another one those of scale and offset: where there
-// are any, gradient and input are read twice. Batch normalisation's kernel may keep a channel on the
-// chip and read it once.
+// are any, gradient and input are read twice. Batch normalisation's kernel may keep a channel on
+// the chip and read it once.
 void work_norm_gradient(WorkContext& context) {
   work_per_gradient_element(context);
   if (context.op().attributes.string_or("of", "") == "BatchNormalization") {
