@@ -11,7 +11,6 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
-#include "opmodel/features/conv_gradient.h"
 #include "opmodel/model/layout_time.h"
 #include "opmodel/model/network_factors.h"
 #include "opmodel/model/training_kernels.h"
@@ -443,9 +442,6 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
       leave_out_conversions(ops[i], geometries[i], device, &out[i]);
     }
     apply_training_kernel(given[i], device, manifest_, &out[i]);
-    if (ops[i].op_type != given[i].op_type) {
-      widen_for_gradient(&out[i]);
-    }
   }
   return ok_status();
 }

@@ -166,18 +166,21 @@ double batch_norm_training_us(const OpDescriptor& op, const DeviceSpec& device) 
 
 void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
                            const ModelManifest& manifest, OpCost* cost) {
-  if (device.type != DeviceType::kGpu) {
-    return;
-  }
+  const bool gpu = device.type == DeviceType::kGpu;
   if (is_conv_gradient(op)) {
     const OpGeometry forward = geometry_of(forward_convolution(op));
-    if (!manifest.has_kind(forward.kind + std::string(kFilterGradientSuffix))) {
-      const auto time = static_cast<double>(cost->time_ns) / kNsPerUs;
-      stretch(time > 0 ? grouped_gradient_us(op, forward, device, time) / time : 1, cost);
+    if (is_filter_gradient(op) &&
+        manifest.has_kind(forward.kind + std::string(kFilterGradientSuffix))) {
+      return;
     }
+    const auto time = static_cast<double>(cost->time_ns) / kNsPerUs;
+    if (gpu && time > 0) {
+      stretch(grouped_gradient_us(op, forward, device, time) / time, cost);
+    }
+    widen_for_gradient(cost);
     return;
   }
-  if (!is_training_norm(op) || manifest.has_kind(kNormGrad)) {
+  if (!gpu || !is_training_norm(op) || manifest.has_kind(kNormGrad)) {
     return;  // that model's normalisations are those of training steps
   }
   if (const double time_us = batch_norm_training_us(op, device); time_us > 0) {

@@ -19,7 +19,9 @@ namespace dfsim::inline opmodel {
 bool is_training_norm(const OpDescriptor& op);
 
 // Replaces `cost`, the answer of a model with this manifest, by that of a law where one exists for
-// `op` and the model knows no training steps; such an answer is a prior. Only on GPUs. O(parts).
+// `op` on a GPU and the model knows no training steps; such an answer is a prior. `cost` of a
+// convolution's gradient is that of the convolution (as_learned()): it is stretched on GPUs, and
+// its interval widened. O(parts).
 void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
                            const ModelManifest& manifest, OpCost* cost);
 
