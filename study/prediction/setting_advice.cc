@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kUsableShare = 0.9;   // of the device's
 constexpr double kWorthFusing = 0.02;  // of the device's time
+constexpr double kWorthMoving = 0.1;   // the same
 constexpr int64_t kMostPredictedBatches = 64;
 constexpr std::string_view kRecomputations[] = {"none", "selective", "full"};
 
@@ -61,9 +62,36 @@ Variant plain(const AdviceContext& context, std::string kind) {
   return variant;
 }
 
+TimeNs time_of_class(const Prediction& prediction, std::string_view name) {
+  const auto it = std::ranges::find(prediction.classes, name, &Share::name);
+  return it == prediction.classes.end() ? 0 : it->time_ns;
+}
+
+// Convolutions on matrix units convert images whose channels come first.
+void add_layout(const AdviceContext& context, std::vector<Variant>* variants) {
+  const Prediction& p = context.prediction;
+  const bool matrix = p.main_dtype == DType::kFloat16 || p.main_dtype == DType::kBFloat16 ||
+                      p.main_dtype == DType::kTFloat32;
+  const TimeNs conv_ns = time_of_class(p, "conv");
+  if (p.device_type != DeviceType::kGpu || !p.runtime.starts_with("torch-eager") || !matrix ||
+      static_cast<double>(conv_ns) < kWorthMoving * static_cast<double>(p.device_busy_ns)) {
+    return;
+  }
+  Variant last = plain(context, "layout");
+  last.insight = fmt::format(
+      "convolutions in {} take {} of the device's time and convert images, whose channels come "
+      "first",
+      dtype_name(p.main_dtype), percent_of(conv_ns, p.device_busy_ns));
+  last.action =
+      "keep model and images in memory_format channels_last: --runtime torch-channels-last";
+  last.options.runtime = "torch-channels-last";
+  variants->push_back(std::move(last));
+}
+
 void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) {
   const Prediction& p = context.prediction;
-  const bool eager = p.runtime.starts_with("torch-eager") || p.runtime.starts_with("torch-sdpa");
+  const bool eager = p.runtime.starts_with("torch-eager") || p.runtime.starts_with("torch-sdpa") ||
+                     p.runtime.starts_with("torch-channels-last");
   if (p.device_type != DeviceType::kGpu || p.runtime.starts_with("cuda-graph")) {
     return;
   }
@@ -78,10 +106,7 @@ void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) 
     graph.options.runtime = "cuda-graph";
     variants->push_back(std::move(graph));
   }
-  TimeNs small_ns = 0;
-  for (const Share& share : p.classes) {
-    small_ns += share.name == "elementwise" || share.name == "norm" ? share.time_ns : 0;
-  }
+  const TimeNs small_ns = time_of_class(p, "elementwise") + time_of_class(p, "norm");
   if (eager &&
       static_cast<double>(small_ns) >= kWorthFusing * static_cast<double>(p.device_busy_ns)) {
     Variant fused = plain(context, "fusion");
@@ -233,6 +258,7 @@ Status advise_settings(const PredictOptions& options, const RepeatResult& interv
   const AdviceContext context{options, *prediction};
   std::vector<Variant> variants;
   add_runtimes(context, &variants);
+  add_layout(context, &variants);
   DFSIM_RETURN_IF_ERROR(add_precisions(context, &variants));
   add_batch(context, &variants);
   add_recomputation(context, &variants);
