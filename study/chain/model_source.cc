@@ -215,6 +215,9 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   note_idle_rules(model.executed, plan, &model.report);
   model.passes = std::move(executed->passes);
   if (training) {
+    if (std::string note = folded_norms_note(imported.graph); !note.empty()) {
+      model.report.notes.push_back(std::move(note));
+    }
     auto step = make_training_graph(model.executed, *training);
     if (!step.ok()) {
       return with_path(step.status());

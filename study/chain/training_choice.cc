@@ -1,5 +1,8 @@
 #include "study/chain/training_choice.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <vector>
 
 namespace dfsim::inline study {
@@ -9,6 +12,22 @@ namespace {
 bool is_for_inference(const std::string& fusion) {
   return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "conv-sum" ||
          fusion == "gemm-activation" || fusion == "pointwise" || fusion.starts_with("nchwc");
+}
+
+constexpr int64_t kFewestFolded = 4;
+
+// Frameworks leave the bias of a convolution out where batch normalisation follows; folding makes
+// one. Convolutions of one pixel (squeeze and excitation) have a bias of their own.
+bool looks_folded(const Graph& model, const Op& op) {
+  if (op.op_type != "Conv" || op.inputs.size() < 3 || !op.inputs[2].valid()) {
+    return false;
+  }
+  const Shape& result = model.tensor(op.outputs[0]).shape;
+  const bool one_pixel =
+      result.is_static() && result.rank() == 4 && result[2].extent() * result[3].extent() == 1;
+  return !one_pixel && std::ranges::all_of(model.consumers(op.outputs[0]), [&](OpId reader) {
+    return model.op(reader).op_class == OpClass::kElementwise;
+  });
 }
 
 }  // namespace
@@ -21,6 +40,20 @@ StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
   DFSIM_ASSIGN_OR_RETURN(options.loss, loss_of(loss));
   options.accumulate = accumulate;
   return is_training() ? std::optional<TrainingOptions>(options) : std::nullopt;
+}
+
+std::string folded_norms_note(const Graph& model) {
+  const int64_t norms = std::ranges::count(model.ops(), "BatchNormalization", &Op::op_type);
+  const int64_t folded =
+      std::ranges::count_if(model.ops(), [&](const Op& op) { return looks_folded(model, op); });
+  if (folded < std::max(kFewestFolded, norms / 2)) {
+    return "";
+  }
+  return fmt::format(
+      "the model has {} batch normalisations, and {} convolutions with a bias before an activation "
+      "or a sum: exports for inference fold batch normalisation into these, and then the step "
+      "lacks it; if the network has it, export with training=torch.onnx.TrainingMode.PRESERVE",
+      norms, folded);
 }
 
 RuntimeSpec runtime_for(const TrainingChoice& choice, RuntimeSpec runtime) {

@@ -27,4 +27,10 @@ struct TrainingChoice {
 // The runtime without the rewritings that only inference can have, when training.
 RuntimeSpec runtime_for(const TrainingChoice& choice, RuntimeSpec runtime);
 
+// A remark where the model looks as if its export had folded batch normalisation into convolutions,
+// which a training step would lack: many convolutions with a bias before activations or sums, and
+// few BatchNormalization. Empty otherwise; networks without normalisation have it, too.
+// O(operators).
+std::string folded_norms_note(const Graph& model);
+
 }  // namespace dfsim::inline study
