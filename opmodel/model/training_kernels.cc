@@ -20,6 +20,7 @@
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
 

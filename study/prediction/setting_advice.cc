@@ -120,6 +120,13 @@ void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) 
   }
 }
 
+// PyTorch has no kernels of its own for quantised convolutions and products on GPUs; engines have.
+bool lacks_kernels(const Prediction& prediction, Precision precision) {
+  const bool pytorch =
+      prediction.runtime.starts_with("torch-") || prediction.runtime.starts_with("cuda-graph");
+  return precision == Precision::kInt8 && pytorch && prediction.device_type == DeviceType::kGpu;
+}
+
 // Every other precision that the machine has units for and that this kind of run can use.
 Status add_precisions(const AdviceContext& context, std::vector<Variant>* variants) {
   const Prediction& p = context.prediction;
@@ -133,7 +140,8 @@ Status add_precisions(const AdviceContext& context, std::vector<Variant>* varian
       p.precisions.empty() ? dtype_name(p.main_dtype) : p.precisions.front().name,
       p.precisions.empty() ? "all" : fmt::format("{:.0f} %", 100 * p.precisions.front().fraction));
   for (const Precision precision : supported_precisions(platform)) {
-    if (precision_name(precision) == p.precision || precision == Precision::kFp32) {
+    if (precision_name(precision) == p.precision || precision == Precision::kFp32 ||
+        lacks_kernels(p, precision)) {
       continue;
     }
     Variant other = plain(context, "precision");
