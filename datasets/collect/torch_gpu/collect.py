@@ -104,6 +104,7 @@ def parse_arguments():
     command.add_argument("--runs-runtime", choices=("cuda-graph", "torch-eager"), default="cuda-graph",
                          help="how the networks ran; default: cuda-graph")
     command.add_argument("--held-out", action="store_true", help="the networks that no model is trained on, not the others")
+    command.add_argument("--channels-last", action="store_true", help="--runs takes the runs with channels last, not the others")
     command.add_argument("--timing", nargs="+", choices=("kernel-only", "launch-inclusive"), default=["kernel-only"],
                          help="kinds of times in the profile; launch-inclusive times have few operators")
     return parser.parse_args()

@@ -123,9 +123,10 @@ def run_rows(records, options):
     Graphs of the other lists lack the batch normalisation that PyTorch runs: their export folded it.
     """
     key = {"torch-eager": "eager", "cuda-graph": "graph"}[options.runs_runtime]
+    kind = "channels-last" if options.channels_last else "network"
     wanted = networks.held_out() if options.held_out else [n for n in networks.learnt() if n not in networks.entries()]
     for r in records:
-        if r["kind"] != "network" or r["dtype"] != options.runs_dtype or r["network"] not in wanted or key not in r["times"]:
+        if r["kind"] != kind or r["dtype"] != options.runs_dtype or r["network"] not in wanted or key not in r["times"]:
             continue
         t = r["times"][key]
         yield {**r, "runtime": options.runs_runtime, "samples": t["samples"], "time_ms": f"{t['time_ns'] / 1e6:.4f}",
