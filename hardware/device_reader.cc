@@ -147,18 +147,6 @@ void read_sustained(YamlFields& fields, DeviceSpec* device) {
   fields.number("board_power_w", {0.1, 1e5, "W"}, &device->board_power_w);
 }
 
-// A unit of a GPU has 64 or 128 lanes for fp32, two operations each; no GPU with 128 would run
-// below a gigahertz.
-double implied_clock_hz(const DeviceSpec& device) {
-  constexpr double kLeastClockHz = 1e9;
-  if (device.type != DeviceType::kGpu || device.compute_units <= 0) {
-    return 0;
-  }
-  const double per_unit =
-      device.peak_flops_per_s(DType::kFloat32, false) / device.compute_units / 2;
-  return per_unit / 128 >= kLeastClockHz ? per_unit / 128 : per_unit / 64;
-}
-
 // A figure that is written again is no longer what the device built on cites.
 void merge_citations(const YamlNode& node, std::vector<Citation> fresh,
                      std::vector<Citation>* citations) {
@@ -209,7 +197,7 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.integer("copy_engines", {0, 64}, &device->copy_engines);
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
-  device->clock_hz = implied_clock_hz(*device);
+  device->clock_hz = device->type == DeviceType::kGpu ? implied_clock_hz(*device) : 0;
   read_memory_levels(fields);  // no caller keeps these three: whoever wants them reads them again
   read_roofs(fields);
   check_numa(fields, *device);

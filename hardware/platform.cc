@@ -96,4 +96,16 @@ double DeviceSpec::peak_flops_per_s(DType dtype, bool matrix) const {
                    stand_in_rate(*this, DType::kBFloat16, true)});
 }
 
+double implied_clock_hz(const DeviceSpec& device) {
+  // A unit of a GPU has 64 or 128 lanes for fp32, two operations each; no GPU with 128 would run
+  // below a gigahertz.
+  constexpr double kLeastClockHz = 1e9;
+  if (device.compute_units <= 0) {
+    return 0;
+  }
+  const double per_unit =
+      device.peak_flops_per_s(DType::kFloat32, false) / device.compute_units / 2;
+  return per_unit / 128 >= kLeastClockHz ? per_unit / 128 : per_unit / 64;
+}
+
 }  // namespace dfsim::inline hardware

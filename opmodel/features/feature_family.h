@@ -36,6 +36,7 @@ struct FeatureFamily {
   // Features that are written behind those of all families, in this order, as models from before
   // them know the first ones only. nullptr: none.
   void (*walk_features)(const OpDescriptor& op, FeatureWriter& writer) = nullptr;
+  void (*cache_features)(const FeatureInput& input, FeatureWriter& writer) = nullptr;
   void (*cpu_features)(const FeatureInput& input, FeatureWriter& writer) = nullptr;
   Recipe recipe;
 };

@@ -71,6 +71,7 @@ struct DeviceFacts {
   double l2_bytes = 1;
   double peak_per_us = 1;       // FLOPs
   double bandwidth_per_us = 1;  // bytes
+  double clock_per_us = 1;      // cycles
 };
 DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device);
 void add_device_features(const OpGeometry& geometry, const DeviceFacts& facts,
@@ -85,6 +86,8 @@ void conv_features(const OpGeometry& geometry, const DeviceFacts& facts, const R
 void attention_features(const OpGeometry& geometry, const DeviceFacts& facts,
                         const Roofline& roofline, FeatureWriter& writer);
 void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, FeatureWriter& writer);
+void row_cache_features(const OpGeometry& geometry, const DeviceFacts& facts,
+                        const Roofline& roofline, FeatureWriter& writer);
 void generic_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 // Features of rows and generic ops, last: models from before them still work.
 void walk_features(const OpDescriptor& op, FeatureWriter& writer);

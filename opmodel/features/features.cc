@@ -19,6 +19,9 @@ void write_features(const FeatureInput& input, FeatureWriter& writer) {
   if (family.walk_features != nullptr) {
     family.walk_features(input.op, writer);
   }
+  if (family.cache_features != nullptr) {
+    family.cache_features(input, writer);
+  }
 }
 
 void write_cpu_features(const FeatureInput& input, FeatureWriter& writer) {
@@ -48,11 +51,14 @@ std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
 
 DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device) {
   const double peak = device.peak_flops_per_s(geometry.dtype, geometry.matrix);
+  // A CPU's figure is no clock, but the same in training and prediction.
+  const double clock_hz = device.clock_hz > 0 ? device.clock_hz : implied_clock_hz(device);
   return {.units = static_cast<double>(std::max(device.compute_units, 1)),
           .l2_bytes = static_cast<double>(std::max<Bytes>(device.l2_bytes, 1)),
           .peak_per_us = peak > 0 ? peak / kUsPerSecond : 1,
           .bandwidth_per_us =
-              device.memory_bytes_per_s > 0 ? device.memory_bytes_per_s / kUsPerSecond : 1};
+              device.memory_bytes_per_s > 0 ? device.memory_bytes_per_s / kUsPerSecond : 1,
+          .clock_per_us = std::max(clock_hz / kUsPerSecond, 1.0)};
 }
 
 void add_roofline_features(const OpGeometry& geometry, const DeviceFacts& facts,

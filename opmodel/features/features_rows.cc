@@ -112,6 +112,20 @@ void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, Feature
   writer.add("pad1024", std::ceil(columns / 1024) * 1024 / columns);
 }
 
+// Kernels of normalisations and softmax read a row two or three times, and the later passes find it
+// in the last-level cache where all rows that are being worked on fit there: on a T4 (4 MB) from 1,600
+// columns on they do not, on an L4 (48 MB) up to 8,192 they do.
+void row_cache_features(const OpGeometry& geometry, const DeviceFacts& facts,
+                        const Roofline& roofline, FeatureWriter& writer) {
+  constexpr double kRowsPerUnit = 16;  // 2,048 threads of a unit, 128 of a row
+  const double rows = geometry.dims[dim::kRowCount];
+  const double columns = std::max(geometry.dims[dim::kColumns], 1.0);
+  const double row_bytes = columns * dtype_bits(geometry.dtype) / 8.0;
+  const double at_once = std::min(rows, facts.units * kRowsPerUnit);
+  writer.add_log("rows/l2", at_once * row_bytes / facts.l2_bytes);
+  writer.add_log("row_cycles", rows / facts.units / facts.clock_per_us / roofline.base_us());
+}
+
 namespace {
 
 double element_count(const std::vector<int64_t>& extents) {
@@ -217,6 +231,10 @@ FeatureFamily rows_family() {
       .features = [](const FeatureInput& input,
                      FeatureWriter& writer) { rows_features(input.geometry, input.facts, writer); },
       .walk_features = walk_features,
+      .cache_features =
+          [](const FeatureInput& input, FeatureWriter& writer) {
+            row_cache_features(input.geometry, input.facts, input.roofline, writer);
+          },
       .recipe = {.depth = 5,
                  .eta = 0.08,
                  .columns = 0.6,

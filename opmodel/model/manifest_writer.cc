@@ -114,6 +114,9 @@ json to_json(const ModelPart& part) {
   if (part.slowest_unit) {
     object["slowest_unit"] = true;
   }
+  if (part.unaligned_rows > 0) {
+    object["unaligned_rows"] = part.unaligned_rows;
+  }
   return object;
 }
 

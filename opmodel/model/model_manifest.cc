@@ -158,6 +158,7 @@ DeviceSpec read_device(Reader& reader, const JsonValue& object) {
     reader.get(item, "matrix_flops_per_s", &peak.matrix_flops_per_s);
     device.peaks.push_back(peak);
   });
+  device.clock_hz = implied_clock_hz(device);
   return device;
 }
 
@@ -262,6 +263,9 @@ ModelPart read_part(Reader& reader, const JsonValue& object) {
   read_intervals(reader, object, "intervals", &part.intervals);
   if (has(object, "forms")) {
     reader.get(object, "forms", &part.forms);
+  }
+  if (has(object, "unaligned_rows")) {
+    reader.get(object, "unaligned_rows", &part.unaligned_rows);
   }
   part.held_out = read_stats(reader, reader.object(object, "held_out"));
   part.held_out_baseline = read_stats(reader, reader.object(object, "held_out_baseline"));

@@ -99,6 +99,8 @@ struct ModelPart {
   // repeated operators stay in the cache (repeated_memory_us()): a prior's does, but for those that
   // were trained before.
   bool slowest_unit = false;
+  // Rows of products that are not aligned (unaligned_products.h). Without any, a law answers.
+  int64_t unaligned_rows = 0;
   // Only a prior has these: errors on each device by trees that were fitted to the others.
   std::vector<std::pair<std::string, ErrorStats>> left_out;
   IntervalTable intervals;

@@ -10,6 +10,7 @@
 #include "base/cancellation.h"
 #include "opmodel/features/attention_waves.h"
 #include "opmodel/features/op_form.h"
+#include "opmodel/model/unaligned_products.h"
 
 namespace dfsim::inline opmodel {
 
@@ -222,6 +223,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
     }
     answer.low_us = answer.time_us * low;
     answer.high_us = answer.time_us * high;
+    raise_unaligned(part, queries[i], device, floor_us, &answer);
   }
   return answers;
 }

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "opmodel/features/features.h"
 #include "opmodel/model/part_model.h"
+#include "opmodel/model/unaligned_products.h"
 #include "opmodel/samples/form_folds.h"
 
 namespace dfsim::inline opmodel {
@@ -213,6 +214,7 @@ class PointMaker {
       if (!part->trained_on(geometry.dtype)) {
         part->dtypes.push_back(geometry.dtype);
       }
+      part->unaligned_rows += is_unaligned_product(data_.ops[point.op], geometry) ? 1 : 0;
     }
     std::sort(part->dtypes.begin(), part->dtypes.end());
   }
