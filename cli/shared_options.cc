@@ -71,6 +71,16 @@ OptionSpec precision_option(std::string* precision) {
           .suggest = precision_option_names};
 }
 
+OptionSpec pad_vocabulary_option(int64_t* multiple) {
+  return {.names = "--pad-vocab",
+          .target = multiple,
+          .help =
+              "Pad vocabularies to a multiple of N: 8 aligns products of 16 bits; Megatron-LM "
+              "takes 128 times the devices of tensor parallelism, so that they divide",
+          .value = "N",
+          .positive = true};
+}
+
 OptionTable model_options(ModelOptions& options, const std::string& also) {
   return joined({{{.names = "MODEL",
                    .target = &options.path,

@@ -19,6 +19,7 @@ OptionSpec output_option(std::string* file);  // "-" is stdout
 OptionSpec runtime_option(std::string* runtime);
 OptionSpec cost_model_option(std::string* cost_model);
 OptionSpec precision_option(std::string* precision);
+OptionSpec pad_vocabulary_option(int64_t* multiple);
 
 // MODEL, --strict and the dimension options.
 // `also`: what the argument may be besides a model, as sentences of its --help.

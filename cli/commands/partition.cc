@@ -143,12 +143,7 @@ OptionTable partition_options(PartitionCommand& o) {
             .target = &o.schedule,
             .help = "Pipeline schedule: 1f1b, gpipe or interleaved; default: 1f1b",
             .value = "NAME"},
-           {.names = "--pad-vocab",
-            .target = &o.pad_vocabulary,
-            .help = "Pad vocabularies to a multiple of N, as Megatron-LM does to 128 times the "
-                    "devices of tensor parallelism, so that they divide",
-            .value = "N",
-            .positive = true},
+           pad_vocabulary_option(&o.model.pad_vocabulary),
            {.names = "--chunks",
             .target = &o.chunks,
             .help = "Parts of the model on each device of an interleaved pipeline; default: 2",

@@ -145,6 +145,7 @@ OptionTable predict_options(PredictCommand& o) {
             .suggest = hardware_names},
            runtime_option(&o.runtime),
            precision_option(&o.model.precision),
+           pad_vocabulary_option(&o.model.pad_vocabulary),
            {.names = "--policy",
             .target = &o.policy,
             .help = "Scheduling policy that places the operators on the devices (see dfsim compare "

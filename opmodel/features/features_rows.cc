@@ -113,8 +113,8 @@ void rows_features(const OpGeometry& geometry, const DeviceFacts& facts, Feature
 }
 
 // Kernels of normalisations and softmax read a row two or three times, and the later passes find it
-// in the last-level cache where all rows that are being worked on fit there: on a T4 (4 MB) from 1,600
-// columns on they do not, on an L4 (48 MB) up to 8,192 they do.
+// in the last-level cache where all rows that are being worked on fit there: on a T4 (4 MB) from
+// 1,600 columns on they do not, on an L4 (48 MB) up to 8,192 they do.
 void row_cache_features(const OpGeometry& geometry, const DeviceFacts& facts,
                         const Roofline& roofline, FeatureWriter& writer) {
   constexpr double kRowsPerUnit = 16;  // 2,048 threads of a unit, 128 of a row

@@ -7,6 +7,7 @@
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/roofline.h"
 #include "opmodel/model/layout_time.h"
+#include "opmodel/model/unaligned_products.h"
 
 namespace dfsim::inline opmodel {
 namespace {
@@ -74,7 +75,12 @@ double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, doubl
 NetworkCost network_cost(const OpDescriptor& op, const OpGeometry& geometry,
                          const DeviceSpec& device, double time_us) {
   NetworkCost cost;
-  cost.factor = time_us > 0 ? in_network_us(geometry, device, time_us) / time_us : 1;
+  if (time_us > 0) {
+    // Unaligned products are held up by loads, not by the units that a factor is about.
+    const double limit_us = unaligned_product_us(op, geometry, device);
+    cost.factor = std::max(in_network_us(geometry, device, time_us) / time_us,
+                           std::min(limit_us / time_us, 1.0));
+  }
   cost.added_us = layout_conversion_us(op, geometry, device);
   return cost;
 }

@@ -223,7 +223,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
     }
     answer.low_us = answer.time_us * low;
     answer.high_us = answer.time_us * high;
-    raise_unaligned(part, queries[i], device, floor_us, &answer);
+    raise_unaligned(part, queries[i], device, &answer);
   }
   return answers;
 }

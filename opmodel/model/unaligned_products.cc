@@ -1,6 +1,6 @@
 // cuBLAS has kernels for operands that are aligned to 8, 2 and 1 elements. Those for 8 copy whole
-// tiles to shared memory on their own (cp.async, TMA); the others load element by element, or two at
-// a time, through the registers of each thread, which keeps the load units busy longer than the
+// tiles to shared memory on their own (cp.async, TMA); the others load element by element, or two
+// at a time, through the registers of each thread, which keeps the load units busy longer than the
 // matrix units. A tile of tm x tn results loads tm + tn elements per step along K, whatever the
 // board, so large tiles are faster, and the cycles per loaded element are the law's one constant.
 #include "opmodel/model/unaligned_products.h"
@@ -18,15 +18,17 @@ namespace {
 
 constexpr double kAlignedBytes = 16;
 // Cycles of a unit per loaded element, where loads take one element and where they take two.
-constexpr double kSingleCycles = 0.32;
-constexpr double kPairCycles = 0.16;
-// Filling the pipeline and writing the results takes as long as this many steps along K.
-constexpr double kExtraSteps = 128;
+constexpr double kSingleCycles = 0.28;
+constexpr double kPairCycles = 0.15;
+// Writing a tile takes as long as this many steps along K; filling the pipeline, which later tiles
+// hide, as long as so many more.
+constexpr double kTileSteps = 64;
+constexpr double kFirstSteps = 256;
 // K is split over blocks where the results alone do not occupy all units.
 constexpr double kMostSplits = 16;
 constexpr double kLeastSteps = 128;
 // Four fifths of the H100's products are within this factor of the law, each way.
-constexpr double kSpread = 1.6;
+constexpr double kSpread = 1.5;
 // Fewer rows than this do not teach a part what unaligned products cost.
 constexpr int64_t kRowsToKnow = 20;
 
@@ -36,8 +38,9 @@ constexpr std::array<double, 2> kTileSizes = {64, 128};
 // block-scaled kinds have kernels of their own.
 bool has_fallback(const OpGeometry& geometry) {
   const auto& d = geometry.dims;
-  return geometry.family == Family::kGemm && (geometry.kind == "linear" || geometry.kind == "bmm") &&
-         d[dim::kM] > 1 && d[dim::kN] > 1 &&
+  return geometry.family == Family::kGemm &&
+         (geometry.kind == "linear" || geometry.kind == "bmm") && d[dim::kM] > 1 &&
+         d[dim::kN] > 1 &&
          (geometry.dtype == DType::kFloat16 || geometry.dtype == DType::kBFloat16 ||
           geometry.dtype == DType::kTFloat32);
 }
@@ -68,7 +71,7 @@ double unit_steps(double tiles, double k, int units) {
       break;
     }
     const double waves = std::ceil(tiles * splits / units);
-    least = std::min(least, waves * (std::ceil(k / splits) + kExtraSteps));
+    least = std::min(least, waves * (std::ceil(k / splits) + kTileSteps) + kFirstSteps);
   }
   return least;
 }
@@ -95,8 +98,8 @@ double unaligned_product_us(const OpDescriptor& op, const OpGeometry& geometry,
     for (const double columns : kTileSizes) {
       const double tiles =
           d[dim::kB] * std::ceil(d[dim::kM] / rows) * std::ceil(d[dim::kN] / columns);
-      const double cycles = (rows + columns) * per_element *
-                            unit_steps(tiles, d[dim::kK], device.compute_units);
+      const double cycles =
+          (rows + columns) * per_element * unit_steps(tiles, d[dim::kK], device.compute_units);
       least_cycles = std::min(least_cycles, cycles);
     }
   }
@@ -104,7 +107,7 @@ double unaligned_product_us(const OpDescriptor& op, const OpGeometry& geometry,
 }
 
 void raise_unaligned(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                     double floor_us, PartAnswer* answer) {
+                     PartAnswer* answer) {
   if (part.unaligned_rows >= kRowsToKnow) {
     return;
   }
@@ -112,8 +115,9 @@ void raise_unaligned(const ModelPart& part, const PartQuery& query, const Device
   if (limit_us <= 0) {
     return;
   }
-  const double raised_us = std::max(answer->time_us, limit_us + floor_us);
-  answer->low_us = std::min(answer->low_us, answer->time_us / kSpread) * raised_us / answer->time_us;
+  const double raised_us = std::max(answer->time_us, limit_us);
+  answer->low_us =
+      std::min(answer->low_us, answer->time_us / kSpread) * raised_us / answer->time_us;
   answer->high_us =
       std::max(answer->high_us, answer->time_us * kSpread) * raised_us / answer->time_us;
   answer->time_us = raised_us;

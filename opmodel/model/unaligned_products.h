@@ -22,16 +22,16 @@ namespace dfsim::inline opmodel {
 // `geometry` is geometry_of(op). O(1).
 bool is_unaligned_product(const OpDescriptor& op, const OpGeometry& geometry);
 
-// Microseconds that the fallback kernels take at least, without a launch; 0 for aligned products,
+// Microseconds that the fallback kernels take at least; 0 for aligned products,
 // for devices other than GPUs with matrix units, and where the clock or the number of units is not
 // known. O(1).
 double unaligned_product_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
 
 // `answer` of `part` for an unaligned product, where the part knows only aligned ones: no shorter
-// than the fallback's limit plus the floor, extrapolated, and in an interval as wide as the law's
-// errors. Any other answer stays as it is. O(1).
+// than the fallback's limit, extrapolated, and in an interval as wide as the law's errors. Any
+// other answer stays as it is. O(1).
 void raise_unaligned(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                     double floor_us, PartAnswer* answer);
+                     PartAnswer* answer);
 
 }  // namespace dfsim::inline opmodel

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "graphs/ir/graph.h"
+#include "graphs/passes/layout/split_weights.h"
 #include "partition/sharding/device_mesh.h"
 #include "partition/sharding/propagate.h"
 
@@ -26,7 +27,6 @@ StatusOr<std::vector<ShardingSeed>> data_parallel_seeds(const Graph& graph, cons
 // as many columns that the model ends with by those: their results stay cut.
 // `kept_whole` gets a line for each extent that does not divide by the axis, where it is not null.
 // Error (kInvalidInput): no weight can be cut like that. O(ops * operators reached).
-inline constexpr int64_t kLeastVocabulary = 4096;
 StatusOr<std::vector<ShardingSeed>> tensor_parallel_seeds(
     const Graph& graph, const DeviceMesh& mesh, AxisSet axis,
     std::vector<std::string>* kept_whole = nullptr);

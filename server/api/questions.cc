@@ -58,6 +58,9 @@ QuestionFields rewriting_fields(ModelOptions& o, std::string& runtime) {
       {"precision", &o.precision, "Rewrite the model to another precision", 0, 0, FieldKind::kName},
   };
 }
+QuestionField pad_vocabulary_field(ModelOptions& o) {
+  return {"pad_vocab", &o.pad_vocabulary, "Pad vocabularies to a multiple of it", 1};
+}
 QuestionField hardware_field(std::string& hardware) {
   return required(
       {"hw", &hardware, "The name of a machine, see /v1/hardware", 0, 0, FieldKind::kName});
@@ -104,6 +107,7 @@ class PredictQuestion final : public Question {
            "fused"},
           {"loss", &training.loss, "Loss of the training step: elementwise, cross-entropy or mse"},
           {"accumulate", &training.accumulate, "Passes before an update", 1, 256},
+          pad_vocabulary_field(options_.model),
           {"advice", &options_.advice, "Also predict the gain of other settings"},
           {"requests", &options_.requests, "Also simulate this number of requests", 1,
            kMostSimulated},
@@ -251,7 +255,7 @@ class PartitionQuestion final : public Question {
           {"micro_batches", &options_.micro_batches, "Parts into which a pipeline cuts the batch",
            1, kMostOfDevices},
           {"schedule", &options_.schedule, "Pipeline schedule: 1f1b, gpipe or interleaved"},
-          {"pad_vocab", &options_.pad_vocabulary, "Pad vocabularies to a multiple of it", 1},
+          pad_vocabulary_field(options_.model),
           {"chunks", &options_.chunks, "Parts of the model on each device", 1, 64},
           {"bucket_mb", &options_.bucket_mb, "MiB of gradients to exchange together", 0, 1e6},
           {"nodes", &options_.nodes, "Resize the cluster to this number of nodes", 1,

@@ -9,6 +9,7 @@
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/cleanup/prune.h"
 #include "graphs/passes/cleanup/tensorflow_form.h"
+#include "graphs/passes/layout/split_weights.h"
 #include "graphs/passes/pipeline.h"
 
 namespace dfsim::inline study {
@@ -160,8 +161,13 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   }
   DFSIM_ASSIGN_OR_RETURN(
       ExecutedGraph executed,
-      Rewriter({std::move(pruned.graph), pruned_ops, {}, {}}, stages, runtime, options, open)
+      Rewriter({std::move(pruned.graph), pruned_ops, {}, {}, 0}, stages, runtime, options, open)
           .run());
+  if (options.pad_vocabulary > 0) {
+    DFSIM_ASSIGN_OR_RETURN(executed.graph,
+                           pad_vocabulary(executed.graph, kLeastVocabulary, options.pad_vocabulary,
+                                          &executed.padded_vocabularies));
+  }
   executed.unsized = open.unsized(executed.graph);
   return executed;
 }

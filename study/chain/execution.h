@@ -18,12 +18,14 @@ struct ExecutedGraph {
   size_t pruned_ops = 0;
   std::vector<std::string> passes;
   std::vector<bool> unsized;  // OpenDims::unsized(), by tensor of `graph`
+  size_t padded_vocabularies = 0;
 };
 
 struct ExecutionOptions {
   PrecisionPlan precision = {};
   bool cpu = false;            // on what kind of device
   bool training_mode = false;  // dropout drops (graphs/passes/cleanup/dropouts.h)
+  int64_t pad_vocabulary = 0;  // over 0: vocabularies are padded to multiples of it, at the end
   // Of the file, empty when the user freezes them. Only ONNX Runtime optimises at load time, when
   // it knows no more than the file; other runtimes see every extent.
   std::vector<OpenAxis> open_axes = {};

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/passes/cleanup/expand.h"
+#include "graphs/passes/layout/split_weights.h"
 #include "graphs/tensorflow/importer.h"
 #include "study/chain/precision_choice.h"
 
@@ -204,9 +205,16 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
       {.precision = plan,
        .cpu = runs_on_cpu(platform),
        .training_mode = choice.training_mode,
+       .pad_vocabulary = options.pad_vocabulary,
        .open_axes = model.open_dims.empty() ? std::vector<OpenAxis>() : imported.report.open_axes});
   if (!executed.ok()) {
     return with_path(executed.status());
+  }
+  if (options.pad_vocabulary > 0 && executed->padded_vocabularies == 0) {
+    model.report.notes.push_back(
+        fmt::format("no vocabulary is padded: the model looks up no table of {} rows or more whose "
+                    "rows are not a multiple of {}",
+                    kLeastVocabulary, options.pad_vocabulary));
   }
   model.executed = std::move(executed->graph);
   model.pruned_ops = executed->pruned_ops;

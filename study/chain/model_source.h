@@ -27,6 +27,7 @@ struct ModelOptions {
   std::string signature;                  // of a SavedModel; "" = its default
   bool strict = false;                    // unresolved ops are an error
   std::string precision;                  // a name or a file of rules; "" = as the file has it
+  int64_t pad_vocabulary = 0;             // over 0: vocabularies are padded to multiples of it
   bool static_dims = false;               // the user's file has numbers for all dimensions
   bool allow_incomplete = false;          // lower limits of a part of the model are welcome
 

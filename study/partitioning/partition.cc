@@ -45,8 +45,8 @@ StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& option
 class GraphSource {
  public:
   // `platform` with the runtime that lowers; `pad` = 0: vocabularies stay as they are.
-  GraphSource(const ModelOptions& options, Platform platform, int64_t pad)
-      : options_(options), platform_(std::move(platform)), pad_(pad) {}
+  GraphSource(const ModelOptions& options, Platform platform)
+      : options_(options), platform_(std::move(platform)) {}
 
   // The batch as given, or as the model has it.
   StatusOr<int64_t> batch() {
@@ -94,16 +94,11 @@ class GraphSource {
           options.path, batch_of(model->executed), batch));
     }
     unknown_ = unknown_.complete() ? model->unknown : unknown_;
-    if (pad_ == 0) {
-      return std::move(model->executed);
-    }
-    size_t padded = 0;
-    return pad_vocabulary(model->executed, kLeastVocabulary, pad_, &padded);
+    return std::move(model->executed);
   }
 
   ModelOptions options_;
   Platform platform_;
-  int64_t pad_;
   UnknownWork unknown_;
   std::map<std::pair<int64_t, bool>, Graph> graphs_;
 };
@@ -141,7 +136,7 @@ class Partitioner::Impl {
         platform_(std::move(platform)),
         trained_(std::move(trained)),
         model_(make_cached_model(*trained_)),
-        graphs_(options.model, platform_for(options.training, platform_), options.pad_vocabulary),
+        graphs_(options.model, platform_for(options.training, platform_)),
         mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
 
   StatusOr<Partitioning> run(const Progress& progress) {

@@ -29,7 +29,6 @@ struct PartitionOptions {
   TrainingChoice training;
   double bucket_mb = 25;       // of gradients that are exchanged together
   int64_t nodes = 0;           // over 0: that many of the file's nodes
-  int64_t pad_vocabulary = 0;  // over 0: rows of vocabularies are padded to multiples of it
   bool every_device = false;   // simulate devices that do the same one by one
 };
 

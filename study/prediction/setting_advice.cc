@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "graphs/passes/layout/split_weights.h"
 #include "hardware/builtin_files.h"
 #include "hardware/platform_loader.h"
 #include "study/chain/precision_choice.h"
@@ -67,13 +69,16 @@ TimeNs time_of_class(const Prediction& prediction, std::string_view name) {
   return it == prediction.classes.end() ? 0 : it->time_ns;
 }
 
+bool on_matrix_units(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kTFloat32;
+}
+
 // Convolutions on matrix units convert images whose channels come first.
 void add_layout(const AdviceContext& context, std::vector<Variant>* variants) {
   const Prediction& p = context.prediction;
-  const bool matrix = p.main_dtype == DType::kFloat16 || p.main_dtype == DType::kBFloat16 ||
-                      p.main_dtype == DType::kTFloat32;
   const TimeNs conv_ns = time_of_class(p, "conv");
-  if (p.device_type != DeviceType::kGpu || !p.runtime.starts_with("torch-eager") || !matrix ||
+  if (p.device_type != DeviceType::kGpu || !p.runtime.starts_with("torch-eager") ||
+      !on_matrix_units(p.main_dtype) ||
       static_cast<double>(conv_ns) < kWorthMoving * static_cast<double>(p.device_busy_ns)) {
     return;
   }
@@ -86,6 +91,42 @@ void add_layout(const AdviceContext& context, std::vector<Variant>* variants) {
       "keep model and images in memory_format channels_last: --runtime torch-channels-last";
   last.options.runtime = "torch-channels-last";
   variants->push_back(std::move(last));
+}
+
+// The extent of a result's last axis, of "8x1024x50257".
+int64_t last_extent(std::string_view shape) {
+  const std::string_view last = shape.substr(shape.rfind('x') + 1);
+  int64_t extent = 0;
+  std::from_chars(last.data(), last.data() + last.size(), extent);
+  return extent;
+}
+
+// Products in 16 bits or TF32 whose results do not fill whole 16 bytes run slow kernels. A
+// vocabulary can be padded: nothing looks up the new rows.
+void add_padding(const AdviceContext& context, std::vector<Variant>* variants) {
+  constexpr int64_t kMultiple = 8;
+  const Prediction& p = context.prediction;
+  TimeNs time_ns = 0;
+  int64_t extent = 0;
+  for (const PredictedOp& op : p.ops) {
+    const int64_t last = last_extent(op.shape);
+    if (op.op_class == OpClass::kMatMul && last >= kLeastVocabulary && last % kMultiple != 0) {
+      time_ns += op.duration_ns;
+      extent = last;
+    }
+  }
+  if (p.device_type != DeviceType::kGpu || !on_matrix_units(p.main_dtype) || time_ns == 0 ||
+      context.options.model.pad_vocabulary > 0) {
+    return;
+  }
+  Variant padded = plain(context, "alignment");
+  padded.insight = fmt::format(
+      "products with {} columns, which are not aligned to 16 bytes, take {} of the device's time",
+      extent, percent_of(time_ns, p.device_busy_ns));
+  padded.action =
+      fmt::format("pad the vocabulary to a multiple of {}: --pad-vocab {}", kMultiple, kMultiple);
+  padded.options.model.pad_vocabulary = kMultiple;
+  variants->push_back(std::move(padded));
 }
 
 void add_runtimes(const AdviceContext& context, std::vector<Variant>* variants) {
@@ -267,6 +308,7 @@ Status advise_settings(const PredictOptions& options, const RepeatResult& interv
   std::vector<Variant> variants;
   add_runtimes(context, &variants);
   add_layout(context, &variants);
+  add_padding(context, &variants);
   DFSIM_RETURN_IF_ERROR(add_precisions(context, &variants));
   add_batch(context, &variants);
   add_recomputation(context, &variants);

@@ -23,6 +23,9 @@ inline constexpr std::string_view kWeightPart = "/part";
 // O(ops).
 StatusOr<Graph> split_fused_weights(const Graph& graph);
 
+// A table of at least as many rows that indices are looked up in is a vocabulary.
+inline constexpr int64_t kLeastVocabulary = 4096;
+
 // Weights with at least `least_rows` rows that a Gather looks up, products of the same size of
 // vocabulary, and what follows them, with the vocabulary padded to a multiple of `multiple`, as
 // Megatron-LM pads (--make-vocab-size-divisible-by). `*padded` counts the vocabularies. O(ops).
