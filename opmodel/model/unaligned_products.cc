@@ -19,7 +19,7 @@ namespace {
 constexpr double kAlignedBytes = 16;
 // Cycles of a unit per loaded element, where loads take one element and where they take two.
 constexpr double kSingleCycles = 0.28;
-constexpr double kPairCycles = 0.15;
+constexpr double kPairCycles = 0.17;
 // Writing a tile takes as long as this many steps along K; filling the pipeline, which later tiles
 // hide, as long as so many more.
 constexpr double kTileSteps = 64;
