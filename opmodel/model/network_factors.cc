@@ -15,9 +15,9 @@ namespace {
 // The prior has convolutions in fp32 only, where cuDNN uses Winograd's algorithm for windows. 1x1
 // convolutions are products, which the prior knows.
 constexpr double kWindows = 1.14;
-constexpr double kGrouped = 1.42;
-constexpr double kProducts = 0.81;
-constexpr double kAttention = 0.59;
+constexpr double kGrouped = 1.39;
+constexpr double kProducts = 0.80;
+constexpr double kAttention = 0.56;
 // Matrix rate in fp16 over the vector rate in fp32: 2 on GeForce boards and the L40, else 4 and
 // more.
 constexpr double kHalfRate = 2.5;

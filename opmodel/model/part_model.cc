@@ -10,6 +10,7 @@
 #include "base/cancellation.h"
 #include "opmodel/features/attention_waves.h"
 #include "opmodel/features/op_form.h"
+#include "opmodel/model/narrow_rows.h"
 #include "opmodel/model/unaligned_products.h"
 
 namespace dfsim::inline opmodel {
@@ -172,6 +173,14 @@ std::pair<double, double> scaled_interval_at(const IntervalTable& table, double 
   return scale == 1 ? std::pair(low, high) : std::pair(std::pow(low, scale), std::pow(high, scale));
 }
 
+void raise_answer(double limit_us, double spread, PartAnswer* answer) {
+  const double factor = std::max(limit_us / answer->time_us, 1.0);
+  answer->low_us = std::min(answer->low_us, answer->time_us / spread) * factor;
+  answer->high_us = std::max(answer->high_us, answer->time_us * spread) * factor;
+  answer->time_us *= factor;
+  answer->extrapolated = true;
+}
+
 std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
                                      std::span<const PartQuery> queries, const DeviceSpec& device,
                                      bool across_devices) {
@@ -224,6 +233,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
     answer.low_us = answer.time_us * low;
     answer.high_us = answer.time_us * high;
     raise_unaligned(part, queries[i], device, &answer);
+    raise_narrow_rows(part, queries[i], device, &answer);
   }
   return answers;
 }

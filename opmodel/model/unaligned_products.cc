@@ -115,13 +115,7 @@ void raise_unaligned(const ModelPart& part, const PartQuery& query, const Device
   if (limit_us <= 0) {
     return;
   }
-  const double raised_us = std::max(answer->time_us, limit_us);
-  answer->low_us =
-      std::min(answer->low_us, answer->time_us / kSpread) * raised_us / answer->time_us;
-  answer->high_us =
-      std::max(answer->high_us, answer->time_us * kSpread) * raised_us / answer->time_us;
-  answer->time_us = raised_us;
-  answer->extrapolated = true;
+  raise_answer(limit_us, kSpread, answer);
 }
 
 }  // namespace dfsim::inline opmodel
