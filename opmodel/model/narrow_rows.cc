@@ -16,8 +16,8 @@ struct RowLaw {
   double column_cycles;  // the same, per column
 };
 
-constexpr RowLaw kVectors = {320, 0.5};
-constexpr RowLaw kElements = {1320, 1.0};
+constexpr RowLaw kVectors = {340, 0.25};
+constexpr RowLaw kElements = {1280, 1.0};
 constexpr double kVector = 4;
 // Four fifths of the H100's kernels are within this factor of the law, each way.
 constexpr double kNarrowSpread = 1.4;

@@ -14,10 +14,10 @@ namespace {
 
 // The prior has convolutions in fp32 only, where cuDNN uses Winograd's algorithm for windows. 1x1
 // convolutions are products, which the prior knows.
-constexpr double kWindows = 1.14;
+constexpr double kWindows = 1.13;
 constexpr double kGrouped = 1.39;
-constexpr double kProducts = 0.80;
-constexpr double kAttention = 0.56;
+constexpr double kProducts = 0.77;
+constexpr double kAttention = 0.63;
 // Matrix rate in fp16 over the vector rate in fp32: 2 on GeForce boards and the L40, else 4 and
 // more.
 constexpr double kHalfRate = 2.5;
