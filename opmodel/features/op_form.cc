@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <string_view>
+#include <vector>
 
+#include "base/text.h"
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
 
@@ -109,6 +111,17 @@ void add_dtype_words(const OpDescriptor& op, std::string* form) {
 }
 
 }  // namespace
+
+bool alike_on_gpus(std::string_view a, std::string_view b) {
+  // The first word is the operator's name.
+  const auto without_layout = [](std::string_view form) {
+    std::vector<std::string> words = split(form, ' ');
+    words.erase(words.begin());
+    std::erase_if(words, [](const std::string& word) { return word.starts_with("trans"); });
+    return words;
+  };
+  return without_layout(a) == without_layout(b);
+}
 
 std::string op_form(const OpDescriptor& op, const OpGeometry& geometry) {
   std::string form =

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "opmodel/features/op_geometry.h"
 
@@ -17,5 +18,9 @@ namespace dfsim::inline opmodel {
 // For people as well: "nchwc.Conv depthwise dilated", "Softmax inner axis", "Resize cubic
 // half_pixel", "Add-broadcast int64". `geometry` is geometry_of(op).
 std::string op_form(const OpDescriptor& op, const OpGeometry& geometry);
+
+// Two forms of products that differ only in the operator's name and in which operands are
+// transposed: a GPU's library has the same kernels for them, ONNX Runtime on a CPU has not.
+bool alike_on_gpus(std::string_view a, std::string_view b);
 
 }  // namespace dfsim::inline opmodel

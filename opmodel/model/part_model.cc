@@ -37,6 +37,16 @@ bool kind_known(const ModelPart& part, std::string_view kind) {
                      [&](const auto& known) { return known.first == kind; });
 }
 
+bool form_known(const ModelPart& part, const PartQuery& query, const DeviceSpec& device) {
+  const std::string form = part.forms.empty() ? "" : op_form(*query.op, *query.geometry);
+  if (part.forms.empty() || part.knows_form(form)) {
+    return true;
+  }
+  return device.type == DeviceType::kGpu && part.op_class == OpClass::kMatMul &&
+         std::any_of(part.forms.begin(), part.forms.end(),
+                     [&form](const auto& known) { return alike_on_gpus(known.first, form); });
+}
+
 // Devices of the part whose shortest kernels say how many cycles such kernels take. Libraries write
 // attention for each generation of units, so for attention only the device with the most similar
 // units counts.
@@ -205,9 +215,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
     cancellation_point();
     PartAnswer& answer = answers[i];
     const OpGeometry& geometry = *queries[i].geometry;
-    answer.unseen_form =
-        !kind_known(part, geometry.kind) ||
-        (!part.forms.empty() && !part.knows_form(op_form(*queries[i].op, geometry)));
+    answer.unseen_form = !kind_known(part, geometry.kind) || !form_known(part, queries[i], device);
     answer.extrapolated =
         forest == nullptr || answer.unseen_form ||
         (across_devices ? !dtype_known(part, geometry.dtype) || leaves_ranges(part, geometry)

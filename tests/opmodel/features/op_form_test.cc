@@ -86,6 +86,13 @@ TEST_CASE("Forms: a part knows those with enough shapes, and all when it has no 
   CHECK_FALSE(part.knows_form("Softmax"));
 }
 
+TEST_CASE("Forms: on GPUs products are alike whatever their names and layouts") {
+  CHECK(alike_on_gpus("MatMul linear float16", "Gemm linear transA transB float16"));
+  CHECK(alike_on_gpus("aten.linear linear", "Gemm linear transB"));
+  CHECK_FALSE(alike_on_gpus("MatMul bmm", "MatMul linear"));
+  CHECK_FALSE(alike_on_gpus("MatMul linear", "MatMul linear float16"));
+}
+
 TEST_CASE("Forms: folds leave whole forms out, neither rare nor prevailing ones") {
   TrainingData data;
   std::vector<uint32_t> ops;

@@ -23,7 +23,7 @@ Norm norm_of(double rows, double columns) {
 }
 
 // Ten units at 1 GHz.
-DeviceSpec board() {
+DeviceSpec norm_board() {
   DeviceSpec gpu;
   gpu.type = DeviceType::kGpu;
   gpu.compute_units = 10;
@@ -53,19 +53,20 @@ PartAnswer answer_of(double time_us) {
 
 TEST_CASE("Narrow rows: cycles per row of a unit, more where vectors of four do not divide them") {
   // 100 rows per unit.
-  CHECK(limit_us(norm_of(1000, 64), board()) == Approx(100 * (340 + 16) * 1e-3));
-  CHECK(limit_us(norm_of(1000, 65), board()) == Approx(100 * (1280 + 65) * 1e-3));
-  CHECK(limit_us(norm_of(2000, 64), board()) == Approx(2 * limit_us(norm_of(1000, 64), board())));
+  CHECK(limit_us(norm_of(1000, 64), norm_board()) == Approx(100 * (340 + 16) * 1e-3));
+  CHECK(limit_us(norm_of(1000, 65), norm_board()) == Approx(100 * (1280 + 65) * 1e-3));
+  CHECK(limit_us(norm_of(2000, 64), norm_board()) ==
+        Approx(2 * limit_us(norm_of(1000, 64), norm_board())));
 }
 
 TEST_CASE("Narrow rows: no law for other operators and devices, nor without a clock") {
   Norm softmax = norm_of(1000, 64);
   softmax.op.op_type = "Softmax";
-  CHECK(limit_us(softmax, board()) == 0);
-  DeviceSpec device = board();
+  CHECK(limit_us(softmax, norm_board()) == 0);
+  DeviceSpec device = norm_board();
   device.type = DeviceType::kCpu;
   CHECK(limit_us(norm_of(1000, 64), device) == 0);
-  device = board();
+  device = norm_board();
   device.clock_hz = 0;
   CHECK(limit_us(norm_of(1000, 64), device) == 0);
 }
@@ -74,7 +75,7 @@ TEST_CASE("raise_narrow_rows: a part that has seen wide rows alone answers by th
   const Norm norm = norm_of(1000, 64);
   const PartQuery query = {&norm.op, &norm.geometry};
   PartAnswer raised = answer_of(10);
-  raise_narrow_rows(part_from(200), query, board(), &raised);
+  raise_narrow_rows(part_from(200), query, norm_board(), &raised);
   CHECK(raised.time_us == Approx(35.6));
   CHECK(raised.low_us == Approx(35.6 / 1.4));
   CHECK(raised.high_us == Approx(35.6 * 1.4));
@@ -86,7 +87,7 @@ TEST_CASE("raise_narrow_rows: longer answers and parts that know narrow rows sta
   const PartQuery query = {&norm.op, &norm.geometry};
   for (const auto& [columns, time_us] : {std::pair(200.0, 40.0), std::pair(16.0, 10.0)}) {
     PartAnswer kept = answer_of(time_us);
-    raise_narrow_rows(part_from(columns), query, board(), &kept);
+    raise_narrow_rows(part_from(columns), query, norm_board(), &kept);
     CHECK(kept.time_us == time_us);
     CHECK(kept.high_us == 1.1 * time_us);
     CHECK_FALSE(kept.extrapolated);

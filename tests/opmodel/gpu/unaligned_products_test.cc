@@ -31,7 +31,7 @@ bool unaligned(const Product& product) {
 }
 
 // Ten units at 1 GHz.
-DeviceSpec board() {
+DeviceSpec product_board() {
   DeviceSpec gpu;
   gpu.type = DeviceType::kGpu;
   gpu.compute_units = 10;
@@ -75,43 +75,43 @@ TEST_CASE("Unaligned products: vectors and quantised kinds have kernels of their
 TEST_CASE("Unaligned products: the limit is the loads of the best tile") {
   // Tiles of 64 x 64: four of them, one per unit; 128 + 64 steps and 256 to begin with, each of 128
   // elements at 0.28 cycles.
-  CHECK(limit_us(product_of(128, 127, 128), board()) == Approx(448 * 128 * 0.28e-3));
+  CHECK(limit_us(product_of(128, 127, 128), product_board()) == Approx(448 * 128 * 0.28e-3));
   // Loads of two elements.
-  CHECK(limit_us(product_of(128, 126, 128), board()) == Approx(448 * 128 * 0.17e-3));
+  CHECK(limit_us(product_of(128, 126, 128), product_board()) == Approx(448 * 128 * 0.17e-3));
   // Eleven times as many tiles are 44, five for the busiest unit.
-  CHECK(limit_us(product_of(128 * 11, 127, 128), board()) ==
+  CHECK(limit_us(product_of(128 * 11, 127, 128), product_board()) ==
         Approx((5 * (128 + 64) + 256) * 128 * 0.28e-3));
   // One tile: K in eight parts of 128 leaves two units idle.
-  CHECK(limit_us(product_of(64, 63, 1024), board()) == Approx(448 * 128 * 0.28e-3));
+  CHECK(limit_us(product_of(64, 63, 1024), product_board()) == Approx(448 * 128 * 0.28e-3));
 }
 
 TEST_CASE("Unaligned products: twice the clock is half the limit, aligned ones have none") {
   const Product product = product_of(128, 127, 128);
-  DeviceSpec fast = board();
+  DeviceSpec fast = product_board();
   fast.clock_hz *= 2;
-  CHECK(limit_us(product, fast) == Approx(limit_us(product, board()) / 2));
-  CHECK(limit_us(product_of(128, 128, 128), board()) == 0);
+  CHECK(limit_us(product, fast) == Approx(limit_us(product, product_board()) / 2));
+  CHECK(limit_us(product_of(128, 128, 128), product_board()) == 0);
 }
 
 TEST_CASE("Unaligned products: no limit without matrix units, clock or units, nor on a CPU") {
   const Product product = product_of(128, 127, 128);
-  DeviceSpec device = board();
+  DeviceSpec device = product_board();
   device.clock_hz = 0;
   CHECK(limit_us(product, device) == 0);
-  device = board();
+  device = product_board();
   device.compute_units = 0;
   CHECK(limit_us(product, device) == 0);
-  device = board();
+  device = product_board();
   device.type = DeviceType::kCpu;
   CHECK(limit_us(product, device) == 0);
-  device = board();
+  device = product_board();
   device.peaks = {{DType::kFloat32, 1e12, 0}, {DType::kFloat16, 2e12, 0}};
   CHECK(limit_us(product, device) == 0);
 }
 
 TEST_CASE("raise_unaligned: a part that knows aligned products alone answers by the limit") {
   const Product product = product_of(128, 127, 128);
-  const double limit = limit_us(product, board());
+  const double limit = limit_us(product, product_board());
   const PartQuery query = {&product.op, &product.geometry};
   PartAnswer answer;
   answer.time_us = limit / 4;
@@ -119,7 +119,7 @@ TEST_CASE("raise_unaligned: a part that knows aligned products alone answers by 
   answer.high_us = 1.1 * answer.time_us;
   ModelPart part;
   PartAnswer raised = answer;
-  raise_unaligned(part, query, board(), &raised);
+  raise_unaligned(part, query, product_board(), &raised);
   CHECK(raised.time_us == Approx(limit));
   CHECK(raised.extrapolated);
   CHECK(raised.low_us == Approx(limit / 1.5));
@@ -127,7 +127,7 @@ TEST_CASE("raise_unaligned: a part that knows aligned products alone answers by 
 
   part.unaligned_rows = 20;
   PartAnswer known = answer;
-  raise_unaligned(part, query, board(), &known);
+  raise_unaligned(part, query, product_board(), &known);
   CHECK(known.time_us == answer.time_us);
   CHECK_FALSE(known.extrapolated);
 }
@@ -136,16 +136,16 @@ TEST_CASE("raise_unaligned: what is longer than the limit keeps its time, but is
   const Product product = product_of(128, 127, 128);
   const PartQuery query = {&product.op, &product.geometry};
   PartAnswer answer;
-  answer.time_us = answer.low_us = answer.high_us = 2 * limit_us(product, board());
+  answer.time_us = answer.low_us = answer.high_us = 2 * limit_us(product, product_board());
   const double before_us = answer.time_us;
-  raise_unaligned(ModelPart(), query, board(), &answer);
+  raise_unaligned(ModelPart(), query, product_board(), &answer);
   CHECK(answer.time_us == before_us);
   CHECK(answer.extrapolated);
   CHECK(answer.high_us == Approx(1.5 * before_us));
 }
 
 TEST_CASE("network_cost: a factor below 1 does not undercut the loads of unaligned products") {
-  DeviceSpec half_rate = board();  // fp32 accumulates at half rate
+  DeviceSpec half_rate = product_board();  // fp32 accumulates at half rate
   half_rate.peaks = {{DType::kFloat32, 8e12, 0}, {DType::kFloat16, 8e12, 16e12}};
   const Product odd = product_of(12800, 1279, 1280);
   const Product even = product_of(12800, 1280, 1280);
