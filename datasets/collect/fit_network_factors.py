@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the factors of opmodel/model/network_factors.cc to published times of whole networks.
+"""Fits the factors of opmodel/model/laws/network_factors.cc to published times of whole networks.
 
 usage: fit_network_factors.py RUNS.csv --hw NAME [--dfsim PROGRAM]
 
@@ -25,7 +25,7 @@ import onnx
 import scipy.optimize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "opmodel/model/network_factors.cc"
+SOURCE = ROOT / "opmodel/model/laws/network_factors.cc"
 CLASSES = ("windows", "grouped", "products", "attention")
 PULL = 0.05
 OUTLIER = 0.05

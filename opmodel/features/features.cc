@@ -51,7 +51,7 @@ std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
 
 DeviceFacts device_facts(const OpGeometry& geometry, const DeviceSpec& device) {
   const double peak = device.peak_flops_per_s(geometry.dtype, geometry.matrix);
-  // A CPU's figure is no clock, but the same in training and prediction.
+  // For a CPU this is not a clock, but it is the same figure in training and prediction.
   const double clock_hz = device.clock_hz > 0 ? device.clock_hz : implied_clock_hz(device);
   return {.units = static_cast<double>(std::max(device.compute_units, 1)),
           .l2_bytes = static_cast<double>(std::max<Bytes>(device.l2_bytes, 1)),

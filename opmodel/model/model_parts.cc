@@ -5,8 +5,8 @@
 
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/model/model_manifest.h"
-#include "opmodel/model/training_kernels.h"
 
 namespace dfsim::inline opmodel {
 

@@ -10,8 +10,7 @@
 #include "base/cancellation.h"
 #include "opmodel/features/attention_waves.h"
 #include "opmodel/features/op_form.h"
-#include "opmodel/model/narrow_rows.h"
-#include "opmodel/model/unaligned_products.h"
+#include "opmodel/model/laws/kernel_limit.h"
 
 namespace dfsim::inline opmodel {
 
@@ -149,6 +148,17 @@ Roofline part_roofline(const ModelPart& part, const OpGeometry& geometry, const 
 
 namespace {
 
+void raise_answer(const KernelLimit& limit, PartAnswer* answer) {
+  if (!limit.foreign && limit.time_us <= answer->time_us) {
+    return;
+  }
+  const double factor = std::max(limit.time_us / answer->time_us, 1.0);
+  answer->low_us = std::min(answer->low_us, answer->time_us / limit.spread) * factor;
+  answer->high_us = std::max(answer->high_us, answer->time_us * limit.spread) * factor;
+  answer->time_us *= factor;
+  answer->extrapolated = true;
+}
+
 bool leaves_ranges(const ModelPart& part, const OpGeometry& geometry) {
   for (size_t i = 0; i < part.ranges.size(); ++i) {
     const double value = std::log1p(std::max(geometry.dims[i], 0.0));
@@ -181,14 +191,6 @@ std::pair<double, double> scaled_interval_at(const IntervalTable& table, double 
                                              double time_us) {
   const auto [low, high] = interval_at(table, time_us);
   return scale == 1 ? std::pair(low, high) : std::pair(std::pow(low, scale), std::pow(high, scale));
-}
-
-void raise_answer(double limit_us, double spread, PartAnswer* answer) {
-  const double factor = std::max(limit_us / answer->time_us, 1.0);
-  answer->low_us = std::min(answer->low_us, answer->time_us / spread) * factor;
-  answer->high_us = std::max(answer->high_us, answer->time_us * spread) * factor;
-  answer->time_us *= factor;
-  answer->extrapolated = true;
 }
 
 std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest,
@@ -240,8 +242,7 @@ std::vector<PartAnswer> predict_part(const ModelPart& part, const Forest* forest
     }
     answer.low_us = answer.time_us * low;
     answer.high_us = answer.time_us * high;
-    raise_unaligned(part, queries[i], device, &answer);
-    raise_narrow_rows(part, queries[i], device, &answer);
+    raise_answer(kernel_limit(part, *queries[i].op, geometry, device), &answer);
   }
   return answers;
 }

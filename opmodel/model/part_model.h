@@ -53,10 +53,6 @@ std::pair<double, double> interval_at(const IntervalTable& table, double time_us
 std::pair<double, double> scaled_interval_at(const IntervalTable& table, double scale,
                                              double time_us);
 
-// Makes an answer no shorter than `limit_us`, which a law gives where the part's rows say nothing
-// of an op: extrapolated, in an interval of at least the factor `spread` on either side. O(1).
-void raise_answer(double limit_us, double spread, PartAnswer* answer);
-
 // Predicts a batch of ops of the part's class and family. `forest` may be null (median only). With
 // `across_devices` an unknown device is what the part is for, and another dtype's trees answer for
 // one that is unknown: its bytes and rates are in the features.

@@ -11,9 +11,9 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
-#include "opmodel/model/layout_time.h"
-#include "opmodel/model/network_factors.h"
-#include "opmodel/model/training_kernels.h"
+#include "opmodel/model/laws/layout_time.h"
+#include "opmodel/model/laws/network_factors.h"
+#include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the law of opmodel/model/narrow_rows.cc for layer normalisations whose rows, not bytes, are the limit.
+"""Fits the law of opmodel/model/laws/narrow_rows.cc for layer normalisations whose rows, not bytes, are the limit.
 
     fit_narrow_rows.py OPS.csv.gz [--bandwidth TB/s] [--clock GHz] [--units N] [--launch US]
 

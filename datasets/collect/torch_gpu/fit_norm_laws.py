@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the laws of opmodel/model/training_kernels.cc for batch normalisation in training steps.
+"""Fits the laws of opmodel/model/laws/training_kernels.cc for batch normalisation in training steps.
 
     fit_norm_laws.py STEPS.csv.gz --bandwidth TB/s --clock GHz --units N [--launch US]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the law of opmodel/model/unaligned_products.cc for products whose rows are not aligned to 16 bytes.
+"""Fits the law of opmodel/model/laws/unaligned_products.cc for products whose rows are not aligned to 16 bytes.
 
     fit_unaligned.py OPS.csv.gz [--rate TFLOP/s] [--bandwidth TB/s] [--clock GHz] [--units N] [--launch US]
 

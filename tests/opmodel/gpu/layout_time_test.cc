@@ -1,5 +1,5 @@
 // The time that 16-bit convolutions spend on channels first, counted by hand.
-#include "opmodel/model/layout_time.h"
+#include "opmodel/model/laws/layout_time.h"
 
 #include <catch2/catch.hpp>
 

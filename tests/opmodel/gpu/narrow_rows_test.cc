@@ -1,9 +1,11 @@
 // Layer normalisations of narrow rows: the law by hand, and the parts that ask for it.
-#include "opmodel/model/narrow_rows.h"
+#include "opmodel/model/laws/narrow_rows.h"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
+
+#include "opmodel/model/laws/kernel_limit.h"
 
 namespace dfsim {
 namespace {
@@ -35,20 +37,12 @@ double limit_us(const Norm& norm, const DeviceSpec& device) {
   return narrow_rows_us(norm.op, norm.geometry, device);
 }
 
-// A part whose rows have at least so many columns.
+// A part whose narrowest row has `columns` columns.
 ModelPart part_from(double columns) {
   ModelPart part;
   part.ranges.assign(kMaxGeometryDims, {0, 30});
   part.ranges[dim::kColumns].first = std::log1p(columns);
   return part;
-}
-
-PartAnswer answer_of(double time_us) {
-  PartAnswer answer;
-  answer.time_us = time_us;
-  answer.low_us = 0.9 * time_us;
-  answer.high_us = 1.1 * time_us;
-  return answer;
 }
 
 TEST_CASE("Narrow rows: cycles per row of a unit, more where vectors of four do not divide them") {
@@ -71,27 +65,14 @@ TEST_CASE("Narrow rows: no law for other operators and devices, nor without a cl
   CHECK(limit_us(norm_of(1000, 64), device) == 0);
 }
 
-TEST_CASE("raise_narrow_rows: a part that has seen wide rows alone answers by the law") {
+TEST_CASE("Narrow rows: a part that has seen wide rows alone asks the law, others do not") {
   const Norm norm = norm_of(1000, 64);
-  const PartQuery query = {&norm.op, &norm.geometry};
-  PartAnswer raised = answer_of(10);
-  raise_narrow_rows(part_from(200), query, norm_board(), &raised);
-  CHECK(raised.time_us == Approx(35.6));
-  CHECK(raised.low_us == Approx(35.6 / 1.4));
-  CHECK(raised.high_us == Approx(35.6 * 1.4));
-  CHECK(raised.extrapolated);
-}
-
-TEST_CASE("raise_narrow_rows: longer answers and parts that know narrow rows stay as they are") {
-  const Norm norm = norm_of(1000, 64);
-  const PartQuery query = {&norm.op, &norm.geometry};
-  for (const auto& [columns, time_us] : {std::pair(200.0, 40.0), std::pair(16.0, 10.0)}) {
-    PartAnswer kept = answer_of(time_us);
-    raise_narrow_rows(part_from(columns), query, norm_board(), &kept);
-    CHECK(kept.time_us == time_us);
-    CHECK(kept.high_us == 1.1 * time_us);
-    CHECK_FALSE(kept.extrapolated);
-  }
+  const KernelLimit asked = kernel_limit(part_from(200), norm.op, norm.geometry, norm_board());
+  CHECK(asked.time_us == Approx(35.6));
+  CHECK(asked.spread == 1.4);
+  CHECK_FALSE(asked.foreign);  // where bytes take longer, the part knows
+  CHECK(kernel_limit(part_from(16), norm.op, norm.geometry, norm_board()).time_us == 0);
+  CHECK(kernel_limit(ModelPart(), norm.op, norm.geometry, norm_board()).time_us == 0);
 }
 
 }  // namespace

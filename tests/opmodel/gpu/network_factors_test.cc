@@ -1,5 +1,5 @@
 // Factors of 16-bit operators in whole networks, for boards and operators made by hand.
-#include "opmodel/model/network_factors.h"
+#include "opmodel/model/laws/network_factors.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Laws of training kernels on a board made by hand: 100 units at 1 GHz, 1 TB/s, launches of 2 us.
-#include "opmodel/model/training_kernels.h"
+#include "opmodel/model/laws/training_kernels.h"
 
 #include <catch2/catch.hpp>
 

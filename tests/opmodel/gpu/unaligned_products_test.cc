@@ -1,9 +1,10 @@
 // Unaligned products: which ones they are, the fallback's limit by hand, and who asks for it.
-#include "opmodel/model/unaligned_products.h"
+#include "opmodel/model/laws/unaligned_products.h"
 
 #include <catch2/catch.hpp>
 
-#include "opmodel/model/network_factors.h"
+#include "opmodel/model/laws/network_factors.h"
+#include "opmodel/model/part_model.h"
 
 namespace dfsim {
 namespace {
@@ -46,7 +47,7 @@ double limit_us(const Product& product, const DeviceSpec& device) {
   return unaligned_product_us(product.op, product.geometry, device);
 }
 
-TEST_CASE("Unaligned products: rows of 16 bits that are no multiple of 8 elements") {
+TEST_CASE("Unaligned products: rows of 16 bits that do not divide into 8 elements") {
   CHECK(unaligned(product_of(64, 50257, 768)));
   CHECK_FALSE(unaligned(product_of(64, 50264, 768)));
   CHECK(unaligned(product_of(64, 768, 50257)));
@@ -109,39 +110,47 @@ TEST_CASE("Unaligned products: no limit without matrix units, clock or units, no
   CHECK(limit_us(product, device) == 0);
 }
 
-TEST_CASE("raise_unaligned: a part that knows aligned products alone answers by the limit") {
-  const Product product = product_of(128, 127, 128);
-  const double limit = limit_us(product, product_board());
-  const PartQuery query = {&product.op, &product.geometry};
-  PartAnswer answer;
-  answer.time_us = limit / 4;
-  answer.low_us = 0.9 * answer.time_us;
-  answer.high_us = 1.1 * answer.time_us;
+// A part without trees, whose answers are the roofline.
+ModelPart part_of_products() {
   ModelPart part;
-  PartAnswer raised = answer;
-  raise_unaligned(part, query, product_board(), &raised);
+  part.op_class = OpClass::kMatMul;
+  part.kind = "linear";
+  part.family = Family::kGemm;
+  part.dtypes = {DType::kFloat16};
+  return part;
+}
+
+PartAnswer answer_of(const ModelPart& part, const Product& product) {
+  const PartQuery query = {&product.op, &product.geometry};
+  return predict_part(part, nullptr, std::span(&query, 1), product_board(), true).front();
+}
+
+TEST_CASE("Unaligned products: a part that knows aligned ones alone answers by the limit") {
+  const Product product = product_of(128, 127, 128);
+  ModelPart part = part_of_products();
+  const double limit = limit_us(product, product_board());
+  const PartAnswer raised = answer_of(part, product);
   CHECK(raised.time_us == Approx(limit));
   CHECK(raised.extrapolated);
   CHECK(raised.low_us == Approx(limit / 1.5));
   CHECK(raised.high_us == Approx(limit * 1.5));
-
   part.unaligned_rows = 20;
-  PartAnswer known = answer;
-  raise_unaligned(part, query, product_board(), &known);
-  CHECK(known.time_us == answer.time_us);
-  CHECK_FALSE(known.extrapolated);
+  CHECK(answer_of(part, product).time_us < limit / 2);
 }
 
-TEST_CASE("raise_unaligned: what is longer than the limit keeps its time, but is extrapolated") {
-  const Product product = product_of(128, 127, 128);
-  const PartQuery query = {&product.op, &product.geometry};
-  PartAnswer answer;
-  answer.time_us = answer.low_us = answer.high_us = 2 * limit_us(product, product_board());
-  const double before_us = answer.time_us;
-  raise_unaligned(ModelPart(), query, product_board(), &answer);
-  CHECK(answer.time_us == before_us);
-  CHECK(answer.extrapolated);
-  CHECK(answer.high_us == Approx(1.5 * before_us));
+TEST_CASE("Unaligned products: aligned ones keep the part's answer") {
+  const PartAnswer kept = answer_of(part_of_products(), product_of(128, 128, 128));
+  CHECK(kept.time_us < 1);
+  CHECK(kept.low_us == kept.time_us);
+}
+
+TEST_CASE("Unaligned products: what is longer than the limit keeps its time, but is extrapolated") {
+  Product product = product_of(128, 127, 128);
+  product.geometry.bytes = 1e9;  // a millisecond of memory
+  const PartAnswer kept = answer_of(part_of_products(), product);
+  CHECK(kept.time_us == Approx(1000).epsilon(0.01));
+  CHECK(kept.extrapolated);
+  CHECK(kept.high_us == Approx(1.5 * kept.time_us));
 }
 
 TEST_CASE("network_cost: a factor below 1 does not undercut the loads of unaligned products") {

@@ -3,7 +3,7 @@
 // are. Both cost a share of one more pass over image and result, in and out. The shares come from
 // networks that were timed in both layouts on one board; those of measured times from eleven
 // networks with channels last on an H100.
-#include "opmodel/model/layout_time.h"
+#include "opmodel/model/laws/layout_time.h"
 
 #include <algorithm>
 #include <cmath>

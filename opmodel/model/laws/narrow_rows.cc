@@ -2,7 +2,7 @@
 // between them, and writes it. That takes some thousand cycles, of which a unit hides as many as
 // blocks fit into it at once; what is left is a cost per row that hardly grows with the columns.
 // Rows that do not divide into vectors of four take two kernels, which load element by element.
-#include "opmodel/model/narrow_rows.h"
+#include "opmodel/model/laws/narrow_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +19,6 @@ struct RowLaw {
 constexpr RowLaw kVectors = {340, 0.25};
 constexpr RowLaw kElements = {1280, 1.0};
 constexpr double kVector = 4;
-// Four fifths of the H100's kernels are within this factor of the law, each way.
-constexpr double kNarrowSpread = 1.4;
-// A part whose rows are all wider has not seen any that the law is about.
-constexpr double kNarrow = 64;
 
 }  // namespace
 
@@ -37,17 +33,6 @@ double narrow_rows_us(const OpDescriptor& op, const OpGeometry& geometry,
   const double cycles = law.row_cycles + law.column_cycles * columns;
   return geometry.dims[dim::kRowCount] / device.compute_units * cycles / device.clock_hz *
          kUsPerSecond;
-}
-
-void raise_narrow_rows(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                       PartAnswer* answer) {
-  if (part.ranges.empty() || part.ranges[dim::kColumns].first <= std::log1p(kNarrow)) {
-    return;
-  }
-  const double limit_us = narrow_rows_us(*query.op, *query.geometry, device);
-  if (limit_us > answer->time_us) {
-    raise_answer(limit_us, kNarrowSpread, answer);
-  }
 }
 
 }  // namespace dfsim::inline opmodel

@@ -12,7 +12,6 @@
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 #include "opmodel/features/op_geometry.h"
-#include "opmodel/model/part_model.h"
 
 namespace dfsim::inline opmodel {
 
@@ -20,9 +19,5 @@ namespace dfsim::inline opmodel {
 // for any other operator, for other devices, and where the clock or the number of units is not
 // known. `geometry` is geometry_of(op). O(1).
 double narrow_rows_us(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device);
-
-// `answer` of a part that has seen no narrow rows: no shorter than that, if it was. O(1).
-void raise_narrow_rows(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                       PartAnswer* answer);
 
 }  // namespace dfsim::inline opmodel

@@ -8,7 +8,7 @@
 // many blocks as there are groups of columns, so its time grows with the rows where they are
 // narrow. The gradient of a depthwise filter is one block per weight, which reads the whole
 // channel.
-#include "opmodel/model/training_kernels.h"
+#include "opmodel/model/laws/training_kernels.h"
 
 #include <algorithm>
 #include <cmath>

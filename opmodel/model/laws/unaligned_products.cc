@@ -3,7 +3,7 @@
 // at a time, through the registers of each thread, which keeps the load units busy longer than the
 // matrix units. A tile of tm x tn results loads tm + tn elements per step along K, whatever the
 // board, so large tiles are faster, and the cycles per loaded element are the law's one constant.
-#include "opmodel/model/unaligned_products.h"
+#include "opmodel/model/laws/unaligned_products.h"
 
 #include <algorithm>
 #include <array>
@@ -27,10 +27,6 @@ constexpr double kFirstSteps = 256;
 // K is split over blocks where the results alone do not occupy all units.
 constexpr double kMostSplits = 16;
 constexpr double kLeastSteps = 128;
-// Four fifths of the H100's products are within this factor of the law, each way.
-constexpr double kSpread = 1.5;
-// Fewer rows than this do not teach a part what unaligned products cost.
-constexpr int64_t kRowsToKnow = 20;
 
 constexpr std::array<double, 2> kTileSizes = {64, 128};
 
@@ -104,18 +100,6 @@ double unaligned_product_us(const OpDescriptor& op, const OpGeometry& geometry,
     }
   }
   return least_cycles / device.clock_hz * kUsPerSecond;
-}
-
-void raise_unaligned(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                     PartAnswer* answer) {
-  if (part.unaligned_rows >= kRowsToKnow) {
-    return;
-  }
-  const double limit_us = unaligned_product_us(*query.op, *query.geometry, device);
-  if (limit_us <= 0) {
-    return;
-  }
-  raise_answer(limit_us, kSpread, answer);
 }
 
 }  // namespace dfsim::inline opmodel

@@ -14,7 +14,6 @@
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
 #include "opmodel/features/op_geometry.h"
-#include "opmodel/model/part_model.h"
 
 namespace dfsim::inline opmodel {
 
@@ -22,16 +21,9 @@ namespace dfsim::inline opmodel {
 // `geometry` is geometry_of(op). O(1).
 bool is_unaligned_product(const OpDescriptor& op, const OpGeometry& geometry);
 
-// Microseconds that the fallback kernels take at least; 0 for aligned products,
-// for devices other than GPUs with matrix units, and where the clock or the number of units is not
-// known. O(1).
+// Microseconds that the fallback kernels take at least; 0 for aligned products, for devices other
+// than GPUs with matrix units, and where the clock or the number of units is not known. O(1).
 double unaligned_product_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
-
-// `answer` of `part` for an unaligned product, where the part knows only aligned ones: no shorter
-// than the fallback's limit, extrapolated, and in an interval as wide as the law's errors. Any
-// other answer stays as it is. O(1).
-void raise_unaligned(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
-                     PartAnswer* answer);
 
 }  // namespace dfsim::inline opmodel

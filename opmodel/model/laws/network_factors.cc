@@ -1,13 +1,13 @@
 // Each factor belongs to a way in which networks differ from the tables that the prior learns from.
-#include "opmodel/model/network_factors.h"
+#include "opmodel/model/laws/network_factors.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/roofline.h"
-#include "opmodel/model/layout_time.h"
-#include "opmodel/model/unaligned_products.h"
+#include "opmodel/model/laws/layout_time.h"
+#include "opmodel/model/laws/unaligned_products.h"
 
 namespace dfsim::inline opmodel {
 namespace {
