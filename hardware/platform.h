@@ -66,7 +66,8 @@ struct DeviceSpec {
   double peak_flops_per_s(DType dtype, bool matrix) const;
 };
 
-// The clock of a GPU that its fp32 peak implies: 0 where peak or units are not known. O(dtypes).
+// The clock of a GPU that its fp32 peak implies, 0 where peak or units are not known; for other
+// devices the figure means nothing. O(dtypes).
 double implied_clock_hz(const DeviceSpec& device);
 
 // kFifo: one transfer at a time, in order. kFair: max-min shares. kNone: no contention, every

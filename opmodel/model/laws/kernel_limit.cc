@@ -1,3 +1,5 @@
+// Each law needs to know whether the part's own rows already teach what it says: unaligned products
+// are counted in training, narrow rows show in the range of columns.
 #include "opmodel/model/laws/kernel_limit.h"
 
 #include <cmath>

@@ -2,10 +2,10 @@
 //
 // Purpose: PyTorch's kernel gives each row to one thread block, whose latency is the same for 32
 //   columns as for 300, so vision transformers (rows of 32 to 192 columns) are far from their
-//   roofline. Public tables begin at 200 columns.
+//   roofline. Public tables begin at 260 columns.
 // Method: cycles of a unit per row, fitted to an H100
-// (datasets/collect/torch_gpu/fit_narrow_rows.py;
-//   docs/reference/cost-models.md has the errors, also on other boards).
+//   (datasets/collect/torch_gpu/fit_narrow_rows.py; docs/reference/cost-models.md has the errors,
+//   also on other boards).
 // Internal to opmodel.
 #pragma once
 
