@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/io/data_dir.h"
 #include "base/text.h"
 #include "graphs/onnx/importer.h"
@@ -62,6 +63,16 @@ Status strict_error(const LoadedModel& model, const std::string& path) {
       fmt::format("{}: {} ops stay unresolved under --strict; the first is {} '{}': {}", path,
                   model.report.unresolved.size(), printable(first.op_type, 40),
                   printable(first.name), first.reason));
+}
+
+std::string padding_note(size_t vocabularies, int64_t multiple) {
+  return vocabularies > 0
+             ? fmt::format("{} padded to a multiple of {}",
+                           counted(vocabularies, "vocabulary is", "vocabularies are"), multiple)
+             : fmt::format(
+                   "no vocabulary is padded: the model looks up no table of {} rows or "
+                   "more whose rows are not a multiple of {}",
+                   kLeastVocabulary, multiple);
 }
 
 // Loops that stay one operator are costed by a bound, which the reader should know.
@@ -210,11 +221,9 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   if (!executed.ok()) {
     return with_path(executed.status());
   }
-  if (options.pad_vocabulary > 0 && executed->padded_vocabularies == 0) {
+  if (options.pad_vocabulary > 0) {
     model.report.notes.push_back(
-        fmt::format("no vocabulary is padded: the model looks up no table of {} rows or more whose "
-                    "rows are not a multiple of {}",
-                    kLeastVocabulary, options.pad_vocabulary));
+        padding_note(executed->padded_vocabularies, options.pad_vocabulary));
   }
   model.executed = std::move(executed->graph);
   model.pruned_ops = executed->pruned_ops;
