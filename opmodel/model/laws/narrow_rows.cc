@@ -4,8 +4,9 @@
 // Rows that do not divide into vectors of four take two kernels, which load element by element.
 #include "opmodel/model/laws/narrow_rows.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
 

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "datasets/profiles/profile.h"
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
 
