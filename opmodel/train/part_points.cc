@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "opmodel/features/features.h"
-#include "opmodel/model/part_model.h"
 #include "opmodel/model/laws/unaligned_products.h"
+#include "opmodel/model/part_model.h"
 #include "opmodel/samples/form_folds.h"
 
 namespace dfsim::inline opmodel {

@@ -27,9 +27,9 @@ struct PartitionOptions {
   uint32_t chunks = 2;                // per device, of the interleaved schedule
   std::string collectives = "model";  // or flow: as messages on the links
   TrainingChoice training;
-  double bucket_mb = 25;       // of gradients that are exchanged together
-  int64_t nodes = 0;           // over 0: that many of the file's nodes
-  bool every_device = false;   // simulate devices that do the same one by one
+  double bucket_mb = 25;      // of gradients that are exchanged together
+  int64_t nodes = 0;          // over 0: that many of the file's nodes
+  bool every_device = false;  // simulate devices that do the same one by one
 };
 
 // The plan of a partitioning that was run once more, and the graph that it cuts.
