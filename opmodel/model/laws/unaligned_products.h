@@ -6,8 +6,8 @@
 //   them would price a language model's last layer at the speed of the others.
 // Method: the fallback's limit is the loads of a thread block, in clock cycles of a unit, so it
 //   holds for other boards. Fitted to products of an H100 and compared with others' measurements on
-//   an RTX 4090 and an A100 (datasets/collect/torch_gpu/fit_unaligned.py;
-//   docs/reference/cost-models.md has the errors).
+//   an RTX 4090 (datasets/collect/torch_gpu/fit_unaligned.py; docs/reference/cost-models.md has the
+//   errors).
 // Internal to opmodel.
 #pragma once
 
