@@ -82,6 +82,9 @@ class CostModel {
   // Factor for the width (in ln) of a whole network's interval on this device, fitted to measured
   // networks (report/interval_fit.h); 1 where none did.
   virtual double interval_scale(const DeviceSpec& /*device*/) const { return 1; }
+  // The error that all operators on this device have in common, because another machine was
+  // measured: an 80 % interval is within this factor, each way. 1 = none beyond the operators' own.
+  virtual double common_spread(const DeviceSpec& /*device*/) const { return 1; }
 };
 
 // Time of a distinct op (row) on each device (column). time < 0 means "cannot run there".
@@ -91,7 +94,10 @@ class CostTable {
 
   CostTable() = default;
   CostTable(size_t rows, size_t devices)
-      : devices_(devices), costs_(rows * devices), interval_scales_(devices, 1) {}
+      : devices_(devices),
+        costs_(rows * devices),
+        interval_scales_(devices, 1),
+        common_spreads_(devices, 1) {}
 
   size_t rows() const { return devices_ == 0 ? 0 : costs_.size() / devices_; }
   size_t devices() const { return devices_; }
@@ -104,11 +110,15 @@ class CostTable {
   // CostModel::interval_scale() of the device.
   double& interval_scale(DeviceId device) { return interval_scales_[device.index()]; }
   double interval_scale(DeviceId device) const { return interval_scales_[device.index()]; }
+  // CostModel::common_spread() of the device.
+  double& common_spread(DeviceId device) { return common_spreads_[device.index()]; }
+  double common_spread(DeviceId device) const { return common_spreads_[device.index()]; }
 
  private:
   size_t devices_ = 0;
   std::vector<OpCost> costs_;
   std::vector<double> interval_scales_;
+  std::vector<double> common_spreads_;
 };
 
 }  // namespace dfsim::inline opmodel

@@ -404,6 +404,7 @@ StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const
   for (size_t d = 0; d < platform.devices.size(); ++d) {
     DFSIM_RETURN_IF_ERROR(model.predict(rows, platform.devices[d], costs));
     table.interval_scale(DeviceId(d)) = model.interval_scale(platform.devices[d]);
+    table.common_spread(DeviceId(d)) = model.common_spread(platform.devices[d]);
     for (size_t row = 0; row < rows.size(); ++row) {
       table.at(static_cast<uint32_t>(row), DeviceId(d)) = costs[row];
     }

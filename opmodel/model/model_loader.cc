@@ -140,6 +140,11 @@ class PerDeviceModel : public CostModel {
     return it == models_.end() ? 1 : it->second->interval_scale(device);
   }
 
+  double common_spread(const DeviceSpec& device) const override {
+    const auto it = models_.find(device.cost_model);
+    return it == models_.end() ? 1 : it->second->common_spread(device);
+  }
+
  private:
   bool use_lookup_;
   std::string name_;

@@ -9,8 +9,9 @@
 // predict_as() leaves in. Measurements that include the launch lose it: their floor less the
 // device's own least kernel time. Boards with the chip of a device that was measured (equal units,
 // cache and peak rates) count as that device, with their own bandwidth; only measured shapes are
-// not shared. Loading reads the manifest and the tables; trees are read when their class is first
-// asked for. predict() is thread-safe.
+// not shared. A CPU without rows is extrapolated from those with rows (laws/other_cpus.h). Loading
+// reads the manifest and the tables; trees are read when their class is first asked for. predict()
+// is thread-safe.
 #pragma once
 
 #include <memory>
@@ -51,6 +52,7 @@ class TrainedModel : public CostModel {
   double interval_scale(const DeviceSpec& device) const override {
     return manifest_.interval_scale(device.model);
   }
+  double common_spread(const DeviceSpec& device) const override;
 
   struct Query {
     TimingKind timing = TimingKind::kKernelOnly;  // what the answers should span
@@ -98,6 +100,10 @@ class TrainedModel : public CostModel {
   bool knows(const ModelAnswer& answer, const OpGeometry& geometry) const;
   void answer_by_bound(const OpDescriptor& op, const DeviceSpec& device, const Query& query,
                        ModelAnswer* out) const;
+  // For a CPU without rows, extrapolated from those with rows (laws/other_cpus.h).
+  std::vector<PartAnswer> part_answers(const ModelPart& part, const Forest* trees,
+                                       std::span<const PartQuery> queries,
+                                       const DeviceSpec& device) const;
   Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
                    const DeviceSpec& device, std::span<ModelAnswer> answers) const;
 

@@ -32,12 +32,14 @@ struct Deviation {
   }
   // The 80 % interval's factor on that side of the latency: in proportion, so that the lower end
   // stays above 0.
-  double factor(double latency, double scale) const {
+  // Operators of a device that was not measured are too slow or too fast together: `spread`, a
+  // factor of its own, does not average out.
+  double factor(double latency, double scale, double spread) const {
     const double scatter = kRunScatter * latency;
     const double deviation = std::sqrt((1 - kCommonShare) * independent +
                                        kCommonShare * common * common + scatter * scatter);
     const double width = latency > 0 ? scale * kSpan * deviation / latency : 0;
-    return std::exp(std::min(width, kWidest));
+    return std::exp(std::min(std::hypot(width, std::log(spread)), kWidest));
   }
 };
 
@@ -54,6 +56,7 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
   Deviation above;
   double total = 0;
   double scaled = 0;
+  double spread = 0;  // in ln
   for (const auto& [kind, count] : counts) {
     const OpCost& cost = costs.at(kind.first, kind.second);
     below.add(count, cost.time_ns - cost.low_ns);
@@ -61,11 +64,13 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
     const double time = count * static_cast<double>(std::max<TimeNs>(cost.time_ns, 1));
     total += time;
     scaled += time * costs.interval_scale(kind.second);
+    spread += time * std::log(costs.common_spread(kind.second));
   }
   const auto latency = static_cast<double>(latency_ns);
   const double scale = total > 0 ? scaled / total : 1;
-  return {static_cast<TimeNs>(std::llround(latency / below.factor(latency, scale))),
-          static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale)))};
+  const double common = total > 0 ? std::exp(spread / total) : 1;
+  return {static_cast<TimeNs>(std::llround(latency / below.factor(latency, scale, common))),
+          static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale, common)))};
 }
 
 }  // namespace dfsim::inline study

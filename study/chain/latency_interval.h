@@ -19,10 +19,11 @@ struct LatencyInterval {
 
 // `devices` has the device of each task. Errors of operators of one cost row are the same each
 // time; a share of the variance is common to all of them (machine, neighbours, what the model does
-// not see), the rest is independent; whole runs scatter in addition. The device's factor, fitted to
-// measured networks, scales the width (CostTable::interval_scale). Operators that run side by side
-// are taken as if they ran one after the other, which makes the interval too wide rather than too
-// narrow. 0 < low <= latency <= high. O(tasks log tasks).
+// not see), the rest is independent; whole runs scatter in addition. The error of a device that was
+// not measured is common to all of its operators (CostTable::common_spread). The device's factor,
+// fitted to measured networks, scales the width (CostTable::interval_scale). Operators that run
+// side by side are taken as if they ran one after the other, which makes the interval too wide
+// rather than too narrow. 0 < low <= latency <= high. O(tasks log tasks).
 LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
                                  std::span<const DeviceId> devices, TimeNs latency_ns);
 

@@ -97,6 +97,10 @@ TEST_CASE("Latency interval: respects the lower bound and a device's scale") {
   CHECK(wide.high_ns == std::llround(20'000 * std::exp(std::hypot(1.0, 0.08 * 1.2816))));
   CHECK(narrow.low_ns == std::llround(20'000 / std::exp(0.04 * 1.2816)));
   CHECK(narrow.high_ns == std::llround(20'000 * std::exp(std::hypot(0.5, 0.04 * 1.2816))));
+  // An error that all operators share does not average out, and is no part of the fitted scale.
+  costs.common_spread(DeviceId(1)) = 1.5;
+  const LatencyInterval shared = latency_interval(*graph, costs, second, 20'000);
+  CHECK(shared.low_ns == std::llround(20'000 / std::exp(std::hypot(0.04 * 1.2816, std::log(1.5)))));
 }
 
 TEST_CASE("Validation: text and JSON have the same content") {
