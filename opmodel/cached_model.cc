@@ -50,6 +50,10 @@ class CachedModel final : public CostModel {
     return model_.interval_scale(device);
   }
 
+  double common_spread(const DeviceSpec& device) const override {
+    return model_.common_spread(device);
+  }
+
  private:
   const CostModel& model_;
   mutable std::map<std::string, std::unordered_map<OpDescriptor, OpCost, HashOp>> known_;

@@ -83,7 +83,8 @@ class CostModel {
   // networks (report/interval_fit.h); 1 where none did.
   virtual double interval_scale(const DeviceSpec& /*device*/) const { return 1; }
   // The error that all operators on this device have in common, because another machine was
-  // measured: an 80 % interval is within this factor, each way. 1 = none beyond the operators' own.
+  // measured: an 80 % interval is within this factor, each way. Costs' intervals contain it. 1 =
+  // none.
   virtual double common_spread(const DeviceSpec& /*device*/) const { return 1; }
 };
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
@@ -314,42 +313,6 @@ Status TrainedModel::ask_prior(std::span<const OpDescriptor> ops,
   return ok_status();
 }
 
-std::vector<PartAnswer> TrainedModel::part_answers(const ModelPart& part, const Forest* trees,
-                                                   std::span<const PartQuery> queries,
-                                                   const DeviceSpec& device) const {
-  if (manifest_.prior) {
-    return predict_part(part, trees, queries, with_sustained_rates(device), true);
-  }
-  const DeviceSpec known = as_known(part, device);
-  const std::optional<OtherCpu> cpu = other_cpu(manifest_, part, known);
-  if (!cpu.has_value()) {
-    return predict_part(part, trees, queries, known);
-  }
-  std::vector<PartAnswer> answers = predict_part(part, trees, queries, cpu->few);
-  const std::vector<PartAnswer> many = predict_part(part, trees, queries, cpu->many);
-  for (size_t i = 0; i < answers.size(); ++i) {
-    PartAnswer& answer = answers[i];
-    const OtherCpuTime time = other_cpu_time(*cpu, answer.time_us, many[i].time_us);
-    const double common = std::log(cpu->spread);
-    const double below = std::hypot(std::log(answer.time_us / answer.low_us), common);
-    const double above = std::hypot(std::log(answer.high_us / answer.time_us), common);
-    answer.time_us = time.time_us;
-    answer.low_us = std::max(time.time_us * std::exp(-below), time.least_us);
-    answer.high_us = time.time_us * std::exp(above);
-    answer.extrapolated = true;
-  }
-  return answers;
-}
-
-double TrainedModel::common_spread(const DeviceSpec& device) const {
-  for (const ModelPart& part : manifest_.parts) {
-    if (const auto cpu = other_cpu(manifest_, part, device); cpu.has_value()) {
-      return cpu->spread;
-    }
-  }
-  return 1;
-}
-
 Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> which,
                                        std::span<const OpDescriptor> ops,
                                        std::span<const OpGeometry> geometries,
@@ -362,7 +325,9 @@ Status TrainedModel::predict_with_part(size_t part, std::span<const uint32_t> wh
   for (const uint32_t i : which) {
     queries.push_back({&ops[i], &geometries[i]});
   }
-  const std::vector<PartAnswer> answers = part_answers(info, trees, queries, device);
+  const std::vector<PartAnswer> answers =
+      manifest_.prior ? predict_part(info, trees, queries, with_sustained_rates(device), true)
+                      : predict_on_device(manifest_, info, trees, queries, as_known(info, device));
   const bool from_launch = !is_device_time(info.timing);
   const bool to_launch = !is_device_time(query.timing);
   const double overhead_us = from_launch == to_launch ? 0 : launch_overhead_us(&info, device);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "opmodel/cost_model.h"
+#include "opmodel/model/laws/other_cpus.h"
 #include "opmodel/model/lookup_table.h"
 #include "opmodel/model/model_manifest.h"
 #include "opmodel/model/part_model.h"
@@ -52,7 +53,9 @@ class TrainedModel : public CostModel {
   double interval_scale(const DeviceSpec& device) const override {
     return manifest_.interval_scale(device.model);
   }
-  double common_spread(const DeviceSpec& device) const override;
+  double common_spread(const DeviceSpec& device) const override {
+    return other_cpu_spread(manifest_, device);
+  }
 
   struct Query {
     TimingKind timing = TimingKind::kKernelOnly;  // what the answers should span
@@ -100,10 +103,6 @@ class TrainedModel : public CostModel {
   bool knows(const ModelAnswer& answer, const OpGeometry& geometry) const;
   void answer_by_bound(const OpDescriptor& op, const DeviceSpec& device, const Query& query,
                        ModelAnswer* out) const;
-  // For a CPU without rows, extrapolated from those with rows (laws/other_cpus.h).
-  std::vector<PartAnswer> part_answers(const ModelPart& part, const Forest* trees,
-                                       std::span<const PartQuery> queries,
-                                       const DeviceSpec& device) const;
   Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
                    const DeviceSpec& device, std::span<ModelAnswer> answers) const;
 

@@ -32,16 +32,28 @@ struct Deviation {
   }
   // The 80 % interval's factor on that side of the latency: in proportion, so that the lower end
   // stays above 0.
-  // Operators of a device that was not measured are too slow or too fast together: `spread`, a
-  // factor of its own, does not average out.
-  double factor(double latency, double scale, double spread) const {
+  // Operators of a device that was not measured are too slow or too fast together: `common_width`
+  // (in ln) does not average out.
+  double factor(double latency, double scale, double common_width) const {
     const double scatter = kRunScatter * latency;
     const double deviation = std::sqrt((1 - kCommonShare) * independent +
                                        kCommonShare * common * common + scatter * scatter);
     const double width = latency > 0 ? scale * kSpan * deviation / latency : 0;
-    return std::exp(std::min(std::hypot(width, std::log(spread)), kWidest));
+    return std::exp(std::min(std::hypot(width, common_width), kWidest));
   }
 };
+
+// A bound of an operator's interval without what its device's operators have in common (in ln),
+// which Deviation::factor() adds once for all of them: the squares of both add up to its square.
+TimeNs own_bound(TimeNs time_ns, TimeNs bound_ns, double common) {
+  if (common == 0 || time_ns <= 0 || bound_ns <= 0) {
+    return bound_ns;
+  }
+  const double width = std::log(static_cast<double>(bound_ns) / static_cast<double>(time_ns));
+  const double own = std::sqrt(std::max(width * width - common * common, 0.0));
+  return static_cast<TimeNs>(
+      std::llround(static_cast<double>(time_ns) * std::exp(std::copysign(own, width))));
+}
 
 }  // namespace
 
@@ -59,16 +71,17 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
   double spread = 0;  // in ln
   for (const auto& [kind, count] : counts) {
     const OpCost& cost = costs.at(kind.first, kind.second);
-    below.add(count, cost.time_ns - cost.low_ns);
-    above.add(count, cost.high_ns - cost.time_ns);
+    const double common = std::log(costs.common_spread(kind.second));
+    below.add(count, cost.time_ns - own_bound(cost.time_ns, cost.low_ns, common));
+    above.add(count, own_bound(cost.time_ns, cost.high_ns, common) - cost.time_ns);
     const double time = count * static_cast<double>(std::max<TimeNs>(cost.time_ns, 1));
     total += time;
     scaled += time * costs.interval_scale(kind.second);
-    spread += time * std::log(costs.common_spread(kind.second));
+    spread += time * common;
   }
   const auto latency = static_cast<double>(latency_ns);
   const double scale = total > 0 ? scaled / total : 1;
-  const double common = total > 0 ? std::exp(spread / total) : 1;
+  const double common = total > 0 ? spread / total : 0;
   return {static_cast<TimeNs>(std::llround(latency / below.factor(latency, scale, common))),
           static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale, common)))};
 }

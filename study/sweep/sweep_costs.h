@@ -47,6 +47,9 @@ class SharedCostModel final : public CostModel {
   double interval_scale(const DeviceSpec& device) const override {
     return model_.interval_scale(device);
   }
+  double common_spread(const DeviceSpec& device) const override {
+    return model_.common_spread(device);
+  }
 
  private:
   const CostModel& model_;

@@ -97,10 +97,16 @@ TEST_CASE("Latency interval: respects the lower bound and a device's scale") {
   CHECK(wide.high_ns == std::llround(20'000 * std::exp(std::hypot(1.0, 0.08 * 1.2816))));
   CHECK(narrow.low_ns == std::llround(20'000 / std::exp(0.04 * 1.2816)));
   CHECK(narrow.high_ns == std::llround(20'000 * std::exp(std::hypot(0.5, 0.04 * 1.2816))));
-  // An error that all operators share does not average out, and is no part of the fitted scale.
-  costs.common_spread(DeviceId(1)) = 1.5;
+  // An error that all operators share counts once, whether the operators' intervals contain it
+  // alone or an error of their own in addition.
+  costs.common_spread(DeviceId(1)) = 2;
   const LatencyInterval shared = latency_interval(*graph, costs, second, 20'000);
-  CHECK(shared.low_ns == std::llround(20'000 / std::exp(std::hypot(0.04 * 1.2816, std::log(1.5)))));
+  CHECK(shared.high_ns == std::llround(20'000 * std::exp(std::hypot(0.04 * 1.2816, std::log(2)))));
+  costs.at(0, DeviceId(1)).high_ns =
+      std::llround(10'000 * std::exp(std::hypot(std::log(2), std::log(2))));
+  const LatencyInterval both = latency_interval(*graph, costs, second, 20'000);
+  CHECK(static_cast<double>(both.high_ns) ==
+        Approx(20'000 * std::exp(std::hypot(0.5, 0.04 * 1.2816, std::log(2)))).epsilon(1e-3));
 }
 
 TEST_CASE("Validation: text and JSON have the same content") {

@@ -1,36 +1,47 @@
-// The time of an operator on a CPU that a part has no rows of, from one or two CPUs that it has:
-// Amdahl's law (1967, doi:10.1145/1465482.1465560) for the cores, printed rates for the speed of
-// one. Internal to opmodel.
+// The time of an operator on a CPU that a part has no rows of, from a CPU that it has: the law of
+// `dfsim roofline --sweep threads` for the cores (study/roofline/scaling/thread_scaling.h; Amdahl
+// 1967, doi:10.1145/1465482.1465560), printed rates for the speed of one core.
+// Internal to opmodel.
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "hardware/platform.h"
+#include "opmodel/features/op_geometry.h"
 #include "opmodel/model/model_manifest.h"
+#include "opmodel/model/part_model.h"
+#include "opmodel/trees/forest.h"
 
 namespace dfsim::inline opmodel {
 
 // How an unknown CPU relates to those that a part was trained on.
 struct OtherCpu {
-  DeviceSpec few;     // the known CPU with the fewest cores
-  DeviceSpec many;    // the known one with the most; `few` where there is one alone
-  int cores = 1;      // of the unknown CPU
-  double speed = 1;   // of one of its cores, relative to a core of the known CPUs
+  // The known CPU with the most cores that the unknown one has, too; else the one with the fewest.
+  DeviceSpec known;
+  double core_bytes_per_s = 0;  // that one known core draws from the memory
+  double speed = 1;             // of a core, relative to a known one
   double spread = 1;  // four fifths of the times are within this factor, each way: an assumption
 };
 
-struct OtherCpuTime {
-  double time_us = 0;
-  double least_us = 0;  // with nothing serial, on a faster machine of its kind
-};
-
-// Nothing for a device that is no CPU, that the part knows, whose fp32 rate or number of cores is
-// not known, or where the manifest describes no CPU of the part. `device` has the rates of its data
-// sheet. O(devices of the part).
+// Nothing for a device other than a CPU or that the part knows, one whose fp32 rate or number of
+// cores is not known, or where the manifest describes no CPU of the part. `device` has the rates of
+// its data sheet. O(devices of the part).
 std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart& part,
                                   const DeviceSpec& device);
 
-// From the operator's times on `few` and `many`. O(1).
-OtherCpuTime other_cpu_time(const OtherCpu& cpu, double few_us, double many_us);
+// On `device`, from the operator's time on `cpu.known`. O(1).
+double other_cpu_us(const OtherCpu& cpu, const OpGeometry& geometry, const DeviceSpec& device,
+                    double known_us);
+
+// predict_part(), and for a CPU of other_cpu() what follows from the known one: extrapolated, with
+// intervals that contain its spread. `trees` may be null. O(queries).
+std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const ModelPart& part,
+                                          const Forest* trees, std::span<const PartQuery> queries,
+                                          const DeviceSpec& device);
+
+// OtherCpu::spread of `device` for the first part that has one, else 1. O(parts x devices).
+double other_cpu_spread(const ModelManifest& manifest, const DeviceSpec& device);
 
 }  // namespace dfsim::inline opmodel

@@ -14,6 +14,7 @@ DeviceSpec cpu_of(const std::string& model, int cores, double core_flops_per_s) 
   cpu.type = DeviceType::kCpu;
   cpu.compute_units = cores;
   cpu.peaks.push_back({DType::kFloat32, cores * core_flops_per_s, 0});
+  cpu.memory_bytes_per_s = cores * 10e9;
   return cpu;
 }
 
@@ -32,39 +33,69 @@ ModelPart part_of(const ModelManifest& manifest) {
   return part;
 }
 
-TEST_CASE("Other CPUs: more cores follow Amdahl's law through both known CPUs") {
+// A product of `flops` FLOPs that moves `bytes`.
+OpGeometry work_of(double flops, double bytes) {
+  OpGeometry geometry;
+  geometry.family = Family::kGemm;
+  geometry.dtype = DType::kFloat32;
+  geometry.flops = flops;
+  geometry.bytes = bytes;
+  return geometry;
+}
+
+constexpr double kCore = 100e9 / 0.75;  // printed rate of a core like the known ones
+
+TEST_CASE("Other CPUs: the law starts from the most known cores that the CPU has") {
   const ModelManifest manifest = measured_cpus();
-  const auto cpu = other_cpu(manifest, part_of(manifest), cpu_of("eight", 8, 100e9 / 0.75));
+  const ModelPart part = part_of(manifest);
+  CHECK(other_cpu(manifest, part, cpu_of("eight", 8, kCore))->known.model == "two");
+  CHECK(other_cpu(manifest, part, cpu_of("single", 1, kCore))->known.model == "one");
+  ModelManifest large = measured_cpus();
+  large.devices.erase(large.devices.begin());
+  CHECK(other_cpu(large, part, cpu_of("single", 1, kCore))->known.model == "two");
+}
+
+TEST_CASE("Other CPUs: arithmetic divides by the cores but for the serial share and the threads") {
+  const ModelManifest manifest = measured_cpus();
+  const DeviceSpec eight = cpu_of("eight", 8, kCore);
+  const auto cpu = other_cpu(manifest, part_of(manifest), eight);
   REQUIRE(cpu.has_value());
   CHECK(cpu->speed == Approx(1));
-  // 100 us on one core and 60 on two: a fifth is serial.
-  CHECK(other_cpu_time(*cpu, 100, 60).time_us == Approx(100 * (0.2 + 0.8 / 8)));
-  // Two cores as slow as one: all of it. Twice as fast: a fiftieth at least.
-  CHECK(other_cpu_time(*cpu, 100, 110).time_us == Approx(100));
-  CHECK(other_cpu_time(*cpu, 100, 50).time_us == Approx(100 * (0.02 + 0.98 / 8)));
-  CHECK(other_cpu_time(*cpu, 100, 60).least_us == Approx(100.0 / 8 / 1.3));
+  const double time_us = other_cpu_us(*cpu, work_of(1e9, 0), eight, 10'004.7);
+  CHECK(time_us == Approx(10'000 * (0.02 + 0.98 / 8) / (0.02 + 0.98 / 2) + 3 * 4.7).epsilon(1e-9));
+}
+
+TEST_CASE("Other CPUs: traffic divides by the cores until they fill the memory's bandwidth") {
+  const ModelManifest manifest = measured_cpus();  // one core draws 10 GB/s
+  DeviceSpec eight = cpu_of("eight", 8, kCore);
+  eight.memory_bytes_per_s = 40e9;
+  const auto cpu = other_cpu(manifest, part_of(manifest), eight);
+  REQUIRE(cpu.has_value());
+  const double time_us = other_cpu_us(*cpu, work_of(1, 1e9), eight, 10'004.7);
+  CHECK(time_us == Approx(10'000 * (0.02 + 0.98 / 4) / (0.02 + 0.98 / 2) + 3 * 4.7).epsilon(1e-9));
+}
+
+TEST_CASE("Other CPUs: a short operator stays on one core") {
+  const ModelManifest manifest = measured_cpus();
+  const DeviceSpec many = cpu_of("many", 64, kCore);
+  const auto cpu = other_cpu(manifest, part_of(manifest), many);
+  REQUIRE(cpu.has_value());
+  CHECK(other_cpu_us(*cpu, work_of(1e3, 1e3), many, 4) == Approx(4));
 }
 
 TEST_CASE("Other CPUs: printed rates give the speed, and distance widens the interval") {
   const ModelManifest manifest = measured_cpus();
   const ModelPart part = part_of(manifest);
   // The faster core counts; what was measured of it is three quarters of what would be printed.
-  const auto slow = other_cpu(manifest, part, cpu_of("slow", 2, 0.5 * 100e9 / 0.75));
+  const DeviceSpec half = cpu_of("half", 2, kCore / 2);
+  const auto slow = other_cpu(manifest, part, half);
   REQUIRE(slow.has_value());
   CHECK(slow->speed == Approx(0.5));
   CHECK(slow->spread == Approx(1.3 * std::sqrt(2)));
-  CHECK(other_cpu_time(*slow, 100, 60).time_us == Approx(120));
-  const auto large = other_cpu(manifest, part, cpu_of("large", 8, 100e9 / 0.75));
+  CHECK(other_cpu_us(*slow, work_of(1e9, 0), half, 10'004.7) == Approx(20'004.7));
+  const auto large = other_cpu(manifest, part, cpu_of("large", 8, kCore));
   REQUIRE(large.has_value());
   CHECK(large->spread == Approx(1.3 * 1.2 * 1.2));
-}
-
-TEST_CASE("Other CPUs: one known CPU alone says nothing of serial parts") {
-  ModelManifest manifest = measured_cpus();
-  manifest.devices.pop_back();
-  const auto cpu = other_cpu(manifest, part_of(manifest), cpu_of("four", 4, 100e9 / 0.75));
-  REQUIRE(cpu.has_value());
-  CHECK(other_cpu_time(*cpu, 100, 100).time_us == Approx(100 * (0.02 + 0.98 / 4)));
 }
 
 TEST_CASE("Other CPUs: no law for a known CPU, a GPU, an unknown rate or a part of GPUs") {
