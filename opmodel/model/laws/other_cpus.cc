@@ -22,7 +22,7 @@ constexpr double kMeasuredOverPrinted = 0.75;
 // Two machines with equal cores: boost clocks, neighbours, memory. Each doubling of the cores adds
 // what one law for all operators does not know: how a kernel divides its work, and the sockets'
 // parts of the last-level cache.
-constexpr double kOtherMachine = 1.3;
+constexpr double kOtherMachine = 1.4;
 constexpr double kPerDoubling = 1.2;
 // Kernels that were written for one width of vectors use another one less well (of ln(speed)).
 constexpr double kPerSpeed = 0.5;

@@ -91,11 +91,11 @@ TEST_CASE("Other CPUs: printed rates give the speed, and distance widens the int
   const auto slow = other_cpu(manifest, part, half);
   REQUIRE(slow.has_value());
   CHECK(slow->speed == Approx(0.5));
-  CHECK(slow->spread == Approx(1.3 * std::sqrt(2)));
+  CHECK(slow->spread == Approx(1.4 * std::sqrt(2)));
   CHECK(other_cpu_us(*slow, work_of(1e9, 0), half, 10'004.7) == Approx(20'004.7));
   const auto large = other_cpu(manifest, part, cpu_of("large", 8, kCore));
   REQUIRE(large.has_value());
-  CHECK(large->spread == Approx(1.3 * 1.2 * 1.2));
+  CHECK(large->spread == Approx(1.4 * 1.2 * 1.2));
 }
 
 TEST_CASE("Other CPUs: no law for a known CPU, a GPU, an unknown rate or a part of GPUs") {
