@@ -111,12 +111,15 @@ std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const M
   const double common = std::log(cpu->spread);
   for (size_t i = 0; i < answers.size(); ++i) {
     PartAnswer& answer = answers[i];
+    answer.extrapolated = true;
+    if (!(answer.low_us > 0)) {
+      continue;  // nothing to do takes no time on any CPU
+    }
     const double below = std::hypot(std::log(answer.time_us / answer.low_us), common);
     const double above = std::hypot(std::log(answer.high_us / answer.time_us), common);
     answer.time_us = other_cpu_us(*cpu, *queries[i].geometry, device, answer.time_us);
     answer.low_us = answer.time_us * std::exp(-below);
     answer.high_us = answer.time_us * std::exp(above);
-    answer.extrapolated = true;
   }
   return answers;
 }
