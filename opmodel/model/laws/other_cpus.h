@@ -26,8 +26,9 @@ struct OtherCpu {
 };
 
 // Nothing for a device other than a CPU or that the part knows, one whose fp32 rate or number of
-// cores is not known, or where the manifest describes no CPU of the part. `device` has the rates of
-// its data sheet. O(devices of the part).
+// cores is not known, or where the manifest describes none of the part's devices with a rate.
+// `device` has the rates of its data sheet. Manifests do not tell CPUs from GPUs: a model of GPUs
+// that a CPU names counts as one of CPUs. O(devices of the part).
 std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart& part,
                                   const DeviceSpec& device);
 

@@ -1,9 +1,10 @@
-// A CPU without rows: the law by hand, the devices that it answers for, and the models that ship.
+// A CPU without rows: the law by hand, the devices that it answers for, and a part's answers.
 #include "opmodel/model/laws/other_cpus.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace dfsim {
 namespace {
@@ -98,7 +99,8 @@ TEST_CASE("Other CPUs: printed rates give the speed, and distance widens the int
   CHECK(large->spread == Approx(1.4 * 1.2 * 1.2));
 }
 
-TEST_CASE("Other CPUs: no law for a known CPU, a GPU, an unknown rate or a part of GPUs") {
+TEST_CASE(
+    "Other CPUs: no law for a known CPU, a GPU, an unknown rate or known CPUs not described") {
   const ModelManifest manifest = measured_cpus();
   const ModelPart part = part_of(manifest);
   CHECK(!other_cpu(manifest, part, cpu_of("two", 2, 60e9)).has_value());
@@ -107,6 +109,33 @@ TEST_CASE("Other CPUs: no law for a known CPU, a GPU, an unknown rate or a part 
   CHECK(!other_cpu(manifest, part, gpu).has_value());
   CHECK(!other_cpu(manifest, part, cpu_of("rateless", 8, 0)).has_value());
   CHECK(!other_cpu({}, part, cpu_of("eight", 8, 60e9)).has_value());
+}
+
+// Without trees and intervals, a part answers with the roofline of the device, exactly.
+TEST_CASE("Other CPUs: a part's answers are extrapolated, and their intervals contain the spread") {
+  ModelManifest manifest = measured_cpus();
+  manifest.parts = {part_of(manifest)};
+  const ModelPart& part = manifest.parts.front();
+  const OpDescriptor op;
+  const OpGeometry work = work_of(1e9, 1);
+  const std::vector<PartQuery> queries = {{&op, &work}};
+  const DeviceSpec eight = cpu_of("eight", 8, kCore);
+  const auto cpu = other_cpu(manifest, part, eight);
+  REQUIRE(cpu.has_value());
+
+  const PartAnswer known = predict_part(part, nullptr, queries, cpu->known).front();
+  const PartAnswer other = predict_on_device(manifest, part, nullptr, queries, eight).front();
+  CHECK(other.time_us == Approx(other_cpu_us(*cpu, work, eight, known.time_us)));
+  CHECK(other.time_us < known.time_us / 2);
+  CHECK(other.extrapolated);
+  CHECK(other.time_us / other.low_us == Approx(cpu->spread));
+  CHECK(other.high_us / other.time_us == Approx(cpu->spread));
+  CHECK(other_cpu_spread(manifest, eight) == Approx(cpu->spread));
+
+  const DeviceSpec& two = manifest.devices.back();
+  CHECK(predict_on_device(manifest, part, nullptr, queries, two).front().time_us ==
+        predict_part(part, nullptr, queries, two).front().time_us);
+  CHECK(other_cpu_spread(manifest, two) == 1);
 }
 
 }  // namespace
