@@ -21,6 +21,11 @@ std::string duration_text(double time_us) {
 }
 
 std::string unknown_work_text(const UnknownWork& unknown) {
+  if (unknown.ops == 0) {
+    return fmt::format("the work of {} is known for one trip only, as that of '{}': {}",
+                       counted(unknown.uncounted_loops, "loop"), printable(unknown.first.name, 60),
+                       unknown.first.reason);
+  }
   return fmt::format("the work of {} of {} is not known, because of {} '{}': {}", unknown.ops,
                      counted(unknown.of, "operator"), printable(unknown.first.op_type, 40),
                      printable(unknown.first.name, 60), unknown.first.reason);

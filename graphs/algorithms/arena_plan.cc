@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <array>
-#include <list>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dfsim::inline graphs {
 
@@ -127,12 +130,37 @@ class Planner {
 
   bool is_sized(TensorId tensor) const { return unsized_.empty() || !unsized_[tensor.index()]; }
 
+  using Size = std::pair<int64_t, std::vector<int64_t>>;
+
+  // Width of an element and extents. std::nullopt: not known when the planner runs.
+  std::optional<Size> size_of(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return is_sized(id) && tensor.shape.is_static() && !tensor.is_sequence
+               ? std::optional(Size(dtype_bits(tensor.dtype), tensor.shape.extents()))
+               : std::nullopt;
+  }
+
   bool same_size(TensorId a, TensorId b) const {
-    const Tensor& x = graph_.tensor(a);
-    const Tensor& y = graph_.tensor(b);
-    return is_sized(a) && is_sized(b) && x.shape.is_static() && y.shape.is_static() &&
-           !x.is_sequence && !y.is_sequence && dtype_bits(x.dtype) == dtype_bits(y.dtype) &&
-           x.shape.extents() == y.shape.extents();
+    const auto size = size_of(a);
+    return size && size == size_of(b);
+  }
+
+  void add_free(TensorId buffer) {
+    if (auto size = size_of(buffer)) {
+      free_[*std::move(size)].push_back(buffer);
+    }
+  }
+
+  // The buffer of the tensor's size that was freed last.
+  TensorId take_free(TensorId tensor) {
+    const auto size = size_of(tensor);
+    const auto it = size ? free_.find(*size) : free_.end();
+    if (it == free_.end() || it->second.empty()) {
+      return TensorId();
+    }
+    const TensorId buffer = it->second.back();
+    it->second.pop_back();
+    return buffer;
   }
 
   void share(TensorId tensor, TensorId buffer) {
@@ -155,11 +183,8 @@ class Planner {
         share(output, buffer_of(operand));
         continue;
       }
-      const auto free = std::find_if(free_.begin(), free_.end(),
-                                     [&](TensorId buffer) { return same_size(buffer, output); });
-      if (free != free_.end()) {
-        share(output, *free);
-        free_.erase(free);
+      if (const TensorId buffer = take_free(output); buffer.valid()) {
+        share(output, buffer);
       }
     }
   }
@@ -181,13 +206,13 @@ class Planner {
       if (input.valid()) {
         const TensorId buffer = buffer_of(input);
         if (--uses_[buffer.index()] == 0) {
-          free_.push_front(buffer);
+          add_free(buffer);
         }
       }
     }
     for (const TensorId output : op.outputs) {
       if (output.valid() && uses_[output.index()] == 0 && plan_.buffer[output.index()] == output) {
-        free_.push_front(output);
+        add_free(output);
       }
     }
   }
@@ -243,8 +268,8 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& unsized_;
   ArenaPlan plan_;
-  std::vector<int64_t> uses_;  // by buffer: how often it is still read
-  std::list<TensorId> free_;   // newest first
+  std::vector<int64_t> uses_;                   // by buffer: how often it is still read
+  std::map<Size, std::vector<TensorId>> free_;  // newest last
 };
 
 }  // namespace

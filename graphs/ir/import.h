@@ -51,6 +51,8 @@ struct ImportReport {
   std::vector<BoundDim> dims;
   std::vector<OpenAxis> open_axes;  // in the file, whatever the options say
   std::vector<UnresolvedOpInfo> unresolved;
+  // Loops with products or convolutions of which one trip is costed, as nothing tells their number.
+  std::vector<std::string> uncounted_loops;
   std::vector<std::string> notes;  // what the user should know, one line each
 };
 

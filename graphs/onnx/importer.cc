@@ -91,7 +91,7 @@ class Importer {
     }
     options.trip_counts = options_.trip_counts;
     options.branch = options_.branch;
-    std::vector<std::string> open_loops;
+    std::vector<OpenLoop> open_loops;
     std::vector<std::string> open_ifs;
     options.open_loops = &open_loops;
     options.open_ifs = &open_ifs;
@@ -101,7 +101,7 @@ class Importer {
     };
     DFSIM_ASSIGN_OR_RETURN(const auto unresolved, infer_shapes(builder_, options));
     DFSIM_RETURN_IF_ERROR(declared.check_given());
-    note_assumptions(open_loops, open_ifs, &report_.notes);
+    note_assumptions(open_loops, open_ifs, &report_);
     note_bounds(builder_, &report_.notes);
     for (const UnresolvedOp& op : unresolved) {
       report_.unresolved.push_back(

@@ -37,16 +37,23 @@ std::string some_names(std::string_view what, const std::vector<std::string>& na
   return fmt::format("{}{}{}{}", what, what.empty() ? "" : " ", join(shown, ", "), more);
 }
 
-void note_assumptions(const std::vector<std::string>& open_loops,
-                      const std::vector<std::string>& open_ifs, std::vector<std::string>* notes) {
-  if (!open_loops.empty()) {
-    notes->push_back(
+void note_assumptions(const std::vector<OpenLoop>& open_loops,
+                      const std::vector<std::string>& open_ifs, ImportReport* report) {
+  std::vector<std::string> names;
+  for (const OpenLoop& loop : open_loops) {
+    names.push_back(loop.name);
+    if (loop.multiplies) {
+      report->uncounted_loops.push_back(loop.name);
+    }
+  }
+  if (!names.empty()) {
+    report->notes.push_back(
         fmt::format("how often {} runs is not known before the run, 1 is assumed; use "
                     "--trip-count NAME=N",
-                    some_names("Loop", open_loops)));
+                    some_names("Loop", names)));
   }
   if (!open_ifs.empty()) {
-    notes->push_back(
+    report->notes.push_back(
         fmt::format("which branch of {} is taken is not known before the run, the larger one is "
                     "costed; --branch then|else chooses",
                     some_names("If", open_ifs)));

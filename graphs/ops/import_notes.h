@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "graphs/ir/graph_builder.h"
 #include "graphs/ir/import.h"
+#include "graphs/ops/infer.h"
 
 namespace dfsim::inline graphs {
 
@@ -15,8 +16,9 @@ namespace dfsim::inline graphs {
 std::string some_names(std::string_view what, const std::vector<std::string>& names);
 
 // Notes on Loops whose trip count and on Ifs whose condition is unknown before the run.
-void note_assumptions(const std::vector<std::string>& open_loops,
-                      const std::vector<std::string>& open_ifs, std::vector<std::string>* notes);
+// Loops with products or convolutions become the report's uncounted ones.
+void note_assumptions(const std::vector<OpenLoop>& open_loops,
+                      const std::vector<std::string>& open_ifs, ImportReport* report);
 
 // A note on where extents that depend on data begin; what follows has bounds, too.
 void note_bounds(const GraphBuilder& builder, std::vector<std::string>* notes);

@@ -19,6 +19,12 @@ struct UnresolvedOp {
   std::string reason;
 };
 
+// A loop of which one trip is assumed, since nothing tells how often it runs.
+struct OpenLoop {
+  std::string name;
+  bool multiplies = false;  // its body has products or convolutions
+};
+
 struct InferOptions {
   // Asked for ops whose outputs are still unknown, with a rule of ours or without; sets dtypes and
   // shapes on the builder where it can and returns "" or why it could not. May be empty.
@@ -30,9 +36,9 @@ struct InferOptions {
   // then); where neither is given the larger branch counts, and one trip.
   std::map<std::string, int64_t> trip_counts = {};
   std::optional<bool> branch = {};
-  // Receive the names of loops of which one trip is assumed, and of Ifs whose larger branch counts.
+  // Receive the loops of which one trip is assumed, and the names of Ifs whose larger branch counts.
   // May be null.
-  std::vector<std::string>* open_loops = nullptr;
+  std::vector<OpenLoop>* open_loops = nullptr;
   std::vector<std::string>* open_ifs = nullptr;
   // Told of ops inside a subgraph of `outer` that stay unresolved. May be empty.
   std::function<void(const Op& outer, const Op& op, const std::string& reason)>

@@ -209,7 +209,7 @@ class Importer {
   }
 
   void write_notes() {
-    note_assumptions(shared_.open_loops, open_ifs_, &report_.notes);
+    note_assumptions(shared_.open_loops, open_ifs_, &report_);
     if (!shared_.open_branches.empty()) {
       report_.notes.push_back(
           fmt::format("which side of {} is taken is not known before the run, that with more nodes "

@@ -22,7 +22,7 @@ struct Translation {
   const ImportOptions& options;
   InferOptions infer = {};
   std::vector<UnresolvedOpInfo> unresolved = {};
-  std::vector<std::string> open_loops = {};
+  std::vector<OpenLoop> open_loops = {};
   std::vector<std::string> open_branches = {};
   // Where the model's own operators go; bodies of loops and branches have emitters of their own.
   const Emitter* outermost = nullptr;

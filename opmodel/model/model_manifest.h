@@ -166,6 +166,9 @@ struct ModelManifest {
   double interval_scale(std::string_view model) const;  // 1 for other devices
 };
 
+// What is left of a time after the overhead of measuring (overhead_us()): at least a tenth.
+double without_overhead_us(double time_us, double overhead_us);
+
 // Manifest of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.
 StatusOr<ModelManifest> read_manifest(const std::string& directory);
 Status write_manifest(const std::string& directory, const ModelManifest& manifest);

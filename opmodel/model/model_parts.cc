@@ -70,6 +70,11 @@ const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
   return it == devices.end() ? nullptr : &*it;
 }
 
+double without_overhead_us(double time_us, double overhead_us) {
+  constexpr double kLeastShare = 0.1;  // the overhead is a mean, which some operators do not reach
+  return std::max(time_us - overhead_us, time_us * kLeastShare);
+}
+
 double ModelManifest::overhead_us(std::string_view model) const {
   return value_of(overheads_us, model, 0);
 }

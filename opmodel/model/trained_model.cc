@@ -37,9 +37,6 @@ constexpr double kHarderThanHeldOut = 1.5;
 constexpr double kUnknownOverSustained = 1.15;
 constexpr double kUnknownSpread = 2.0;
 
-// Least fraction of a time that is left after subtracting the overhead of measuring.
-constexpr double kLeastNetShare = 0.1;
-
 bool is_device_time(TimingKind timing) { return timing != TimingKind::kLaunchInclusive; }
 
 bool costs_nothing(OpClass op_class) {
@@ -430,7 +427,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
             ? network_cost(ops[i], geometries[i], device, prediction.time_us)
             : NetworkCost();
     const auto net_ns = [added_us, network](double time_us) {
-      const double net_us = std::max(time_us - added_us, time_us * kLeastNetShare);
+      const double net_us = without_overhead_us(time_us, added_us);
       return ns_from_seconds((net_us * network.factor + network.added_us) * 1e-6);
     };
     out[i].time_ns = net_ns(prediction.time_us);

@@ -161,7 +161,8 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   }
   DFSIM_ASSIGN_OR_RETURN(
       ExecutedGraph executed,
-      Rewriter({std::move(pruned.graph), pruned_ops, {}, {}, 0}, stages, runtime, options, open)
+      Rewriter({std::move(pruned.graph), source.op_count(), pruned_ops, {}, {}, 0}, stages, runtime,
+               options, open)
           .run());
   if (options.pad_vocabulary > 0) {
     DFSIM_ASSIGN_OR_RETURN(executed.graph,

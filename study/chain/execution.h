@@ -15,6 +15,7 @@ namespace dfsim::inline study {
 // A graph as a runtime executes it.
 struct ExecutedGraph {
   Graph graph;
+  size_t source_ops = 0;  // before anything is pruned, with the trips of loops side by side
   size_t pruned_ops = 0;
   std::vector<std::string> passes;
   std::vector<bool> unsized;  // OpenDims::unsized(), by tensor of `graph`

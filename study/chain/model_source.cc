@@ -226,6 +226,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
         padding_note(executed->padded_vocabularies, options.pad_vocabulary));
   }
   model.executed = std::move(executed->graph);
+  model.source_ops = executed->source_ops;
   model.pruned_ops = executed->pruned_ops;
   model.unsized = std::move(executed->unsized);
   note_control_flow(&model);

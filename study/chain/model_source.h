@@ -40,6 +40,7 @@ struct LoadedModel {
   size_t imported_ops = 0;
   ImportReport report;
   GraphTotals totals;               // of the graph as imported
+  size_t source_ops = 0;            // with the trips of loops side by side
   size_t pruned_ops = 0;            // operators that are neither folded ahead of time nor dead
   UnknownWork unknown;              // of the executed graph
   Graph executed;                   // as the runtime rewrites it

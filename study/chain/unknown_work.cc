@@ -78,6 +78,11 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
     unknown.of += carries_work(op) ? 1 : 0;
     unknown.ops += is_unknown && carries_work(op) ? 1 : 0;
   }
+  unknown.uncounted_loops = report.uncounted_loops.size();
+  if (!report.uncounted_loops.empty() && !named) {
+    unknown.first = {report.uncounted_loops[0], "Loop",
+                     "how often it runs is not known before the run; use --trip-count NAME=N"};
+  }
   return unknown;
 }
 

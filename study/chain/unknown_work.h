@@ -18,8 +18,10 @@ struct UnknownWork {
   size_t ops = 0;          // executed operators whose work is not known
   size_t of = 0;           // executed operators that carry work
   UnresolvedOpInfo first;  // the first cause, with the reason; perhaps a view
+  // Loops whose trips are not known, of which one trip is counted. Their operators are known.
+  size_t uncounted_loops = 0;
 
-  bool complete() const { return ops == 0; }
+  bool complete() const { return ops == 0 && uncounted_loops == 0; }
 };
 
 // The work of an operator is not known when a shape that it touches is not, when dfsim has no

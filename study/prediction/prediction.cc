@@ -340,7 +340,7 @@ Prediction prediction_of_parts(const PredictionInput& input) {
   prediction.parameters = input.model.totals.parameters;
   prediction.file_nodes = static_cast<size_t>(input.model.report.file_nodes);
   prediction.graph_ops = input.model.imported_ops;
-  prediction.folded_ops = input.model.imported_ops - input.model.pruned_ops;
+  prediction.folded_ops = input.model.source_ops - input.model.pruned_ops;
   prediction.fused_ops = static_cast<int64_t>(input.model.pruned_ops) -
                          static_cast<int64_t>(input.model.executed.op_count());
   prediction.passes = input.model.passes;

@@ -109,9 +109,14 @@ std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const M
   }
   std::vector<PartAnswer> answers = predict_part(part, trees, queries, cpu->known);
   const double common = std::log(cpu->spread);
+  // The known CPU was measured with a profiler, whose own time no other CPU has to bear.
+  const double added_us = manifest.overhead_us(cpu->known.model);
   for (size_t i = 0; i < answers.size(); ++i) {
     PartAnswer& answer = answers[i];
     answer.extrapolated = true;
+    for (double* time_us : {&answer.low_us, &answer.time_us, &answer.high_us}) {
+      *time_us = without_overhead_us(*time_us, added_us);
+    }
     if (!(answer.low_us > 0)) {
       continue;  // nothing to do takes no time on any CPU
     }

@@ -5,6 +5,7 @@
 // trip: where growth is linear, its work times the trips is that of the whole loop.
 #include <algorithm>
 
+#include "graphs/ops/families/layout/loop_counter.h"
 #include "graphs/ops/families/layout/loop_trips.h"
 #include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/op_families.h"
@@ -13,9 +14,9 @@
 namespace dfsim::inline graphs {
 namespace {
 
-// How often the body runs: what the user says, else the first input when that is known (a condition
-// may end the loop earlier; only the run can tell), else 1, with a warning.
-int64_t loop_trips(const InferContext& context) {
+// How often the body runs: what the user says, else what its condition counts to, at most the first
+// input when that is known (another condition may end the loop earlier; only the run can tell).
+std::optional<int64_t> loop_trips(const InferContext& context, size_t carried) {
   const InferOptions& options = context.options();
   if (const auto it = options.trip_counts.find(context.op().name);
       it != options.trip_counts.end()) {
@@ -26,13 +27,21 @@ int64_t loop_trips(const InferContext& context) {
   if (condition != nullptr && condition->size() == 1 && condition->as_int(0) == 0) {
     return 0;
   }
+  std::optional<int64_t> trips = counted_trips(context, carried);
   if (limit != nullptr && limit->size() == 1 && limit->as_int(0) <= kMaxExtent) {
-    return std::max<int64_t>(0, limit->as_int(0));  // "while" loops have an absurd limit instead
+    const int64_t most = std::max<int64_t>(0, limit->as_int(0));
+    trips = std::min(trips.value_or(most), most);  // "while" loops have an absurd limit instead
   }
-  if (options.open_loops != nullptr) {
-    options.open_loops->push_back(context.op().name);
+  return trips;
+}
+
+// One trip of `body` was assumed.
+void report_open_loop(const InferContext& context, const Graph& body) {
+  if (context.options().open_loops != nullptr) {
+    const auto work = body_work(body);
+    context.options().open_loops->push_back(
+        {context.op().name, !work.ok() || work->macs.overflowed() || work->macs.value() > 0});
   }
-  return 1;
 }
 
 // The amount that one trip adds to a carried value.
@@ -213,11 +222,17 @@ Status infer_loop(InferContext& context) {
   const size_t operands = context.input_count() - context.op().capture_count;
   const size_t carried = operands > 2 ? operands - 2 : 0;
   const auto followed = follow_loop(context, carried);
-  const int64_t trips = followed ? followed->trips : loop_trips(context);
+  const std::optional<int64_t> counted =
+      followed ? std::optional(followed->trips) : loop_trips(context, carried);
+  const int64_t trips = counted.value_or(1);
   DFSIM_ASSIGN_OR_RETURN(const LoopBody loop, infer_loop_body(context, carried, trips));
   const bool clearer = followed && followed->middle &&
                        followed->middle->unresolved.size() < loop.body.unresolved.size();
-  adopt(context, "body", clearer ? *followed->middle : loop.body);
+  const InferredBody& adopted = clearer ? *followed->middle : loop.body;
+  adopt(context, "body", adopted);
+  if (!counted) {
+    report_open_loop(context, *adopted.graph);
+  }
   context.set_attribute(std::string(kTripsAttribute), trips);
   for (size_t i = 0; i < context.output_count(); ++i) {
     const Tensor* last = loop.body.output(i + 1);
@@ -258,8 +273,8 @@ Status infer_sequence_map(InferContext& context) {
   }
   DFSIM_ASSIGN_OR_RETURN(const InferredBody body, infer_body(context, "body", formals));
   const int64_t length = context.sequence_length(0);
-  if (length < 0 && context.options().open_loops != nullptr) {
-    context.options().open_loops->push_back(context.op().name);
+  if (length < 0) {
+    report_open_loop(context, *body.graph);
   }
   context.set_attribute(std::string(kTripsAttribute), length < 0 ? int64_t{1} : length);
   for (size_t i = 0; i < context.output_count(); ++i) {

@@ -63,6 +63,33 @@ std::optional<int64_t> limit_of(const InferContext& context) {
 
 }  // namespace
 
+std::vector<LoopValue> loop_state(const InferContext& context, size_t carried) {
+  std::vector<LoopValue> state;
+  for (size_t i = 0; i < carried; ++i) {
+    state.push_back(input_of_loop(context, i + 2));
+  }
+  return state;
+}
+
+StatusOr<InferredBody> run_trip(const InferContext& context, int64_t trip,
+                                const std::vector<LoopValue>& state) {
+  const ConstValue number{DType::kInt64, {}, {trip}, {}};
+  std::vector<Formal> formals = {{DType::kInt64, Shape::scalar(), &number},
+                                 {DType::kBool, Shape::scalar(), nullptr}};
+  for (const LoopValue& value : state) {
+    formals.push_back(formal_of_value(value));
+  }
+  return try_body(context, "body", formals);
+}
+
+std::vector<LoopValue> state_after(const InferredBody& body, size_t carried) {
+  std::vector<LoopValue> state;
+  for (size_t i = 0; i < carried; ++i) {
+    state.push_back(output_of_body(body, i + 1));
+  }
+  return state;
+}
+
 std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carried) {
   const GraphPtr* graph = subgraph(context.attributes(), "body");
   const auto limit = limit_of(context);
@@ -74,9 +101,7 @@ std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carr
     return std::nullopt;
   }
   FollowedLoop loop;
-  for (size_t i = 0; i < carried; ++i) {
-    loop.carried.push_back(input_of_loop(context, i + 2));
-  }
+  loop.carried = loop_state(context, carried);
   const bool tells_something = std::any_of(
       loop.carried.begin(), loop.carried.end(),
       [](const LoopValue& value) { return value.value.has_value() || value.tensor.is_sequence; });
@@ -91,13 +116,7 @@ std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carr
     if ((!limit && !goes_on) || (loop.trips + 1) * ops > kMaxFollowedOps) {
       return std::nullopt;
     }
-    const ConstValue number{DType::kInt64, {}, {loop.trips}, {}};
-    std::vector<Formal> formals = {{DType::kInt64, Shape::scalar(), &number},
-                                   {DType::kBool, Shape::scalar(), nullptr}};
-    for (const LoopValue& value : loop.carried) {
-      formals.push_back(formal_of_value(value));
-    }
-    auto body = try_body(context, "body", formals);
+    auto body = run_trip(context, loop.trips, loop.carried);
     if (!body.ok()) {
       return std::nullopt;
     }
@@ -112,9 +131,7 @@ std::optional<FollowedLoop> follow_loop(const InferContext& context, size_t carr
     for (size_t i = 0; i < loop.collected.size(); ++i) {
       loop.collected[i].push_back(output_of_body(*body, carried + 1 + i));
     }
-    for (size_t i = 0; i < carried; ++i) {
-      loop.carried[i] = output_of_body(*body, i + 1);
-    }
+    loop.carried = state_after(*body, carried);
     bodies.push_back(std::move(*body));
   }
   if (!bodies.empty()) {

@@ -15,6 +15,13 @@ struct LoopValue {
   std::shared_ptr<const ListElements> elements;
 };
 
+// What a Loop's `carried` operands are before its first trip.
+std::vector<LoopValue> loop_state(const InferContext& context, size_t carried);
+// Infers the body as that trip sees it (from 0). Error: the trip contradicts itself.
+StatusOr<InferredBody> run_trip(const InferContext& context, int64_t trip,
+                                const std::vector<LoopValue>& state);
+std::vector<LoopValue> state_after(const InferredBody& body, size_t carried);
+
 struct FollowedLoop {
   int64_t trips = 0;
   std::vector<LoopValue> carried;                 // after the last trip

@@ -113,9 +113,9 @@ void adopt(InferContext& context, std::string_view name, const InferredBody& bod
       options.on_unresolved_in_body(outer, op, reason);
     }
   }
-  const auto append = [](const std::vector<std::string>& names, std::vector<std::string>* all) {
+  const auto append = [](const auto& found, auto* all) {
     if (all != nullptr) {
-      all->insert(all->end(), names.begin(), names.end());
+      all->insert(all->end(), found.begin(), found.end());
     }
   };
   append(body.open_loops, options.open_loops);

@@ -46,7 +46,7 @@ struct InferredBody {
   };
   GraphPtr graph;
   std::vector<Unresolved> unresolved;
-  std::vector<std::string> open_loops;  // assumptions made inside, see InferOptions
+  std::vector<OpenLoop> open_loops;  // assumptions made inside, see InferOptions
   std::vector<std::string> open_ifs;
   std::vector<std::shared_ptr<const ListElements>> output_elements;  // per output; may be null
 
