@@ -17,8 +17,8 @@ struct ImportOptions {
   std::optional<int64_t> batch = {};
   std::map<std::string, int64_t> dims = {};                       // symbol -> extent
   std::map<std::string, std::vector<int64_t>> input_shapes = {};  // input -> whole shape
-  // Instead of the values usually assumed for symbols without any value, the batch excepted.
-  std::optional<int64_t> assumed_extent = {};
+  // Instead of the values usually assumed for symbols without any value.
+  std::map<std::string, int64_t> assumed_extents = {};
   std::map<std::string, int64_t> trip_counts = {};  // Loop's name -> how often it runs
   std::optional<bool> branch = {};                  // of Ifs with an unknown condition: then?
   // Where neither a rule nor a library finds a shape, believe the one that the file declares.

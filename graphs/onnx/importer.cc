@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/io/mapped_file.h"
 #include "base/text.h"
@@ -21,6 +24,7 @@
 #include "graphs/ops/import_notes.h"
 #include "graphs/ops/infer.h"
 #include "graphs/ops/values/bind_dims.h"
+#include "graphs/ops/values/default_extents.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -116,15 +120,54 @@ class Importer {
   ImportReport report_;
 };
 
-// The usual assumptions of `report`, as "name=extent".
-std::vector<std::string> assumed_dims(const ImportReport& report) {
-  std::vector<std::string> assumed;
-  for (const BoundDim& dim : report.dims) {
-    if (dim.origin == "assumed") {
-      assumed.push_back(fmt::format("{}={}", printable(dim.name, 40), dim.extent));
+std::vector<BoundDim> assumed_dims(const ImportReport& report) {
+  std::vector<BoundDim> assumed;
+  std::ranges::copy_if(report.dims, std::back_inserter(assumed),
+                       [](const BoundDim& dim) { return dim.origin == "assumed"; });
+  return assumed;
+}
+
+// "name=extent, ...".
+std::string dims_text(const std::vector<BoundDim>& dims) {
+  std::vector<std::string> texts;
+  for (const BoundDim& dim : dims) {
+    texts.push_back(fmt::format("{}={}", printable(dim.name, 40), dim.extent));
+  }
+  return join(texts, ", ");
+}
+
+using Assumptions = std::map<std::string, int64_t>;
+
+Assumptions all_assumed_as(const std::vector<BoundDim>& dims, int64_t extent) {
+  Assumptions all;
+  for (const BoundDim& dim : dims) {
+    // A first axis without a name counts as the batch, but need not be one.
+    if (!is_batch_name(dim.name)) {
+      all.emplace(dim.name, extent);
     }
   }
-  return assumed;
+  return all;
+}
+
+// What to assume where the usual assumptions contradict the model, most likely first: a mask of 8
+// positions or a window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound
+// has 512 or 1536 samples.
+std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {
+  std::vector<Assumptions> others = {all_assumed_as(dims, 1), all_assumed_as(dims, 32)};
+  for (const BoundDim& dim : dims) {
+    for (const int64_t extent : {48, 32, 512, 1536}) {
+      if (!is_batch_name(dim.name)) {
+        others.push_back({{dim.name, extent}});
+      }
+    }
+  }
+  return others;
+}
+
+// Attempts to import a model again: fewer for large ones, so that an error comes within a second.
+size_t most_attempts(const onnx::ModelProto& proto) {
+  constexpr int kMostNodes = 20'000;  // times attempts
+  return static_cast<size_t>(std::max(2, kMostNodes / std::max(1, proto.graph().node_size())));
 }
 
 // `folder` has the model's external data; without one, all of that is unknown.
@@ -139,26 +182,27 @@ StatusOr<ImportedModel> import_content(std::string_view content, const ImportOpt
   if (model.ok()) {
     return model;
   }
-  const std::vector<std::string> assumed = assumed_dims(first.report());
+  const std::vector<BoundDim> assumed = assumed_dims(first.report());
   if (assumed.empty()) {
     return model;
   }
-  // Perhaps only the assumptions contradict the model (a mask of 8 positions, a window of 3).
-  constexpr std::array<int64_t, 2> kOtherAssumptions = {1, 32};
-  for (const int64_t extent : kOtherAssumptions) {
+  // Perhaps only the assumptions contradict the model.
+  std::vector<Assumptions> others = other_assumptions(assumed);
+  others.resize(std::min(others.size(), most_attempts(proto)));
+  for (const Assumptions& assumptions : others) {
     ImportOptions other = options;
-    other.assumed_extent = extent;
+    other.assumed_extents = assumptions;
     auto retried = Importer(other).run(proto);
     if (retried.ok()) {
       retried->report.notes.push_back(fmt::format(
           "the usual assumptions ({}) contradict the model, {} is assumed instead; use --dim",
-          join(assumed, ", "), extent));
+          dims_text(assumed), dims_text(assumed_dims(retried->report))));
       return retried;
     }
   }
   return Status(model.status().code(),
                 fmt::format("{}; the dimensions {} are assumed: give the right ones with --dim",
-                            model.status().message(), join(assumed, ", ")));
+                            model.status().message(), dims_text(assumed)));
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ TEST_CASE("Default extents: a generated name leaves it to rank, element type and
   CHECK(assumed("x[1]", "x", DType::kFloat32, Shape({kOpen, kOpen, Dim(64)}), 1) == 128);
   CHECK(assumed("x[2]", "x", DType::kFloat32, Shape({kOpen, Dim(1), kOpen}), 2) == 16000);
   CHECK(assumed("x[1]", "x", DType::kFloat32, Shape({Dim(3), kOpen, kOpen}), 1) == 224);
+  const Shape state({Dim(2), kOpen, Dim(128)});
+  CHECK(assumed("state[1]", "state", DType::kFloat32, state, 1) == 1);
+  CHECK(assumed("x[1]", "x", DType::kFloat32, state, 1) == 128);
   const Shape image({kOpen, Dim(3), kOpen, kOpen});
   CHECK(assumed("x[2]", "x", DType::kFloat32, image, 2) == 224);
   CHECK(assumed("x[3]", "x", DType::kFloat32, image, 3) == 224);

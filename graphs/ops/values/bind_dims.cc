@@ -159,12 +159,27 @@ class Binder {
       }
     }
     for (const std::string& name : symbols_) {
+      rename_behind_batch(&uses_.at(name));
+    }
+    for (const std::string& name : symbols_) {
       // "x[0]" or "s77" as the first axis of an image-like or token input is the batch as well.
-      if (is_batch_name(name) || (uses_.at(name).axis == 0 && is_made_up_name(name))) {
+      if (is_batch_name(uses_.at(name).symbol) ||
+          (uses_.at(name).axis == 0 && is_made_up_name(name))) {
         batch_symbols_.push_back(name);
       }
     }
     std::erase_if(batch_symbols_, [this](const std::string& name) { return is_derived(name); });
+  }
+
+  // A symbol like "N" that stands behind another batch says nothing, as N in [batch_size, N].
+  void rename_behind_batch(DimUse* use) const {
+    if (use->axis == 0 || !is_batch_name(use->symbol) || !use->shape[0].is_symbol()) {
+      return;
+    }
+    const std::string& first = builder_.symbols()[use->shape[0].symbol_index()];
+    if (first != use->symbol && is_batch_name(first)) {
+      use->symbol = fmt::format("{}[{}]", use->input, use->axis);
+    }
   }
 
   // Arithmetic on other symbols of the inputs: it has their values, not one of its own.
@@ -280,9 +295,8 @@ class Binder {
   }
 
   int64_t assumption_for(const std::string& name) const {
-    // A first axis without a name counts as the batch, but need not be one.
-    return options_.assumed_extent && !is_batch_name(name) ? *options_.assumed_extent
-                                                           : default_extent(uses_.at(name));
+    const auto it = options_.assumed_extents.find(name);
+    return it != options_.assumed_extents.end() ? it->second : default_extent(uses_.at(name));
   }
 
   std::optional<int64_t> default_from_metadata(const std::string& name) const {

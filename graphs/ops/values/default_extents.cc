@@ -50,6 +50,9 @@ constexpr std::array<std::string_view, 7> kWaveformInputs = {
 // Parts of the names of a state that a model keeps from step to step.
 constexpr std::array<std::string_view, 4> kCacheInputs = {"past", "cache", "present", "mem"};
 
+// Parts of the names of a recurrent network's state.
+constexpr std::array<std::string_view, 5> kStateInputs = {"state", "hidden", "cell", "h0", "c0"};
+
 bool contains_any(const std::string& text, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return text.find(part) != std::string::npos; });
@@ -76,8 +79,13 @@ int64_t extent_in_matrix(const DimUse& use, const std::string& input) {
   return samples || contains_any(input, kWaveformInputs) ? kWaveform : kSequence;
 }
 
-// [batch, length, features], [batch, channels, length] or an image without a batch.
+// [batch, length, features], [batch, channels, length], an image without a batch, or the state
+// [layers, batch, features] of a recurrent network.
 int64_t extent_in_cube(const DimUse& use, const std::string& input) {
+  if (known_extent(use, 0) >= 1 && use.axis == 1 && known_extent(use, 2) > 0 &&
+      contains_any(input, kStateInputs)) {
+    return 1;
+  }
   if (is_colour_count(known_extent(use, 0)) && is_open(use, 1) && is_open(use, 2)) {
     return kImageSide;
   }
