@@ -1,0 +1,179 @@
+// A table of times per element, and the cost of a Fourier transform by its length.
+#include "opmodel/model/laws/plain_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "datasets/profiles/profile.h"
+#include "opmodel/features/feature_writer.h"
+#include "opmodel/features/op_form.h"
+#include "opmodel/model/laws/other_cpus.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+struct PlainOp {
+  std::string_view op_type;
+  double last_ns;   // per element of the operand; over the last axis, where there is one
+  double inner_ns;  // over an inner axis
+  bool parallel;    // two threads took half of the time
+};
+
+// plain_ops.csv, with one thread.
+constexpr std::array kPlainOps = {
+    PlainOp{"Acos", 0.68, 0.68, false},
+    PlainOp{"Acosh", 23.9, 23.9, false},
+    PlainOp{"ArgMin", 0.73, 3.63, true},
+    PlainOp{"Asin", 1.43, 1.43, false},
+    PlainOp{"Asinh", 30.8, 30.8, false},
+    PlainOp{"Atan", 1.15, 1.15, false},
+    PlainOp{"Atanh", 27.8, 27.8, false},
+    PlainOp{"Celu", 2.76, 2.76, true},
+    PlainOp{"Cosh", 9.76, 9.76, false},
+    PlainOp{"DepthToSpace", 2.43, 2.43, false},
+    PlainOp{"GlobalLpPool", 14.2, 14.2, true},
+    PlainOp{"GlobalMaxPool", 0.27, 0.27, true},
+    PlainOp{"GridSample", 2.31, 2.31, true},
+    PlainOp{"GroupNormalization", 1.51, 1.51, false},
+    PlainOp{"Hardmax", 1.24, 10.7, false},
+    PlainOp{"LRN", 31.9, 31.9, true},
+    PlainOp{"LpNormalization", 8.66, 8.66, false},
+    PlainOp{"LpPool", 20.3, 20.3, true},
+    PlainOp{"Mish", 15.0, 15.0, true},
+    PlainOp{"Mod", 7.50, 7.50, false},
+    PlainOp{"NonZero", 22.5, 22.5, false},
+    PlainOp{"PRelu", 6.05, 6.05, true},
+    PlainOp{"ReduceL1", 0.54, 3.63, true},
+    PlainOp{"ReduceLogSum", 0.51, 3.56, true},
+    PlainOp{"ReduceLogSumExp", 5.78, 8.31, true},
+    PlainOp{"ReduceMin", 0.21, 0.84, true},
+    PlainOp{"ReduceProd", 0.38, 3.55, true},
+    PlainOp{"ReduceSumSquare", 0.44, 3.60, true},
+    PlainOp{"Selu", 2.35, 2.35, true},
+    PlainOp{"Sign", 1.30, 1.30, false},
+    PlainOp{"Sinh", 23.2, 23.2, false},
+    PlainOp{"Tan", 16.2, 16.2, false},
+    PlainOp{"TopK", 12.4, 12.4, true},
+};
+
+// Per point and doubling of a transform of 2^k points; ONNX Runtime makes other lengths into a
+// convolution (Bluestein), for transforms of at least twice the length.
+constexpr double kTransformNs = 2.15;
+constexpr double kBluestein = 2.27;
+// What the values decide: branches of PRelu, NaNs, how many elements are found.
+constexpr double kValuesSpread = 1.8;
+// Another processor, where the model knows the device itself and tells no spread of its own.
+constexpr double kOtherProcessor = 1.4;
+constexpr double kSerialShare = 0.02;  // as in other_cpus.cc
+
+double transform_ns(double points) {
+  const auto transform_of_power = [](double power) {
+    return kTransformNs * power * std::log2(std::max(power, 2.0));
+  };
+  const auto whole = static_cast<uint64_t>(points);
+  return std::has_single_bit(whole)
+             ? transform_of_power(points)
+             : kBluestein * transform_of_power(static_cast<double>(std::bit_ceil(2 * whole - 1)));
+}
+
+double element_product(const std::vector<int64_t>& extents) {
+  double product = 1;
+  for (const int64_t extent : extents) {
+    product *= static_cast<double>(std::max<int64_t>(extent, 0));
+  }
+  return product;
+}
+
+// STFT and DFT, which run on one thread; 0 for other operators.
+double fourier_us(const OpDescriptor& op) {
+  if (op.output_extents.empty() || op.output_extents[0].size() < 3 || op.input_extents.empty()) {
+    return 0;
+  }
+  const std::vector<int64_t>& signal = op.input_extents[0];
+  const std::vector<int64_t>& spectrum = op.output_extents[0];
+  if (op.op_type == "STFT" && spectrum.size() == 4) {
+    constexpr size_t kWindow = 2;  // operand; without one, half a spectrum tells the length
+    const bool has_window = op.input_extents.size() > kWindow &&
+                            op.input_extents[kWindow].size() == 1 &&
+                            op.input_extents[kWindow][0] > 0;
+    const double points = has_window ? static_cast<double>(op.input_extents[kWindow][0])
+                                     : 2.0 * static_cast<double>(spectrum[2] - 1);
+    const double frames = static_cast<double>(spectrum[0]) * static_cast<double>(spectrum[1]);
+    return points >= 1 ? frames * transform_ns(points) / 1e3 : 0;
+  }
+  if (op.op_type == "DFT") {
+    const std::vector<size_t> axis = index_list(op, "axis");
+    const size_t at = axis.size() == 1 ? axis[0] : signal.size() - 2;
+    const double points =
+        at < signal.size() ? static_cast<double>(std::max(signal[at], spectrum[at])) : 0;
+    const double channels = static_cast<double>(std::max<int64_t>(signal.back(), 1));
+    return points >= 1 && at < signal.size()
+               ? element_product(signal) / static_cast<double>(std::max<int64_t>(signal[at], 1)) /
+                     channels * transform_ns(points) / 1e3
+               : 0;
+  }
+  return 0;
+}
+
+// Whether it works along an inner axis of several slices. Along the first axis that is not 1, ONNX
+// Runtime adds whole slices to each other, about as fast as along the last one.
+bool steps_through_memory(const OpDescriptor& op) {
+  std::vector<size_t> axes = index_list(op, "axes");
+  if (axes.empty()) {
+    axes = index_list(op, "axis");
+  }
+  const std::vector<int64_t>& extents = op.input_extents[0];
+  if (axes.empty() || std::ranges::max(axes) >= extents.size()) {
+    return false;
+  }
+  const auto first = extents.begin() + static_cast<ptrdiff_t>(std::ranges::min(axes));
+  const auto last = extents.begin() + static_cast<ptrdiff_t>(std::ranges::max(axes));
+  const auto several = [](int64_t extent) { return extent != 1; };
+  return std::any_of(extents.begin(), first, several) &&
+         std::any_of(last + 1, extents.end(), several);
+}
+
+bool some_part_knows(const ModelManifest& manifest, const std::string& form) {
+  return std::ranges::any_of(manifest.parts, [&](const ModelPart& part) {
+    return !part.forms.empty() && part.knows_form(form);
+  });
+}
+
+}  // namespace
+
+double plain_kernel_us(const OpDescriptor& op, int cores) {
+  const auto* const found =
+      std::ranges::find(kPlainOps, std::string_view(op.op_type), &PlainOp::op_type);
+  if (found == kPlainOps.end() || op.input_extents.empty()) {
+    return fourier_us(op);
+  }
+  const double one_us = element_product(op.input_extents[0]) *
+                        (steps_through_memory(op) ? found->inner_ns : found->last_ns) / 1e3;
+  return found->parallel && cores > 1 ? one_us * (kSerialShare + (1 - kSerialShare) / cores)
+                                      : one_us;
+}
+
+void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
+                        const DeviceSpec& device, const ModelManifest& manifest, OpCost* cost) {
+  if (device.type != DeviceType::kCpu || cost->source == CostSource::kMeasured) {
+    return;
+  }
+  const double time_us = plain_kernel_us(op, device.compute_units);
+  const double answer_us = static_cast<double>(cost->time_ns) / kNsPerUs;
+  if (!(time_us > answer_us) || some_part_knows(manifest, op_form(op, geometry))) {
+    return;  // a launch takes longer than few elements
+  }
+  const double spread =
+      kValuesSpread * std::max(kOtherProcessor, other_cpu_spread(manifest, device));
+  cost->time_ns = ns_from_seconds(time_us * 1e-6);
+  cost->low_ns = ns_from_seconds(time_us / spread * 1e-6);
+  cost->high_ns = ns_from_seconds(time_us * spread * 1e-6);
+  cost->source = CostSource::kExtrapolated;
+}
+
+}  // namespace dfsim::inline opmodel
