@@ -6,7 +6,8 @@
 
 namespace dfsim::inline report {
 
-// Null for complete models; else {"ops": 271, "of": 612, "first": {"name", "op_type", "reason"}}.
+// Null for complete models; else {"ops": 271, "of": 612, "first": {"name", "op_type", "reason"}},
+// where no operator but the number of a loop's trips is unknown with "ops": 0.
 inline JsonTree unknown_work_json(const UnknownWork& unknown) {
   if (unknown.complete()) {
     return nullptr;

@@ -70,6 +70,9 @@ std::string reason_of_result(const nlohmann::json& result) {
                ? unknown[name].get<uint64_t>()
                : 0;
   };
+  if (count("ops") == 0) {
+    return "how often a loop runs is not known";
+  }
   return fmt::format("the work of {} of {} is not known", count("ops"),
                      counted(count("of"), "operator"));
 }

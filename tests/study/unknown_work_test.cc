@@ -77,6 +77,17 @@ Comparison comparison_on(const char* hardware, PolicyOutcome best) {
 
 }  // namespace
 
+TEST_CASE("Unknown work: a loop whose trips are not known makes every time a lower limit") {
+  ImportReport report;
+  report.uncounted_loops = {"decoder/steps", "other"};
+  const UnknownWork unknown = unknown_work(row_of({{"Relu"}}), report);
+  CHECK_FALSE(unknown.complete());
+  CHECK(unknown.ops == 0);
+  CHECK(unknown.uncounted_loops == 2);
+  CHECK(unknown.first.name == "decoder/steps");
+  CHECK(unknown.first.reason.find("--trip-count") != std::string::npos);
+}
+
 TEST_CASE("UnknownWork: a graph with known operators and shapes is complete") {
   const UnknownWork unknown = unknown_work(row_of({{"Relu"}, {"Sigmoid"}}), {});
   CHECK(unknown.complete());

@@ -138,5 +138,22 @@ TEST_CASE("Other CPUs: a part's answers are extrapolated, and their intervals co
   CHECK(other_cpu_spread(manifest, two) == 1);
 }
 
+TEST_CASE("Other CPUs: do not bear the profiler's time that the known CPU's answers contain") {
+  ModelManifest manifest = measured_cpus();
+  manifest.parts = {part_of(manifest)};
+  const OpDescriptor op;
+  const OpGeometry work = work_of(1e6, 1);
+  const std::vector<PartQuery> queries = {{&op, &work}};
+  const DeviceSpec eight = cpu_of("eight", 8, kCore);
+  const auto cpu = other_cpu(manifest, manifest.parts.front(), eight);
+  REQUIRE(cpu.has_value());
+  const PartAnswer known =
+      predict_part(manifest.parts.front(), nullptr, queries, cpu->known).front();
+  manifest.overheads_us = {{"two", known.time_us / 4}};
+  const PartAnswer other =
+      predict_on_device(manifest, manifest.parts.front(), nullptr, queries, eight).front();
+  CHECK(other.time_us == Approx(other_cpu_us(*cpu, work, eight, known.time_us * 3 / 4)));
+}
+
 }  // namespace
 }  // namespace dfsim

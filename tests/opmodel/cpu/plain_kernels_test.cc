@@ -1,0 +1,98 @@
+// Operators that no campaign measured: times by hand, and which answers they replace.
+#include "opmodel/model/laws/plain_kernels.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "opmodel/features/op_form.h"
+
+namespace dfsim {
+namespace {
+
+OpDescriptor operator_of(const std::string& op_type, std::vector<std::vector<int64_t>> inputs,
+                         std::vector<int64_t> output, const std::string& attributes = "") {
+  OpDescriptor op;
+  op.op_type = op_type;
+  op.op_class = OpClass::kElementwise;
+  op.dtype = DType::kFloat32;
+  op.input_dtypes.assign(inputs.size(), DType::kFloat32);
+  op.input_extents = std::move(inputs);
+  op.output_extents = {std::move(output)};
+  op.output_dtypes = {DType::kFloat32};
+  op.attributes = attributes;
+  return op;
+}
+
+TEST_CASE("Plain kernels: time per element, divided by the cores only where threads share it") {
+  const OpDescriptor mish = operator_of("Mish", {{10, 100}}, {10, 100});
+  CHECK(plain_kernel_us(mish, 1) == Approx(15));
+  CHECK(plain_kernel_us(mish, 4) == Approx(15 * (0.02 + 0.98 / 4)));
+  const OpDescriptor tan = operator_of("Tan", {{10, 100}}, {10, 100});
+  CHECK(plain_kernel_us(tan, 4) == Approx(16.2));
+  CHECK(plain_kernel_us(operator_of("Relu", {{10, 100}}, {10, 100}), 1) == 0);
+}
+
+TEST_CASE("Plain kernels: inner axes of several slices take longer than the last and the first") {
+  const auto sum = [](const std::string& axes) {
+    return plain_kernel_us(operator_of("ReduceSumSquare", {{10, 10, 10}}, {10, 10}, "axes=" + axes),
+                           1);
+  };
+  CHECK(sum("2") == Approx(0.44));
+  CHECK(sum("1") == Approx(3.6));
+  CHECK(sum("0") == Approx(0.44));
+}
+
+TEST_CASE("Plain kernels: a transform of 2^k points is fast, others take two of twice the length") {
+  const auto stft = [](int64_t window, int64_t bins) {
+    return plain_kernel_us(operator_of("STFT", {{1, 9000, 1}, {}, {window}}, {1, 10, bins, 2}), 2);
+  };
+  CHECK(stft(512, 257) == Approx(10 * 2.15 * 512 * 9 / 1e3));
+  CHECK(stft(400, 201) == Approx(10 * 2.27 * 2.15 * 1024 * 10 / 1e3));
+  // Without a window, half of the spectrum tells how many points there are.
+  CHECK(plain_kernel_us(operator_of("STFT", {{1, 9000, 1}, {}}, {1, 10, 257, 2}), 1) ==
+        Approx(stft(512, 257)));
+  // 4 x 3 transforms of 64 complex points.
+  CHECK(plain_kernel_us(operator_of("DFT", {{4, 64, 3, 2}}, {4, 64, 3, 2}, "axis=1"), 1) ==
+        Approx(12 * 2.15 * 64 * 6 / 1e3));
+}
+
+TEST_CASE("Plain kernels: replace answers on CPUs about forms that no part has rows of") {
+  const OpDescriptor op = operator_of("Atanh", {{1000, 1000}}, {1000, 1000});
+  const OpGeometry geometry = geometry_of(op);
+  DeviceSpec cpu;
+  cpu.type = DeviceType::kCpu;
+  cpu.compute_units = 1;
+  OpCost guess;
+  guess.time_ns = 1'000'000;
+  guess.source = CostSource::kExtrapolated;
+  ModelManifest manifest;
+
+  OpCost cost = guess;
+  apply_plain_kernel(op, geometry, cpu, manifest, &cost);
+  CHECK(cost.time_ns == 27'800'000);
+  CHECK(cost.low_ns < cost.time_ns / 2);
+  CHECK(cost.high_ns > cost.time_ns * 2);
+  CHECK(cost.source == CostSource::kExtrapolated);
+
+  const auto stays = [&](const DeviceSpec& device, const ModelManifest& model, OpCost given) {
+    const TimeNs before = given.time_ns;
+    apply_plain_kernel(op, geometry, device, model, &given);
+    return given.time_ns == before;
+  };
+  manifest.parts.resize(1);
+  manifest.parts[0].forms = {{op_form(op, geometry), 1000}};
+  CHECK(stays(cpu, manifest, guess));
+  DeviceSpec gpu = cpu;
+  gpu.type = DeviceType::kGpu;
+  CHECK(stays(gpu, {}, guess));
+  OpCost measured = guess;
+  measured.source = CostSource::kMeasured;
+  CHECK(stays(cpu, {}, measured));
+  OpCost longer = guess;
+  longer.time_ns = 50'000'000;
+  CHECK(stays(cpu, {}, longer));
+}
+
+}  // namespace
+}  // namespace dfsim
