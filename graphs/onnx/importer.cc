@@ -149,7 +149,7 @@ Assumptions all_assumed_as(const std::vector<BoundDim>& dims, int64_t extent) {
   return all;
 }
 
-// What to assume where the usual assumptions contradict the model, most likely first: a mask of 8
+// Other assumptions where the usual ones contradict the model, most likely first: a mask of 8
 // positions or a window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound
 // has 512 or 1536 samples.
 std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {

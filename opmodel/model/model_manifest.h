@@ -166,7 +166,7 @@ struct ModelManifest {
   double interval_scale(std::string_view model) const;  // 1 for other devices
 };
 
-// What is left of a time after the overhead of measuring (overhead_us()): at least a tenth.
+// Takes the overhead of measuring (overhead_us()) off a time. At least a tenth is left.
 double without_overhead_us(double time_us, double overhead_us);
 
 // Manifest of a folder that `dfsim train` wrote. Errors: kNotFound, kInvalidInput.

@@ -80,6 +80,7 @@ inline SmallPrediction small_prediction() {
   LoadedModel model;
   model.name = "small";
   model.imported_ops = graph.op_count();
+  model.source_ops = graph.op_count();
   model.report.file_nodes = 3;
   model.report.batch = 1;
   model.totals = *graph_totals(graph);

@@ -83,7 +83,7 @@ def network(op, opset, operands, attributes, shape):
 
 
 def values_for(op, rng, shape):
-    """Of both signs, as branches take time, but inside of the function's domain."""
+    """Draws values of both signs, as branches take time, but inside of the function's domain."""
     if op in ("Acos", "Asin", "Atanh", "Acosh", "ReduceLogSum"):
         values = rng.random(shape) * (1 if op == "ReduceLogSum" else 0.99)
         return (values + (1 if op == "Acosh" else 0)).astype(np.float32)

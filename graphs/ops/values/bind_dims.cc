@@ -171,7 +171,7 @@ class Binder {
     std::erase_if(batch_symbols_, [this](const std::string& name) { return is_derived(name); });
   }
 
-  // A symbol like "N" that stands behind another batch says nothing, as N in [batch_size, N].
+  // A symbol like "N" after another batch says nothing, as N in [batch_size, N].
   void rename_behind_batch(DimUse* use) const {
     if (use->axis == 0 || !is_batch_name(use->symbol) || !use->shape[0].is_symbol()) {
       return;

@@ -65,7 +65,7 @@ constexpr std::array kPlainOps = {
 // convolution (Bluestein), for transforms of at least twice the length.
 constexpr double kTransformNs = 2.15;
 constexpr double kBluestein = 2.27;
-// What the values decide: branches of PRelu, NaNs, how many elements are found.
+// Values decide, too: by branches of PRelu, NaNs, the number of elements that are found.
 constexpr double kValuesSpread = 1.8;
 // Another processor, where the model knows the device itself and tells no spread of its own.
 constexpr double kOtherProcessor = 1.4;

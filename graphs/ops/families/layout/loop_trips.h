@@ -15,7 +15,7 @@ struct LoopValue {
   std::shared_ptr<const ListElements> elements;
 };
 
-// What a Loop's `carried` operands are before its first trip.
+// A Loop's `carried` operands before its first trip.
 std::vector<LoopValue> loop_state(const InferContext& context, size_t carried);
 // Infers the body as that trip sees it (from 0). Error: the trip contradicts itself.
 StatusOr<InferredBody> run_trip(const InferContext& context, int64_t trip,
