@@ -36,8 +36,8 @@ struct InferOptions {
   // then); where neither is given the larger branch counts, and one trip.
   std::map<std::string, int64_t> trip_counts = {};
   std::optional<bool> branch = {};
-  // Receive the loops of which one trip is assumed, and the names of Ifs whose larger branch counts.
-  // May be null.
+  // Receive the loops of which one trip is assumed, and the names of Ifs whose larger branch
+  // counts. May be null.
   std::vector<OpenLoop>* open_loops = nullptr;
   std::vector<std::string>* open_ifs = nullptr;
   // Told of ops inside a subgraph of `outer` that stay unresolved. May be empty.

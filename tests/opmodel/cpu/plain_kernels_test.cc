@@ -55,6 +55,9 @@ TEST_CASE("Plain kernels: a transform of 2^k points is fast, others take two of 
   // 4 x 3 transforms of 64 complex points.
   CHECK(plain_kernel_us(operator_of("DFT", {{4, 64, 3, 2}}, {4, 64, 3, 2}, "axis=1"), 1) ==
         Approx(12 * 2.15 * 64 * 6 / 1e3));
+  // 98 frames of 400 real samples, padded to 512 points.
+  CHECK(plain_kernel_us(operator_of("DFT", {{98, 400, 1}}, {98, 257, 2}, "axis=1"), 1) ==
+        Approx(98 * 2.15 * 512 * 9 / 1e3));
 }
 
 TEST_CASE("Plain kernels: replace answers on CPUs about forms that no part has rows of") {
