@@ -31,7 +31,7 @@ def constant(name, values, dtype=np.float32):
     return numpy_helper.from_array(np.asarray(values, dtype), name)
 
 
-def cases():
+def cases(shape):
     """(operator, form, opset, constant operands, attributes)"""
     for op in ELEMENTWISE:
         yield op, "", 20, [], {}
@@ -52,7 +52,7 @@ def cases():
     yield "DepthToSpace", "", 18, [], {"blocksize": 2}
     yield "TopK", "", 18, [constant("k", [5], np.int64)], {}
     yield "NonZero", "", 18, [], {}
-    yield "GridSample", "", 18, [constant("grid", np.random.default_rng(0).random((8, 32, 32, 2)))], {}
+    yield "GridSample", "", 18, [constant("grid", np.random.default_rng(0).random((shape[0], *shape[2:], 2)))], {}
 
 
 def kernel_us(model, feed, threads, folder):
@@ -105,7 +105,7 @@ def main():
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["operator", "form", "per", "ns_1_thread", "ns_2_threads"])
     with tempfile.TemporaryDirectory() as folder:
-        for op, form, opset, operands, attributes in cases():
+        for op, form, opset, operands, attributes in cases(shape):
             model = network(op, opset, operands, attributes, shape)
             feed = {"x": values_for(op, rng, shape)}
             times = [1000 * kernel_us(model, feed, threads, folder) / math.prod(shape) for threads in (1, 2)]

@@ -42,7 +42,7 @@ constexpr std::array kPlainOps = {
     PlainOp{"GroupNormalization", 1.51, 1.51, false},
     PlainOp{"Hardmax", 1.24, 10.7, false},
     PlainOp{"LRN", 31.9, 31.9, true},
-    PlainOp{"LpNormalization", 8.66, 8.66, false},
+    PlainOp{"LpNormalization", 1.66, 8.66, false},
     PlainOp{"LpPool", 20.3, 20.3, true},
     PlainOp{"Mish", 15.0, 15.0, true},
     PlainOp{"Mod", 7.50, 7.50, false},
