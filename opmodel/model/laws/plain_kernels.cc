@@ -98,7 +98,7 @@ int64_t transform_points(int64_t samples, int64_t bins, bool real) {
   return half ? 2 * (bins - 1) : bins;
 }
 
-// Of [batch, samples, 1] into [batch, frames, bins, 2].
+// Transforms [batch, samples, 1] into [batch, frames, bins, 2].
 double stft_us(const OpDescriptor& op) {
   constexpr size_t kWindow = 2;  // operand; without one, half a spectrum tells the length
   const std::vector<int64_t>& spectrum = op.output_extents[0];
@@ -110,7 +110,7 @@ double stft_us(const OpDescriptor& op) {
   return points >= 1 ? frames * transform_ns(points) / 1e3 : 0;
 }
 
-// Of [..., samples, ..., 1 or 2] into [..., bins, ..., 2].
+// Transforms [..., samples, ..., 1 or 2] into [..., bins, ..., 2].
 double dft_us(const OpDescriptor& op) {
   const std::vector<int64_t>& signal = op.input_extents[0];
   const std::vector<int64_t>& spectrum = op.output_extents[0];
