@@ -316,6 +316,34 @@ double product_flops(const OpDescriptor& op) {
 
 }  // namespace
 
+namespace {
+
+// A recurrent layer multiplies the inputs of all steps at once and the state step by step, where a
+// product of few rows waits for the weights, and applies a function to every gate: in products of
+// the first kind, by the measured rows of two CPUs.
+double recurrent_flops(const OpDescriptor& op) {
+  constexpr size_t kRank =
+      3;  // X is [steps, batch, inputs] or batch first, R [directions, gates, state]
+  constexpr double kFewRows = 4;
+  constexpr double kStepOfFewRows = 3;
+  constexpr double kStep = 1.25;
+  constexpr double kGateFunctions = 100;
+  if (op.input_extents.size() < 3 || !all_known(op.input_extents, 3) ||
+      op.input_extents[0].size() != kRank || op.input_extents[2].size() != kRank) {
+    return 0;
+  }
+  const Extents& x = op.input_extents[0];
+  const Extents& r = op.input_extents[2];
+  const double rows = static_cast<double>(x[0] * x[1]);
+  const double batch = static_cast<double>(x[1]);
+  const double per_row = static_cast<double>(x[2]) +
+                         static_cast<double>(r[2]) * (batch < kFewRows ? kStepOfFewRows : kStep) +
+                         kGateFunctions;
+  return 2 * rows * static_cast<double>(r[0] * r[1]) * per_row;
+}
+
+}  // namespace
+
 bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   OpGeometry& geometry = *out_geometry;
   // A mode is an algorithm of its own (Resize, Pad).
@@ -340,7 +368,9 @@ bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
     geometry.bytes -= unread;
   }
   geometry.matrix = op.op_class == OpClass::kMatMul || op.op_class == OpClass::kConv;
-  geometry.flops = geometry.matrix ? product_flops(op) : out;
+  geometry.flops = geometry.matrix                ? product_flops(op)
+                   : op.op_class == OpClass::kRnn ? recurrent_flops(op)
+                                                  : out;
   return true;
 }
 

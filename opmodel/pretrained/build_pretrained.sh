@@ -36,6 +36,17 @@ train() {
     > "$out/$name/training_report.txt"
   cat "$out/$name/training_report.txt"
 }
+# usage: interval_runs FOLDER: runs of networks that no trees are fitted to: the list `tune`, and a second
+# list, or every second network of the only one.
+interval_runs() {
+  cat "$1/interval_runs.csv"
+  if [ -f "$1/second_test_runs.csv" ]; then
+    sed 1d "$1/second_test_runs.csv"
+  else
+    sed 1d "$1/test_runs.csv" | cut -d, -f1 | LC_ALL=C sort -u | awk 'NR % 2' |
+      awk -F, 'NR == FNR {half[$1]; next} $1 in half' - "$1/test_runs.csv"
+  fi
+}
 newest='(attention|encoder_attention|gemm)/vllm/0.24.0'
 products="--only-op Gemm --only-op MatMul"
 elementwise="--only-op Add --only-op Mul --only-op Div --only-op Pow --only-op Relu --only-op Gelu --only-op Tanh"
@@ -82,10 +93,10 @@ for model in $models; do
     epyc-milan | epyc-genoa)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
-      # Networks that no trees are fitted to; of Milan with open dimensions, too.
-      fit=$measured/interval_runs.csv
-      [ -f "$fit" ] || fit=$measured/unseen_runs.csv
-      "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt" ;;
+      fit=$(mktemp)
+      interval_runs "$measured" > "$fit"
+      "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt"
+      rm -f "$fit" ;;
     h200)  # the H100's chip with other memory: what the tables lack comes from the H100's operators
       train h200 500 $(tables h200_sxm "$newest")
       extend h200 50 datasets/measured/h100/ops.csv.gz --no-lookup \

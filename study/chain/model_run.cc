@@ -5,6 +5,7 @@
 
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
+#include "opmodel/resident_weights.h"
 #include "schedulers/comm_model.h"
 #include "study/chain/dispatch_modes.h"
 
@@ -38,6 +39,7 @@ StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& pla
   DFSIM_ASSIGN_OR_RETURN(
       CostTable costs,
       make_cost_table(model.workload.rows, platform, cached != nullptr ? *cached : cost_model));
+  apply_resident_weights(model.workload, platform, &costs);
   add_gaps(platform, &costs);
   return costs;
 }

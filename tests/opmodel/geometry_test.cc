@@ -156,6 +156,19 @@ TEST_CASE("Geometry: shapes that do not fit the class, or foreign formats, give 
   CHECK(formatted.flops == Approx(2.0 * std::sqrt(25690112.0 * 50176.0 * 25690112.0)));
 }
 
+// Inputs of all steps at once, the state step by step, functions of the gates: in multiplications.
+TEST_CASE("Geometry: the arithmetic of a recurrent layer counts steps, gates and few rows") {
+  const auto flops = [](int64_t batch) {
+    return geometry_of(op_of("LSTM", OpClass::kRnn, {{5, batch, 3}, {2, 8, 3}, {2, 8, 2}},
+                             {{5, 2, batch, 2}}))
+        .flops;
+  };
+  CHECK(flops(1) == Approx(2.0 * 5 * 16 * (3 + 2 * 3 + 100)));
+  CHECK(flops(4) == Approx(2.0 * 5 * 4 * 16 * (3 + 2 * 1.25 + 100)));
+  const OpDescriptor odd = op_of("LSTM", OpClass::kRnn, {{5, 1, 3}}, {{5, 2, 1, 2}});
+  CHECK(geometry_of(odd).flops == 0);
+}
+
 TEST_CASE("Features: are finite, with the advertised number and unique names") {
   const std::array ops = {
       op_of("MatMul", OpClass::kMatMul, {{8, 128, 64}, {64, 32}}, {{8, 128, 32}}),

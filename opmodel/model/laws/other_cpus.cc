@@ -44,6 +44,15 @@ double least_us(const OtherCpu& cpu, const Roofline& all_cores, const DeviceSpec
   return std::max(compute_us, memory_us);
 }
 
+// Weights of a product of few rows come from memory, which waits for no core's clock.
+double one_core_speed(const OtherCpu& cpu, const OpGeometry& geometry, const Roofline& all_cores,
+                      const DeviceSpec& device) {
+  const double compute_us = all_cores.compute_us * device.compute_units;
+  return geometry.family == Family::kGemm && compute_us < least_us(cpu, all_cores, device, 1)
+             ? 1
+             : cpu.speed;
+}
+
 }  // namespace
 
 std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart& part,
@@ -94,10 +103,11 @@ double other_cpu_us(const OtherCpu& cpu, const OpGeometry& geometry, const Devic
   const double from = cpu.known.compute_units;
   const double to = device.compute_units;
   const double busy_us = std::max(known_us - fork_us(from), known_us / 2);
-  const double one_core_us = busy_us / cpu.speed / part_of_one(from);
+  const double speed = one_core_speed(cpu, geometry, all_cores, device);
+  const double one_core_us = busy_us / speed / part_of_one(from);
   // The runtime runs an operator on one core if more of them would slow it down.
   return std::min(one_core_us * part_of_one(to) + std::max(fork_us(to), known_us - busy_us),
-                  std::max(one_core_us, known_us / cpu.speed));
+                  std::max(one_core_us, known_us / speed));
 }
 
 std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const ModelPart& part,

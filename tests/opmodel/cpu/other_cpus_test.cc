@@ -99,6 +99,17 @@ TEST_CASE("Other CPUs: printed rates give the speed, and distance widens the int
   CHECK(large->spread == Approx(1.4 * 1.2 * 1.2));
 }
 
+TEST_CASE("Other CPUs: weights come from memory as fast as on the known CPU, whatever the clock") {
+  const ModelManifest manifest = measured_cpus();
+  const DeviceSpec half = cpu_of("half", 2, kCore / 2);
+  const auto slow = other_cpu(manifest, part_of(manifest), half);
+  REQUIRE(slow.has_value());
+  CHECK(other_cpu_us(*slow, work_of(1, 1e9), half, 10'004.7) == Approx(10'004.7));
+  OpGeometry copy = work_of(1, 1e9);
+  copy.family = Family::kRows;
+  CHECK(other_cpu_us(*slow, copy, half, 10'004.7) == Approx(20'004.7));
+}
+
 TEST_CASE(
     "Other CPUs: no law for a known CPU, a GPU, an unknown rate or known CPUs not described") {
   const ModelManifest manifest = measured_cpus();
