@@ -161,6 +161,17 @@ std::string resize_attributes(const Op& op) {
       op.attributes.string_or("mode", "nearest"));
 }
 
+// The axis is an operand; nothing where its value is not known.
+std::string running_sum_axis(const Graph& graph, const Op& op) {
+  const ConstValue* const axis =
+      op.inputs.size() > 1 && op.inputs[1].valid() ? graph.constant(op.inputs[1]) : nullptr;
+  if (axis == nullptr || axis->ints.size() != 1) {
+    return "";
+  }
+  const int rank = graph.tensor(op.inputs[0]).shape.rank();
+  return fmt::format("axis={}", axis->ints[0] + (axis->ints[0] < 0 ? rank : 0));
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -203,6 +214,12 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   }
   if (type == "Resize" || type == "Upsample") {
     return resize_attributes(op);
+  }
+  if (type == "RoiAlign") {
+    return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));
+  }
+  if (type == "CumSum") {
+    return running_sum_axis(graph, op);
   }
   if (type == "Pad") {
     const std::string mode = op.attributes.string_or("mode", "constant");

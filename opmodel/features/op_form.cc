@@ -142,6 +142,10 @@ std::string op_form(const OpDescriptor& op, const OpGeometry& geometry) {
     case OpClass::kElementwise:
       form += geometry.kind.ends_with("-broadcast") ? " broadcast" : "";
       break;
+    case OpClass::kSoftmax:
+      add_axis_words(op, &form);
+      form += geometry.kind.ends_with("-across") ? " across others" : "";
+      break;
     default:
       add_axis_words(op, &form);
       add_words_of_attributes(op, &form);

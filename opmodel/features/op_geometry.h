@@ -42,6 +42,7 @@ struct OpGeometry {
   DType weight_dtype = DType::kUnknown;  // of the second operand, where it matters
   bool matrix = false;                   // may run on matrix units
   double flops = 0;
+  double effort = 1;  // time of the arithmetic, in that of as many FLOPs of one large product
   double bytes = 0;
   double bytes_in = 0;
   double bytes_out = 0;

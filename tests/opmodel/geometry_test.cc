@@ -156,15 +156,29 @@ TEST_CASE("Geometry: shapes that do not fit the class, or foreign formats, give 
   CHECK(formatted.flops == Approx(2.0 * std::sqrt(25690112.0 * 50176.0 * 25690112.0)));
 }
 
-// Inputs of all steps at once, the state step by step, functions of the gates: in multiplications.
-TEST_CASE("Geometry: the arithmetic of a recurrent layer counts steps, gates and few rows") {
-  const auto flops = [](int64_t batch) {
-    return geometry_of(op_of("LSTM", OpClass::kRnn, {{5, batch, 3}, {2, 8, 3}, {2, 8, 2}},
-                             {{5, 2, batch, 2}}))
-        .flops;
+TEST_CASE("Geometry: softmax along an inner axis is of another kind where others lie between") {
+  const auto kind = [](std::vector<int64_t> extents, const std::string& axis) {
+    return geometry_of(op_of("Softmax", OpClass::kSoftmax, {extents}, {extents}, "axis=" + axis))
+        .kind;
   };
-  CHECK(flops(1) == Approx(2.0 * 5 * 16 * (3 + 2 * 3 + 100)));
-  CHECK(flops(4) == Approx(2.0 * 5 * 4 * 16 * (3 + 2 * 1.25 + 100)));
+  CHECK(kind({2, 8, 5, 7}, "3") == "Softmax");
+  CHECK(kind({2, 8, 5, 7}, "2") == "Softmax-inner");
+  CHECK(kind({2, 8, 1, 7}, "1") == "Softmax-inner");
+  CHECK(kind({2, 8, 5, 7}, "1") == "Softmax-across");
+  CHECK(kind({2, 8, 1, 1}, "1") == "Softmax");
+}
+
+// 2 directions, 8 gates, 3 inputs and 2 elements of state: in FLOPs of a large product.
+TEST_CASE("Geometry: recurrent layers take the time of more arithmetic than they do") {
+  const auto layer = [](int64_t batch) {
+    return geometry_of(
+        op_of("LSTM", OpClass::kRnn, {{5, batch, 3}, {2, 8, 3}, {2, 8, 2}}, {{5, 2, batch, 2}}));
+  };
+  CHECK(layer(1).flops == 2 * 5 * 16 * (3 + 2));
+  CHECK(layer(1).flops * layer(1).effort == Approx(2 * 5 * 16 * (3 + 2 * 3 + 100)));
+  CHECK(layer(4).flops * layer(4).effort == Approx(2 * 20 * 16 * (3 + 2 * 1.25 + 100)));
+  const Roofline roofline = roofline_of(layer(4), toy_device(), 0);
+  CHECK(roofline.compute_us == Approx(layer(4).flops * layer(4).effort / 1e13 * 1e6));
   const OpDescriptor odd = op_of("LSTM", OpClass::kRnn, {{5, 1, 3}}, {{5, 2, 1, 2}});
   CHECK(geometry_of(odd).flops == 0);
 }

@@ -39,6 +39,7 @@ def cases(shape):
         for form, axes in (("last", [3]), ("inner", [1])):
             yield op, form, 18, [constant("axes", axes, np.int64)], {}
     for form, axis in (("last", 3), ("inner", 1)):
+        yield "CumSum", form, 18, [constant("axis", axis, np.int64)], {}
         yield "ArgMin", form, 18, [], {"axis": axis}
         yield "Hardmax", form, 18, [], {"axis": axis}
     yield "PRelu", "", 18, [constant("slope", np.full((64, 1, 1), 0.1))], {}
@@ -49,6 +50,7 @@ def cases(shape):
     yield "LpPool", "", 18, [], {"kernel_shape": [2, 2], "strides": [2, 2]}
     yield "GlobalLpPool", "", 18, [], {}
     yield "GlobalMaxPool", "", 18, [], {}
+    yield "Gelu", "", 20, [], {}
     yield "DepthToSpace", "", 18, [], {"blocksize": 2}
     yield "TopK", "", 18, [constant("k", [5], np.int64)], {}
     yield "NonZero", "", 18, [], {}
@@ -90,6 +92,14 @@ def values_for(op, rng, shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
+def regions(count=100, side=7, ratio=2):
+    """Regions of random places and sizes on a map of 256 channels."""
+    corners = np.sort(np.random.default_rng(0).random((count, 2, 2)) * 50, axis=1).reshape(count, 4)
+    operands = [constant("regions", corners), constant("images", np.zeros(count), np.int64)]
+    sizes = {"output_height": side, "output_width": side, "sampling_ratio": ratio}
+    return network("RoiAlign", 16, operands, sizes, [1, 256, 50, 50]), count * 256 * (side * ratio) ** 2
+
+
 def transform(length, frames=200):
     step = length // 2
     samples = step * (frames - 1) + length
@@ -110,6 +120,10 @@ def main():
             feed = {"x": values_for(op, rng, shape)}
             times = [1000 * kernel_us(model, feed, threads, folder) / math.prod(shape) for threads in (1, 2)]
             writer.writerow([op, form, "element"] + [f"{time:.2f}" for time in times])
+        model, samples = regions()
+        feed = {"x": rng.standard_normal((1, 256, 50, 50)).astype(np.float32)}
+        times = [1000 * kernel_us(model, feed, threads, folder) / samples for threads in (1, 2)]
+        writer.writerow(["RoiAlign", "", "sample"] + [f"{time:.2f}" for time in times])
         for length in (256, 512, 1024, 2048, 320, 400, 800):
             model, samples, frames = transform(length)
             signal = rng.random((1, samples, 1)).astype(np.float32)

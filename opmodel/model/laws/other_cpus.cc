@@ -27,10 +27,9 @@ constexpr double kPerDoubling = 1.2;
 // Kernels that were written for one width of vectors use another one less well (of ln(speed)).
 constexpr double kPerSpeed = 0.5;
 
-double core_flops_per_s(const DeviceSpec& device) {
-  return device.compute_units > 0
-             ? device.peak_flops_per_s(DType::kFloat32, false) / device.compute_units
-             : 0;
+double core_flops_per_s(const DeviceSpec& device, DType dtype = DType::kFloat32) {
+  return device.compute_units > 0 ? device.peak_flops_per_s(dtype, false) / device.compute_units
+                                  : 0;
 }
 
 // The least time by the roofs of so many cores of `device`: arithmetic divides by the cores,
@@ -44,13 +43,16 @@ double least_us(const OtherCpu& cpu, const Roofline& all_cores, const DeviceSpec
   return std::max(compute_us, memory_us);
 }
 
-// Weights of a product of few rows come from memory, which waits for no core's clock.
+// Weights of a product of few rows come from memory, which waits for no core's clock. Products of 8
+// bits have instructions of their own, or none.
 double one_core_speed(const OtherCpu& cpu, const OpGeometry& geometry, const Roofline& all_cores,
                       const DeviceSpec& device) {
   const double compute_us = all_cores.compute_us * device.compute_units;
-  return geometry.family == Family::kGemm && compute_us < least_us(cpu, all_cores, device, 1)
-             ? 1
-             : cpu.speed;
+  const bool waits_for_memory = compute_us < least_us(cpu, all_cores, device, 1);
+  if (waits_for_memory) {
+    return geometry.family == Family::kGemm ? 1 : cpu.speed;
+  }
+  return dtype_bits(geometry.dtype) == 8 ? cpu.speed_of_8_bits : cpu.speed;
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart
   }
   const DeviceSpec* known = nullptr;
   double fastest = 0;  // core: one that shares its power with none
+  double fastest_of_8_bits = 0;
   double drawn = 0;
   for (const PartDevice& trained : part.devices) {
     const DeviceSpec* const spec = manifest.find_device(trained.model);
@@ -70,6 +73,7 @@ std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart
       continue;
     }
     fastest = std::max(fastest, core_flops_per_s(*spec));
+    fastest_of_8_bits = std::max(fastest_of_8_bits, core_flops_per_s(*spec, DType::kInt8));
     drawn = std::max(drawn, spec->memory_bytes_per_s / spec->compute_units);
     const bool fits = spec->compute_units <= device.compute_units;
     if (known == nullptr || (fits ? spec->compute_units > known->compute_units ||
@@ -81,7 +85,9 @@ std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart
   if (known == nullptr) {
     return std::nullopt;
   }
-  OtherCpu cpu{*known, drawn, own / (fastest / kMeasuredOverPrinted), 1};
+  OtherCpu cpu{*known, drawn, own / (fastest / kMeasuredOverPrinted)};
+  cpu.speed_of_8_bits =
+      core_flops_per_s(device, DType::kInt8) / (fastest_of_8_bits / kMeasuredOverPrinted);
   cpu.known.type = DeviceType::kCpu;  // manifests do not say what their devices are
   const double doublings =
       std::abs(std::log2(static_cast<double>(device.compute_units) / known->compute_units));

@@ -110,6 +110,22 @@ TEST_CASE("Other CPUs: weights come from memory as fast as on the known CPU, wha
   CHECK(other_cpu_us(*slow, copy, half, 10'004.7) == Approx(20'004.7));
 }
 
+TEST_CASE("Other CPUs: arithmetic of 8 bits goes by rates of its own") {
+  ModelManifest manifest = measured_cpus();
+  for (DeviceSpec& device : manifest.devices) {
+    device.peaks.push_back({DType::kInt8, 4 * device.peaks[0].flops_per_s, 0});
+  }
+  DeviceSpec plain = cpu_of("plain", 2, kCore);  // without instructions for 8 bits
+  const auto cpu = other_cpu(manifest, part_of(manifest), plain);
+  REQUIRE(cpu.has_value());
+  CHECK(cpu->speed == Approx(1));
+  CHECK(cpu->speed_of_8_bits == Approx(0.25));
+  OpGeometry product = work_of(1e9, 0);
+  product.dtype = DType::kInt8;
+  CHECK(other_cpu_us(*cpu, product, plain, 10'004.7) == Approx(40'004.7));
+  CHECK(other_cpu_us(*cpu, work_of(1e9, 0), plain, 10'004.7) == Approx(10'004.7));
+}
+
 TEST_CASE(
     "Other CPUs: no law for a known CPU, a GPU, an unknown rate or known CPUs not described") {
   const ModelManifest manifest = measured_cpus();

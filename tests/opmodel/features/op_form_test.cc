@@ -33,6 +33,7 @@ TEST_CASE("Forms: Softmax over an inner axis is another form than over the last 
   };
   CHECK(softmax({{1, 8, 196, 64}}, "axis=3") == "Softmax last axis");
   CHECK(softmax({{1, 8, 196, 64}}, "axis=2") == "Softmax inner axis");
+  CHECK(softmax({{1, 8, 196, 64}}, "axis=1") == "Softmax inner axis across others");
   CHECK(softmax({{1, 8, 196, 1}}, "axis=2") == "Softmax last axis");  // nothing follows
 }
 
