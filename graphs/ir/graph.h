@@ -32,6 +32,9 @@ struct Tensor {
   TensorRole role = TensorRole::kActivation;
   bool is_input = false;   // fed by the caller
   bool is_output = false;  // returned to the caller
+  // A weight that the caller may replace in each run, so that a runtime may not rearrange it: the
+  // file lists it as an input, too.
+  bool is_replaceable = false;
   // The extents are an upper bound: the real ones depend on data (NonZero, NMS...).
   bool data_dependent = false;
   // A list of tensors: `shape` is that of each element, `sequence_length` how many (-1 = unknown).

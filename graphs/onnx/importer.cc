@@ -40,6 +40,7 @@ class Importer {
     size_t inlined_nodes = 0;
     GraphReader reader(scope, scope.opsets, &inlined_nodes, &builder_);
     DFSIM_RETURN_IF_ERROR(reader.read_main(model.graph()));
+    mark_replaceable(model);
     classify_inputs(builder_, model.graph().initializer_size() > 0);
     bool overridden = false;
     DeclaredShapes declared(model.graph(), report_.dims);
@@ -61,6 +62,27 @@ class Importer {
   const ImportReport& report() const { return report_; }
 
  private:
+  // Since this version of the format, an initializer that is listed as an input, too, is the value
+  // of an input that the caller leaves out, and no constant.
+  void mark_replaceable(const onnx::ModelProto& model) {
+    constexpr int64_t kFirstVersion = 4;
+    size_t marked = 0;
+    for (const auto& input : model.graph().input()) {
+      const TensorId id = builder_.find_tensor(input.name());
+      if (model.ir_version() >= kFirstVersion && id.valid() &&
+          builder_.tensor(id).role != TensorRole::kActivation) {
+        builder_.tensor(id).is_replaceable = true;
+        ++marked;
+      }
+    }
+    if (marked > 0) {
+      report_.notes.push_back(fmt::format(
+          "{} initializers are inputs, too, so ONNX Runtime must not rearrange these weights; it "
+          "runs faster without them among the graph's inputs",
+          marked));
+    }
+  }
+
   void fill_info(const onnx::ModelProto& model) {
     GraphInfo& info = builder_.info();
     info.name = model.graph().name();

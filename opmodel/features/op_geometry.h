@@ -42,7 +42,8 @@ struct OpGeometry {
   DType weight_dtype = DType::kUnknown;  // of the second operand, where it matters
   bool matrix = false;                   // may run on matrix units
   double flops = 0;
-  double effort = 1;  // time of the arithmetic, in that of as many FLOPs of one large product
+  // On a CPU: time of the arithmetic, in that of as many FLOPs of one large product.
+  double cpu_effort = 1;
   double bytes = 0;
   double bytes_in = 0;
   double bytes_out = 0;

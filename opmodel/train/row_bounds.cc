@@ -27,7 +27,9 @@ double least_time_us(const OpGeometry& geometry, const DeviceSpec& device) {
   if (geometry.family == Family::kGeneric) {
     return 0;
   }
-  const Roofline roofline = roofline_of(geometry, device, 0);
+  OpGeometry ideal = geometry;
+  ideal.cpu_effort = 1;  // an estimate, no limit
+  const Roofline roofline = roofline_of(ideal, device, 0);
   const bool cached =
       geometry.bytes < kCacheFactor * static_cast<double>(std::max<Bytes>(device.l2_bytes, 0));
   return std::max(rate_is_stand_in(geometry, device) ? 0 : roofline.compute_us,

@@ -154,7 +154,8 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
   }
   const Graph& source = expanded ? *expanded : graph;
   const OpenDims open = sees_open_axes(runtime) ? OpenDims(source, options.open_axes) : OpenDims();
-  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned, prune(source, open));
+  DFSIM_ASSIGN_OR_RETURN(PruneResult pruned,
+                         prune(source, open, runtime.framework == Framework::kOnnxRuntime));
   const size_t pruned_ops = pruned.graph.op_count();
   if (comes_from_tensorflow(pruned.graph)) {
     DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));

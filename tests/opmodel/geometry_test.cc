@@ -168,6 +168,18 @@ TEST_CASE("Geometry: softmax along an inner axis is of another kind where others
   CHECK(kind({2, 8, 1, 1}, "1") == "Softmax");
 }
 
+TEST_CASE("Geometry: convolutions without blocks of channels start a product per image and group") {
+  const auto effort = [](const std::string& type, int64_t rows) {
+    return geometry_of(op_of(type, OpClass::kConv, {{10, 6, rows, rows}, {6, 1, 3, 3}},
+                             {{10, 6, rows, rows}}, "group=6;kernel_shape=3,3;strides=1,1"))
+        .cpu_effort;
+  };
+  CHECK(effort("Conv", 1) == Approx(1 + 18'000 / 18.0));
+  CHECK(effort("Conv", 3) == Approx(16.0 / 9 + 18'000 / (18.0 * 9)));
+  CHECK(effort("Conv", 4) == Approx(1 + 18'000 / (18.0 * 16)));
+  CHECK(effort("com.microsoft.nchwc.Conv", 3) == 1);
+}
+
 // 2 directions, 8 gates, 3 inputs and 2 elements of state: in FLOPs of a large product.
 TEST_CASE("Geometry: recurrent layers take the time of more arithmetic than they do") {
   const auto layer = [](int64_t batch) {
@@ -175,10 +187,13 @@ TEST_CASE("Geometry: recurrent layers take the time of more arithmetic than they
         op_of("LSTM", OpClass::kRnn, {{5, batch, 3}, {2, 8, 3}, {2, 8, 2}}, {{5, 2, batch, 2}}));
   };
   CHECK(layer(1).flops == 2 * 5 * 16 * (3 + 2));
-  CHECK(layer(1).flops * layer(1).effort == Approx(2 * 5 * 16 * (3 + 2 * 3 + 100)));
-  CHECK(layer(4).flops * layer(4).effort == Approx(2 * 20 * 16 * (3 + 2 * 1.25 + 100)));
-  const Roofline roofline = roofline_of(layer(4), toy_device(), 0);
-  CHECK(roofline.compute_us == Approx(layer(4).flops * layer(4).effort / 1e13 * 1e6));
+  CHECK(layer(1).flops * layer(1).cpu_effort == Approx(2 * 5 * 16 * (3 + 2 * 3 + 100)));
+  CHECK(layer(4).flops * layer(4).cpu_effort == Approx(2 * 20 * 16 * (3 + 2 * 1.25 + 100)));
+  DeviceSpec cpu = toy_device();
+  cpu.type = DeviceType::kCpu;
+  CHECK(roofline_of(layer(4), cpu, 0).compute_us ==
+        Approx(layer(4).flops * layer(4).cpu_effort / 1e13 * 1e6));
+  CHECK(roofline_of(layer(4), toy_device(), 0).compute_us == Approx(layer(4).flops / 1e13 * 1e6));
   const OpDescriptor odd = op_of("LSTM", OpClass::kRnn, {{5, 1, 3}}, {{5, 2, 1, 2}});
   CHECK(geometry_of(odd).flops == 0);
 }

@@ -62,8 +62,12 @@ std::vector<TensorId> storage_roots(const Graph& graph) {
 // Rebuilds a graph from the ops to keep and the tensors they touch.
 class Rebuilder {
  public:
-  Rebuilder(const Graph& graph, const OpenDims& open)
-      : graph_(graph), open_(open), roots_(storage_roots(graph)), new_ids_(graph.tensor_count()) {
+  Rebuilder(const Graph& graph, const OpenDims& open, bool keep_replaceable)
+      : graph_(graph),
+        open_(open),
+        keep_replaceable_(keep_replaceable),
+        roots_(storage_roots(graph)),
+        new_ids_(graph.tensor_count()) {
     builder_.info() = graph.info();
   }
 
@@ -105,6 +109,7 @@ class Rebuilder {
     tensor.producer = OpId();
     tensor.is_input = false;
     tensor.is_output = false;
+    tensor.is_replaceable = tensor.is_replaceable && keep_replaceable_;
     if (constant && tensor.role == TensorRole::kActivation) {
       tensor.role = graph_.constant(id) != nullptr ? TensorRole::kConstant : TensorRole::kWeight;
     }
@@ -140,6 +145,7 @@ class Rebuilder {
 
   const Graph& graph_;
   const OpenDims& open_;
+  const bool keep_replaceable_;
   std::vector<TensorId> roots_;
   GraphBuilder builder_;
   std::vector<TensorId> new_ids_;
@@ -147,11 +153,14 @@ class Rebuilder {
 
 }  // namespace
 
-StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open) {
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool keep_replaceable) {
   std::vector<bool> constant(graph.tensor_count());
   const bool training = is_training(graph);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorRole role = graph.tensor(TensorId(t)).role;
+    if (keep_replaceable && graph.tensor(TensorId(t)).is_replaceable) {
+      continue;
+    }
     constant[t] = role == TensorRole::kConstant || (role == TensorRole::kWeight && !training);
   }
   PruneResult result;
@@ -189,7 +198,8 @@ StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open) {
       }
     }
   }
-  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open).run(keep, constant));
+  DFSIM_ASSIGN_OR_RETURN(result.graph,
+                         Rebuilder(graph, open, keep_replaceable).run(keep, constant));
   return result;
 }
 

@@ -20,6 +20,9 @@ struct PruneResult {
 // source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
 // `open` (of the same graph) says what the runtime doesn't know before a run: what depends on that
 // is not folded, and has no value in the result.
-StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open = {});
+// `keep_replaceable`: the runtime lets callers replace such weights, so nothing is folded that
+// reads them; others take them as what they are in the file.
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open = {},
+                            bool keep_replaceable = false);
 
 }  // namespace dfsim::inline graphs

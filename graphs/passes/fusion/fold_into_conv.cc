@@ -11,14 +11,14 @@ bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
   if (next.op_type == "BatchNormalization") {
     const bool extra = next.outputs.size() > 1 && next.outputs[1].valid();
     return !extra && std::all_of(next.inputs.begin() + 1, next.inputs.end(),
-                                 [&](TensorId id) { return graph.is_parameter(id); });
+                                 [&](TensorId id) { return graph.is_fixed(id); });
   }
   if (next.op_type != "Mul" && next.op_type != "Add") {
     return false;
   }
   const size_t other = next.inputs[0] == conv.outputs[0] ? 1 : 0;
   const TensorId factor = next.inputs[other];
-  if (next.op_type == "Mul" && factor.valid() && graph.is_parameter(factor) &&
+  if (next.op_type == "Mul" && factor.valid() && graph.is_fixed(factor) &&
       graph.shape(factor).has_rank() && graph.shape(factor).rank() == 0) {
     return true;  // one number scales all weights; ONNX Runtime adds none to biases
   }
@@ -33,8 +33,8 @@ void fold_into_conv(EditableGraph& graph) {
       const Op& conv = graph.op(id);
       const bool bias = conv.inputs.size() > 2 && conv.inputs[2].valid();
       const OpId next = graph.sole_reader(conv.outputs[0]);
-      if (!next.valid() || !graph.op(next).domain.empty() || !graph.is_parameter(conv.inputs[1]) ||
-          (bias && !graph.is_parameter(conv.inputs[2])) || !folds(graph, conv, graph.op(next))) {
+      if (!next.valid() || !graph.op(next).domain.empty() || !graph.is_fixed(conv.inputs[1]) ||
+          (bias && !graph.is_fixed(conv.inputs[2])) || !folds(graph, conv, graph.op(next))) {
         break;
       }
       Op folded = conv;

@@ -106,7 +106,7 @@ class Blocker {
     Op op = graph_.op(id);
     const Shape& x = graph_.shape(op.inputs[0]);
     const Shape& w = graph_.shape(op.inputs[1]);
-    if (!x.is_static() || w.rank() != 4 || !graph_.is_parameter(op.inputs[1]) ||
+    if (!x.is_static() || w.rank() != 4 || !graph_.is_fixed(op.inputs[1]) ||
         graph_.tensor(op.inputs[1]).dtype != DType::kFloat32 || op.inputs.size() > 3) {
       return;
     }
@@ -198,7 +198,7 @@ class Blocker {
     Op op = graph_.op(id);
     const Shape& x = graph_.shape(op.inputs[0]);
     const Shape& y = graph_.shape(op.outputs[0]);
-    if (!is_blocked(op.inputs[0]) || !graph_.is_parameter(op.inputs.back()) || !x.is_static() ||
+    if (!is_blocked(op.inputs[0]) || !graph_.is_fixed(op.inputs.back()) || !x.is_static() ||
         !y.is_static() || y.rank() != 4 ||
         op.attributes.string_or("mode", "nearest") != "nearest" ||
         op.attributes.string_or("coordinate_transformation_mode", "half_pixel") != "asymmetric" ||
