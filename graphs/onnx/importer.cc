@@ -77,8 +77,8 @@ class Importer {
     }
     if (marked > 0) {
       report_.notes.push_back(fmt::format(
-          "{} initializers are inputs, too, so ONNX Runtime must not rearrange these weights; it "
-          "runs faster without them among the graph's inputs",
+          "ONNX Runtime must not rearrange weights that are inputs, too ({}); it runs faster where "
+          "the graph's inputs leave them out",
           marked));
     }
   }

@@ -62,7 +62,7 @@ class EditableGraph {
   OpId sole_reader(TensorId id) const;
   // A weight or a constant: ONNX's initializer.
   bool is_parameter(TensorId id) const { return tensor(id).role != TensorRole::kActivation; }
-  // Of these, one that the runtime may rearrange ahead of a run.
+  // A parameter that the runtime may also rearrange ahead of a run.
   bool is_fixed(TensorId id) const { return is_parameter(id) && !tensor(id).is_replaceable; }
   // The value when it is known, or nullptr.
   const ConstValue* constant(TensorId id) const;

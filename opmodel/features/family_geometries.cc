@@ -146,7 +146,7 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
 namespace {
 
 // On a CPU, a convolution whose channels are not in blocks is a matrix product for each image and
-// group. Its columns fill vectors, and each product takes as long to start as some FLOPs.
+// group. Columns fill vectors, and each product takes as long to start as some FLOPs.
 double image_products_effort(const OpGeometry& geometry) {
   constexpr double kColumns = 16;
   constexpr double kStartFlops = 18'000;  // 0.2 us of a measured core

@@ -75,7 +75,7 @@ class Server:
         check(got == status, f"{method} {path}: {got} instead of {status}: {answer}")
         error = json.loads(answer)["error"]
         check(error["status"] == status and words in error["message"], answer)
-        # A model that was sent lies in a file of its own, which is nobody's business.
+        # The server keeps a sent model in a temporary file, which errors must not name.
         check("/tmp" not in error["message"].replace(str(ROOT), ""), answer)
 
     def metric(self, name):
