@@ -15,6 +15,8 @@ constexpr double kMemoryBytesPerS = 20e9;
 constexpr double kShareOfMemory = 0.65;
 // With less than this part of the cache in use, nothing is lost between runs.
 constexpr double kSurelyKept = 0.5;
+// Larger caches are several of this size, each next to a few cores, or were not measured.
+constexpr double kMostCacheBytes = 32 << 20;
 
 // Other classes have few weights, or read them once per many elements.
 bool waits_for_weights(OpClass op_class) {
@@ -31,8 +33,8 @@ double resident_share(const Workload& workload, const DeviceSpec& device) {
   for (const OpDescriptor& row : workload.rows) {
     largest = std::max(largest, row.work.bytes() - row.work.weight_bytes);
   }
-  const double used =
-      static_cast<double>(workload.weight_bytes + largest) / static_cast<double>(device.l2_bytes);
+  const double cache = std::min(static_cast<double>(device.l2_bytes), kMostCacheBytes);
+  const double used = static_cast<double>(workload.weight_bytes + largest) / cache;
   return std::clamp((1 - used) / (1 - kSurelyKept), 0.0, 1.0);
 }
 

@@ -14,8 +14,9 @@
 namespace dfsim::inline opmodel {
 
 // Share of the workload's weights that the last-level cache of `device` still holds when the next
-// run wants them, in [0, 1]: all if they, with the largest operator's tensors, take half of it,
-// none if they take all of it. 0 for a device other than a CPU or without a cache. O(rows).
+// run wants them, in [0, 1]: all if they, with the largest operator's tensors, take half of it (of
+// 32 MiB of a larger one), none if they take all of it. 0 for a device other than a CPU or without
+// a cache. O(rows).
 double resident_share(const Workload& workload, const DeviceSpec& device);
 
 // Microseconds less that a product with weights takes when the cache holds `share` of them, out of

@@ -42,6 +42,9 @@ TEST_CASE("Resident weights: all stay in half of the cache, none in all of it") 
   CHECK(resident_share(cached_workload(16'000'000 - kTensors), cached_core()) == 1);
   CHECK(resident_share(cached_workload(24'000'000 - kTensors), cached_core()) == Approx(0.5));
   CHECK(resident_share(cached_workload(32'000'000), cached_core()) == 0);
+  DeviceSpec large = cached_core();
+  large.l2_bytes = Bytes{256} << 20;
+  CHECK(resident_share(cached_workload((Bytes{24} << 20) - kTensors), large) == Approx(0.5));
   DeviceSpec gpu = cached_core();
   gpu.type = DeviceType::kGpu;
   CHECK(resident_share(cached_workload(1), gpu) == 0);
