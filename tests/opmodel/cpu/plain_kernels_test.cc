@@ -81,6 +81,19 @@ TEST_CASE("Plain kernels: RoiAlign takes its samples, three by three where value
   CHECK(align("sampling_ratio=2", 2) == Approx(9800 * 4 * 3.06 / 1e3 * (0.02 + 0.98 / 2)));
 }
 
+TEST_CASE("Plain kernels: trees and support vectors go by their work, linear models by inputs") {
+  const auto classic = [](const std::string& type, int cores) {
+    OpDescriptor op = operator_of("ai.onnx.ml." + type, {{1000, 20}}, {1000});
+    op.work.flops = 1'000'000;
+    return plain_kernel_us(op, cores);
+  };
+  CHECK(classic("TreeEnsembleRegressor", 1) == Approx(4300));
+  CHECK(classic("TreeEnsembleClassifier", 2) == Approx(4300 * (0.02 + 0.98 / 2)));
+  CHECK(classic("SVMClassifier", 2) == Approx(350));
+  CHECK(classic("Scaler", 1) == Approx(68));
+  CHECK(classic("ZipMap", 1) == 0);
+}
+
 TEST_CASE("Plain kernels: replace answers on CPUs about forms that no part has rows of") {
   const OpDescriptor op = operator_of("Atanh", {{1000, 1000}}, {1000, 1000});
   const OpGeometry geometry = geometry_of(op);
