@@ -25,16 +25,17 @@ bool waits_for_weights(OpClass op_class) {
 
 }  // namespace
 
-double resident_share(const Workload& workload, const DeviceSpec& device) {
+double resident_share(std::span<const OpDescriptor> rows, Bytes weight_bytes,
+                      const DeviceSpec& device) {
   if (device.type != DeviceType::kCpu || device.l2_bytes <= 0) {
     return 0;
   }
   Bytes largest = 0;  // tensors of one operator; others share its memory before and after
-  for (const OpDescriptor& row : workload.rows) {
+  for (const OpDescriptor& row : rows) {
     largest = std::max(largest, row.work.bytes() - row.work.weight_bytes);
   }
   const double cache = std::min(static_cast<double>(device.l2_bytes), kMostCacheBytes);
-  const double used = static_cast<double>(workload.weight_bytes + largest) / cache;
+  const double used = static_cast<double>(weight_bytes + largest) / cache;
   return std::clamp((1 - used) / (1 - kSurelyKept), 0.0, 1.0);
 }
 
@@ -55,20 +56,21 @@ double resident_gain_us(const OpDescriptor& op, const DeviceSpec& device, double
   return std::clamp(time_us - least_s * 1e6, 0.0, gain_us);
 }
 
-void apply_resident_weights(const Workload& workload, const Platform& platform, CostTable* costs) {
+void apply_resident_weights(std::span<const OpDescriptor> rows, Bytes weight_bytes,
+                            const Platform& platform, CostTable* costs) {
   for (size_t d = 0; d < platform.devices.size(); ++d) {
     const DeviceSpec& device = platform.devices[d];
-    const double share = resident_share(workload, device);
+    const double share = resident_share(rows, weight_bytes, device);
     if (!(share > 0)) {
       continue;
     }
-    for (uint32_t row = 0; row < workload.rows.size(); ++row) {
+    for (uint32_t row = 0; row < rows.size(); ++row) {
       OpCost& cost = costs->at(row, DeviceId(d));
       if (cost.source != CostSource::kPredicted && cost.source != CostSource::kExtrapolated) {
         continue;
       }
       const double time_us = static_cast<double>(cost.time_ns) / kNsPerUs;
-      const double gain_us = resident_gain_us(workload.rows[row], device, share, time_us);
+      const double gain_us = resident_gain_us(rows[row], device, share, time_us);
       if (!(gain_us > 0)) {
         continue;
       }

@@ -18,6 +18,7 @@
 #include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/infer.h"
+#include "opmodel/resident_weights.h"
 
 namespace dfsim::inline opmodel {
 namespace {
@@ -414,8 +415,8 @@ std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& 
   return times;
 }
 
-StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
-                                    const CostModel& model) {
+StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, Bytes weight_bytes,
+                                    const Platform& platform, const CostModel& model) {
   CostTable table(rows.size(), platform.devices.size());
   std::vector<OpCost> costs(rows.size());
   for (size_t d = 0; d < platform.devices.size(); ++d) {
@@ -426,6 +427,7 @@ StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const
       table.at(static_cast<uint32_t>(row), DeviceId(d)) = costs[row];
     }
   }
+  apply_resident_weights(rows, weight_bytes, platform, &table);
   return table;
 }
 

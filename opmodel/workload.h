@@ -31,9 +31,9 @@ StatusOr<Workload> make_workload(const Graph& graph);
 // are the runtime's plain dispatch_ns.
 std::vector<TimeNs> dispatch_times(const Workload& workload, const RuntimeSpec& runtime);
 
-// Costs of every row on every device, one batch per device. Rows alone do not say how much memory
-// their graph takes: see resident_weights.h for what a whole workload changes.
-StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, const Platform& platform,
-                                    const CostModel& model);
+// Costs of every row on every device, one batch per device. `weight_bytes` of the whole graph tell
+// which weights a CPU's cache keeps from run to run (resident_weights.h).
+StatusOr<CostTable> make_cost_table(const std::vector<OpDescriptor>& rows, Bytes weight_bytes,
+                                    const Platform& platform, const CostModel& model);
 
 }  // namespace dfsim::inline opmodel

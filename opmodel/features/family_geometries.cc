@@ -348,7 +348,7 @@ namespace {
 // A recurrent layer multiplies the inputs of all steps at once and the state step by step, where a
 // product of few rows waits for the weights, and applies a function to every gate: the effort is
 // what the measured rows of two CPUs show. X is [steps, batch, inputs], R [directions, gates of the
-// state, state].
+// state, state], the last two the other way round where a layer is quantised.
 void add_recurrent_work(const OpDescriptor& op, OpGeometry* geometry) {
   constexpr double kFewRows = 4;
   constexpr double kStepOfFewRows = 3;
@@ -362,10 +362,12 @@ void add_recurrent_work(const OpDescriptor& op, OpGeometry* geometry) {
   const Extents& x = op.input_extents[0];
   const Extents& r = op.input_extents[2];
   const double inputs = static_cast<double>(x[2]);
-  const double state = static_cast<double>(r[2]);
+  const bool quantised = op.op_type.ends_with("DynamicQuantizeLSTM");
+  const double gates = static_cast<double>(r[quantised ? 2 : 1]);
+  const double state = static_cast<double>(r[quantised ? 1 : 2]);
   const double step = static_cast<double>(x[1]) < kFewRows ? kStepOfFewRows : kStep;
   geometry->flops =
-      2 * static_cast<double>(x[0] * x[1]) * static_cast<double>(r[0] * r[1]) * (inputs + state);
+      2 * static_cast<double>(x[0] * x[1]) * static_cast<double>(r[0]) * gates * (inputs + state);
   geometry->cpu_effort = (inputs + state * step + kGateFunctions) / (inputs + state);
 }
 

@@ -176,7 +176,8 @@ class UnevenProgram {
     }
     std::vector<OpDescriptor> all = workload_.rows;
     all.insert(all.end(), rows.begin(), rows.end());
-    DFSIM_ASSIGN_OR_RETURN(program.costs, make_cost_table(all, platform_, model));
+    DFSIM_ASSIGN_OR_RETURN(program.costs,
+                           make_cost_table(all, workload_.weight_bytes, platform_, model));
     program.machine = platform_;
     program.device_count = platform_.devices.size();
     program.memory.resize(program.device_count);

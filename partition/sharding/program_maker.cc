@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/cancellation.h"
-#include "opmodel/resident_weights.h"
 #include "partition/sharding/representatives.h"
 
 namespace dfsim::inline partition {
@@ -192,8 +191,8 @@ std::vector<std::vector<TaskId>> ProgramMaker::device_orders(
 
 StatusOr<CostTable> ProgramMaker::cost_table(const CostModel& model) const {
   const Platform& machine = program_.machine;
-  DFSIM_ASSIGN_OR_RETURN(CostTable ops, make_cost_table(workload_.rows, machine, model));
-  apply_resident_weights(workload_, machine, &ops);
+  DFSIM_ASSIGN_OR_RETURN(const CostTable ops,
+                         make_cost_table(workload_.rows, workload_.weight_bytes, machine, model));
   CostTable costs(ops.rows() + row_times_.size(), machine.devices.size());
   for (size_t d = 0; d < machine.devices.size(); ++d) {
     for (uint32_t row = 0; row < ops.rows(); ++row) {

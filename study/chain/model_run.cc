@@ -5,7 +5,6 @@
 
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
-#include "opmodel/resident_weights.h"
 #include "schedulers/comm_model.h"
 #include "study/chain/dispatch_modes.h"
 
@@ -36,10 +35,9 @@ StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& pla
   // The cached model knows as what gradients are priced.
   const std::unique_ptr<CostModel> cached =
       model.is_training ? make_cached_model(cost_model) : nullptr;
-  DFSIM_ASSIGN_OR_RETURN(
-      CostTable costs,
-      make_cost_table(model.workload.rows, platform, cached != nullptr ? *cached : cost_model));
-  apply_resident_weights(model.workload, platform, &costs);
+  DFSIM_ASSIGN_OR_RETURN(CostTable costs,
+                         make_cost_table(model.workload.rows, model.workload.weight_bytes, platform,
+                                         cached != nullptr ? *cached : cost_model));
   add_gaps(platform, &costs);
   return costs;
 }

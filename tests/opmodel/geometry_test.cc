@@ -194,6 +194,10 @@ TEST_CASE("Geometry: recurrent layers take the time of more arithmetic than they
   CHECK(roofline_of(layer(4), cpu, 0).compute_us ==
         Approx(layer(4).flops * layer(4).cpu_effort / 1e13 * 1e6));
   CHECK(roofline_of(layer(4), toy_device(), 0).compute_us == Approx(layer(4).flops / 1e13 * 1e6));
+  const OpDescriptor quantised = op_of("com.microsoft.DynamicQuantizeLSTM", OpClass::kRnn,
+                                       {{5, 1, 3}, {2, 3, 8}, {2, 2, 8}}, {{5, 2, 1, 2}});
+  CHECK(geometry_of(quantised).flops == layer(1).flops);
+  CHECK(geometry_of(quantised).cpu_effort == Approx(layer(1).cpu_effort));
   const OpDescriptor odd = op_of("LSTM", OpClass::kRnn, {{5, 1, 3}}, {{5, 2, 1, 2}});
   CHECK(geometry_of(odd).flops == 0);
 }

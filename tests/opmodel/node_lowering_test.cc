@@ -44,7 +44,8 @@ Lowered lowered(GraphBuilder& builder, const Platform& platform) {
   REQUIRE(graph.ok());
   Lowered result{std::move(prune(*graph)).value(), {}, {}};
   result.workload = std::move(make_workload(result.pruned.graph)).value();
-  const auto costs = make_cost_table(result.workload.rows, platform, *make_sol_model());
+  const auto costs = make_cost_table(result.workload.rows, result.workload.weight_bytes, platform,
+                                     *make_sol_model());
   REQUIRE(costs.ok());
   auto node = lower_for_node(result.pruned.graph, result.workload, platform, *costs);
   INFO(node.status().message());
@@ -131,7 +132,8 @@ TEST_CASE("Node lowering: keeps ops off devices that cannot run them") {
   for (DeviceSpec& spec : platform.devices) {
     spec.memory_bytes = Bytes{1} << 29;
   }
-  const auto costs = make_cost_table(result.workload.rows, platform, *make_sol_model());
+  const auto costs = make_cost_table(result.workload.rows, result.workload.weight_bytes, platform,
+                                     *make_sol_model());
   const auto none = lower_for_node(result.pruned.graph, result.workload, platform, *costs);
   CHECK(none.status().code() == StatusCode::kInvalidInput);
   CHECK(none.status().message().find("no device of 'node' can run a Relu (gpu0: its operands of") !=

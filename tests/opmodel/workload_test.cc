@@ -116,7 +116,8 @@ TEST_CASE("Workload: the cost table has every row on every device") {
     device.memory_bytes_per_s = bandwidth;
     platform.devices.push_back(device);
   }
-  const auto table = make_cost_table(workload.rows, platform, *make_sol_model());
+  const auto table =
+      make_cost_table(workload.rows, workload.weight_bytes, platform, *make_sol_model());
   REQUIRE(table.ok());
   CHECK(table->time_ns(0, DeviceId(size_t{0})) == 8000);
   CHECK(table->time_ns(0, DeviceId(1)) == 4000);

@@ -72,7 +72,7 @@ TEST_CASE("Perfetto trace: has the same spans, arrows and memory as the Chrome t
   const auto workload = make_workload(pruned->graph);
   const Platform platform = small_platform();
   const auto model = make_sol_model();
-  const auto costs = make_cost_table(workload->rows, platform, *model);
+  const auto costs = make_cost_table(workload->rows, workload->weight_bytes, platform, *model);
   const Schedule schedule = single_device_schedule(workload->graph, 1, DeviceId(size_t{0}));
   const Written written = write(
       {workload->graph, platform, &pruned->graph, &*workload, &*costs}, [&](SimListener* listener) {

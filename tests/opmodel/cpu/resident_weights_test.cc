@@ -2,6 +2,7 @@
 #include "opmodel/resident_weights.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 namespace dfsim {
 namespace {
@@ -29,28 +30,25 @@ OpDescriptor weighted_product(int64_t rows) {
   return op;
 }
 
-Workload cached_workload(Bytes weights) {
-  Workload workload;
-  workload.rows = {weighted_product(1)};
-  workload.weight_bytes = weights;
-  return workload;
+double kept_share(Bytes weights, const DeviceSpec& device) {
+  return resident_share(std::vector<OpDescriptor>{weighted_product(1)}, weights, device);
 }
 
 TEST_CASE("Resident weights: all stay in half of the cache, none in all of it") {
   constexpr Bytes kTensors = 8'500;  // of the largest operator
-  CHECK(resident_share(cached_workload(4'500'000), cached_core()) == 1);
-  CHECK(resident_share(cached_workload(16'000'000 - kTensors), cached_core()) == 1);
-  CHECK(resident_share(cached_workload(24'000'000 - kTensors), cached_core()) == Approx(0.5));
-  CHECK(resident_share(cached_workload(32'000'000), cached_core()) == 0);
+  CHECK(kept_share(4'500'000, cached_core()) == 1);
+  CHECK(kept_share(16'000'000 - kTensors, cached_core()) == 1);
+  CHECK(kept_share(24'000'000 - kTensors, cached_core()) == Approx(0.5));
+  CHECK(kept_share(32'000'000, cached_core()) == 0);
   DeviceSpec large = cached_core();
   large.l2_bytes = Bytes{256} << 20;
-  CHECK(resident_share(cached_workload((Bytes{24} << 20) - kTensors), large) == Approx(0.5));
+  CHECK(kept_share((Bytes{24} << 20) - kTensors, large) == Approx(0.5));
   DeviceSpec gpu = cached_core();
   gpu.type = DeviceType::kGpu;
-  CHECK(resident_share(cached_workload(1), gpu) == 0);
+  CHECK(kept_share(1, gpu) == 0);
   DeviceSpec unknown = cached_core();
   unknown.l2_bytes = 0;
-  CHECK(resident_share(cached_workload(1), unknown) == 0);
+  CHECK(kept_share(1, unknown) == 0);
 }
 
 TEST_CASE("Resident weights: a product gains the difference between memory and cache") {
@@ -67,8 +65,7 @@ TEST_CASE("Resident weights: a product gains the difference between memory and c
 }
 
 TEST_CASE("Resident weights: predictions become shorter, measurements and upper ends stay") {
-  Workload workload = cached_workload(4'500'000);
-  workload.rows.push_back(weighted_product(1));
+  const std::vector<OpDescriptor> rows(2, weighted_product(1));
   Platform platform;
   platform.devices = {cached_core()};
   CostTable costs(2, 1);
@@ -79,7 +76,7 @@ TEST_CASE("Resident weights: predictions become shorter, measurements and upper 
     cost.high_ns = 300'000;
     cost.source = row == 0 ? CostSource::kPredicted : CostSource::kMeasured;
   }
-  apply_resident_weights(workload, platform, &costs);
+  apply_resident_weights(rows, 4'500'000, platform, &costs);
   CHECK(costs.at(0, DeviceId(0)).time_ns == 125'000);
   CHECK(costs.at(0, DeviceId(0)).low_ns == 100'000);
   CHECK(costs.at(0, DeviceId(0)).high_ns == 300'000);

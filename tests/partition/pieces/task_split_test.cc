@@ -34,7 +34,7 @@ struct Lowered {
     model = make_sol_model();
     auto workload = make_workload(graph);
     REQUIRE(workload.ok());
-    auto costs = make_cost_table(workload->rows, platform, *model);
+    auto costs = make_cost_table(workload->rows, workload->weight_bytes, platform, *model);
     REQUIRE(costs.ok());
     auto lowered = lower_for_node(graph, *workload, platform, *costs);
     INFO(lowered.status().message());
