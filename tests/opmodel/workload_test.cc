@@ -103,6 +103,25 @@ TEST_CASE("Workload: canonical attributes of a convolution include the defaults"
         "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,1,1;strides=2,2");
 }
 
+TEST_CASE("Workload: a running sum and RoiAlign tell what their times depend on") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1, 3, 8, 8});
+  const TensorId axis =
+      tensor(builder, "axis", TensorRole::kConstant, Shape::scalar(), DType::kInt64);
+  builder.set_constant(axis, ConstValue{DType::kInt64, {}, {-2}, {}});
+  const TensorId regions = tensor(builder, "regions", TensorRole::kWeight, {5, 4});
+  const TensorId images = tensor(builder, "images", TensorRole::kWeight, {5});
+  builder.mark_input(x);
+  builder.mark_output(op(builder, "CumSum", {x, axis}, "sum"));
+  const TensorId aligned = op(builder, "RoiAlign", {x, regions, images}, "aligned");
+  builder.op(OpId(1)).attributes.set("sampling_ratio", int64_t{2});
+  builder.mark_output(aligned);
+  const Workload workload = workload_of(builder);
+  REQUIRE(workload.rows.size() == 2);
+  CHECK(workload.rows[0].attributes == "axis=2");
+  CHECK(workload.rows[1].attributes == "sampling_ratio=2");
+}
+
 TEST_CASE("Workload: the cost table has every row on every device") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1000});

@@ -71,7 +71,7 @@ constexpr double kBluestein = 2.27;
 constexpr double kValuesSpread = 1.8;
 // Another processor, where the model knows the device itself and tells no spread of its own.
 constexpr double kOtherProcessor = 1.4;
-// An operator of one element: chains of 5 and 105 of them differ by 0.25 to 0.6 us each.
+// An operator of one element (docs/notes/accuracy-experiments.md).
 constexpr double kStartUs = 0.5;
 constexpr double kSerialShare = 0.02;  // as in other_cpus.cc
 
