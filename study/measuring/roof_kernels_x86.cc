@@ -11,19 +11,15 @@
 namespace dfsim::inline study {
 namespace {
 
-// Reads a value in a way that the compiler cannot drop, so that the loop before it stays.
-template <typename T>
-void keep_value(const T& value) {
-  asm volatile("" : : "m"(value) : "memory");
-}
-
 // Arrays are not certain to be kept in registers, so the chains are variables of their own.
 #define DFSIM_TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 // The empty assembly hides that all chains begin alike: else the compiler would keep one of them.
 #define DFSIM_DECLARE(i) \
   Vector s##i = begin;   \
   asm volatile("" : "+x"(s##i));
-#define DFSIM_ADD_UP(i) keep_value(s##i);
+// Reads a chain in a way that the compiler cannot drop, so that the loop before it stays. It reads
+// a register: a chain that has an address is kept in memory when registers are few.
+#define DFSIM_ADD_UP(i) asm volatile("" : : "x"(s##i));
 #define DFSIM_CHAINS(isa, function, VectorType, begin_value, factors, expression) \
   __attribute__((target(isa))) void function(int64_t passes) {                    \
     using Vector = VectorType;                                                    \

@@ -2,6 +2,7 @@
 #include "graphs/passes/fusion/layer_norm.h"
 
 #include <algorithm>
+#include <array>
 
 #include "graphs/ops/rules.h"
 #include "graphs/passes/passes.h"
@@ -52,11 +53,14 @@ Pattern layer_norm_pattern() {
   return op("Add", {op("Mul", {op("Div", {centred, deviation}), parameter(1)}), parameter(2)});
 }
 
-// slots: 0 x, 1 scale, 3 epsilon
-Pattern simplified_pattern() {
+// slots: 0 x, 1 scale, 3 epsilon. x is divided by the norm, or multiplied by one over it, as
+// PyTorch's older exporter writes rsqrt().
+std::array<Pattern, 2> simplified_patterns() {
   const Pattern square = op("ReduceMean", {op("Pow", {any(0), scalar(2)})});
   const Pattern norm = op("Sqrt", {op("Add", {square, constant(3)})});
-  return op("Mul", {op("Div", {any(0), norm}), parameter(1)});
+  const Pattern inverse = op("Div", {scalar(1), norm});
+  return {op("Mul", {op("Div", {any(0), norm}), parameter(1)}),
+          op("Mul", {op("Mul", {any(0), inverse}), parameter(1)})};
 }
 
 // slots: 0 and 1 what is summed; a bias of one axis in slot 2 may go with it.
@@ -134,9 +138,12 @@ void fuse_layer_norm(EditableGraph& graph) {
 }
 
 void fuse_simplified_layer_norm(EditableGraph& graph) {
-  const Pattern pattern = simplified_pattern();
+  const auto [divided, multiplied] = simplified_patterns();
   for (const OpId id : graph.ops()) {
-    const auto found = match(graph, pattern, id);
+    auto found = match(graph, divided, id);
+    if (!found) {
+      found = match(graph, multiplied, id);
+    }
     if (!found || !all_reduce_last_axis(graph, *found) || !is_vector(graph, found->tensors[1])) {
       continue;
     }

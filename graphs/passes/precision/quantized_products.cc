@@ -9,6 +9,7 @@
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/rules.h"
+#include "graphs/passes/fusion/dynamic_int8.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -45,7 +46,7 @@ class ProductQuantizer {
       }
     }
     for (const auto& [x, quantise] : dynamic_) {
-      join_single_reader(quantise);
+      join_dynamic_quantizer(graph_, quantise);
     }
   }
 
@@ -154,30 +155,6 @@ class ProductQuantizer {
                         graph_.add_tensor(tensor.name + "/zero", DType::kUInt8, Shape::scalar())};
     made = graph_.add_op(std::move(quantise));
     return made;
-  }
-
-  // ONNX Runtime's DynamicQuantizeMatMulFusion.
-  void join_single_reader(OpId quantise) {
-    const std::vector<TensorId> quantised = graph_.op(quantise).outputs;
-    const OpId product = graph_.sole_reader(quantised[0]);
-    if (!product.valid()) {
-      return;
-    }
-    const Op old = graph_.op(product);
-    Op joined;
-    joined.op_type = "DynamicQuantizeMatMul";
-    joined.domain = kMicrosoft;
-    joined.name = old.name;
-    // A, B, scale of B, zero point of B, bias
-    joined.inputs = {graph_.op(quantise).inputs[0], old.inputs[1], old.inputs[3], old.inputs[5]};
-    if (old.inputs.size() > 6) {
-      joined.inputs.push_back(old.inputs[6]);
-    }
-    joined.outputs = old.outputs;
-    set_origins(&joined, origins_of(old));
-    graph_.remove_op(product);
-    graph_.remove_op(quantise);
-    graph_.add_op(std::move(joined));
   }
 
   void packed(const WeightProduct& product, int64_t bits) {
