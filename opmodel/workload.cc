@@ -216,6 +216,10 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Resize" || type == "Upsample") {
     return resize_attributes(op);
   }
+  if (type == "MatMulNBits") {
+    return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
+                       op.attributes.int_or("bits", 4));
+  }
   if (type == "RoiAlign") {
     return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));
   }

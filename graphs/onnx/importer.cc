@@ -171,11 +171,25 @@ Assumptions all_assumed_as(const std::vector<BoundDim>& dims, int64_t extent) {
   return all;
 }
 
-// Other assumptions where the usual ones contradict the model, most likely first: a mask of 8
-// positions or a window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound
+// "kv_cache_dim" of ONNX Runtime's model builder, "head_dim", "head_size".
+bool is_head_size_name(const std::string& name) {
+  return name.find("cache_dim") != std::string::npos || name.starts_with("head_");
+}
+
+// Other assumptions where the usual ones contradict the model, most likely first: heads have one of
+// few sizes, a mask of 8 positions or a window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound
 // has 512 or 1536 samples.
 std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {
-  std::vector<Assumptions> others = {all_assumed_as(dims, 1), all_assumed_as(dims, 32)};
+  std::vector<Assumptions> others;
+  for (const BoundDim& dim : dims) {
+    for (const int64_t extent : {64, 128, 96, 80, 256}) {
+      if (is_head_size_name(dim.name)) {
+        others.push_back({{dim.name, extent}});
+      }
+    }
+  }
+  others.push_back(all_assumed_as(dims, 1));
+  others.push_back(all_assumed_as(dims, 32));
   for (const BoundDim& dim : dims) {
     for (const int64_t extent : {48, 32, 512, 1536}) {
       if (!is_batch_name(dim.name)) {

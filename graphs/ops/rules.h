@@ -25,4 +25,8 @@ void add_bias(WorkContext& context, size_t bias_input);
 void add_attention_work(WorkContext& context, Count batch_heads, Count q_length, Count kv_length,
                         Count head, Count v_head);
 
+// Inputs `first` and the next are tables of cosines and sines, one row per position that a rotary
+// embedding knows: at most `positions` rows of each are read.
+void read_rotary_tables(WorkContext& context, size_t first, Count positions);
+
 }  // namespace dfsim::inline graphs

@@ -98,6 +98,10 @@ def canonical_attributes(node, shapes, constants, opset):
         pairs = {"perm": text_of(attributes.get("perm") or range(rank)[::-1])}
     elif kind == "Attention" and node.domain == "com.microsoft":
         pairs = {"num_heads": str(attributes.get("num_heads", 0))}
+    elif kind == "MatMulNBits":
+        pairs = {"accuracy_level": str(attributes.get("accuracy_level", 0)), "bits": str(attributes.get("bits", 4))}
+    elif kind == "RoiAlign":
+        pairs = {"sampling_ratio": str(attributes.get("sampling_ratio", 0))}
     elif kind == "Pow":
         exponent = constants.get(node.input[1])
         known = exponent is not None and exponent.size == 1 and float(exponent.reshape(-1)[0]) in (2.0, 3.0)

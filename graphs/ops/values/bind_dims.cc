@@ -51,6 +51,7 @@ class Binder {
     DFSIM_RETURN_IF_ERROR(apply_given_dims());
     DFSIM_RETURN_IF_ERROR(apply_batch());
     apply_defaults();
+    add_up_totals();
     DFSIM_RETURN_IF_ERROR(derive_expressions());
     DFSIM_RETURN_IF_ERROR(substitute());
     *overridden = overridden_;
@@ -271,6 +272,29 @@ class Binder {
       const auto model_default = default_from_metadata(name);
       bound_.emplace(name, model_default ? BoundDim{name, *model_default, "model's default"}
                                          : BoundDim{name, assumption_for(name), "assumed"});
+    }
+  }
+
+  // Decoders with a cache name three dimensions that depend on each other: those of the new tokens,
+  // of the cache, and "total_..." of both. One that nobody gave follows from the others.
+  void add_up_totals() {
+    constexpr std::string_view kTotal = "total_";
+    for (const std::string& name : symbols_) {
+      if (!name.starts_with(kTotal)) {
+        continue;
+      }
+      const std::string added = name.substr(kTotal.size());
+      const auto total = bound_.find(name);
+      const auto past = bound_.find("past_" + added);
+      const auto tokens = bound_.find(added);
+      if (total == bound_.end() || past == bound_.end() || tokens == bound_.end()) {
+        continue;
+      }
+      if (total->second.origin == "assumed") {
+        total->second = {name, past->second.extent + tokens->second.extent, "derived"};
+      } else if (past->second.origin == "assumed" && total->second.extent >= tokens->second.extent) {
+        past->second = {past->first, total->second.extent - tokens->second.extent, "derived"};
+      }
     }
   }
 

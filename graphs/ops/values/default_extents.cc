@@ -157,6 +157,11 @@ int64_t default_extent(const DimUse& use) {
   if (is_batch_name(use.symbol)) {
     return 1;
   }
+  // [batch, sequence_length] of "input_values": the sequence is one of samples.
+  if (use.shape.rank() == 2 && use.axis == 1 && is_floating(use.dtype) &&
+      contains_any(to_lower(use.input), kWaveformInputs)) {
+    return kWaveform;
+  }
   if (!is_made_up_name(use.symbol)) {
     const std::string lower = to_lower(use.symbol);
     for (const NamedExtent& named : kWholeNames) {

@@ -11,6 +11,7 @@
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
 #include "opmodel/features/op_form.h"
+#include "opmodel/model/laws/decoder_kernels.h"
 #include "opmodel/model/laws/other_cpus.h"
 
 namespace dfsim::inline opmodel {
@@ -69,6 +70,8 @@ constexpr double kTransformNs = 2.15;
 constexpr double kBluestein = 2.27;
 // Values decide, too: by branches of PRelu, NaNs, the number of elements that are found.
 constexpr double kValuesSpread = 1.8;
+// What the law of decoder_kernels.h misses decoder_ops.csv by at most, but for one row.
+constexpr double kDecoderSpread = 1.3;
 // Another processor, where the model knows the device itself and tells no spread of its own.
 constexpr double kOtherProcessor = 1.4;
 // An operator of one element (docs/notes/accuracy-experiments.md).
@@ -83,10 +86,6 @@ double transform_ns(double points) {
   return std::has_single_bit(whole)
              ? transform_of_power(points)
              : kBluestein * transform_of_power(static_cast<double>(std::bit_ceil(2 * whole - 1)));
-}
-
-double shared_by(double one_us, int cores) {
-  return cores > 1 ? one_us * (kSerialShare + (1 - kSerialShare) / cores) : one_us;
 }
 
 double element_product(const std::vector<int64_t>& extents) {
@@ -155,7 +154,7 @@ double roi_align_us(const OpDescriptor& op, int cores) {
   const double side = ratio.size() == 1 && ratio[0] > 0 ? static_cast<double>(ratio[0]) : kAdaptive;
   return op.output_extents.empty()
              ? 0
-             : shared_by(element_product(op.output_extents[0]) * side * side * kSampleNs / 1e3,
+             : shared_by_cores(element_product(op.output_extents[0]) * side * side * kSampleNs / 1e3,
                          cores);
 }
 
@@ -167,7 +166,7 @@ double classic_us(const OpDescriptor& op, int cores) {
   const std::string_view type = std::string_view(op.op_type).substr(op.op_type.rfind('.') + 1);
   const auto flops = static_cast<double>(op.work.flops);
   if (type.starts_with("TreeEnsemble")) {
-    return shared_by(flops * kComparisonNs / 1e3, cores);
+    return shared_by_cores(flops * kComparisonNs / 1e3, cores);
   }
   const double elements = op.input_extents.empty() ? 0 : element_product(op.input_extents[0]);
   return type == "SVMClassifier" || type == "SVMRegressor" ? flops * kSupportNs / 1e3
@@ -212,6 +211,10 @@ bool some_part_knows(const ModelManifest& manifest, const std::string& form) {
 
 }  // namespace
 
+double shared_by_cores(double one_core, int cores) {
+  return cores > 1 ? one_core * (kSerialShare + (1 - kSerialShare) / cores) : one_core;
+}
+
 double plain_kernel_us(const OpDescriptor& op, int cores) {
   if (op.op_type.starts_with("ai.onnx.ml.")) {
     return classic_us(op, cores);
@@ -227,7 +230,7 @@ double plain_kernel_us(const OpDescriptor& op, int cores) {
   const bool inner = op.op_type == "CumSum" ? adds_slices(op) : steps_through_memory(op);
   const double one_us =
       element_product(op.input_extents[0]) * (inner ? found->inner_ns : found->last_ns) / 1e3;
-  return found->parallel ? shared_by(one_us, cores) : one_us;
+  return found->parallel ? shared_by_cores(one_us, cores) : one_us;
 }
 
 void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
@@ -235,15 +238,18 @@ void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
   if (device.type != DeviceType::kCpu || cost->source == CostSource::kMeasured) {
     return;
   }
-  const double measured_us = plain_kernel_us(op, device.compute_units);
+  const double decoder_us = decoder_kernel_us(op, device);
+  const double measured_us =
+      decoder_us > 0 ? decoder_us : plain_kernel_us(op, device.compute_units);
   // By its form, Gelu is also ONNX Runtime's own operator, which takes a third of the time.
   const bool known = op.op_type != "Gelu" && some_part_knows(manifest, op_form(op, geometry));
   if (!(measured_us > 0) || known) {
     return;
   }
   const double time_us = measured_us + kStartUs;
-  const double spread =
-      kValuesSpread * std::max(kOtherProcessor, other_cpu_spread(manifest, device));
+  // Values decide nothing in the operators of language models.
+  const double spread = (decoder_us > 0 ? kDecoderSpread : kValuesSpread) *
+                        std::max(kOtherProcessor, other_cpu_spread(manifest, device));
   cost->time_ns = ns_from_seconds(time_us * 1e-6);
   cost->low_ns = ns_from_seconds(time_us / spread * 1e-6);
   cost->high_ns = ns_from_seconds(time_us * spread * 1e-6);

@@ -192,6 +192,15 @@ Status infer_grouped(InferContext& context) {
   if (!heads) {
     return ok_status();
   }
+  // A cache of fewer bits packs several values into one; others have the heads' size.
+  const Shape& cache = context.shape(3);
+  if (cache.rank() == 4 && cache[3].known() && heads->head.known() && cache[3] != heads->head &&
+      is_floating(context.dtype(3)) && heads->head.extent() > 0) {
+    return context.error(
+        fmt::format("the cache {} has heads of {} elements, the query's {} have {}",
+                    format_shape(cache), cache[3].extent(), heads->q_heads.extent(),
+                    heads->head.extent()));
+  }
   context.set_output(0, context.dtype(0),
                      Shape({heads->batch, heads->q_length, product(heads->q_heads, heads->head)}));
   for (size_t i = 1; i < 3; ++i) {
@@ -201,13 +210,45 @@ Status infer_grouped(InferContext& context) {
   return ok_status();
 }
 
+// The cache may have room for more positions than are in use: only the total counts, and where the
+// caches are shared between runs, only the new positions are written.
 void work_grouped(WorkContext& context) {
-  const auto heads = grouped_heads(
+  constexpr size_t kFirstCache = 3;
+  constexpr size_t kCosines = 7;
+  auto heads = grouped_heads(
       context.op(),
       [&](size_t i) { return context.has_input(i) ? context.input(i).shape : Shape(); },
       context.value(6));
-  if (heads && heads->known()) {
-    add_scores(context, *heads);
+  if (!heads || !heads->known()) {
+    return;
+  }
+  const ConstValue* total = context.value(6);
+  const bool in_place = heads->past.known() && heads->past == heads->kv_length;
+  if (in_place && total != nullptr && total->size() == 1 && total->as_int(0) > 0) {
+    heads->kv_length = Dim(std::min(total->as_int(0), heads->past.extent()));
+    const Count row =
+        Count(heads->batch.extent()) * Count(heads->kv_heads.extent()) * Count(heads->head.extent());
+    const DType dtype =
+        context.has_input(kFirstCache) ? context.input(kFirstCache).dtype : context.input(0).dtype;
+    for (size_t cache = kFirstCache; cache < kFirstCache + 2; ++cache) {
+      if (context.has_input(cache)) {
+        context.set_input_bytes(cache, dtype_bytes(dtype, row * Count(heads->kv_length.extent())));
+      }
+    }
+    const Count added = row * Count(heads->q_length.extent()) * Count(2);
+    context.set_written_bytes(context.first_output().bytes() + dtype_bytes(dtype, added));
+  }
+  read_rotary_tables(context, kCosines,
+                     Count(heads->batch.extent()) * Count(heads->q_length.extent()));
+  add_scores(context, *heads);
+}
+
+// input, position_ids, cosines, sines
+void work_contrib_rotary(WorkContext& context) {
+  work_per_element(context);
+  const Shape& x = context.input(0).shape;
+  if (x.is_static() && x.rank() >= 3) {
+    read_rotary_tables(context, 2, Count(x[0].extent()) * Count(x[x.rank() - 2].extent()));
   }
 }
 
@@ -222,7 +263,7 @@ constexpr OpDef kContribAttentionOps[] = {
     {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
      .work = work_grouped, .domain = kMicrosoft},
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
-     .work = work_per_element, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
+     .work = work_contrib_rotary, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
      .factors = factors_rotary},
 };
 // clang-format on
@@ -230,7 +271,9 @@ constexpr OpDef kContribAttentionOps[] = {
 constexpr WorkNote kContribAttentionNotes[] = {
     {work_fused, "MACs = projections + scores x (head + value head); 7 per score"},
     {work_multi_head, "MACs = scores x (head + value head); 7 per score"},
-    {work_grouped, "MACs = scores x (head + value head); 7 per score"},
+    {work_grouped,
+     "MACs = scores x (head + value head); 7 per score; reads the tables' rows of its tokens"},
+    {work_contrib_rotary, "3 per output element; reads the tables' rows of its tokens"},
 };
 
 }  // namespace

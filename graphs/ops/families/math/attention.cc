@@ -1,6 +1,8 @@
 // Fused attention of the standard domain (opset 23): Attention, RotaryEmbedding.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/families/math/attention_folds.h"
@@ -18,7 +20,29 @@ void add_attention_work(WorkContext& context, Count batch_heads, Count q_length,
   context.set_matrix();
 }
 
+void read_rotary_tables(WorkContext& context, size_t first, Count positions) {
+  for (const size_t input : {first, first + 1}) {
+    const Shape table = context.has_input(input) ? context.input(input).shape : Shape();
+    if (!table.is_static() || table.rank() == 0) {
+      continue;
+    }
+    const Count row(table[table.rank() - 1].extent());
+    const Count read = std::min(table.elements().value(), (positions * row).value());
+    context.set_input_bytes(input, dtype_bytes(context.input(input).dtype, read));
+  }
+}
+
 namespace {
+
+// Tables come with positions where not every token has rows of its own.
+void work_rotary(WorkContext& context) {
+  work_per_element(context);
+  const Shape& x = context.input(0).shape;
+  if (x.is_static() && x.rank() >= 3 && context.has_input(3)) {
+    // [batch, heads, tokens, size] or [batch, tokens, heads * size]
+    read_rotary_tables(context, 1, Count(x[0].extent()) * Count(x[x.rank() - 2].extent()));
+  }
+}
 
 // Extents of Attention in head form, from 3-D (heads packed) or 4-D operands.
 struct AttentionDims {
@@ -201,12 +225,13 @@ constexpr OpDef kAttentionOps[] = {
      .work = work_linear_attention, .fold = fold_linear_attention, .required_inputs = 3},
     // two products and a sum per element
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
-     .work = work_per_element, .fold = fold_rotary_embedding, .flops_per_element = 3,
+     .work = work_rotary, .fold = fold_rotary_embedding, .flops_per_element = 3,
      .required_inputs = 3, .factors = factors_rotary},
 };
 // clang-format on
 
 constexpr WorkNote kAttentionNotes[] = {
+    {work_rotary, "3 per output element; reads the tables' rows of its tokens"},
     {work_flex_attention, "as Attention; the arithmetic of its subgraphs"},
     {work_linear_attention,
      "MACs = state elements x tokens per update (2 for delta rules) and query; 1 more when gated"},

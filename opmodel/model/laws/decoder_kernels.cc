@@ -1,0 +1,152 @@
+// Each operator's time is a sum: multiply-adds, what is done per score or element, what is copied.
+// Coefficients are of decoder_ops.csv: nanoseconds on one core that computes fp32 at kFp32 and 8 bits
+// at kInt8 operations per second.
+#include "opmodel/model/laws/decoder_kernels.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "datasets/profiles/profile.h"
+#include "opmodel/model/laws/plain_kernels.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+constexpr double kFp32 = 91.9e9;
+constexpr double kInt8 = 183.8e9;
+constexpr double kProductNs = 0.0229;  // per multiply-add of fp32
+// Weights come from memory: what one core reads, as in resident_weights.cc.
+constexpr double kMemoryBytesPerNs = 20;
+constexpr double kCopyBytesPerNs = 17;  // of a cache that grows
+
+struct CoreRates {
+  double fp32 = 0;  // times as fast as the measured core
+  double int8 = 0;
+  int cores = 1;
+
+  double shared(double one_core_ns) const { return shared_by_cores(one_core_ns, cores); }
+};
+
+CoreRates rates_of(const DeviceSpec& device) {
+  CoreRates rates;
+  rates.cores = std::max(1, device.compute_units);
+  rates.fp32 = device.peak_flops_per_s(DType::kFloat32, true) / rates.cores / kFp32;
+  const double int8 = device.peak_flops_per_s(DType::kInt8, true) / rates.cores / kInt8;
+  rates.int8 = int8 > 0 ? int8 : rates.fp32;
+  return rates;
+}
+
+double extent(const std::vector<std::vector<int64_t>>& extents, size_t operand, size_t axis) {
+  const bool known = operand < extents.size() && axis < extents[operand].size();
+  return known ? static_cast<double>(std::max<int64_t>(extents[operand][axis], 0)) : 0;
+}
+
+double elements(const std::vector<std::vector<int64_t>>& extents, size_t operand) {
+  double product = operand < extents.size() ? 1 : 0;
+  for (size_t axis = 0; product > 0 && axis < extents[operand].size(); ++axis) {
+    product *= extent(extents, operand, axis);
+  }
+  return product;
+}
+
+// Unpacking takes time per weight, whatever the number of rows; level 4 multiplies in 8 bits. One
+// row at level 0 has a kernel of its own.
+struct PackedCosts {
+  double unpack_ns;
+  double product_ns;
+  double one_row_ns;  // instead of both
+  bool int8;
+};
+
+PackedCosts packed_costs(std::string_view attributes) {
+  const bool four_bits = attribute_value(attributes, "bits") != "8";
+  const bool in_8_bits = attribute_value(attributes, "accuracy_level") == "4";
+  if (in_8_bits) {
+    return four_bits ? PackedCosts{0.017, 0.0232, 0.041, true}
+                     : PackedCosts{0.026, 0.0353, 0.071, true};
+  }
+  return four_bits ? PackedCosts{0.275, kProductNs, 0.15, false}
+                   : PackedCosts{2.5, kProductNs, 2.5, false};
+}
+
+double packed_product_ns(const OpDescriptor& op, const CoreRates& rates) {
+  const double columns = op.output_extents.empty() || op.output_extents[0].empty()
+                             ? 0
+                             : static_cast<double>(op.output_extents[0].back());
+  const double inner = op.input_extents.empty() || op.input_extents[0].empty()
+                           ? 0
+                           : static_cast<double>(op.input_extents[0].back());
+  if (!(columns > 0) || !(inner > 0)) {
+    return 0;
+  }
+  const PackedCosts costs = packed_costs(op.attributes);
+  const double weights = columns * inner;
+  const double rows = elements(op.input_extents, 0) / inner;
+  const double product_rate = costs.int8 ? rates.int8 : rates.fp32;
+  const double one_core_ns =
+      rows <= 1 ? weights * costs.one_row_ns / rates.fp32
+                : weights * (costs.unpack_ns / rates.fp32 + rows * costs.product_ns / product_rate);
+  return std::max(rates.shared(one_core_ns),
+                  static_cast<double>(op.work.weight_bytes) / kMemoryBytesPerNs / rates.cores);
+}
+
+// Scores, their products with keys and values; few rows of queries do not fill the kernel of
+// products.
+double scores_ns(const OpDescriptor& op, double queries, double per_score_ns,
+                 const CoreRates& rates) {
+  constexpr double kFewRowsNs = 0.092;
+  constexpr double kFlopsPerScore = 7;  // add_attention_work()
+  const auto macs = static_cast<double>(op.work.macs);
+  const double scores = (static_cast<double>(op.work.flops) - 2 * macs) / kFlopsPerScore;
+  const double per_mac_ns = (kProductNs + kFewRowsNs / std::max(queries, 1.0)) / rates.fp32;
+  return macs * per_mac_ns + scores * per_score_ns;
+}
+
+// A cache that grows is copied, by one thread after the other; one with room is written in place.
+double grouped_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kStartNs = 10'000;
+  constexpr double kScoreNs = 1.6;
+  constexpr double kRotateNs = 0.9;
+  constexpr size_t kFirstCache = 3;
+  const double queries = extent(op.input_extents, 0, 1);
+  double copied = 0;
+  for (size_t cache = 0; cache < 2; ++cache) {
+    const double before = elements(op.input_extents, kFirstCache + cache);
+    const double after = elements(op.output_extents, 1 + cache);
+    copied += after > before ? after * 4 : 0;
+  }
+  const double rotated = elements(op.input_extents, 0) * kRotateNs;
+  return kStartNs + rates.shared(scores_ns(op, queries, kScoreNs, rates) + rotated) +
+         copied / kCopyBytesPerNs;
+}
+
+// Keys and values are laid out by heads first.
+double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kScoreNs = 0.9;
+  constexpr double kLayNs = 0.27;
+  const double laid = elements(op.input_extents, 1) + elements(op.input_extents, 2);
+  return rates.shared(scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates) +
+                      laid * kLayNs);
+}
+
+}  // namespace
+
+double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
+  constexpr std::string_view kVendor = "com.microsoft.";
+  constexpr double kEmbeddingNs = 2.53;
+  const CoreRates rates = rates_of(device);
+  if (!(rates.fp32 > 0) || !op.op_type.starts_with(kVendor)) {
+    return 0;
+  }
+  const std::string_view type = std::string_view(op.op_type).substr(kVendor.size());
+  const double ns = type == "MatMulNBits"           ? packed_product_ns(op, rates)
+                    : type == "GroupQueryAttention" ? grouped_attention_ns(op, rates)
+                    : type == "MultiHeadAttention"  ? attention_of_heads_ns(op, rates)
+                    : type == "EmbedLayerNormalization"
+                        ? rates.shared(elements(op.output_extents, 0) * kEmbeddingNs)
+                        : 0;
+  return ns / 1e3;
+}
+
+}  // namespace dfsim::inline opmodel
