@@ -203,6 +203,27 @@ bool steps_through_memory(const OpDescriptor& op) {
          std::any_of(last + 1, extents.end(), several);
 }
 
+// ONNX Runtime copies an image whose extents do not change, whatever the mode.
+bool copies_image(const OpDescriptor& op) {
+  return (op.op_type == "Resize" || op.op_type == "Upsample") && !op.input_extents.empty() &&
+         !op.output_extents.empty() && op.input_extents[0] == op.output_extents[0];
+}
+
+// Operators whose form says less than their version or their extents: Gelu is also ONNX Runtime's
+// own operator, which takes a third of the time.
+bool form_misleads(const OpDescriptor& op) { return op.op_type == "Gelu" || copies_image(op); }
+
+// Shape reads no element. Trees that saw it behind small tensors only take it for slower behind
+// large ones.
+void limit_shape(OpCost* cost) {
+  constexpr TimeNs kLongestNs = 5'000;
+  if (cost->time_ns > kLongestNs) {
+    cost->low_ns = kLongestNs / 5;
+    cost->time_ns = kLongestNs;
+    cost->high_ns = 2 * kLongestNs;
+  }
+}
+
 bool some_part_knows(const ModelManifest& manifest, const std::string& form) {
   return std::ranges::any_of(manifest.parts, [&](const ModelPart& part) {
     return !part.forms.empty() && part.knows_form(form);
@@ -221,6 +242,10 @@ double plain_kernel_us(const OpDescriptor& op, int cores) {
   }
   const auto* const found =
       std::ranges::find(kPlainOps, std::string_view(op.op_type), &PlainOp::op_type);
+  if (copies_image(op)) {
+    constexpr double kCopyNs = 0.25;
+    return element_product(op.input_extents[0]) * kCopyNs / 1e3;
+  }
   if (op.op_type == "RoiAlign") {
     return roi_align_us(op, cores);
   }
@@ -238,11 +263,14 @@ void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
   if (device.type != DeviceType::kCpu || cost->source == CostSource::kMeasured) {
     return;
   }
+  if (op.op_type == "Shape") {
+    limit_shape(cost);
+    return;
+  }
   const double decoder_us = decoder_kernel_us(op, device);
   const double measured_us =
       decoder_us > 0 ? decoder_us : plain_kernel_us(op, device.compute_units);
-  // By its form, Gelu is also ONNX Runtime's own operator, which takes a third of the time.
-  const bool known = op.op_type != "Gelu" && some_part_knows(manifest, op_form(op, geometry));
+  const bool known = !form_misleads(op) && some_part_knows(manifest, op_form(op, geometry));
   if (!(measured_us > 0) || known) {
     return;
   }
