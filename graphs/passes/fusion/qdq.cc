@@ -4,11 +4,14 @@
 // QDQSelectorActionTransformer of ONNX Runtime: products and convolutions become QLinearConv,
 // QLinearMatMul, MatMulIntegerToFloat and QGemm, elementwise operators and pools their QLinear
 // versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
-// that quantising makes superfluous is dropped.
+// that quantising makes superfluous is dropped, and signed activations become unsigned
+// (QDQS8ToU8Transformer): x86 multiplies unsigned bytes by signed ones. Those that several operators
+// read stay signed, and products of signed activations are not fused.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "graphs/ops/rules.h"
@@ -39,6 +42,9 @@ class QuantizedFuser {
       if (graph_.alive(id)) {
         drop_clamp(id);
       }
+    }
+    for (const OpId id : graph_.ops()) {
+      make_unsigned(id);
     }
     for (const OpId id : graph_.ops()) {
       if (graph_.alive(id) && graph_.op(id).domain.empty() && !graph_.op(id).inputs.empty()) {
@@ -84,9 +90,9 @@ class QuantizedFuser {
       gemm(id);
     } else if (type == "Concat") {
       concat(id);
-    } else if (is_among(kBinary, type)) {
+    } else if (is_among(kBinary, type) && keeps_type(id, {0, 1})) {
       become(id, "QLinear" + std::string(type), kMicrosoft, {0, 1}, {});
-    } else if (is_among(kUnary, type)) {
+    } else if (is_among(kUnary, type) && keeps_type(id, {0})) {
       become(id, "QLinear" + std::string(type), kMicrosoft, {0}, {});
     } else if (is_among(kMovers, type)) {
       move(id);
@@ -110,6 +116,58 @@ class QuantizedFuser {
     const OpId reader = op.outputs.size() == 1 ? graph_.sole_reader(op.outputs[0]) : OpId();
     return is_quantise(reader, "QuantizeLinear") ? reader : OpId();
   }
+
+  std::optional<double> signed_zero(OpId id) const {
+    const TensorId zero = graph_.op(id).inputs[2];
+    return graph_.tensor(zero).dtype == DType::kInt8 ? graph_.scalar(zero) : std::nullopt;
+  }
+
+  // The values of a pair of QuantizeLinear and DequantizeLinear that only each other and one
+  // operator see move from -128..127 to 0..255. ONNX Runtime gave each reader its own
+  // DequantizeLinear before.
+  void make_unsigned(OpId id) {
+    if (!graph_.alive(id) || !is_quantise(id, "QuantizeLinear")) {
+      return;
+    }
+    const OpId reader = graph_.sole_reader(graph_.op(id).outputs[0]);
+    if (!is_quantise(reader, "DequantizeLinear") ||
+        graph_.readers(graph_.op(reader).outputs[0]).size() > 1) {
+      return;
+    }
+    const auto zero = signed_zero(id);
+    if (!zero || zero != signed_zero(reader)) {
+      return;
+    }
+    constexpr int64_t kMoved = 128;
+    const TensorId quantised = graph_.op(id).outputs[0];
+    const TensorId moved =
+        graph_.add_constant(graph_.tensor(quantised).name + "/zero",
+                            {DType::kUInt8, {}, {static_cast<int64_t>(*zero) + kMoved}, {}});
+    graph_.set_input(id, 2, moved);
+    graph_.set_input(reader, 2, moved);
+    graph_.set_dtype(quantised, DType::kUInt8);
+  }
+
+  // Type of an operand before it was dequantised; unknown for others.
+  DType quantised_type(TensorId operand) const {
+    const OpId source = dequantiser(operand);
+    return source.valid() ? graph_.tensor(graph_.op(source).inputs[0]).dtype : DType::kUnknown;
+  }
+
+  // Whether the result, where it is quantised, has the type of all these operands.
+  bool keeps_type(OpId id, const std::vector<size_t>& operands) const {
+    const OpId quantise = quantiser(id);
+    if (!quantise.valid()) {
+      return true;
+    }
+    const DType type = graph_.tensor(graph_.op(quantise).outputs[0]).dtype;
+    return std::ranges::all_of(operands, [&](size_t operand) {
+      const DType given = quantised_type(graph_.op(id).inputs[operand]);
+      return given == DType::kUnknown || given == type;
+    });
+  }
+
+  bool is_signed(TensorId operand) const { return quantised_type(operand) == DType::kInt8; }
 
   // Range of the real values that the QuantizeLinear can hold; none when scale or type say nothing.
   std::optional<std::pair<double, double>> range_of(OpId quantise) const {
@@ -204,12 +262,18 @@ class QuantizedFuser {
   }
 
   void conv(OpId id) {
+    if (is_signed(graph_.op(id).inputs[0]) || !keeps_type(id, {0})) {
+      return;
+    }
     const std::vector<size_t> bias =
         graph_.op(id).inputs.size() > 2 ? std::vector<size_t>{2} : std::vector<size_t>{};
     become(id, "QLinearConv", "", {0, 1}, bias);
   }
 
   void matmul(OpId id) {
+    if (is_signed(graph_.op(id).inputs[0]) || !keeps_type(id, {0})) {
+      return;
+    }
     if (become(id, "QLinearMatMul", "", {0, 1}, {})) {
       return;
     }
@@ -235,7 +299,8 @@ class QuantizedFuser {
     const OpId b = dequantiser(op.inputs[1]);
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
     const OpId c = has_bias ? dequantiser(op.inputs[2]) : OpId();
-    if (!a.valid() || !b.valid() || (has_bias && !c.valid())) {
+    if (!a.valid() || !b.valid() || (has_bias && !c.valid()) ||
+        (is_signed(op.inputs[0]) && !is_signed(op.inputs[1])) || !keeps_type(id, {0})) {
       return;
     }
     Op fused = op;
@@ -261,7 +326,9 @@ class QuantizedFuser {
   void concat(OpId id) {
     const Op& op = graph_.op(id);
     const OpId quantise = quantiser(id);
-    if (!quantise.valid()) {
+    std::vector<size_t> operands(op.inputs.size());
+    std::iota(operands.begin(), operands.end(), size_t{0});
+    if (!quantise.valid() || !keeps_type(id, operands)) {
       return;
     }
     Op fused = op;
