@@ -11,6 +11,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
+#include "opmodel/model/laws/byte_products.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/other_cpus.h"
@@ -442,6 +443,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
     }
     apply_training_kernel(given[i], device, manifest_, &out[i]);
     apply_plain_kernel(ops[i], geometries[i], device, manifest_, &out[i]);
+    apply_byte_product(ops[i], device, &out[i]);
   }
   return ok_status();
 }

@@ -1,0 +1,28 @@
+// Products of bytes on x86 whose types ONNX Runtime has no fast kernel for.
+//
+// Purpose: models of CPUs are trained on unsigned activations and signed weights, the types that x86
+//   multiplies in one instruction (VPMADDUBSW, VPDPBUSD). With others the same product takes 1.3 to
+//   30 times as long, and no row of a campaign shows it.
+// Method: measured on one machine (datasets/collect/ort_cpu/byte_products.py;
+//   datasets/measured/other-cpus/byte_products.csv). MLAS has no kernel for signed activations on
+//   x86 without AVX-VNNI-INT8 and computes them in portable code; it widens unsigned weights to
+//   16 bits where the processor has no VNNI.
+// Internal to opmodel.
+#pragma once
+
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+
+namespace dfsim::inline opmodel {
+
+// Microseconds of a product of signed bytes on x86, other than depthwise; 0 for other operators and
+// devices. O(1).
+double signed_product_us(const OpDescriptor& op, const DeviceSpec& device);
+// What unsigned weights cost on x86 without VNNI, times the product with signed ones; 1 for other
+// operators and devices. O(1).
+double unsigned_weights_factor(const OpDescriptor& op, const DeviceSpec& device);
+
+// Changes the cost of such products; others, and measured ones, stay. O(1).
+void apply_byte_product(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);
+
+}  // namespace dfsim::inline opmodel
