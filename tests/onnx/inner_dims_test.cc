@@ -134,6 +134,61 @@ std::string present_shape(int64_t total) {
   return imported.ok() ? shape_of(imported->graph, "present_k") : imported.status().message();
 }
 
+std::map<std::string, int64_t> dims_of(const ImportedModel& model) {
+  std::map<std::string, int64_t> dims;
+  for (const BoundDim& dim : model.report.dims) {
+    dims[dim.name] = dim.extent;
+  }
+  return dims;
+}
+
+TEST_CASE("Decoders: the total of cache and new tokens follows from both, or the cache from it") {
+  ModelMaker model;
+  model.input("ids", {"batch", "sequence_length"}, onnx::TensorProto::INT64);
+  model.input("mask", {"batch", "total_sequence_length"}, onnx::TensorProto::INT64);
+  model.input("past", {"batch", 2, "past_sequence_length", 8});
+  model.node("Identity", {"past"}, {"y"});
+  model.output("y");
+  const auto extents = [&](const std::map<std::string, int64_t>& given) {
+    const auto imported = model.import({.dims = given});
+    REQUIRE(imported.ok());
+    auto dims = dims_of(*imported);
+    return std::vector<int64_t>{dims["sequence_length"], dims["past_sequence_length"],
+                                dims["total_sequence_length"]};
+  };
+  CHECK(extents({}) == std::vector<int64_t>{128, 128, 256});
+  CHECK(extents({{"sequence_length", 1}, {"past_sequence_length", 500}}) ==
+        std::vector<int64_t>{1, 500, 501});
+  CHECK(extents({{"sequence_length", 1}, {"total_sequence_length", 40}}) ==
+        std::vector<int64_t>{1, 39, 40});
+  // A cache with room for more positions than are in use.
+  CHECK(extents({{"sequence_length", 1},
+                 {"past_sequence_length", 4096},
+                 {"total_sequence_length", 40}}) == std::vector<int64_t>{1, 4096, 40});
+}
+
+TEST_CASE("Decoders: the size of the cache's heads is the query's where the file leaves it open") {
+  ModelMaker model;
+  model.model().add_opset_import()->set_domain("com.microsoft");
+  model.model().mutable_opset_import(1)->set_version(1);
+  model.input("q", {1, 1, 12 * 96});
+  for (const char* cache : {"past_k", "past_v"}) {
+    model.input(cache, {1, 2, "past_sequence_length", "kv_cache_dim"});
+  }
+  model.input("lengths", {1}, onnx::TensorProto::INT32);
+  auto* node = model.node("GroupQueryAttention", {"q", "", "", "past_k", "past_v", "lengths", ""},
+                          {"y", "present_k", "present_v"});
+  node->set_domain("com.microsoft");
+  set_int(node, "num_heads", 8);
+  set_int(node, "kv_num_heads", 2);
+  model.output("y");
+  const auto imported = model.import();
+  INFO(imported.status().message());
+  REQUIRE(imported.ok());
+  CHECK(dims_of(*imported)["kv_cache_dim"] == 96);
+  CHECK(shape_of(imported->graph, "present_k") == "1x2x129x96");
+}
+
 TEST_CASE("Grouped attention: a shared cache keeps its extent, a growing one has the total") {
   CHECK(present_shape(9) == "1x2x16x8");
   CHECK(present_shape(16) == "1x2x16x8");

@@ -224,6 +224,60 @@ TEST_CASE("Mixture of experts: runs and reads only the chosen experts") {
   CHECK(many.work().weight_bytes == 16 * 2 * 24 * 4 + 16 * 24 * 4 + 16 * 8 * 4);
 }
 
+// One token next to a cache of 16 positions: 8 heads of 8 elements over 2 of keys, tables of 100 rows.
+OpCase grouped_attention(int64_t past, int64_t total) {
+  OpCase example{"GroupQueryAttention",
+                 {operand({1, 1, 64}), operand({1, 1, 16}), operand({1, 1, 16}),
+                  operand({1, 2, Dim(past), 8}), operand({1, 2, Dim(past), 8}),
+                  operand({1}, DType::kInt32), scalar_int(total), weight({100, 4}),
+                  weight({100, 4})},
+                 {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}},
+                 1,
+                 3,
+                 kMsDomain};
+  return example;
+}
+
+TEST_CASE("Grouped attention: reads the rows of its tokens from tables, and the cache in use") {
+  constexpr int64_t kF32 = 4;
+  constexpr int64_t kSmall = (64 + 16 + 16 + 2 * 4) * kF32 + 4 + 8;  // two rows of tables, lengths
+  const OpWork grows = checked_contrib(grouped_attention(16, 17)).work();
+  CHECK(grows.macs == 8 * 17 * 16);
+  CHECK(grows.bytes_read == kSmall + 2 * (2 * 16 * 8) * kF32);
+  CHECK(grows.bytes_written == (64 + 2 * (2 * 17 * 8)) * kF32);
+  const OpWork in_place = checked_contrib(grouped_attention(400, 17)).work();
+  CHECK(in_place.macs == 8 * 17 * 16);
+  CHECK(in_place.bytes_read == kSmall + 2 * (2 * 17 * 8) * kF32);
+  CHECK(in_place.bytes_written == (64 + 2 * (2 * 8)) * kF32);
+}
+
+TEST_CASE("Grouped attention: refuses a cache of other heads, but not one of packed values") {
+  OpCase example = grouped_attention(16, 17);
+  example.inputs[3] = example.inputs[4] = operand({1, 2, 16, 4});
+  CHECK_FALSE(infer(example).status.ok());
+  example.inputs[3] = example.inputs[4] = operand({1, 2, 16, 4}, DType::kUInt8);
+  CHECK(infer(example).status.ok());
+}
+
+TEST_CASE("Rotary embedding: reads one row of each table per token") {
+  const OpWork work = checked_contrib({"RotaryEmbedding",
+                                       {operand({2, 10, 64}), operand({1}, DType::kInt64),
+                                        weight({4096, 4}), weight({4096, 4})},
+                                       {{"num_heads", int64_t{8}}},
+                                       1,
+                                       1,
+                                       kMsDomain})
+                          .work();
+  CHECK(work.bytes_read == (2 * 10 * 64 + 2 * (20 * 4)) * 4 + 8);
+  const OpWork standard = infer({"RotaryEmbedding",
+                                 {operand({2, 8, 10, 8}), weight({4096, 4}), weight({4096, 4}),
+                                  operand({2, 10}, DType::kInt64)},
+                                 {},
+                                 23})
+                              .work();
+  CHECK(standard.bytes_read == (2 * 10 * 64 + 2 * (20 * 4)) * 4 + 20 * 8);
+}
+
 TEST_CASE("Gather of 4-bit rows: reads packed rows") {
   const OpOutcome rows = checked_contrib(
       {"GatherBlockQuantized",

@@ -20,6 +20,9 @@ TEST_CASE("Default extents: a telling name decides") {
   CHECK(assumed("past_len", "x", DType::kFloat32, matrix, 1) == 128);
   CHECK(assumed("H", "x", DType::kFloat32, matrix, 0) == 224);
   CHECK(assumed("image_width", "x", DType::kFloat32, matrix, 1) == 224);
+  // A sequence of samples is longer than one of tokens.
+  CHECK(assumed("sequence_length", "input_values", DType::kFloat32, matrix, 1) == 16000);
+  CHECK(assumed("sequence_length", "input_ids", DType::kInt64, matrix, 1) == 128);
   CHECK(assumed("num_samples", "x", DType::kFloat32, matrix, 1) == 16000);
   CHECK(assumed("t", "x", DType::kFloat32, matrix, 1) == 128);
 }

@@ -61,16 +61,22 @@ class PassCase {
   // "Relu", or with a domain "com.microsoft.Gelu".
   void op(const std::string& type, const std::vector<std::string>& inputs,
           const std::string& output, const Attributes& attributes = {}) {
+    op_of_several(type, inputs, {output}, attributes);
+  }
+  void op_of_several(const std::string& type, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs, const Attributes& attributes = {}) {
     Op op;
     const size_t dot = type.rfind('.');
     op.op_type = dot == std::string::npos ? type : type.substr(dot + 1);
     op.domain = dot == std::string::npos ? "" : type.substr(0, dot);
-    op.name = output;
+    op.name = outputs[0];
     op.version = op.domain.empty() ? opset_ : 1;
     for (const std::string& name : inputs) {
       op.inputs.push_back(name.empty() ? TensorId() : builder_.tensor_by_name(name));
     }
-    op.outputs.push_back(builder_.tensor_by_name(output));
+    for (const std::string& name : outputs) {
+      op.outputs.push_back(builder_.tensor_by_name(name));
+    }
     for (const auto& [name, value] : attributes) {
       op.attributes.set(name, value);
     }

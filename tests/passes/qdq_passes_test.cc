@@ -115,6 +115,40 @@ TEST_CASE("qdq: gives each reader of a dequantised tensor its own DequantizeLine
   CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 3);
 }
 
+TEST_CASE("qdq: signed activations become unsigned where one operator reads them") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 3, 3});
+  graph.pair("x", "wz");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c", kQdqPad);
+  graph.pair("c", "wz");
+  graph.output("c_dq");
+  const Graph& result = graph.after({"qdq"});
+  REQUIRE(result.ops().size() == 3);
+  const Op& fused = result.op(OpId(1));
+  CHECK(fused.op_type == "QLinearConv");
+  CHECK(result.tensor(fused.inputs[0]).dtype == DType::kUInt8);
+  CHECK(result.tensor(fused.inputs[3]).dtype == DType::kInt8);
+  CHECK(result.constant(fused.inputs[2])->as_int(0) == 128);
+  CHECK(result.tensor(fused.outputs[0]).dtype == DType::kUInt8);
+}
+
+TEST_CASE("qdq: products of signed activations stay in float, as x86 has no kernel for them") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 3, 3});
+  graph.pair("x", "wz");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c", kQdqPad);
+  graph.pair("c", "wz");
+  graph.op("Add", {"c_dq", "x_dq"}, "a");  // the second reader of x
+  graph.pair("a", "wz");
+  graph.output("a_dq");
+  const Types types = graph.types_after({"qdq"});
+  CHECK(std::count(types.begin(), types.end(), "Conv") == 1);
+  // Its operands have different types: c is unsigned, x is signed.
+  CHECK(std::count(types.begin(), types.end(), "Add") == 1);
+}
+
 TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose at either end") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

@@ -94,6 +94,28 @@ TEST_CASE("Plain kernels: trees and support vectors go by their work, linear mod
   CHECK(classic("ZipMap", 1) == 0);
 }
 
+TEST_CASE("Plain kernels: an image that keeps its extents is copied") {
+  const auto resize = [](const std::vector<int64_t>& to) {
+    return plain_kernel_us(operator_of("Resize", {{1, 3, 10, 10}}, to, "mode=cubic"), 1);
+  };
+  CHECK(resize({1, 3, 10, 10}) == Approx(300 * 0.25 / 1e3));
+  CHECK(resize({1, 3, 20, 20}) == 0);
+}
+
+TEST_CASE("Plain kernels: Shape takes a few microseconds behind a tensor of any size") {
+  const OpDescriptor op = operator_of("Shape", {{1000, 1000}}, {2});
+  DeviceSpec cpu;
+  cpu.type = DeviceType::kCpu;
+  OpCost cost;
+  cost.time_ns = 300'000;
+  cost.source = CostSource::kExtrapolated;
+  apply_plain_kernel(op, geometry_of(op), cpu, {}, &cost);
+  CHECK(cost.time_ns == 5000);
+  cost.time_ns = 1200;
+  apply_plain_kernel(op, geometry_of(op), cpu, {}, &cost);
+  CHECK(cost.time_ns == 1200);
+}
+
 TEST_CASE("Plain kernels: replace answers on CPUs about forms that no part has rows of") {
   const OpDescriptor op = operator_of("Atanh", {{1000, 1000}}, {1000, 1000});
   const OpGeometry geometry = geometry_of(op);

@@ -1,0 +1,92 @@
+// Operators of language models on CPUs: times by hand.
+#include "opmodel/model/laws/decoder_kernels.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace dfsim {
+namespace {
+
+// The machine that was measured, with that many cores.
+DeviceSpec measured_cpu(int cores) {
+  DeviceSpec device;
+  device.type = DeviceType::kCpu;
+  device.compute_units = cores;
+  device.peaks = {{DType::kFloat32, 91.9e9 * cores}, {DType::kInt8, 183.8e9 * cores}};
+  return device;
+}
+
+OpDescriptor decoder_op(const std::string& type, std::vector<std::vector<int64_t>> inputs,
+                        std::vector<std::vector<int64_t>> outputs,
+                        const std::string& attributes = "") {
+  OpDescriptor op;
+  op.op_type = "com.microsoft." + type;
+  op.dtype = DType::kFloat32;
+  op.input_dtypes.assign(inputs.size(), DType::kFloat32);
+  op.input_extents = std::move(inputs);
+  op.output_dtypes.assign(outputs.size(), DType::kFloat32);
+  op.output_extents = std::move(outputs);
+  op.attributes = attributes;
+  return op;
+}
+
+double packed_us(int64_t rows, const std::string& attributes, int cores) {
+  const OpDescriptor op = decoder_op("MatMulNBits", {{rows, 1000}, {2000, 32, 16}, {2000, 32}},
+                                     {{rows, 2000}}, attributes);
+  return decoder_kernel_us(op, measured_cpu(cores));
+}
+
+TEST_CASE("Decoder kernels: packed weights are unpacked once, then multiplied per row") {
+  // 2 million weights.
+  CHECK(packed_us(1, "accuracy_level=4;bits=4", 1) == Approx(2000 * 0.041));
+  CHECK(packed_us(10, "accuracy_level=4;bits=4", 1) == Approx(2000 * (0.017 + 10 * 0.0232)));
+  CHECK(packed_us(1, "accuracy_level=0;bits=4", 1) == Approx(2000 * 0.15));
+  CHECK(packed_us(10, "accuracy_level=0;bits=4", 1) == Approx(2000 * (0.275 + 10 * 0.0229)));
+  CHECK(packed_us(10, "accuracy_level=0;bits=8", 1) == Approx(2000 * (2.5 + 10 * 0.0229)));
+  CHECK(packed_us(10, "accuracy_level=4;bits=8", 2) ==
+        Approx(2000 * (0.026 + 10 * 0.0353) * (0.02 + 0.98 / 2)));
+}
+
+TEST_CASE("Decoder kernels: rows of 8 bits go by the rate of 8 bits, and never beat the memory") {
+  const OpDescriptor op = decoder_op("MatMulNBits", {{100, 1000}, {2000, 32, 16}, {2000, 32}},
+                                     {{100, 2000}}, "accuracy_level=4;bits=4");
+  DeviceSpec vnni = measured_cpu(1);
+  vnni.peaks[1].flops_per_s *= 2;
+  CHECK(decoder_kernel_us(op, vnni) == Approx(2000 * (0.017 + 100 * 0.0232 / 2)));
+  OpDescriptor one = decoder_op("MatMulNBits", {{1, 1000}, {2000, 32, 16}, {2000, 32}}, {{1, 2000}},
+                                "accuracy_level=4;bits=4");
+  one.work.weight_bytes = 20'000'000;
+  CHECK(decoder_kernel_us(one, measured_cpu(1)) == Approx(1000));  // 20 GB/s
+  DeviceSpec unknown = measured_cpu(1);
+  unknown.peaks.clear();
+  CHECK(decoder_kernel_us(one, unknown) == 0);
+}
+
+TEST_CASE("Decoder kernels: attention takes its scores, and copies a cache that grows") {
+  OpDescriptor op =
+      decoder_op("GroupQueryAttention", {{1, 1, 128}, {-1}, {-1}, {1, 2, 99, 16}, {1, 2, 99, 16}},
+                 {{1, 1, 64}, {1, 2, 100, 16}, {1, 2, 100, 16}});
+  op.work.macs = 4 * 100 * 32;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double scores_ns = 12'800 * (0.0229 + 0.092) + 400 * 1.6 + 128 * 0.9;
+  const double copied_ns = 2 * 3200 * 4 / 17.0;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx((10'000 + scores_ns + copied_ns) / 1e3));
+  op.input_extents[3] = op.input_extents[4] = {1, 2, 100, 16};
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx((10'000 + scores_ns) / 1e3));
+}
+
+TEST_CASE("Decoder kernels: attention of heads lays out keys and values; an embedding is a row") {
+  OpDescriptor op =
+      decoder_op("MultiHeadAttention", {{1, 10, 64}, {1, 20, 64}, {1, 20, 64}}, {{1, 10, 64}});
+  op.work.macs = 4 * 200 * 32;
+  op.work.flops = 2 * op.work.macs + 7 * 800;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((25'600 * (0.0229 + 0.0092) + 800 * 0.9 + 2560 * 0.27) / 1e3));
+  CHECK(decoder_kernel_us(decoder_op("EmbedLayerNormalization", {{1, 128}}, {{1, 128, 100}}),
+                          measured_cpu(1)) == Approx(12'800 * 2.53 / 1e3));
+  CHECK(decoder_kernel_us(decoder_op("Gelu", {{1, 128}}, {{1, 128}}), measured_cpu(1)) == 0);
+}
+
+}  // namespace
+}  // namespace dfsim
