@@ -97,6 +97,8 @@ void cpu_conv_features(const OpDescriptor& op, const OpGeometry& geometry, Featu
 void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer);
 
+// Elements of a tensor; 0 where an extent is not known.
+double element_count(const std::vector<int64_t>& extents);
 // Whole numbers of an attribute's list; empty when it is absent or something else.
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);
 

@@ -126,8 +126,6 @@ void row_cache_features(const OpGeometry& geometry, const DeviceFacts& facts,
   writer.add_log("row_cycles", rows / facts.units / facts.clock_per_us / roofline.base_us());
 }
 
-namespace {
-
 double element_count(const std::vector<int64_t>& extents) {
   double product = 1;
   for (const int64_t extent : extents) {
@@ -135,6 +133,8 @@ double element_count(const std::vector<int64_t>& extents) {
   }
   return product;
 }
+
+namespace {
 
 // Extents of the first tensors, last axis first, so that layouts of different rank line up.
 void add_shape(FeatureWriter& writer, std::string_view name,

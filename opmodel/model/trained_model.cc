@@ -11,11 +11,10 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
-#include "opmodel/model/laws/byte_products.h"
+#include "opmodel/model/laws/cpu_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/other_cpus.h"
-#include "opmodel/model/laws/plain_kernels.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -442,8 +441,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
       leave_out_conversions(ops[i], geometries[i], device, &out[i]);
     }
     apply_training_kernel(given[i], device, manifest_, &out[i]);
-    apply_plain_kernel(ops[i], geometries[i], device, manifest_, &out[i]);
-    apply_byte_product(ops[i], device, &out[i]);
+    apply_cpu_kernels(ops[i], geometries[i], device, manifest_, &out[i]);
   }
   return ok_status();
 }

@@ -145,7 +145,7 @@ TEST_CASE("qdq: products of signed activations stay in float, as x86 has no kern
   graph.output("a_dq");
   const Types types = graph.types_after({"qdq"});
   CHECK(std::count(types.begin(), types.end(), "Conv") == 1);
-  // Its operands have different types: c is unsigned, x is signed.
+  // The operands of Add have different types: c is unsigned, x is signed.
   CHECK(std::count(types.begin(), types.end(), "Add") == 1);
 }
 

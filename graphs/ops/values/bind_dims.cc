@@ -276,7 +276,8 @@ class Binder {
   }
 
   // Decoders with a cache name three dimensions that depend on each other: those of the new tokens,
-  // of the cache, and "total_..." of both. One that nobody gave follows from the others.
+  // of the cache, and "total_..." of both. One that the user did not give follows from the
+  // others.
   void add_up_totals() {
     constexpr std::string_view kTotal = "total_";
     for (const std::string& name : symbols_) {

@@ -7,7 +7,7 @@
 //
 // MatMulIntegerToFloatFusion makes one MatMulIntegerToFloat of what follows the quantised operands.
 // DynamicQuantizeMatMulFusion then takes the DynamicQuantizeLinear into the product that alone reads
-// it; one that several products share, as those of queries, keys and values do, stays by itself.
+// it; one that several products share, as those of queries, keys and values do, stays an operator of its own.
 #include "graphs/passes/fusion/dynamic_int8.h"
 
 #include "graphs/ops/rules.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "opmodel/features/feature_writer.h"
-#include "opmodel/model/laws/plain_kernels.h"
+#include "opmodel/model/laws/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 
@@ -57,14 +57,6 @@ bool has_vnni(const DeviceSpec& device) {
          kLeastGain * device.peak_flops_per_s(DType::kFloat32, true);
 }
 
-double product_of(const std::vector<int64_t>& extents) {
-  double product = 1;
-  for (const int64_t extent : extents) {
-    product *= static_cast<double>(std::max<int64_t>(extent, 0));
-  }
-  return product;
-}
-
 // One input channel per group: no product of matrices.
 bool is_depthwise(const OpDescriptor& op, size_t weight) {
   const std::vector<size_t> group = index_list(op, "group");
@@ -90,10 +82,10 @@ double signed_product_us(const OpDescriptor& op, const DeviceSpec& device) {
     return 0;
   }
   const bool conv = op.op_class == OpClass::kConv;
-  const double results = op.output_extents.empty() ? 0 : product_of(op.output_extents[0]);
+  const double results = op.output_extents.empty() ? 0 : element_count(op.output_extents[0]);
   const double one_core_ns =
       static_cast<double>(op.work.macs) * kProductNs + results * kResultNs +
-      product_of(op.input_extents[*weight]) * kPackNs * (conv ? kTiles : 1);
+      element_count(op.input_extents[*weight]) * kPackNs * (conv ? kTiles : 1);
   return shared_by_cores(one_core_ns / core_rate, device.compute_units) / 1e3;
 }
 

@@ -18,8 +18,8 @@ namespace dfsim::inline opmodel {
 // Microseconds of a product of signed bytes on x86, other than depthwise; 0 for other operators and
 // devices. O(1).
 double signed_product_us(const OpDescriptor& op, const DeviceSpec& device);
-// What unsigned weights cost on x86 without VNNI, times the product with signed ones; 1 for other
-// operators and devices. O(1).
+// A product with unsigned weights takes that many times as long as with signed ones, on x86 without
+// VNNI; 1 for other operators and devices. O(1).
 double unsigned_weights_factor(const OpDescriptor& op, const DeviceSpec& device);
 
 // Changes the cost of such products; others, and measured ones, stay. O(1).

@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "datasets/profiles/profile.h"
-#include "opmodel/model/laws/plain_kernels.h"
+#include "opmodel/features/feature_writer.h"
+#include "opmodel/model/laws/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 
@@ -43,11 +44,7 @@ double extent(const std::vector<std::vector<int64_t>>& extents, size_t operand, 
 }
 
 double elements(const std::vector<std::vector<int64_t>>& extents, size_t operand) {
-  double product = operand < extents.size() ? 1 : 0;
-  for (size_t axis = 0; product > 0 && axis < extents[operand].size(); ++axis) {
-    product *= extent(extents, operand, axis);
-  }
-  return product;
+  return operand < extents.size() ? element_count(extents[operand]) : 0;
 }
 
 // Unpacking takes time per weight, whatever the number of rows; level 4 multiplies in 8 bits. One

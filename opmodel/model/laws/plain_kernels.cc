@@ -12,6 +12,7 @@
 #include "opmodel/features/feature_writer.h"
 #include "opmodel/features/op_form.h"
 #include "opmodel/model/laws/decoder_kernels.h"
+#include "opmodel/model/laws/kernel_terms.h"
 #include "opmodel/model/laws/other_cpus.h"
 
 namespace dfsim::inline opmodel {
@@ -70,13 +71,12 @@ constexpr double kTransformNs = 2.15;
 constexpr double kBluestein = 2.27;
 // Values decide, too: by branches of PRelu, NaNs, the number of elements that are found.
 constexpr double kValuesSpread = 1.8;
-// What the law of decoder_kernels.h misses decoder_ops.csv by at most, but for one row.
+// The law of decoder_kernels.h misses decoder_ops.csv by no more, but for few rows.
 constexpr double kDecoderSpread = 1.3;
 // Another processor, where the model knows the device itself and tells no spread of its own.
 constexpr double kOtherProcessor = 1.4;
 // An operator of one element (docs/notes/accuracy-experiments.md).
 constexpr double kStartUs = 0.5;
-constexpr double kSerialShare = 0.02;  // as in other_cpus.cc
 
 double transform_ns(double points) {
   const auto transform_of_power = [](double power) {
@@ -86,14 +86,6 @@ double transform_ns(double points) {
   return std::has_single_bit(whole)
              ? transform_of_power(points)
              : kBluestein * transform_of_power(static_cast<double>(std::bit_ceil(2 * whole - 1)));
-}
-
-double element_product(const std::vector<int64_t>& extents) {
-  double product = 1;
-  for (const int64_t extent : extents) {
-    product *= static_cast<double>(std::max<int64_t>(extent, 0));
-  }
-  return product;
 }
 
 // The length of a transform that makes `bins` out of `samples`. Descriptors do not say whether it
@@ -128,7 +120,7 @@ double dft_us(const OpDescriptor& op) {
   }
   const auto points =
       static_cast<double>(transform_points(signal[at], spectrum[at], signal.back() == 1));
-  const double transforms = element_product(signal) / static_cast<double>(signal[at]) /
+  const double transforms = element_count(signal) / static_cast<double>(signal[at]) /
                             static_cast<double>(signal.back());
   return points >= 1 ? transforms * transform_ns(points) / 1e3 : 0;
 }
@@ -154,7 +146,7 @@ double roi_align_us(const OpDescriptor& op, int cores) {
   const double side = ratio.size() == 1 && ratio[0] > 0 ? static_cast<double>(ratio[0]) : kAdaptive;
   return op.output_extents.empty()
              ? 0
-             : shared_by_cores(element_product(op.output_extents[0]) * side * side * kSampleNs / 1e3,
+             : shared_by_cores(element_count(op.output_extents[0]) * side * side * kSampleNs / 1e3,
                          cores);
 }
 
@@ -168,7 +160,7 @@ double classic_us(const OpDescriptor& op, int cores) {
   if (type.starts_with("TreeEnsemble")) {
     return shared_by_cores(flops * kComparisonNs / 1e3, cores);
   }
-  const double elements = op.input_extents.empty() ? 0 : element_product(op.input_extents[0]);
+  const double elements = op.input_extents.empty() ? 0 : element_count(op.input_extents[0]);
   return type == "SVMClassifier" || type == "SVMRegressor" ? flops * kSupportNs / 1e3
          : type == "Scaler"                                ? elements * 3.4 / 1e3
          : type == "LinearClassifier"                      ? elements * 0.86 / 1e3
@@ -232,10 +224,6 @@ bool some_part_knows(const ModelManifest& manifest, const std::string& form) {
 
 }  // namespace
 
-double shared_by_cores(double one_core, int cores) {
-  return cores > 1 ? one_core * (kSerialShare + (1 - kSerialShare) / cores) : one_core;
-}
-
 double plain_kernel_us(const OpDescriptor& op, int cores) {
   if (op.op_type.starts_with("ai.onnx.ml.")) {
     return classic_us(op, cores);
@@ -244,7 +232,7 @@ double plain_kernel_us(const OpDescriptor& op, int cores) {
       std::ranges::find(kPlainOps, std::string_view(op.op_type), &PlainOp::op_type);
   if (copies_image(op)) {
     constexpr double kCopyNs = 0.25;
-    return element_product(op.input_extents[0]) * kCopyNs / 1e3;
+    return element_count(op.input_extents[0]) * kCopyNs / 1e3;
   }
   if (op.op_type == "RoiAlign") {
     return roi_align_us(op, cores);
@@ -254,7 +242,7 @@ double plain_kernel_us(const OpDescriptor& op, int cores) {
   }
   const bool inner = op.op_type == "CumSum" ? adds_slices(op) : steps_through_memory(op);
   const double one_us =
-      element_product(op.input_extents[0]) * (inner ? found->inner_ns : found->last_ns) / 1e3;
+      element_count(op.input_extents[0]) * (inner ? found->inner_ns : found->last_ns) / 1e3;
   return found->parallel ? shared_by_cores(one_us, cores) : one_us;
 }
 

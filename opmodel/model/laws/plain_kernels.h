@@ -15,9 +15,6 @@
 
 namespace dfsim::inline opmodel {
 
-// Time on several cores of work that takes `one_core` on one: 2 % of it stays on one core.
-double shared_by_cores(double one_core, int cores);
-
 // Microseconds on that many cores; 0 for operators that were not measured. O(length of the table).
 double plain_kernel_us(const OpDescriptor& op, int cores);
 

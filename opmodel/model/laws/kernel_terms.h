@@ -1,0 +1,14 @@
+// A term of the laws of single kernels on CPUs.
+// Internal to opmodel.
+#pragma once
+
+namespace dfsim::inline opmodel {
+
+// Time on several cores of work that takes `one_core` on one: 2 % of it stays on one core, as in
+// other_cpus.cc.
+inline double shared_by_cores(double one_core, int cores) {
+  constexpr double kSerialShare = 0.02;
+  return cores > 1 ? one_core * (kSerialShare + (1 - kSerialShare) / cores) : one_core;
+}
+
+}  // namespace dfsim::inline opmodel
