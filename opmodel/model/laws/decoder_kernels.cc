@@ -89,13 +89,14 @@ double packed_product_ns(const OpDescriptor& op, const CoreRates& rates) {
 }
 
 // Scores, their products with keys and values; few rows of queries do not fill the kernel of
-// products.
+// products. `projected`: multiply-adds that come before.
 double scores_ns(const OpDescriptor& op, double queries, double per_score_ns,
-                 const CoreRates& rates) {
+                 const CoreRates& rates, double projected = 0) {
   constexpr double kFewRowsNs = 0.092;
   constexpr double kFlopsPerScore = 7;  // add_attention_work()
-  const auto macs = static_cast<double>(op.work.macs);
-  const double scores = (static_cast<double>(op.work.flops) - 2 * macs) / kFlopsPerScore;
+  const auto all = static_cast<double>(op.work.macs);
+  const double macs = std::max(0.0, all - projected);
+  const double scores = (static_cast<double>(op.work.flops) - 2 * all) / kFlopsPerScore;
   const double per_mac_ns = (kProductNs + kFewRowsNs / std::max(queries, 1.0)) / rates.fp32;
   return macs * per_mac_ns + scores * per_score_ns;
 }
@@ -127,11 +128,22 @@ double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
                       laid * kLayNs);
 }
 
+// Queries, keys and values are projected in 8 bits, the rest is in fp32.
+double quantised_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kScoreNs = 0.9;
+  constexpr double kByteProductNs = 0.0116;
+  const double projected = elements(op.input_extents, 0) * extent(op.input_extents, 1, 1);
+  return rates.shared(
+      projected * kByteProductNs / rates.int8 +
+      scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
+}
+
 }  // namespace
 
 double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr std::string_view kVendor = "com.microsoft.";
   constexpr double kEmbeddingNs = 2.53;
+  constexpr double kQuantisedEmbeddingNs = 4.5;
   const CoreRates rates = rates_of(device);
   if (!(rates.fp32 > 0) || !op.op_type.starts_with(kVendor)) {
     return 0;
@@ -140,8 +152,11 @@ double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
   const double ns = type == "MatMulNBits"           ? packed_product_ns(op, rates)
                     : type == "GroupQueryAttention" ? grouped_attention_ns(op, rates)
                     : type == "MultiHeadAttention"  ? attention_of_heads_ns(op, rates)
+                    : type == "QAttention"          ? quantised_attention_ns(op, rates)
                     : type == "EmbedLayerNormalization"
                         ? rates.shared(elements(op.output_extents, 0) * kEmbeddingNs)
+                    : type == "QEmbedLayerNormalization"
+                        ? rates.shared(elements(op.output_extents, 0) * kQuantisedEmbeddingNs)
                         : 0;
   return ns / 1e3;
 }
