@@ -85,7 +85,19 @@ TEST_CASE("Decoder kernels: attention of heads lays out keys and values; an embe
         Approx((25'600 * (0.0229 + 0.0092) + 800 * 0.9 + 2560 * 0.27) / 1e3));
   CHECK(decoder_kernel_us(decoder_op("EmbedLayerNormalization", {{1, 128}}, {{1, 128, 100}}),
                           measured_cpu(1)) == Approx(12'800 * 2.53 / 1e3));
+  CHECK(decoder_kernel_us(decoder_op("QEmbedLayerNormalization", {{1, 128}}, {{1, 128, 100}}),
+                          measured_cpu(1)) == Approx(12'800 * 4.5 / 1e3));
   CHECK(decoder_kernel_us(decoder_op("Gelu", {{1, 128}}, {{1, 128}}), measured_cpu(1)) == 0);
+}
+
+TEST_CASE("Decoder kernels: quantised attention projects in 8 bits") {
+  OpDescriptor op = decoder_op("QAttention", {{1, 10, 64}, {64, 192}}, {{1, 10, 64}});
+  const double projected = 10 * 64 * 192;
+  op.work.macs = static_cast<int64_t>(projected) + 4 * 100 * 32;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double scores_ns = 12'800 * (0.0229 + 0.0092) + 400 * 0.9;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((projected * 0.0116 + scores_ns) / 1e3));
 }
 
 }  // namespace
