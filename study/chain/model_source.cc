@@ -231,6 +231,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   model.unsized = std::move(executed->unsized);
   note_control_flow(&model);
   note_idle_rules(model.executed, plan, &model.report);
+  note_wider_precision(imported.graph, model.executed, &model.report);
   model.passes = std::move(executed->passes);
   if (training) {
     if (std::string note = folded_norms_note(imported.graph); !note.empty()) {

@@ -297,6 +297,14 @@ void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportRep
   }
 }
 
+void note_wider_precision(const Graph& model, const Graph& executed, ImportReport* report) {
+  if (find_model_precision(model).dtype == DType::kFloat16 &&
+      find_model_precision(executed).dtype == DType::kFloat32) {
+    report->notes.emplace_back(
+        "the model is float16, of which the runtime has no kernels here: it computes in float32");
+  }
+}
+
 bool runs_on_cpu(const Platform& platform) {
   const auto devices = compute_devices_of(platform);
   return !devices.empty() && devices.front()->type == DeviceType::kCpu;

@@ -42,6 +42,9 @@ Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan
 // Notes rules of the plan that meet no operator.
 void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportReport* report);
 
+// Notes that a model in fp16 is executed in fp32.
+void note_wider_precision(const Graph& model, const Graph& executed, ImportReport* report);
+
 // Whether the devices that compute are CPUs.
 bool runs_on_cpu(const Platform& platform);
 
