@@ -1,6 +1,6 @@
 // ONNX Runtime's CPU provider has no kernels of half precision on x86: InsertCastTransformer puts
 // casts around each operator, of which those between two such operators cancel, and the weights are
-// converted once when the model is loaded. What remains is the model in fp32.
+// converted once when the model is loaded. The model in fp32 remains.
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/passes/passes.h"
 
