@@ -177,8 +177,8 @@ bool is_head_size_name(const std::string& name) {
 }
 
 // Other assumptions where the usual ones contradict the model, most likely first: heads have one of
-// few sizes, a mask of 8 positions or a window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound
-// has 512 or 1536 samples.
+// few sizes, a mask of 8 positions or a window of 3 wants few, a line of text is 48 or 32 pixels
+// high, a window of sound has 512 or 1536 samples.
 std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {
   std::vector<Assumptions> others;
   for (const BoundDim& dim : dims) {

@@ -224,17 +224,18 @@ TEST_CASE("Mixture of experts: runs and reads only the chosen experts") {
   CHECK(many.work().weight_bytes == 16 * 2 * 24 * 4 + 16 * 24 * 4 + 16 * 8 * 4);
 }
 
-// One token next to a cache of 16 positions: 8 heads of 8 elements over 2 of keys, tables of 100 rows.
+// One token next to a cache of 16 positions: 8 heads of 8 elements over 2 of keys, tables of 100
+// rows.
 OpCase grouped_attention(int64_t past, int64_t total) {
-  OpCase example{"GroupQueryAttention",
-                 {operand({1, 1, 64}), operand({1, 1, 16}), operand({1, 1, 16}),
-                  operand({1, 2, Dim(past), 8}), operand({1, 2, Dim(past), 8}),
-                  operand({1}, DType::kInt32), scalar_int(total), weight({100, 4}),
-                  weight({100, 4})},
-                 {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}},
-                 1,
-                 3,
-                 kMsDomain};
+  OpCase example{
+      "GroupQueryAttention",
+      {operand({1, 1, 64}), operand({1, 1, 16}), operand({1, 1, 16}), operand({1, 2, Dim(past), 8}),
+       operand({1, 2, Dim(past), 8}), operand({1}, DType::kInt32), scalar_int(total),
+       weight({100, 4}), weight({100, 4})},
+      {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}},
+      1,
+      3,
+      kMsDomain};
   return example;
 }
 

@@ -50,9 +50,9 @@ TEST_CASE("dynamic-int8: products that share an activation share its quantisatio
     graph.product(name, {});
     graph.output(name);
   }
-  CHECK(graph.types_after({"dynamic-int8"}) ==
-        Types{"DynamicQuantizeLinear", "com.microsoft.MatMulIntegerToFloat",
-              "com.microsoft.MatMulIntegerToFloat"});
+  CHECK(graph.types_after({"dynamic-int8"}) == Types{"DynamicQuantizeLinear",
+                                                     "com.microsoft.MatMulIntegerToFloat",
+                                                     "com.microsoft.MatMulIntegerToFloat"});
 }
 
 TEST_CASE("dynamic-int8: an integer product that something else reads stays") {

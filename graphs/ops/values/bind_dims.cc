@@ -293,7 +293,8 @@ class Binder {
       }
       if (total->second.origin == "assumed") {
         total->second = {name, past->second.extent + tokens->second.extent, "derived"};
-      } else if (past->second.origin == "assumed" && total->second.extent >= tokens->second.extent) {
+      } else if (past->second.origin == "assumed" &&
+                 total->second.extent >= tokens->second.extent) {
         past->second = {past->first, total->second.extent - tokens->second.extent, "derived"};
       }
     }

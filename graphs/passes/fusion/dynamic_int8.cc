@@ -6,8 +6,9 @@
 //                  scale ------------> Mul ---------^       ^---- bias
 //
 // MatMulIntegerToFloatFusion makes one MatMulIntegerToFloat of what follows the quantised operands.
-// DynamicQuantizeMatMulFusion then takes the DynamicQuantizeLinear into the product that alone reads
-// it; one that several products share, as those of queries, keys and values do, stays an operator of its own.
+// DynamicQuantizeMatMulFusion then takes the DynamicQuantizeLinear into the product that alone
+// reads it; one that several products share, as those of queries, keys and values do, stays an
+// operator of its own.
 #include "graphs/passes/fusion/dynamic_int8.h"
 
 #include "graphs/ops/rules.h"
@@ -55,12 +56,9 @@ void fuse_to_float(EditableGraph& graph) {
     Op fused;
     fused.op_type = "MatMulIntegerToFloat";
     fused.domain = kMicrosoft;
-    fused.inputs = {product[0],
-                    product[1],
-                    found->tensors[swapped ? 4 : 3],
-                    found->tensors[swapped ? 3 : 4],
-                    zero(2),
-                    zero(3)};
+    fused.inputs = {
+        product[0], product[1], found->tensors[swapped ? 4 : 3], found->tensors[swapped ? 3 : 4],
+        zero(2),    zero(3)};
     std::vector<OpId> replaced = found->ops;
     TensorId bias;
     const OpId sum = bias_sum(graph, graph.op(id).outputs[0], &bias);

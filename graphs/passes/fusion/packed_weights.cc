@@ -1,8 +1,9 @@
 // ONNX Runtime's products with weights of 4 or 8 bits that the file dequantises.
 //
 // DQMatMulToMatMulNBits makes one MatMulNBits of a product whose second operand alone comes from a
-// DequantizeLinear of weights: per block of an inner axis, per column or with one scale. A bias goes
-// into it. The product is then computed in 8 bits (accuracy level 4, ONNX Runtime's default here).
+// DequantizeLinear of weights: per block of an inner axis, per column or with one scale. A bias
+// goes into it. The product is then computed in 8 bits (accuracy level 4, ONNX Runtime's default
+// here).
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -48,8 +49,8 @@ std::optional<int64_t> block_of(const EditableGraph& graph, const Op& dequantise
                       dequantise.attributes.int_or("axis", 1) == 0 && scale.rank() == 2;
     return fits ? std::optional(block) : std::nullopt;
   }
-  const bool per_column = scale.rank() == 1 && scale[0] == Dim(columns) &&
-                          dequantise.attributes.int_or("axis", 1) == 1;
+  const bool per_column =
+      scale.rank() == 1 && scale[0] == Dim(columns) && dequantise.attributes.int_or("axis", 1) == 1;
   return per_column || (scale.has_rank() && scale.rank() == 0) ? std::optional(kDefaultBlock)
                                                                : std::nullopt;
 }
@@ -135,13 +136,12 @@ void pack(EditableGraph& graph, OpId id, const PackedWeight& weight) {
   Op fused;
   fused.op_type = "MatMulNBits";
   fused.domain = kMicrosoft;
-  fused.inputs = {
-      op.inputs[0],
-      graph.add_weight(
-          name + "/packed", DType::kUInt8,
-          Shape({Dim(weight.columns), Dim(blocks), Dim(weight.block * weight.bits / 8)})),
-      graph.add_weight(name + "/scales", graph.tensor(op.outputs[0]).dtype,
-                       Shape({Dim(weight.columns * blocks)}))};
+  fused.inputs = {op.inputs[0],
+                  graph.add_weight(name + "/packed", DType::kUInt8,
+                                   Shape({Dim(weight.columns), Dim(blocks),
+                                          Dim(weight.block * weight.bits / 8)})),
+                  graph.add_weight(name + "/scales", graph.tensor(op.outputs[0]).dtype,
+                                   Shape({Dim(weight.columns * blocks)}))};
   if (bias.valid()) {
     fused.inputs.resize(kBiasInput);  // no zero points, no order of groups
     fused.inputs.push_back(bias);

@@ -5,8 +5,8 @@
 // QLinearMatMul, MatMulIntegerToFloat and QGemm, elementwise operators and pools their QLinear
 // versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
 // that quantising makes superfluous is dropped, and signed activations become unsigned
-// (QDQS8ToU8Transformer): x86 multiplies unsigned bytes by signed ones. Those that several operators
-// read stay signed, and products of signed activations are not fused.
+// (QDQS8ToU8Transformer): x86 multiplies unsigned bytes by signed ones. Those that several
+// operators read stay signed, and products of signed activations are not fused.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The laws of ONNX Runtime's single kernels on CPUs, one after the other: operators that no campaign
-// measured (plain_kernels.h, decoder_kernels.h), then products of bytes by their types
+// The laws of ONNX Runtime's single kernels on CPUs, one after the other: operators that no
+// campaign measured (plain_kernels.h, decoder_kernels.h), then products of bytes by their types
 // (byte_products.h).
 // Internal to opmodel.
 #pragma once

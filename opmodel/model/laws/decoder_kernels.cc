@@ -1,6 +1,6 @@
 // Each operator's time is a sum: multiply-adds, what is done per score or element, what is copied.
-// Coefficients are of decoder_ops.csv: nanoseconds on one core that computes fp32 at kFp32 and 8 bits
-// at kInt8 operations per second.
+// Coefficients are of decoder_ops.csv: nanoseconds on one core that computes fp32 at kFp32 and 8
+// bits at kInt8 operations per second.
 #include "opmodel/model/laws/decoder_kernels.h"
 
 #include <algorithm>
@@ -133,9 +133,8 @@ double quantised_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kScoreNs = 0.9;
   constexpr double kByteProductNs = 0.0116;
   const double projected = elements(op.input_extents, 0) * extent(op.input_extents, 1, 1);
-  return rates.shared(
-      projected * kByteProductNs / rates.int8 +
-      scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
+  return rates.shared(projected * kByteProductNs / rates.int8 +
+                      scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
 }
 
 }  // namespace

@@ -120,8 +120,8 @@ double dft_us(const OpDescriptor& op) {
   }
   const auto points =
       static_cast<double>(transform_points(signal[at], spectrum[at], signal.back() == 1));
-  const double transforms = element_count(signal) / static_cast<double>(signal[at]) /
-                            static_cast<double>(signal.back());
+  const double transforms =
+      element_count(signal) / static_cast<double>(signal[at]) / static_cast<double>(signal.back());
   return points >= 1 ? transforms * transform_ns(points) / 1e3 : 0;
 }
 
@@ -147,7 +147,7 @@ double roi_align_us(const OpDescriptor& op, int cores) {
   return op.output_extents.empty()
              ? 0
              : shared_by_cores(element_count(op.output_extents[0]) * side * side * kSampleNs / 1e3,
-                         cores);
+                               cores);
 }
 
 // Operators of ai.onnx.ml, from classic_ops.csv: trees take 2.8 to 6.6 ns per comparison, by how

@@ -96,8 +96,7 @@ TEST_CASE("Decoder kernels: quantised attention projects in 8 bits") {
   op.work.macs = static_cast<int64_t>(projected) + 4 * 100 * 32;
   op.work.flops = 2 * op.work.macs + 7 * 400;
   const double scores_ns = 12'800 * (0.0229 + 0.0092) + 400 * 0.9;
-  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
-        Approx((projected * 0.0116 + scores_ns) / 1e3));
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx((projected * 0.0116 + scores_ns) / 1e3));
 }
 
 }  // namespace

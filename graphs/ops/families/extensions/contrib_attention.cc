@@ -196,10 +196,9 @@ Status infer_grouped(InferContext& context) {
   const Shape& cache = context.shape(3);
   if (cache.rank() == 4 && cache[3].known() && heads->head.known() && cache[3] != heads->head &&
       is_floating(context.dtype(3)) && heads->head.extent() > 0) {
-    return context.error(
-        fmt::format("the cache {} has heads of {} elements, the query's {} have {}",
-                    format_shape(cache), cache[3].extent(), heads->q_heads.extent(),
-                    heads->head.extent()));
+    return context.error(fmt::format(
+        "the cache {} has heads of {} elements, the query's {} have {}", format_shape(cache),
+        cache[3].extent(), heads->q_heads.extent(), heads->head.extent()));
   }
   context.set_output(0, context.dtype(0),
                      Shape({heads->batch, heads->q_length, product(heads->q_heads, heads->head)}));
@@ -226,8 +225,8 @@ void work_grouped(WorkContext& context) {
   const bool in_place = heads->past.known() && heads->past == heads->kv_length;
   if (in_place && total != nullptr && total->size() == 1 && total->as_int(0) > 0) {
     heads->kv_length = Dim(std::min(total->as_int(0), heads->past.extent()));
-    const Count row =
-        Count(heads->batch.extent()) * Count(heads->kv_heads.extent()) * Count(heads->head.extent());
+    const Count row = Count(heads->batch.extent()) * Count(heads->kv_heads.extent()) *
+                      Count(heads->head.extent());
     const DType dtype =
         context.has_input(kFirstCache) ? context.input(kFirstCache).dtype : context.input(0).dtype;
     for (size_t cache = kFirstCache; cache < kFirstCache + 2; ++cache) {
