@@ -51,7 +51,7 @@ class Binder {
     DFSIM_RETURN_IF_ERROR(apply_given_dims());
     DFSIM_RETURN_IF_ERROR(apply_batch());
     apply_defaults();
-    add_up_totals();
+    DFSIM_RETURN_IF_ERROR(add_up_totals());
     DFSIM_RETURN_IF_ERROR(derive_expressions());
     DFSIM_RETURN_IF_ERROR(substitute());
     *overridden = overridden_;
@@ -278,7 +278,7 @@ class Binder {
   // Decoders with a cache name three dimensions that depend on each other: those of the new tokens,
   // of the cache, and "total_..." of both. One that the user did not give follows from the
   // others.
-  void add_up_totals() {
+  Status add_up_totals() {
     constexpr std::string_view kTotal = "total_";
     for (const std::string& name : symbols_) {
       if (!name.starts_with(kTotal)) {
@@ -292,12 +292,16 @@ class Binder {
         continue;
       }
       if (total->second.origin == "assumed") {
-        total->second = {name, past->second.extent + tokens->second.extent, "derived"};
+        const int64_t both = past->second.extent + tokens->second.extent;
+        DFSIM_RETURN_IF_ERROR(check_extent(
+            fmt::format("dimension '{}', derived from others,", printable(name)), both, 0));
+        total->second = {name, both, "derived"};
       } else if (past->second.origin == "assumed" &&
                  total->second.extent >= tokens->second.extent) {
         past->second = {past->first, total->second.extent - tokens->second.extent, "derived"};
       }
     }
+    return ok_status();
   }
 
   Status derive_expressions() {

@@ -111,6 +111,12 @@ int64_t extent_in_image(const DimUse& use, const std::string& input) {
 // [batch, channels, frames, height, width] or [batch, frames, channels, height, width].
 int64_t extent_in_video(const DimUse& use) { return use.axis >= 3 ? kImageSide : kFrames; }
 
+// [batch, sequence_length] of "input_values": the sequence is one of samples.
+bool is_waveform(const DimUse& use) {
+  return use.shape.rank() == 2 && use.axis == 1 && is_floating(use.dtype) &&
+         contains_any(to_lower(use.input), kWaveformInputs);
+}
+
 int64_t extent_by_place(const DimUse& use) {
   if (use.axis == 0 || !use.shape.has_rank()) {
     return 1;
@@ -157,11 +163,6 @@ int64_t default_extent(const DimUse& use) {
   if (is_batch_name(use.symbol)) {
     return 1;
   }
-  // [batch, sequence_length] of "input_values": the sequence is one of samples.
-  if (use.shape.rank() == 2 && use.axis == 1 && is_floating(use.dtype) &&
-      contains_any(to_lower(use.input), kWaveformInputs)) {
-    return kWaveform;
-  }
   if (!is_made_up_name(use.symbol)) {
     const std::string lower = to_lower(use.symbol);
     for (const NamedExtent& named : kWholeNames) {
@@ -171,7 +172,7 @@ int64_t default_extent(const DimUse& use) {
     }
     for (const NamedExtent& named : kNameParts) {
       if (lower.find(named.name) != std::string::npos) {
-        return named.extent;
+        return named.extent == kSequence && is_waveform(use) ? kWaveform : named.extent;
       }
     }
   }

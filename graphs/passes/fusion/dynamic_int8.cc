@@ -27,7 +27,7 @@ bool is_scale(const EditableGraph& graph, TensorId id) {
   return graph.shape(id).has_rank() && graph.shape(id).rank() <= 1;
 }
 
-// The sum with a vector of weights that alone reads `tensor`; none without one.
+// The sum with a weight per column that alone reads `tensor`; none without one.
 OpId bias_sum(const EditableGraph& graph, TensorId tensor, TensorId* bias) {
   const OpId reader = graph.sole_reader(tensor);
   if (!reader.valid() || graph.op(reader).op_type != "Add" || !graph.op(reader).domain.empty()) {
@@ -35,7 +35,10 @@ OpId bias_sum(const EditableGraph& graph, TensorId tensor, TensorId* bias) {
   }
   const auto& operands = graph.op(reader).inputs;
   *bias = operands[operands[0] == tensor ? 1 : 0];
-  return graph.is_fixed(*bias) && graph.shape(*bias).rank() == 1 ? reader : OpId();
+  const Shape& shape = graph.shape(tensor);
+  const bool per_column = graph.is_fixed(*bias) && graph.shape(*bias).rank() == 1 &&
+                          shape.rank() > 0 && graph.shape(*bias)[0] == shape[shape.rank() - 1];
+  return per_column ? reader : OpId();
 }
 
 void fuse_to_float(EditableGraph& graph) {
@@ -44,7 +47,8 @@ void fuse_to_float(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     const auto found = graph.alive(id) ? match(graph, scaled, id) : std::nullopt;
     if (!found || !is_scale(graph, found->tensors[3]) || !is_scale(graph, found->tensors[4]) ||
-        graph.sole_reader(found->tensors[2]) == OpId()) {
+        graph.sole_reader(found->tensors[2]) == OpId() ||
+        graph.tensor(graph.op(id).outputs[0]).dtype != DType::kFloat32) {
       continue;
     }
     const auto& product = graph.op(graph.producer(found->tensors[2])).inputs;
@@ -74,14 +78,19 @@ void fuse_to_float(EditableGraph& graph) {
 }  // namespace
 
 void join_dynamic_quantizer(EditableGraph& graph, OpId quantise) {
+  constexpr size_t kOutputs = 3;  // values, scale, zero point
   const std::vector<TensorId> quantised = graph.op(quantise).outputs;
-  const OpId product = graph.sole_reader(quantised[0]);
+  const OpId product = quantised.size() == kOutputs && quantised[0].valid()
+                           ? graph.sole_reader(quantised[0])
+                           : OpId();
   if (!product.valid() || graph.op(product).op_type != "MatMulIntegerToFloat" ||
       graph.op(product).inputs[0] != quantised[0]) {
     return;
   }
   for (const TensorId scale_or_zero : {quantised[1], quantised[2]}) {
-    if (!graph.readers(scale_or_zero).empty() && graph.sole_reader(scale_or_zero) != product) {
+    if (scale_or_zero.valid() &&
+        (graph.tensor(scale_or_zero).is_output ||
+         (!graph.readers(scale_or_zero).empty() && graph.sole_reader(scale_or_zero) != product))) {
       return;
     }
   }
@@ -105,7 +114,8 @@ void join_dynamic_quantizer(EditableGraph& graph, OpId quantise) {
 void fuse_dynamic_int8(EditableGraph& graph) {
   fuse_to_float(graph);
   for (const OpId id : graph.ops()) {
-    if (graph.alive(id) && graph.op(id).op_type == "DynamicQuantizeLinear") {
+    if (graph.alive(id) && graph.op(id).op_type == "DynamicQuantizeLinear" &&
+        graph.op(id).domain.empty()) {
       join_dynamic_quantizer(graph, id);
     }
   }

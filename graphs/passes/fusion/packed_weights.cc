@@ -63,7 +63,7 @@ std::optional<PackedWeight> packed_weight(const EditableGraph& graph, TensorId o
   }
   const Op& dequantise = graph.op(weight.dequantise);
   if (dequantise.op_type != "DequantizeLinear" || !dequantise.domain.empty() ||
-      graph.readers(operand).size() != 1) {
+      !graph.sole_reader(operand).valid()) {
     return std::nullopt;
   }
   for (const TensorId input : dequantise.inputs) {

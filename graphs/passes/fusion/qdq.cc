@@ -130,8 +130,11 @@ class QuantizedFuser {
       return;
     }
     const OpId reader = graph_.sole_reader(graph_.op(id).outputs[0]);
-    if (!is_quantise(reader, "DequantizeLinear") ||
-        graph_.readers(graph_.op(reader).outputs[0]).size() > 1) {
+    if (!is_quantise(reader, "DequantizeLinear")) {
+      return;
+    }
+    const TensorId result = graph_.op(reader).outputs[0];
+    if (graph_.readers(result).size() + (graph_.tensor(result).is_output ? 1 : 0) > 1) {
       return;
     }
     const auto zero = signed_zero(id);

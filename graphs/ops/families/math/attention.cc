@@ -1,8 +1,6 @@
 // Fused attention of the standard domain (opset 23): Attention, RotaryEmbedding.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/families/math/attention_folds.h"
@@ -26,9 +24,10 @@ void read_rotary_tables(WorkContext& context, size_t first, Count positions) {
     if (!table.is_static() || table.rank() == 0) {
       continue;
     }
-    const Count row(table[table.rank() - 1].extent());
-    const Count read = std::min(table.elements().value(), (positions * row).value());
-    context.set_input_bytes(input, dtype_bytes(context.input(input).dtype, read));
+    const Count read = positions * Count(table[table.rank() - 1].extent());
+    if (!read.overflowed() && read.value() < table.elements().value()) {
+      context.set_input_bytes(input, dtype_bytes(context.input(input).dtype, read));
+    }
   }
 }
 
