@@ -57,7 +57,7 @@ std::string dependence_text(const StudiedSymbol* symbol, const Graph& graph) {
   if (symbol == nullptr) {
     return "";
   }
-  return symbol->varied == 0 ? "; the model takes no other of the values tried"
+  return symbol->varied == 0 ? "; no other value that was tried keeps the graph as it is"
                              : fmt::format("; {} of {} {} on it", symbol->op_count(),
                                            counted(graph.op_count(), "operator"),
                                            symbol->op_count() == 1 ? "depends" : "depend");

@@ -14,6 +14,7 @@
 #include "base/counted.h"
 #include "base/io/data_dir.h"
 #include "base/text.h"
+#include "graphs/llm/llm_import.h"
 #include "graphs/onnx/importer.h"
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/layout/split_weights.h"
@@ -165,6 +166,11 @@ StatusOr<ImportedModel> import_model(const ModelOptions& options) {
 
 StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
                                           const ImportOptions& import_options) {
+  if (is_llm_config(options.path)) {
+    // Other precisions start from fp32, as they do for exported models.
+    return import_llm_config(options.path, import_options,
+                             options.precision.empty() ? DType::kBFloat16 : DType::kFloat32);
+  }
   if (recognise_tensorflow(options.path)) {
     return import_tensorflow(options.path, import_options, options.signature);
   }

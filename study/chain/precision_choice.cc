@@ -298,10 +298,12 @@ void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportRep
 }
 
 void note_wider_precision(const Graph& model, const Graph& executed, ImportReport* report) {
-  if (find_model_precision(model).dtype == DType::kFloat16 &&
+  const DType own = find_model_precision(model).dtype;
+  if ((own == DType::kFloat16 || own == DType::kBFloat16) &&
       find_model_precision(executed).dtype == DType::kFloat32) {
-    report->notes.emplace_back(
-        "the model is float16, of which the runtime has no kernels here: it computes in float32");
+    report->notes.push_back(fmt::format(
+        "the model is {}, of which the runtime has no kernels here: predicted in float32",
+        dtype_name(own)));
   }
 }
 

@@ -1,0 +1,84 @@
+// The dimensions have the names that exporters of decoders give them.
+#include "graphs/llm/llm_import.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "graphs/llm/llm_config_reader.h"
+#include "graphs/llm/llm_graph.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr std::string_view kPrefix = "hf:";
+constexpr std::string_view kBatch = "batch_size";
+constexpr std::string_view kTokens = "sequence_length";
+constexpr std::string_view kPast = "past_sequence_length";
+
+std::string without_prefix(const std::string& path) {
+  return path.starts_with(kPrefix) ? path.substr(kPrefix.size()) : path;
+}
+
+Status check_options(const ImportOptions& options) {
+  for (const auto& [name, extent] : options.dims) {
+    if (name != kBatch && name != kTokens && name != kPast) {
+      return invalid_input(
+          "--dim: " +
+          unknown_name_message("dimension", name,
+                               {std::string(kBatch), std::string(kTokens), std::string(kPast)}));
+    }
+  }
+  if (!options.input_shapes.empty() || !options.trip_counts.empty() || options.branch) {
+    return invalid_input(
+        "--input-shape, --trip-count and --branch are for graphs; a config.json takes --batch, "
+        "--dim sequence_length=N and --dim past_sequence_length=N");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+bool is_llm_config(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path file(without_prefix(path));
+  return path.starts_with(kPrefix) || to_lower(file.extension().string()) == ".json" ||
+         (fs::is_directory(file, ignored) && fs::exists(file / "config.json", ignored));
+}
+
+StatusOr<ImportedModel> import_llm_config(const std::string& path, const ImportOptions& options,
+                                          DType dtype) {
+  constexpr int64_t kAssumedTokens = 128;
+  const std::string file = without_prefix(path);
+  DFSIM_ASSIGN_OR_RETURN(const LlmConfig config, read_llm_config(file));
+  if (const Status checked = check_options(options); !checked.ok()) {
+    return checked.with_place(path);
+  }
+  ImportedModel model;
+  const auto extent_of = [&](std::string_view name, std::optional<int64_t> given,
+                             int64_t assumed) -> int64_t {
+    const auto it = options.dims.find(std::string(name));
+    const std::optional<int64_t> known =
+        it != options.dims.end() ? std::optional(it->second) : given;
+    model.report.dims.push_back(
+        {std::string(name), known.value_or(assumed), known ? "given" : "assumed"});
+    return known.value_or(assumed);
+  };
+  LlmGraphOptions graph;
+  graph.batch = extent_of(kBatch, options.batch, 1);
+  graph.new_tokens = extent_of(kTokens, std::nullopt, kAssumedTokens);
+  graph.context_tokens = extent_of(kPast, std::nullopt, 0);
+  graph.dtype = dtype;
+  auto built = build_llm_graph(config, graph);
+  if (!built.ok()) {
+    return built.status().with_place(path);
+  }
+  model.graph = std::move(*built);
+  model.report.batch = graph.batch;
+  model.report.file_nodes = static_cast<int64_t>(model.graph.op_count());
+  return model;
+}
+
+}  // namespace dfsim::inline graphs
