@@ -30,6 +30,12 @@ Status check_options(const ImportOptions& options) {
                                {std::string(kBatch), std::string(kTokens), std::string(kPast)}));
     }
   }
+  const auto batch = options.dims.find(std::string(kBatch));
+  if (options.batch && batch != options.dims.end() && batch->second != *options.batch) {
+    return invalid_input(
+        fmt::format("--batch is {}, --dim {} is {}; expected one of them, or equal ones",
+                    *options.batch, kBatch, batch->second));
+  }
   if (!options.input_shapes.empty() || !options.trip_counts.empty() || options.branch) {
     return invalid_input(
         "--input-shape, --trip-count and --branch are for graphs; a config.json takes --batch, "
@@ -73,7 +79,9 @@ StatusOr<ImportedModel> import_llm_config(const std::string& path, const ImportO
   graph.dtype = dtype;
   auto built = build_llm_graph(config, graph);
   if (!built.ok()) {
-    return built.status().with_place(path);
+    return Status(built.status().code(),
+                  fmt::format("{}; change --batch or --dim", built.status().message()))
+        .with_place(path);
   }
   model.graph = std::move(*built);
   model.report.batch = graph.batch;

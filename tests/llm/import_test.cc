@@ -66,6 +66,10 @@ TEST_CASE("Config import: options that it lacks are refused in one line") {
         std::string::npos);
   CHECK(refused(kExample, {.dims = {{"past_sequence_length", 1'000'000}}}).find("positions") !=
         std::string::npos);
+  CHECK(refused(kExample, {.batch = 2, .dims = {{"batch_size", 4}}}).find("--batch is 2") !=
+        std::string::npos);
+  CHECK(
+      import_llm_config(kExample, {.batch = 4, .dims = {{"batch_size", 4}}}, DType::kFloat32).ok());
   CHECK(refused("no/such/config.json", {}).find("no/such/config.json") != std::string::npos);
 }
 

@@ -7,17 +7,14 @@ Needs numpy, onnx and onnxruntime. Each operator is a network of its own that is
 profiler on; the sum of the medians of its kernels' times counts, as ONNX Runtime adds transposes to
 some convolutions. Types are those of activations and weights: u8 s8, u8 u8, s8 s8.
 """
-import collections
 import csv
-import json
-import os
-import statistics
 import sys
 import tempfile
 
 import numpy as np
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+from kernel_times import kernel_times_us
 
 RUNS = 12
 TYPES = {"u8 s8": (np.uint8, np.int8), "u8 u8": (np.uint8, np.uint8), "s8 s8": (np.int8, np.int8)}
@@ -30,23 +27,7 @@ PRODUCTS = [(128, 768, 768), (128, 3072, 768), (16, 384, 1536), (1, 1024, 1000)]
 
 def kernels_us(graph, feed, threads, folder):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = os.path.join(folder, "profile")
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    for _ in range(RUNS):
-        session.run(None, feed)
-    path = session.end_profiling()
-    with open(path, encoding="utf-8") as file:
-        events = json.load(file)
-    os.remove(path)
-    times = collections.defaultdict(list)
-    for event in events:
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            times[event["name"]].append(event["dur"])
-    return sum(statistics.median(kernel) for kernel in times.values())
+    return sum(us for _, us in kernel_times_us(model.SerializeToString(), feed, threads, folder, RUNS))
 
 
 def network(node, types, x_extents, weight_extents, result_type, rng):

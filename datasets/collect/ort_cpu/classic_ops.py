@@ -7,22 +7,19 @@ Needs numpy, onnxruntime, scikit-learn and skl2onnx. Each model is trained on 2,
 columns, converted, and run 12 times on 10,000 other rows (support vectors: 1,000) with the profiler on;
 the median of the kernel's times counts, for each row.
 """
-import collections
 import csv
-import json
-import os
-import statistics
 import sys
 import tempfile
 
 import numpy as np
-import onnxruntime
 from skl2onnx import to_onnx
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+
+from kernel_times import kernel_times_us
 
 MODELS = {
     "100 trees of any depth": (RandomForestClassifier(100, random_state=0), 10_000),
@@ -33,23 +30,6 @@ MODELS = {
     "linear": (LinearRegression(), 10_000),
 }
 RUNS = 12
-
-
-def kernels_us(model, rows, threads, folder):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.enable_profiling = True
-    options.profile_file_prefix = os.path.join(folder, "profile")
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    for _ in range(RUNS):
-        session.run(None, {session.get_inputs()[0].name: rows})
-    with open(session.end_profiling(), encoding="utf-8") as file:
-        events = json.load(file)
-    times = collections.defaultdict(list)
-    for event in events:
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            times[event["args"]["op_name"]].append(event["dur"])
-    return {op: statistics.median(durations) for op, durations in times.items()}
 
 
 def main():
@@ -63,7 +43,7 @@ def main():
             model.fit(columns, labels)
             converted = to_onnx(model, columns[:1]).SerializeToString()
             rows = rng.standard_normal((count, 20)).astype(np.float32)
-            times = [kernels_us(converted, rows, threads, folder) for threads in (1, 2)]
+            times = [dict(kernel_times_us(converted, {"X": rows}, threads, folder, RUNS)) for threads in (1, 2)]
             for op in times[0]:
                 if op.startswith(("TreeEnsemble", "SVM", "Linear", "Scaler")):
                     writer.writerow([op, name, *(f"{1000 * by_op[op] / count:.1f}" for by_op in times)])

@@ -11,18 +11,15 @@ MatMulNBits: weights of 4 and 8 bits, products in fp32 (accuracy level 0) and in
 The others: attention with a cache, attention without one, and the embedding before BERT's layers.
 """
 import argparse
-import collections
 import csv
-import json
-import os
 import statistics
 import sys
 import tempfile
-import time
 
 import numpy as np
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+from kernel_times import kernel_times_us
 
 SECONDS = 1.0
 FEWEST_RUNS = 5
@@ -32,26 +29,8 @@ WEIGHTS_BYTES = 100e6
 
 def kernel_us(graph, feed, threads, folder):
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = os.path.join(folder, "profile")
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    start, runs = time.perf_counter(), 0
-    while runs < FEWEST_RUNS or time.perf_counter() - start < SECONDS:
-        session.run(None, feed)
-        runs += 1
-    path = session.end_profiling()
-    with open(path, encoding="utf-8") as file:
-        events = json.load(file)
-    os.remove(path)
-    times = collections.defaultdict(list)
-    for event in events:
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            times[event["name"]].append(event["dur"])
-    return statistics.median(statistics.median(kernel) for kernel in times.values())
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+    return statistics.median(us for _, us in kernel_times_us(model, feed, threads, folder, FEWEST_RUNS, SECONDS))
 
 
 def value(name, extents, dtype=TensorProto.FLOAT):

@@ -8,19 +8,16 @@ profiler on; the median of the kernel's times counts, at half a million elements
 profiler's own microseconds do not matter. Fourier transforms are timed per transform.
 """
 import argparse
-import collections
 import csv
-import json
 import math
-import os
-import statistics
 import sys
 import tempfile
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+from kernel_times import kernel_times_us
 
 RUNS = 15
 ELEMENTWISE = ("Acos Acosh Asin Asinh Atan Atanh Celu Cosh Mish Selu Sign Sinh Tan".split())
@@ -58,21 +55,7 @@ def cases(shape):
 
 
 def kernel_us(model, feed, threads, folder):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = os.path.join(folder, "profile")
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    for _ in range(RUNS):
-        session.run(None, feed)
-    with open(session.end_profiling(), encoding="utf-8") as file:
-        events = json.load(file)
-    times = collections.defaultdict(list)
-    for event in events:
-        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            times[event["name"]].append(event["dur"])
-    return sum(statistics.median(kernel) for kernel in times.values())
+    return sum(us for _, us in kernel_times_us(model.SerializeToString(), feed, threads, folder, RUNS))
 
 
 def network(op, opset, operands, attributes, shape):

@@ -12,6 +12,7 @@
 #include "graphs/passes/fusion/dynamic_int8.h"
 
 #include "graphs/ops/rules.h"
+#include "graphs/passes/fusion/product_parts.h"
 #include "graphs/passes/origins.h"
 #include "graphs/passes/passes.h"
 #include "graphs/passes/pattern.h"
@@ -25,20 +26,6 @@ using pattern::op;
 // One scale for the whole matrix, or one per column.
 bool is_scale(const EditableGraph& graph, TensorId id) {
   return graph.shape(id).has_rank() && graph.shape(id).rank() <= 1;
-}
-
-// The sum with a weight per column that alone reads `tensor`; none without one.
-OpId bias_sum(const EditableGraph& graph, TensorId tensor, TensorId* bias) {
-  const OpId reader = graph.sole_reader(tensor);
-  if (!reader.valid() || graph.op(reader).op_type != "Add" || !graph.op(reader).domain.empty()) {
-    return OpId();
-  }
-  const auto& operands = graph.op(reader).inputs;
-  *bias = operands[operands[0] == tensor ? 1 : 0];
-  const Shape& shape = graph.shape(tensor);
-  const bool per_column = graph.is_fixed(*bias) && graph.shape(*bias).rank() == 1 &&
-                          shape.rank() > 0 && graph.shape(*bias)[0] == shape[shape.rank() - 1];
-  return per_column ? reader : OpId();
 }
 
 void fuse_to_float(EditableGraph& graph) {
@@ -65,7 +52,11 @@ void fuse_to_float(EditableGraph& graph) {
         zero(2),    zero(3)};
     std::vector<OpId> replaced = found->ops;
     TensorId bias;
-    const OpId sum = bias_sum(graph, graph.op(id).outputs[0], &bias);
+    const Shape& shape = graph.shape(graph.op(id).outputs[0]);
+    const bool columns_known = shape.rank() > 0 && shape[shape.rank() - 1].known();
+    const OpId sum = columns_known ? bias_sum(graph, graph.op(id).outputs[0],
+                                              shape[shape.rank() - 1].extent(), &bias)
+                                   : OpId();
     if (sum.valid()) {
       fused.inputs.push_back(bias);
       replaced.insert(replaced.begin(), sum);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "graphs/ops/rules.h"
+#include "graphs/passes/fusion/product_parts.h"
 #include "graphs/passes/passes.h"
 
 namespace dfsim::inline graphs {
@@ -17,14 +17,11 @@ namespace {
 constexpr int64_t kDefaultBlock = 32;
 constexpr int64_t kLeastBlock = 16;
 constexpr int64_t kAccuracyLevel = 4;
-constexpr size_t kBiasInput = 5;
 
+// The product's parts but for its operand and bias.
 struct PackedWeight {
   OpId dequantise;
-  int64_t inner = 0;
-  int64_t columns = 0;
-  int64_t bits = 8;
-  int64_t block = kDefaultBlock;
+  PackedProduct product;
 };
 
 int64_t bits_of(DType dtype) {
@@ -72,15 +69,15 @@ std::optional<PackedWeight> packed_weight(const EditableGraph& graph, TensorId o
     }
   }
   const Tensor& values = graph.tensor(dequantise.inputs[0]);
-  weight.bits = bits_of(values.dtype);
-  if (weight.bits == 0 || values.shape.rank() != 2 || !values.shape.is_static()) {
+  if (values.shape.rank() != 2 || !values.shape.is_static()) {
     return std::nullopt;
   }
-  weight.inner = values.shape[0].extent();
-  weight.columns = values.shape[1].extent();
-  const auto block = block_of(graph, dequantise, weight.columns);
-  weight.block = block.value_or(0);
-  return block ? std::optional(weight) : std::nullopt;
+  PackedProduct& product = weight.product;
+  product.bits = bits_of(values.dtype);
+  product.inner = values.shape[0].extent();
+  product.columns = values.shape[1].extent();
+  product.block = block_of(graph, dequantise, product.columns).value_or(0);
+  return product.bits > 0 && product.block > 0 ? std::optional(weight) : std::nullopt;
 }
 
 bool is_plain_product(const Op& op) {
@@ -95,17 +92,17 @@ bool is_plain_product(const Op& op) {
           op.attributes.int_or("transB", 0) == 0 && one("alpha") && one("beta"));
 }
 
-bool is_quantise(const EditableGraph& graph, OpId id, std::string_view type) {
+bool is_standard(const EditableGraph& graph, OpId id, std::string_view type) {
   return id.valid() && graph.op(id).op_type == type && graph.op(id).domain.empty();
 }
 
 // Both operands dequantised, or the result quantised: a product of bytes (qdq.cc).
 bool is_byte_product(const EditableGraph& graph, const Op& op) {
-  if (is_quantise(graph, graph.producer(op.inputs[0]), "DequantizeLinear")) {
+  if (is_standard(graph, graph.producer(op.inputs[0]), "DequantizeLinear")) {
     return true;
   }
   for (const OpId reader : graph.readers(op.outputs[0])) {
-    if (is_quantise(graph, reader, "QuantizeLinear")) {
+    if (is_standard(graph, reader, "QuantizeLinear")) {
       return true;
     }
   }
@@ -120,37 +117,23 @@ bool is_bias(const EditableGraph& graph, TensorId id, int64_t columns) {
 
 void pack(EditableGraph& graph, OpId id, const PackedWeight& weight) {
   const Op& op = graph.op(id);
+  PackedProduct product = weight.product;
+  product.x = op.inputs[0];
+  product.bias = op.inputs.size() > 2 ? op.inputs[2] : TensorId();
   std::vector<OpId> replaced = {id, weight.dequantise};
-  TensorId bias = op.inputs.size() > 2 ? op.inputs[2] : TensorId();
-  const OpId reader = graph.sole_reader(op.outputs[0]);
-  if (op.op_type == "MatMul" && is_quantise(graph, reader, "Add")) {
-    const auto& operands = graph.op(reader).inputs;
-    const TensorId other = operands[operands[0] == op.outputs[0] ? 1 : 0];
-    if (is_bias(graph, other, weight.columns)) {
-      bias = other;
-      replaced.insert(replaced.begin(), reader);
-    }
+  TensorId bias;
+  const OpId sum =
+      op.op_type == "MatMul" ? bias_sum(graph, op.outputs[0], product.columns, &bias) : OpId();
+  if (sum.valid()) {
+    product.bias = bias;
+    replaced.insert(replaced.begin(), sum);
   }
   const std::string name = graph.tensor(graph.op(weight.dequantise).inputs[0]).name;
-  const int64_t blocks = (weight.inner + weight.block - 1) / weight.block;
-  Op fused;
-  fused.op_type = "MatMulNBits";
-  fused.domain = kMicrosoft;
-  fused.inputs = {op.inputs[0],
-                  graph.add_weight(name + "/packed", DType::kUInt8,
-                                   Shape({Dim(weight.columns), Dim(blocks),
-                                          Dim(weight.block * weight.bits / 8)})),
-                  graph.add_weight(name + "/scales", graph.tensor(op.outputs[0]).dtype,
-                                   Shape({Dim(weight.columns * blocks)}))};
-  if (bias.valid()) {
-    fused.inputs.resize(kBiasInput);  // no zero points, no order of groups
-    fused.inputs.push_back(bias);
-  }
+  const DType dtype = graph.tensor(op.outputs[0]).dtype;
+  Op fused = matmul_n_bits(product,
+                           graph.add_weight(name + "/packed", DType::kUInt8, packed_shape(product)),
+                           graph.add_weight(name + "/scales", dtype, packed_scales_shape(product)));
   fused.outputs = {graph.op(replaced[0]).outputs[0]};
-  fused.attributes.set("K", weight.inner);
-  fused.attributes.set("N", weight.columns);
-  fused.attributes.set("bits", weight.bits);
-  fused.attributes.set("block_size", weight.block);
   fused.attributes.set("accuracy_level", kAccuracyLevel);
   graph.fuse(replaced, std::move(fused));
 }
@@ -166,7 +149,7 @@ void fuse_packed_weights(EditableGraph& graph) {
     const auto weight = packed_weight(graph, op.inputs[1]);
     if (!weight || is_byte_product(graph, op) ||
         (op.inputs.size() > 2 && op.inputs[2].valid() &&
-         !is_bias(graph, op.inputs[2], weight->columns))) {
+         !is_bias(graph, op.inputs[2], weight->product.columns))) {
       continue;
     }
     pack(graph, id, *weight);

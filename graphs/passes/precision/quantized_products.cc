@@ -10,6 +10,7 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/rules.h"
 #include "graphs/passes/fusion/dynamic_int8.h"
+#include "graphs/passes/fusion/product_parts.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -79,18 +80,12 @@ class ProductQuantizer {
 
   // The sum with a vector that alone reads the product.
   void take_bias(WeightProduct* product) const {
-    const OpId reader = graph_.sole_reader(product->result);
-    if (!reader.valid() || graph_.op(reader).op_type != "Add" ||
-        !graph_.op(reader).domain.empty()) {
-      return;
-    }
-    const auto& operands = graph_.op(reader).inputs;
-    const TensorId bias = operands[operands[0] == product->result ? 1 : 0];
-    if (graph_.is_parameter(bias) && graph_.shape(bias).rank() == 1 &&
-        graph_.shape(bias)[0] == Dim(product->columns)) {
-      product->ops.push_back(reader);
+    TensorId bias;
+    const OpId sum = bias_sum(graph_, product->result, product->columns, &bias);
+    if (sum.valid()) {
+      product->ops.push_back(sum);
       product->bias = bias;
-      product->result = graph_.op(reader).outputs[0];
+      product->result = graph_.op(sum).outputs[0];
     }
   }
 
@@ -158,23 +153,13 @@ class ProductQuantizer {
   }
 
   void packed(const WeightProduct& product, int64_t bits) {
-    const int64_t blocks = (product.contracted + kBlock - 1) / kBlock;
-    Op fused;
-    fused.op_type = "MatMulNBits";
-    fused.domain = kMicrosoft;
-    const Shape bytes({Dim(product.columns), Dim(blocks), Dim(kBlock * bits / 8)});
-    fused.inputs = {product.x, weight_as(product.weight, DType::kUInt8, bytes, "/packed"),
-                    weight_as(product.weight, graph_.tensor(product.x).dtype,
-                              Shape({Dim(product.columns * blocks)}), "/scales")};
-    if (product.bias.valid()) {
-      fused.inputs.resize(5);  // no zero points, no order of groups
-      fused.inputs.push_back(product.bias);
-    }
+    const PackedProduct parts = {product.x,       product.bias, product.contracted,
+                                 product.columns, bits,         kBlock};
+    Op fused = matmul_n_bits(
+        parts, weight_as(product.weight, DType::kUInt8, packed_shape(parts), "/packed"),
+        weight_as(product.weight, graph_.tensor(product.x).dtype, packed_scales_shape(parts),
+                  "/scales"));
     fused.outputs = {product.result};
-    fused.attributes.set("K", product.contracted);
-    fused.attributes.set("N", product.columns);
-    fused.attributes.set("bits", bits);
-    fused.attributes.set("block_size", kBlock);
     graph_.fuse(product.ops, std::move(fused));
   }
 

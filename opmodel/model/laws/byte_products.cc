@@ -42,8 +42,7 @@ std::optional<size_t> weight_operand(const OpDescriptor& op) {
 }
 
 bool is_x86(const DeviceSpec& device) {
-  constexpr std::array<std::string_view, 6> kNames = {"AMD",  "Intel", "EPYC",
-                                                      "Xeon", "Ryzen", "Core"};
+  constexpr std::array<std::string_view, 5> kNames = {"AMD", "Intel", "EPYC", "Xeon", "Ryzen"};
   return device.type == DeviceType::kCpu && std::ranges::any_of(kNames, [&](std::string_view name) {
            return device.model.find(name) != std::string::npos;
          });
@@ -66,15 +65,14 @@ bool is_depthwise(const OpDescriptor& op, size_t weight) {
 }  // namespace
 
 double signed_product_us(const OpDescriptor& op, const DeviceSpec& device) {
-  constexpr double kFp32 = 91.9e9;       // of the measured core
   constexpr double kProductNs = 0.0725;  // per multiply-add
   constexpr double kResultNs = 1;
   // Weights are packed in each run; convolutions do so for each tile of pixels.
   constexpr double kPackNs = 0.75;
   constexpr double kTiles = 4;
   const auto weight = weight_operand(op);
-  const double core_rate =
-      device.peak_flops_per_s(DType::kFloat32, true) / std::max(1, device.compute_units) / kFp32;
+  const double core_rate = device.peak_flops_per_s(DType::kFloat32, true) /
+                           std::max(1, device.compute_units) / kMeasuredFp32;
   if (!weight || op.input_dtypes[0] != DType::kInt8 || op.input_dtypes[*weight] != DType::kInt8 ||
       is_depthwise(op, *weight) || !is_x86(device) || !(core_rate > 0)) {
     return 0;

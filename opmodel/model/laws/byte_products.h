@@ -1,7 +1,6 @@
 // Products of bytes on x86 whose types ONNX Runtime has no fast kernel for.
 //
-// Purpose: models of CPUs are trained on unsigned activations and signed weights, the types that
-// x86
+// Purpose: models of CPUs are trained on unsigned activations and signed weights, which x86
 //   multiplies in one instruction (VPMADDUBSW, VPDPBUSD). With others the same product takes 1.3 to
 //   30 times as long, and no row of a campaign shows it.
 // Method: measured on one machine (datasets/collect/ort_cpu/byte_products.py;

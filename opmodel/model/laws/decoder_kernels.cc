@@ -1,6 +1,5 @@
-// Each operator's time is a sum: multiply-adds, what is done per score or element, what is copied.
-// Coefficients are of decoder_ops.csv: nanoseconds on one core that computes fp32 at kFp32 and 8
-// bits at kInt8 operations per second.
+// Each operator's time is a sum: multiply-adds, a time per score or element, copies. Coefficients
+// are of decoder_ops.csv, in nanoseconds on one core with the rates of kernel_terms.h.
 #include "opmodel/model/laws/decoder_kernels.h"
 
 #include <algorithm>
@@ -14,8 +13,6 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kFp32 = 91.9e9;
-constexpr double kInt8 = 183.8e9;
 constexpr double kProductNs = 0.0229;  // per multiply-add of fp32
 // Weights come from memory: what one core reads, as in resident_weights.cc.
 constexpr double kMemoryBytesPerNs = 20;
@@ -32,8 +29,8 @@ struct CoreRates {
 CoreRates rates_of(const DeviceSpec& device) {
   CoreRates rates;
   rates.cores = std::max(1, device.compute_units);
-  rates.fp32 = device.peak_flops_per_s(DType::kFloat32, true) / rates.cores / kFp32;
-  const double int8 = device.peak_flops_per_s(DType::kInt8, true) / rates.cores / kInt8;
+  rates.fp32 = device.peak_flops_per_s(DType::kFloat32, true) / rates.cores / kMeasuredFp32;
+  const double int8 = device.peak_flops_per_s(DType::kInt8, true) / rates.cores / kMeasuredInt8;
   rates.int8 = int8 > 0 ? int8 : rates.fp32;
   return rates;
 }
