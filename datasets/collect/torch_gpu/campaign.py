@@ -11,14 +11,16 @@ import sys
 import time
 
 import networks
-from operators import operators, work_of
+from gradients import gradients
+from operators import operators, products, work_of
 from timing import Lock, Timer, summary
 
 CHUNK = 100
-FIRST_CHUNKS = 47  # of operators, measured in turn with the first networks
+FIRST_CHUNKS = 30  # of operators, measured in turn with the first networks
 DTYPES = ("float32", "tf32", "float16", "bfloat16", "amp-float16", "amp-bfloat16")
 # Operators measured per type; the first chunks of all types have the same shapes.
 OPERATORS = {"float16": 5000, "float32": 1200, "bfloat16": 400, "tf32": 600}
+PRODUCTS, GRADIENTS = 2000, {"float16": 900, "float32": 900}
 HEAVY = ("Gemm", "MatMul", "Conv", "ConvTranspose", "Attention")
 MOST_WORK = {"float32": 8e10, "tf32": 1.5e11}  # multiplications; 16-bit types: as drawn
 BATCHES = (8, 32, 16, 64, 4, 128)
@@ -26,6 +28,11 @@ BATCHES = (8, 32, 16, 64, 4, 128)
 
 def stored(dtype):
     return "float32" if dtype == "tf32" or dtype.startswith("amp-") else dtype
+
+
+# Kinds of operators that are measured alone, CHUNK at a time: how they are drawn, and how many.
+CHUNKED = {"ops": (operators, max(OPERATORS.values())), "products": (products, PRODUCTS),
+           "gradients": (lambda torch, _: gradients(torch), max(GRADIENTS.values()))}
 
 
 def any_of(items, *key):
@@ -38,36 +45,46 @@ def interleaved(*lists):
     return [item for items in itertools.zip_longest(*lists) for item in items if item is not None]
 
 
+def chunks_of(kind, dtype, count, options):
+    wanted = options.dtypes if kind != "products" else [d for d in options.dtypes if d == "bfloat16"]
+    return [f"{kind}/{dtype}/{i}" for i in range(min(options.most_ops, count) // CHUNK or 1)] if dtype in wanted else []
+
+
 def tasks(options):
     """The most valuable first: names of what to measure, without repetition."""
     wanted = lambda names: [n for n in names if options.networks is None or n in options.networks]  # noqa: E731
     learnt, held = wanted(networks.learnt()), wanted(networks.held_out())
-    batch = lambda n, d: min(options.most_batch, any_of(BATCHES, n, d))  # noqa: E731
-    chunks = {d: [f"ops/{d}/{i}" for i in range(min(options.most_ops, OPERATORS[d]) // CHUNK or 1)]
-              for d in OPERATORS if d in options.dtypes}
-    net = lambda names, dtype, of=batch: [f"network/{n}/{of(n, dtype)}/{dtype}" for n in names]  # noqa: E731
-    first = interleaved(net(learnt, "float16"), net(held, "float16"))
-    second = interleaved(net(learnt, "float16", lambda *_: 1), net(held, "float32"), net(learnt, "float32"))
-    third = interleaved(net(held, "float16", lambda *_: 1), net(learnt, "amp-float16"), net(learnt[::2], "tf32"),
-                        net(learnt[::3], "bfloat16"), net(learnt[::3], "float32", lambda *_: 1))
-    trained = [f"train/{n}/{min(b, options.most_batch)}/{d}" for n, b in networks.TRAINED.items() if n in learnt
+    batch = lambda n, d: min(options.most_batch, any_of(BATCHES, n, d, options.seed))  # noqa: E731
+    net = lambda names, dtype, of=batch, kind="network": [f"{kind}/{n}/{of(n, dtype)}/{dtype}" for n in names]  # noqa: E731
+    one = lambda *_: 1  # noqa: E731
+    ops = interleaved(*[chunks_of("ops", d, count, options) for d, count in OPERATORS.items()])
+    special = interleaved(*[chunks_of("gradients", d, count, options) for d, count in GRADIENTS.items()],
+                          chunks_of("products", "bfloat16", PRODUCTS, options))
+    trained = [f"train/{n}/{min(b, options.most_batch)}/{d}"
+               for n, b in {**networks.TRAINED_HELD_OUT, **networks.TRAINED}.items() if n in (*learnt, *held)
                for d in ("float32", "amp-float16")]
-    copies = ["copies"]
-    slow = interleaved(trained, [f"channels-last/{n}/{batch(n, 'cl')}/float16" for n in learnt
-                                 if n in networks.ZOO_VISION],
-                       [f"sdpa/{n}/{batch(n, 'sdpa')}/float16" for n in learnt if n in networks.ZOO_TEXT])
-    ops = interleaved(*chunks.values())
-    everything = [*copies, *interleaved(ops[:FIRST_CHUNKS], first), *interleaved(second, slow), *ops[FIRST_CHUNKS:], *third]
+    first = interleaved(net(held, "float16"), net(held, "float32"), net(learnt, "float16"), ops[:FIRST_CHUNKS])
+    second = interleaved(trained, net(learnt, "float32"), net(held, "amp-float16"), special, ops[FIRST_CHUNKS:2 * FIRST_CHUNKS])
+    vision, text = ([n for n in learnt if n in zoo] for zoo in (networks.ZOO_VISION, networks.ZOO_TEXT))
+    third = interleaved(net(vision, "float16", kind="channels-last"), net(text, "float16", kind="sdpa"),
+                        net(held, "bfloat16"), net(learnt, "float16", one), ops[2 * FIRST_CHUNKS:])
+    fourth = interleaved(net(learnt, "amp-float16"), net(learnt[::2], "tf32"), net(learnt[::3], "bfloat16"),
+                         net(learnt[::3], "float32", one))
+    everything = ["copies", *first, *second, *third, *fourth]
+    if options.kind == "host":
+        everything = ["ops/float16/0", "ops/float32/0",
+                      *interleaved(net([*vision, *text], "float16", one, "host"), net(held, "float16", one, "host"),
+                                   net([*vision, *text], "amp-float16", one, "host"))]
     return [t for t in dict.fromkeys(everything) if dtype_of(t) in (None, *options.dtypes)]
 
 
 def dtype_of(task):
     parts = task.split("/")
-    return None if len(parts) == 1 else parts[1] if parts[0] == "ops" else parts[-1]
+    return None if len(parts) == 1 else parts[1] if parts[0] in CHUNKED else parts[-1]
 
 
 def compiled_tasks(options):
-    names = [n for n in networks.COMPILED if options.networks is None or n in options.networks]
+    names = [n for n in (*networks.COMPILED_HELD_OUT, *networks.COMPILED) if options.networks is None or n in options.networks]
     return [f"compiled/{n}/{b}/float16" for b in (16, 1) for n in names] if "float16" in options.dtypes else []
 
 
@@ -94,7 +111,7 @@ class Worker:
         self.lock = Lock(options.output / "lock")
         self.cuda = options.device == "cuda"
         self.name = torch.cuda.get_device_name() if self.cuda else "CPU"
-        self.sampled = []  # operators, drawn when the first of them is measured
+        self.sampled = {}  # kind -> operators, drawn when the first of them is measured
 
     def run(self, names):
         for task in names:
@@ -137,8 +154,8 @@ class Worker:
     def records(self, kind, *rest):
         if kind == "copies":
             return self.copies()
-        if kind == "ops":
-            return self.operators(rest[0], int(rest[1]))
+        if kind in CHUNKED:
+            return self.operators(kind, rest[0], int(rest[1]))
         return [self.network(kind, rest[0], int(rest[1]), rest[2])]
 
     def set_dtype(self, name):
@@ -165,17 +182,22 @@ class Worker:
 
     # --- operators alone
 
-    def operators(self, dtype, chunk):
+    def drawn(self, kind):
+        if kind not in self.sampled:
+            draw, count = CHUNKED[kind]
+            self.sampled[kind] = list(itertools.islice(draw(self.torch, self.options.seed), count))
+        return self.sampled[kind]
+
+    def operators(self, of, dtype, chunk):
         kind = self.set_dtype(dtype)
-        self.sampled = self.sampled or list(operators(self.torch, count=max(OPERATORS.values())))
-        chosen = self.sampled[chunk * CHUNK:(chunk + 1) * CHUNK]
+        chosen = self.drawn(of)[chunk * CHUNK:(chunk + 1) * CHUNK]
         if dtype == "tf32":
             chosen = [o for o in chosen if o[0] in HEAVY]
         most = MOST_WORK.get(dtype, 1e13) if self.cuda else 1e8
         chosen = [o for o in chosen if work_of(o) < most or (self.cuda and o[0] not in HEAVY)][:self.options.most_ops]
         with self.lock, self.torch.no_grad():
             # The profiler slows the host down: what includes the host is timed before, for few operators.
-            host = self.each(chosen, kind, self.host_times) if chunk < 2 else {}
+            host = self.each(chosen, kind, self.host_times) if of == "ops" and chunk < 2 else {}
             with self.timer.profiled() as calls:
                 outputs = self.each(chosen, kind, self.labelled_runs)
         kernels = {}
@@ -240,7 +262,7 @@ class Worker:
                 return model(*feeds)
 
         with self.torch.no_grad():
-            return {**record, **self.timed(run, kind != "compiled")}
+            return {**record, **(self.host_alone(run) if kind == "host" else self.timed(run, kind != "compiled"))}
 
     def precision(self, dtype):
         if not dtype.startswith("amp-"):
@@ -268,6 +290,12 @@ class Worker:
         if self.cuda and calls:
             times["kernels"] = {"time_ns": round(sum(c["ns"] for c in calls)), "samples": 1, "spread_ns": 0}
         return {"times": {k: t for k, t in times.items() if t}, "calls": merged(calls), **problems}
+
+    def host_alone(self, run):
+        """The host's share without the profiler, for a campaign of one worker, whose host is idle otherwise."""
+        for _ in range(3):
+            run()
+        return {"times": {k: t for k, t in {"eager": self.timer.eager(run), "host": self.timer.host(run)}.items() if t}, "calls": []}
 
     def training(self, model, feeds, dtype):
         model.train()

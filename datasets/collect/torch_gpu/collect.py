@@ -87,6 +87,9 @@ def parse_arguments():
     command.add_argument("--workers", type=int, default=min(3, os.cpu_count() or 1),
                          help="processes that share the GPU, one timing at a time; default: 3")
     command.add_argument("--compile", action="store_true", help="one more process measures compiled networks")
+    command.add_argument("--kind", choices=("all", "host"), default="all",
+                         help="host: how fast an idle host launches networks, with --workers 1; default: all")
+    command.add_argument("--seed", type=int, default=1, help="of operators' shapes and networks' batches; default: 1")
     command.add_argument("--threads", type=int, default=4, help="CPU threads of a worker; default: 4")
     command.add_argument("--runs", type=int, default=10, help="timed runs of each; default: 10")
     command.add_argument("--most-ops", type=int, default=100000, help="operators per type at most")

@@ -1,8 +1,8 @@
 """The networks of graphs/zoo and datasets/measured/networks as PyTorch modules, with random weights.
 
-A network has the name of its graph's file, so that a runs file finds the graph. Networks of the list
-"fresh" of datasets/measured/networks/lists.json are held out: no model is trained on them, on any
-device.
+A network has the name of its graph's file, so that a runs file finds the graph. Networks of the lists
+"fresh" and "boards" of datasets/measured/networks/lists.json are held out: no model is trained on them, on
+any device.
 """
 
 import functools
@@ -40,16 +40,19 @@ def file_name(entry):
     return entry.rpartition("/")[2].removeprefix("segmentation.").replace(".", "_")
 
 
-@functools.cache
-def entries():
-    """File name -> entry, of all lists whose graphs ship."""
-    found = {file_name(e): e for group in lists().values() for e in group}
-    return {n: e for n, e in found.items() if (NETWORKS / f"{n}.onnx.gz").exists()}
+HELD_OUT = ("boards", "fresh")
 
 
 @functools.cache
 def held_out():
-    return [n for n in map(file_name, lists()["fresh"]) if n in entries()]
+    return [file_name(e) for name in HELD_OUT for e in lists()[name]]
+
+
+@functools.cache
+def entries():
+    """File name -> entry, of all lists whose graphs ship, and of those held out."""
+    found = {file_name(e): e for group in lists().values() for e in group}
+    return {n: e for n, e in found.items() if n in held_out() or (NETWORKS / f"{n}.onnx.gz").exists()}
 
 
 def learnt():
@@ -151,5 +154,11 @@ def dims(name):
 TRAINED = {"resnet50": 32, "bert_base": 16, "gpt2": 8, "vit_b_16": 16, "vgg16": 16, "mobilenet_v2": 32, "densenet121": 16,
            "efficientnet_b0": 16, "resnet18": 64, "convnext_tiny": 16, "swin_t": 16, "bert_large": 8, "distilbert": 16,
            "resnext50_32x4d": 16, "t5_small_encoder": 16, "unet": 4}
+TRAINED_HELD_OUT = {"resnet101d_old": 16, "seresnext50_32x4d_old": 16, "regnety_032_old": 16, "vgg16_bn_old": 16,
+                    "efficientnet_b3_old": 16, "repvgg_b0_old": 32, "deit3_base_patch16_224_old": 16,
+                    "swin_small_patch4_window7_224_old": 8, "convnextv2_tiny_old": 16, "mobilenetv4_conv_large_old": 16,
+                    "roberta_large_old": 8, "gpt_neox_410m_old": 8, "dla60x_old": 16, "resmlp_24_224_old": 16}
+COMPILED_HELD_OUT = ("resnet101d_old", "deit3_base_patch16_224_old", "regnety_032_old", "roberta_large_old", "mobilenetv4_conv_large_old",
+                     "convnextv2_tiny_old")
 COMPILED = ("resnet50", "bert_base", "vit_b_16", "mobilenet_v2", "gpt2", "convnext_tiny", "efficientnet_b0", "distilbert",
             "densenet121", "swin_t")

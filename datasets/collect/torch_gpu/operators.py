@@ -190,9 +190,26 @@ def attention(draw, f):
             lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=causal))
 
 
+PRODUCT_WIDTHS = (96, 192, 320, 384, 640, 896, 1152, 1280, 1792, 2304, 2816, 3328, 3840, 4608, 5632, 6400, 6912, 7680, 8960, 9216,
+                  11008, 13824, 14336, 18432, 20480, 24576, 28672, 32000)
+PRODUCT_ROWS = (1, 2, 4, 8, 16, 17, 32, 48, 64, 96, 128, 192, 256, 512, 768, 1024, 2048, 4096, 8192)
+
+
+def products(torch, seed=1):
+    """Products with weights of widths that the public tables lack: four numbers of rows each. Endless."""
+    draw = random.Random(seed)
+    while True:
+        n, k = draw.choice(PRODUCT_WIDTHS), draw.choice(PRODUCT_WIDTHS)
+        for rows in draw.sample(PRODUCT_ROWS, 4):
+            if rows * n * k < 2e11:
+                yield "Gemm", "matmul", "transA=0;transB=1", [(rows, k), (n, k)], torch.nn.functional.linear
+
+
 def work_of(operator):
     """A sort of size: multiplications of products, else elements."""
     kind, _, attributes, shapes, _ = operator
+    if kind == "tensorflow.ConvFilterGrad" or "input_gradient=1" in attributes:
+        return 0  # as many as gradients.py allows
     if kind in ("Conv", "ConvTranspose"):
         stride = int(attributes.rpartition("strides=")[2].split(",")[0])
         return math.prod(shapes[1]) * shapes[0][0] * shapes[0][2] * shapes[0][3] / stride ** 2

@@ -4,7 +4,7 @@
 Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.onnx.gz): a static batch is the same
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
-usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, check, tune or train
+usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, tune or train
 """
 
 import argparse
@@ -30,6 +30,7 @@ SEQUENCE = 128
 MOST_SECONDS = 900
 
 SMALL = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}
+MEDIUM = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
 # name: configuration class, model class, fields that differ from the defaults
 TRANSFORMERS = {
     "mobilebert": ("MobileBertConfig", "MobileBertModel", {"num_hidden_layers": 12}),
@@ -70,11 +71,23 @@ TRANSFORMERS = {
     "albert_small": ("AlbertConfig", "AlbertModel", {**SMALL, "num_hidden_layers": 4}),
     "gpt_neox_small": ("GPTNeoXConfig", "GPTNeoXModel", {**SMALL, "num_hidden_layers": 4}),
     "clip_vision_small": ("CLIPVisionConfig", "CLIPVisionModel", {**SMALL, "num_hidden_layers": 4}),
+    "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
+    "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
+    "llama_1b": ("LlamaConfig", "LlamaModel",
+                 {"hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
+                  "intermediate_size": 8192}),
+    "qwen3_600m": ("Qwen3Config", "Qwen3Model",
+                   {"hidden_size": 1024, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+                    "head_dim": 128, "intermediate_size": 3072, "vocab_size": 32000}),
+    "electra_base": ("ElectraConfig", "ElectraModel",
+                     {"embedding_size": 768, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}),
+    "dinov2_base": ("Dinov2Config", "Dinov2Model", {"image_size": 224, "patch_size": 14}),
 }
 INPUTS = {
     "dinov2_small": ("pixel_values", (2, 3, 224, 224)),
     "segformer_b0": ("pixel_values", (2, 3, 224, 224)),
     "clip_vision_small": ("pixel_values", (2, 3, 224, 224)),
+    "dinov2_base": ("pixel_values", (2, 3, 224, 224)),
     "wav2vec2_small": ("input_values", (2, 16000)),
 }
 
@@ -152,7 +165,7 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "check", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
