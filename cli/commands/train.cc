@@ -79,6 +79,12 @@ OptionTable train_options(TrainCommand& o) {
            {.names = "--no-lookup",
             .target = &o.no_lookup,
             .help = "Do not keep the times of the measured shapes"},
+           {.names = "--lookup-device",
+            .target = &o.lookup_devices,
+            .help = "Keep the times of the measured shapes of this device only, as the profile "
+                    "names it; the others teach the trees alone; may be repeated",
+            .value = "NAME",
+            .one_at_a_time = true},
            {.names = "--no-rows",
             .target = &o.no_rows,
             .help = "Do not keep the rows with the model; extending it later is then less exact"},

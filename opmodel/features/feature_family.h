@@ -37,7 +37,9 @@ struct FeatureFamily {
   // them know the first ones only. nullptr: none.
   void (*walk_features)(const OpDescriptor& op, FeatureWriter& writer) = nullptr;
   void (*cache_features)(const FeatureInput& input, FeatureWriter& writer) = nullptr;
+  // The last ones, of models of CPUs and of models of GPUs (FeatureSet).
   void (*cpu_features)(const FeatureInput& input, FeatureWriter& writer) = nullptr;
+  void (*gpu_features)(const FeatureInput& input, FeatureWriter& writer) = nullptr;
   Recipe recipe;
 };
 

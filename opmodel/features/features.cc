@@ -24,14 +24,15 @@ void write_features(const FeatureInput& input, FeatureWriter& writer) {
   }
 }
 
-void write_cpu_features(const FeatureInput& input, FeatureWriter& writer) {
+void write_own_features(const FeatureInput& input, FeatureSet set, FeatureWriter& writer) {
   const FeatureFamily& family = feature_family(input.geometry.family);
-  if (family.cpu_features != nullptr) {
-    family.cpu_features(input, writer);
+  const auto own = set == FeatureSet::kOfCpus ? family.cpu_features : family.gpu_features;
+  if (own != nullptr) {
+    own(input, writer);
   }
 }
 
-std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
+std::vector<std::string> feature_names_of(Family family, FeatureSet set) {
   std::vector<std::string> names;
   FeatureWriter writer({}, &names);
   OpGeometry geometry;
@@ -41,9 +42,7 @@ std::vector<std::string> feature_names_of(Family family, bool of_cpus) {
   const Roofline roofline;
   const FeatureInput input = {op, geometry, facts, roofline};
   write_features(input, writer);
-  if (of_cpus) {
-    write_cpu_features(input, writer);
-  }
+  write_own_features(input, set, writer);
   return names;
 }
 
@@ -85,29 +84,35 @@ void add_device_features(const OpGeometry& geometry, const DeviceFacts& facts,
   writer.add_log("floor", roofline.floor_us);
 }
 
-const std::vector<std::string>& feature_names(Family family) {
-  static const std::vector<std::vector<std::string>> kNames = [] {
-    std::vector<std::vector<std::string>> names;
+const std::vector<std::string>& feature_names(Family family, FeatureSet set) {
+  static const auto kNames = [] {
+    std::array<std::array<std::vector<std::string>, 2>, kFamilyCount> names;
     for (int i = 0; i < kFamilyCount; ++i) {
-      names.push_back(feature_names_of(static_cast<Family>(i), true));
+      for (const FeatureSet of : {FeatureSet::kOfCpus, FeatureSet::kOfGpus}) {
+        names[static_cast<size_t>(i)][static_cast<size_t>(of)] =
+            feature_names_of(static_cast<Family>(i), of);
+      }
     }
     return names;
   }();
-  return kNames[static_cast<size_t>(family)];
+  return kNames[static_cast<size_t>(family)][static_cast<size_t>(set)];
 }
 
-std::vector<std::string> features_to_train(Family family, bool only_cpus) {
-  return feature_names_of(family, only_cpus);
+FeatureSet feature_set_of(Family family, std::span<const std::string> names) {
+  const auto& of_gpus = feature_names(family, FeatureSet::kOfGpus);
+  const bool fits = names.empty() || (names.size() <= of_gpus.size() &&
+                                      names.back() == of_gpus[names.size() - 1]);
+  return fits ? FeatureSet::kOfGpus : FeatureSet::kOfCpus;
 }
 
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
-                   const Roofline& roofline, std::span<float> out) {
+                   const Roofline& roofline, FeatureSet set, std::span<float> out) {
   FeatureWriter writer(out, nullptr);
   const DeviceFacts facts = device_facts(geometry, device);
   const FeatureInput input = {op, geometry, facts, roofline};
   write_features(input, writer);
   if (!writer.full()) {
-    write_cpu_features(input, writer);
+    write_own_features(input, set, writer);
   }
   for (float& value : out) {
     value = std::isfinite(value) ? value : 0.0F;

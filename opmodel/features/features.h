@@ -18,18 +18,22 @@
 
 namespace dfsim::inline opmodel {
 
-// Names of the family's features, in order. Stored in manifests. New ones are only ever added at
-// the end: a model that knows the first of them works on, one with other names is of another
-// version.
-const std::vector<std::string>& feature_names(Family family);
+// Whose kernels the last features of a family describe. How those of CPUs divide work says nothing
+// where other devices are among the measured ones.
+enum class FeatureSet : uint8_t { kOfCpus, kOfGpus };
 
-// Those of them that a model is trained with: how CPUs' kernels divide work, which comes last, says
-// nothing where other devices are among the measured ones.
-std::vector<std::string> features_to_train(Family family, bool only_cpus);
+// Names of the family's features, in order: those that both sets have, then the set's own. Stored
+// in manifests. New ones are only ever added at the end: a model that knows the first of them works
+// on, one with other names is of another version.
+const std::vector<std::string>& feature_names(Family family, FeatureSet set);
 
-// Fills `out` with the first |out| <= feature_names(geometry.family).size() of them, finite
+// The set that a model with these features was trained with. Where it has only common ones, either
+// fills them.
+FeatureSet feature_set_of(Family family, std::span<const std::string> names);
+
+// Fills `out` with the first |out| <= feature_names(geometry.family, set).size() of them, finite
 // numbers. `op` is what `geometry` was made of.
 void fill_features(const OpDescriptor& op, const OpGeometry& geometry, const DeviceSpec& device,
-                   const Roofline& roofline, std::span<float> out);
+                   const Roofline& roofline, FeatureSet set, std::span<float> out);
 
 }  // namespace dfsim::inline opmodel

@@ -184,6 +184,32 @@ void conv_features(const OpGeometry& geometry, const DeviceFacts& facts, const R
   writer.add_log("winograd4_pad", quarter * 16 / std::max(pixels, 1.0));
 }
 
+namespace {
+
+// Kernels that a convolution on a GPU launches besides its own: PyTorch adds a bias in a kernel of
+// its own, and cuDNN changes the layout of 16-bit operands and results.
+void gpu_conv_features(const FeatureInput& input, FeatureWriter& writer) {
+  const OpGeometry& geometry = input.geometry;
+  const OpDescriptor& op = input.op;
+  const bool bias = op.input_extents.size() > 2 && op.input_extents[2].size() == 1;
+  const auto pass = [&](double bytes) {  // read and written
+    return 1 + 2 * bytes / input.facts.bandwidth_per_us / input.roofline.base_us();
+  };
+  const auto& d = geometry.dims;
+  const double bytes = static_cast<double>(dtype_bits(geometry.dtype)) / 8;
+  const double image = bytes * d[dim::kBatch] * d[dim::kC] * d[dim::kH] * d[dim::kW];
+  const double result = bytes * d[dim::kBatch] * d[dim::kO] * d[dim::kOH] * d[dim::kOW];
+  writer.add("bias", bias ? 1 : 0);
+  writer.add_log("bias_pass", bias ? pass(result) : 1);
+  writer.add_log("image_pass", pass(image));
+  writer.add_log("result_pass", pass(result));
+  // Windows that do not overlap, and how far an image is padded.
+  writer.add_log("KH/stride", d[dim::kKH] / std::max(d[dim::kStride], 1.0));
+  writer.add("padding", (d[dim::kOH] - 1) * d[dim::kStride] + d[dim::kKH] - d[dim::kH]);
+}
+
+}  // namespace
+
 FeatureFamily gemm_family() {
   return {
       .name = "gemm",
@@ -213,6 +239,7 @@ FeatureFamily conv_family() {
               [](const FeatureInput& input, FeatureWriter& writer) {
                 cpu_conv_features(input.op, input.geometry, writer);
               },
+          .gpu_features = gpu_conv_features,
           .recipe = {.depth = 6,
                      .eta = 0.05,
                      .columns = 0.5,

@@ -90,7 +90,8 @@ size_t part_columns(const ModelPart& part) {
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> row) {
   const size_t count = part.features.size();
-  fill_features(*query.op, *query.geometry, device, roofline, row.first(count));
+  const FeatureSet set = feature_set_of(part.family, part.features);
+  fill_features(*query.op, *query.geometry, device, roofline, set, row.first(count));
   if (part.kind == kAnyKind) {
     row[count] = static_cast<float>(part.kind_effect(query.geometry->kind));
   }

@@ -19,10 +19,12 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr std::string_view kScalingMagic = "dfsimST3";
+constexpr std::string_view kScalingMagic = "dfsimST4";
 constexpr double kMostRatio = 64;
 // Follows the extents of each tensor and so separates tensors.
 constexpr int32_t kTensorEnd = -2;
+// What a file adds to each, so that none is below 0.
+constexpr uint32_t kLeastExtent = 2;
 constexpr uint32_t kMostExtents = 4096;
 constexpr float kMostEffect = 2;  // of an effect that does no harm
 
@@ -190,6 +192,28 @@ bool take(std::string_view& bytes, T* value) {
   return true;
 }
 
+// Seven bits a byte, the lowest first; the highest bit says that more follow.
+void append_varint(std::string& bytes, uint32_t value) {
+  for (; value >= 0x80; value >>= 7) {
+    bytes.push_back(static_cast<char>(value | 0x80));
+  }
+  bytes.push_back(static_cast<char>(value));
+}
+
+bool take_varint(std::string_view& bytes, uint32_t* value) {
+  uint64_t number = 0;
+  for (int shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    number |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      *value = static_cast<uint32_t>(number);
+      return number <= UINT32_MAX;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 // Files have their groups in order: the new record belongs to the last group or after it.
@@ -261,15 +285,17 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
 
 std::string ScalingTable::serialize() const {
   std::string bytes(kScalingMagic);
-  append(bytes, static_cast<uint64_t>(count_));
+  append(bytes, static_cast<uint64_t>(groups_.size()));
   for (const auto& [group, records] : groups_) {
+    append(bytes, group);
+    append_varint(bytes, static_cast<uint32_t>(records.size()));
+    append_varint(bytes, records.front().extent_count);
     for (const Record& record : records) {
-      append(bytes, group);
       append(bytes, record.time_us);
-      append(bytes, record.measurements);
-      append(bytes, record.extent_count);
-      bytes.append(reinterpret_cast<const char*>(extents_.data() + record.first_extent),
-                   record.extent_count * sizeof(int32_t));
+      append_varint(bytes, record.measurements);
+      for (uint32_t i = 0; i < record.extent_count; ++i) {
+        append_varint(bytes, static_cast<uint32_t>(extents_[record.first_extent + i]) + kLeastExtent);
+      }
     }
   }
   append(bytes, static_cast<uint64_t>(effects_.size()));
@@ -280,23 +306,30 @@ std::string ScalingTable::serialize() const {
   return bytes;
 }
 
-bool ScalingTable::parse_record(std::string_view& bytes) {
+bool ScalingTable::parse_group(std::string_view& bytes) {
   uint64_t group = 0;
-  float time_us = 0;
-  uint32_t measurements = 0;
+  uint32_t records = 0;
   uint32_t count = 0;
-  if (!take(bytes, &group) || !take(bytes, &time_us) || !take(bytes, &measurements) ||
-      !take(bytes, &count) || measurements == 0 || count > kMostExtents ||
-      bytes.size() < count * sizeof(int32_t) || !(time_us > 0) || !std::isfinite(time_us)) {
+  if (!take(bytes, &group) || !take_varint(bytes, &records) || !take_varint(bytes, &count) ||
+      records == 0 || count > kMostExtents) {
     return false;
   }
-  const size_t first = extents_.size();
-  records_of(group).push_back({time_us, measurements, static_cast<uint32_t>(first), count});
-  ++count_;
-  extents_.resize(first + count);
-  if (count > 0) {  // memcpy takes no null pointer, not even for nothing
-    std::memcpy(extents_.data() + first, bytes.data(), count * sizeof(int32_t));
-    bytes.remove_prefix(count * sizeof(int32_t));
+  std::vector<int32_t> extents(count);
+  for (uint32_t i = 0; i < records; ++i) {
+    float time_us = 0;
+    uint32_t measurements = 0;
+    if (!take(bytes, &time_us) || !take_varint(bytes, &measurements) || measurements == 0 ||
+        !(time_us > 0) || !std::isfinite(time_us)) {
+      return false;
+    }
+    for (int32_t& extent : extents) {
+      uint32_t number = 0;
+      if (!take_varint(bytes, &number)) {
+        return false;
+      }
+      extent = static_cast<int32_t>(number - kLeastExtent);
+    }
+    add_record(group, extents, time_us, measurements);
   }
   return true;
 }
@@ -316,7 +349,7 @@ StatusOr<ScalingTable> ScalingTable::parse(std::string_view bytes, std::string_v
   ScalingTable table;
   bool good = bytes.starts_with(kScalingMagic);
   bytes.remove_prefix(good ? kScalingMagic.size() : 0);
-  for (const auto parse_one : {&ScalingTable::parse_record, &ScalingTable::parse_effect}) {
+  for (const auto parse_one : {&ScalingTable::parse_group, &ScalingTable::parse_effect}) {
     uint64_t count = 0;
     good = good && take(bytes, &count);
     for (uint64_t i = 0; good && i < count; ++i) {

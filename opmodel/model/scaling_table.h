@@ -11,8 +11,9 @@
 // others, too (what its data's place in the cache is like depends on its neighbours). Such factors
 // are kept by the op's identity (instance_key.h).
 //
-// File: a magic, the number of ops, the ops, the number of effects, the effects, little-endian; its
-// checksum is in the manifest.
+// File: a magic, the number of groups, the groups, the number of effects, the effects,
+// little-endian; its checksum is in the manifest. Extents and counts take as few bytes as they
+// need: the table is a large part of a model otherwise.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +70,7 @@ class ScalingTable {
   void add_record(uint64_t group, const std::vector<int32_t>& extents, float time_us,
                   uint32_t measurements);
   // Take one from the front of `bytes`; false when it is damaged.
-  bool parse_record(std::string_view& bytes);
+  bool parse_group(std::string_view& bytes);
   bool parse_effect(std::string_view& bytes);
 
   std::map<uint64_t, std::vector<Record>> groups_;

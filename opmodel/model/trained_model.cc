@@ -107,7 +107,8 @@ StatusOr<const Forest*> TrainedModel::forest(size_t part) const {
     const std::string path = fmt::format("{}/{}", directory_, info.file);
     DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, info.checksum));
     DFSIM_ASSIGN_OR_RETURN(Forest forest, Forest::parse(bytes, path));
-    const auto& names = feature_names(info.family);
+    const auto& names =
+        feature_names(info.family, feature_set_of(info.family, info.features));
     const bool known = info.features.size() <= names.size() &&
                        std::equal(info.features.begin(), info.features.end(), names.begin());
     if (forest.columns() != part_columns(info) || !known) {

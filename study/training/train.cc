@@ -60,6 +60,7 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
                         : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   options.max_rounds = request.rounds;
   options.keep_lookup = request.keep_lookup;
+  options.lookup_devices = request.lookup_devices;
   options.keep_rows = request.keep_rows;
   options.compact = request.compact;
   options.keep_drift = request.keep_drift;

@@ -23,6 +23,7 @@ struct TrainRequest {
   int threads = 0;  // 0 = as many as the machine has
   int rounds = 0;   // trees per part at most; 0 = as suits each class
   bool keep_lookup = true;
+  std::vector<std::string> lookup_devices;  // whose measured times are kept; empty = all
   bool keep_rows = true;
   bool keep_drift = false;
   bool prior = false;  // learn for devices that were not measured

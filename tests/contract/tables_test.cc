@@ -204,8 +204,10 @@ TEST_CASE("Feature families: each has a name, features of its own and a recipe")
     Family found = Family::kGeneric;
     CHECK(family_from_name(names.back(), &found));
     CHECK(found == family);
-    CHECK(feature_names(family).size() > 10);
-    CHECK(all_different(feature_names(family)));
+    for (const FeatureSet set : {FeatureSet::kOfCpus, FeatureSet::kOfGpus}) {
+      CHECK(feature_names(family, set).size() > 10);
+      CHECK(all_different(feature_names(family, set)));
+    }
     CHECK(recipe_of(family, 0).rounds > 0);
   }
   CHECK(all_different(names));

@@ -60,16 +60,20 @@ TEST_CASE("Permutation features: recognise one moved axis and count axes of one 
 
 TEST_CASE("CPU features: models of GPUs lack them, and models with fewer features still work") {
   for (const Family family : {Family::kGemm, Family::kConv, Family::kGeneric}) {
-    const std::vector<std::string>& all = feature_names(family);
-    const std::vector<std::string> fewer = features_to_train(family, false);
-    CHECK(features_to_train(family, true) == all);
-    REQUIRE(fewer.size() < all.size());
-    CHECK(std::equal(fewer.begin(), fewer.end(), all.begin()));
+    const auto& of_cpus = feature_names(family, FeatureSet::kOfCpus);
+    const auto& of_gpus = feature_names(family, FeatureSet::kOfGpus);
+    const auto [own, end] = std::mismatch(of_gpus.begin(), of_gpus.end(), of_cpus.begin());
+    const std::vector<std::string> common(of_gpus.begin(), own);
+    REQUIRE(common.size() < of_cpus.size());
     for (const std::string name : {"operands", "moves_one_axis"}) {
-      CHECK(std::find(fewer.begin(), fewer.end(), name) == fewer.end());
+      CHECK(std::find(of_gpus.begin(), of_gpus.end(), name) == of_gpus.end());
     }
+    CHECK(feature_set_of(family, of_cpus) == FeatureSet::kOfCpus);
+    CHECK(feature_set_of(family, of_gpus) == FeatureSet::kOfGpus);
+    CHECK(feature_set_of(family, common) == FeatureSet::kOfGpus);
   }
-  CHECK(features_to_train(Family::kRows, false) == feature_names(Family::kRows));
+  CHECK(feature_names(Family::kRows, FeatureSet::kOfGpus) ==
+        feature_names(Family::kRows, FeatureSet::kOfCpus));
 }
 
 }  // namespace

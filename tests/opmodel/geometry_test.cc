@@ -213,15 +213,17 @@ TEST_CASE("Features: are finite, with the advertised number and unique names") {
       op_of("Unknown", OpClass::kOpaque, {{3, 0}, {-1}}, {{}})};
   for (const OpDescriptor& op : ops) {
     const OpGeometry geometry = geometry_of(op);
-    const auto& names = feature_names(geometry.family);
-    std::vector<float> values(names.size(), -777.0F);
-    const DeviceSpec device = toy_device();
-    fill_features(op, geometry, device, roofline_of(geometry, device, 3), values);
-    for (size_t i = 0; i < values.size(); ++i) {
-      INFO(op.op_type << " " << names[i]);
-      CHECK(std::isfinite(values[i]));
-      CHECK(values[i] != -777.0F);
-      CHECK(std::count(names.begin(), names.end(), names[i]) == 1);
+    for (const FeatureSet set : {FeatureSet::kOfCpus, FeatureSet::kOfGpus}) {
+      const auto& names = feature_names(geometry.family, set);
+      std::vector<float> values(names.size(), -777.0F);
+      const DeviceSpec device = toy_device();
+      fill_features(op, geometry, device, roofline_of(geometry, device, 3), set, values);
+      for (size_t i = 0; i < values.size(); ++i) {
+        INFO(op.op_type << " " << names[i]);
+        CHECK(std::isfinite(values[i]));
+        CHECK(values[i] != -777.0F);
+        CHECK(std::count(names.begin(), names.end(), names[i]) == 1);
+      }
     }
   }
 }
@@ -245,9 +247,9 @@ TEST_CASE("Features: a matrix product has the values computed by hand") {
   const Roofline roofline = roofline_of(geometry, device, 3);
   CHECK(roofline.compute_us == Approx(2.0 * 300 * 64 * 200 / 1e7));
   CHECK(roofline.memory_us == Approx(4.0 * (300 * 64 + 64 * 200 + 300 * 200) / 1e6));
-  const auto& names = feature_names(Family::kGemm);
+  const auto& names = feature_names(Family::kGemm, FeatureSet::kOfGpus);
   std::vector<float> values(names.size());
-  fill_features(op, geometry, device, roofline, values);
+  fill_features(op, geometry, device, roofline, FeatureSet::kOfGpus, values);
   const auto value = [&](std::string_view name) {
     return values[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
   };

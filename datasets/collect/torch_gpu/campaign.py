@@ -255,6 +255,7 @@ class Worker:
             return {**record, **self.training(model, feeds, dtype)}
         model.eval().requires_grad_(False)
         if kind == "compiled":
+            self.torch._dynamo.reset()  # networks in one wrapper count as recompilations of it, and eight are the most
             model = self.torch.compile(model, dynamic=False)
 
         def run():

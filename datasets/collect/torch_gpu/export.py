@@ -17,6 +17,7 @@ class BadInput(Exception):
 
 COLUMNS = ["device", "runtime", "runtime_version", "op_type", "op_class", "attributes", "inputs", "outputs", "compute_dtype",
            "time_ns", "spread_ns", "samples", "timing", "network", "batch", "count", "provenance"]
+MOST_GAP_NS = 1500  # between two kernels of a captured graph; a tenth of them is above 740
 MOST_OVER_WALL = 1.05  # the run and its profile were measured one after the other
 RUN_COLUMNS = ["network", "batch", "dims", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms", "samples",
                "ops_ms", "ops", "date", "provenance"]
@@ -117,21 +118,36 @@ def operands(call, shapes):
     return text_of(shapes, aten_rows.dtype_of(call))
 
 
+def is_disturbed(record):
+    """Another process used the GPU during the run: it took much longer than its kernels and the gaps between them."""
+    kernels = sum(c["count"] * len(c["kernels"]) for c in record["calls"] if c["ns"] > 0)
+    alone = record["times"]["kernels"]["time_ns"]
+    time = record["times"]["graph"]["time_ns"]
+    return time > 1.1 * alone and time > alone + MOST_GAP_NS * kernels
+
+
 def run_rows(records, options):
     """Networks whose run has that type and execution. A runs file has one of each: validate asks for them once.
+
+    Eager runs are those of an idle host (`run --kind host`), and captured ones those that nothing disturbed.
 
     Graphs of the other lists lack the batch normalisation that PyTorch runs: their export folded it.
     """
     key = {"torch-eager": "eager", "cuda-graph": "graph"}[options.runs_runtime]
-    kind = "channels-last" if options.channels_last else "network"
+    kind = "channels-last" if options.channels_last else "host" if key == "eager" else "network"
     wanted = networks.held_out() if options.held_out else [n for n in networks.learnt() if n not in networks.entries()]
     for r in records:
         if r["kind"] != kind or r["dtype"] != options.runs_dtype or r["network"] not in wanted or key not in r["times"]:
             continue
+        if key == "graph" and is_disturbed(r):
+            print(f"{r['task']}: left out, another process used the GPU during the run")
+            continue
         t = r["times"][key]
+        kernels = r["times"].get("kernels")
         yield {**r, "runtime": options.runs_runtime, "samples": t["samples"], "time_ms": f"{t['time_ns'] / 1e6:.4f}",
                "spread_ms": f"{t['spread_ns'] / 1e6:.4f}", "dtype": campaign.stored(r["dtype"]).removeprefix("amp-"),
-               "ops_ms": f"{r['times']['kernels']['time_ns'] / 1e6:.4f}", "ops": sum(c["count"] for c in r["calls"] if c["ns"] > 0),
+               "ops_ms": f"{kernels['time_ns'] / 1e6:.4f}" if kernels else "",
+               "ops": sum(c["count"] for c in r["calls"] if c["ns"] > 0) if kernels else "",
                "dims": networks.dims(r["network"])}
 
 
@@ -161,7 +177,7 @@ def write(options):
     write_csv(options.output, COLUMNS, rows)
     print(f"{len(rows)} rows in {options.output}")
     if options.host:
-        runtimes = {"network": "torch-eager", "compiled": "torch-compile"}
+        runtimes = {"network": "torch-eager", "host": "torch-eager", "compiled": "torch-compile"}
         rows = [{**r, "runtime": runtimes[r["kind"]], "host_ms": f"{r['times']['host']['time_ns'] / 1e6:.3f}"} for r in records
                 if r["kind"] in runtimes and "host" in r["times"] and not r["dtype"].startswith("amp-")]
         write_csv(options.host, ["network", "batch", "dtype", "runtime", "host_ms"], rows)

@@ -157,7 +157,7 @@ TRAINED = {"resnet50": 32, "bert_base": 16, "gpt2": 8, "vit_b_16": 16, "vgg16": 
 TRAINED_HELD_OUT = {"resnet101d_old": 16, "seresnext50_32x4d_old": 16, "regnety_032_old": 16, "vgg16_bn_old": 16,
                     "efficientnet_b3_old": 16, "repvgg_b0_old": 32, "deit3_base_patch16_224_old": 16,
                     "swin_small_patch4_window7_224_old": 8, "convnextv2_tiny_old": 16, "mobilenetv4_conv_large_old": 16,
-                    "roberta_large_old": 8, "gpt_neox_410m_old": 8, "dla60x_old": 16, "resmlp_24_224_old": 16}
+                    "roberta_large_old": 8, "gpt_neox_410m_new": 8, "dla60x_old": 16, "resmlp_24_224_old": 16}
 COMPILED_HELD_OUT = ("resnet101d_old", "deit3_base_patch16_224_old", "regnety_032_old", "roberta_large_old", "mobilenetv4_conv_large_old",
                      "convnextv2_tiny_old")
 COMPILED = ("resnet50", "bert_base", "vit_b_16", "mobilenet_v2", "gpt2", "convnext_tiny", "efficientnet_b0", "distilbert",

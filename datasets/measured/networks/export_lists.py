@@ -81,13 +81,11 @@ TRANSFORMERS = {
                     "head_dim": 128, "intermediate_size": 3072, "vocab_size": 32000}),
     "electra_base": ("ElectraConfig", "ElectraModel",
                      {"embedding_size": 768, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}),
-    "dinov2_base": ("Dinov2Config", "Dinov2Model", {"image_size": 224, "patch_size": 14}),
 }
 INPUTS = {
     "dinov2_small": ("pixel_values", (2, 3, 224, 224)),
     "segformer_b0": ("pixel_values", (2, 3, 224, 224)),
     "clip_vision_small": ("pixel_values", (2, 3, 224, 224)),
-    "dinov2_base": ("pixel_values", (2, 3, 224, 224)),
     "wav2vec2_small": ("input_values", (2, 16000)),
 }
 
