@@ -157,9 +157,10 @@ std::string power_attributes(const Graph& graph, const Op& op) {
 std::string resize_attributes(const Op& op) {
   const bool old = op.op_type == "Upsample" || op.version < 11;
   return fmt::format(
-      "{}coordinates={};mode={}", op.attributes.int_or("antialias", 0) != 0 ? "antialias=1;" : "",
+      "{}coordinates={};mode={}{}", op.attributes.int_or("antialias", 0) != 0 ? "antialias=1;" : "",
       op.attributes.string_or("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"),
-      op.attributes.string_or("mode", "nearest"));
+      op.attributes.string_or("mode", "nearest"),
+      op.attributes.int_or(kSerialImages, 0) != 0 ? fmt::format(";{}=1", kSerialImages) : "");
 }
 
 // The axis is an operand; nothing where its value is not known.

@@ -7,8 +7,9 @@
 
 namespace dfsim::inline opmodel {
 
-// Ends the kind of a filter gradient's geometry: "dense-filter-gradient".
+// End the kinds of gradients' geometries: "dense-filter-gradient", "dense-image-gradient".
 inline constexpr std::string_view kFilterGradientSuffix = "-filter-gradient";
+inline constexpr std::string_view kImageGradientSuffix = "-image-gradient";
 
 // Whether `op` computes the gradient of the filter, with operands and a result of known shapes: the
 // image [N, C, ...] and the gradient of the convolution's result [N, M, ...] give the filter

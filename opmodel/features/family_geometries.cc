@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/profiles/profile.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
 
 namespace dfsim::inline opmodel {
@@ -162,9 +163,9 @@ bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (op.op_class != OpClass::kConv) {
     return false;
   }
-  if (is_filter_gradient(op)) {
+  if (is_conv_gradient(op)) {
     const bool fits = conv_geometry(forward_convolution(op), out);
-    out->kind += kFilterGradientSuffix;
+    out->kind += is_filter_gradient(op) ? kFilterGradientSuffix : kImageGradientSuffix;
     return fits;
   }
   const size_t right = right_operand(op);
@@ -214,6 +215,11 @@ bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
     out->cpu_effort = image_products_effort(*out);
   }
   return true;
+}
+
+bool runs_on_channels_last(const OpDescriptor& op, const OpGeometry& geometry) {
+  return geometry.family == Family::kConv && geometry.kind == "depthwise" &&
+         dtype_bits(geometry.dtype) == 16 && attribute_value(op.attributes, kChannelsLast) == "1";
 }
 
 bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {

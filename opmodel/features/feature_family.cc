@@ -42,6 +42,9 @@ uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
   if (op.op_type.starts_with("com.microsoft.nchwc.")) {
     hasher.add("blocked");
   }
+  if (runs_on_channels_last(op, geometry)) {
+    hasher.add("last");
+  }
   hasher.add(attribute_value(op.attributes, "quant"));
   hasher.add(attribute_value(op.attributes, "fused"));
   return hasher.digest();

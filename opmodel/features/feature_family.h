@@ -50,6 +50,11 @@ struct FeatureFamily {
 // In the order of Family.
 const FeatureFamily& feature_family(Family family);
 
+// Whether `op` is a depthwise convolution of 16 bits on images with their channels last: cuDNN has
+// a kernel for these that takes a fraction of the time. Other kinds have the same kernels between
+// conversions (opmodel/model/laws/layout_time.h).
+bool runs_on_channels_last(const OpDescriptor& op, const OpGeometry& geometry);
+
 // Geometries of family_geometries.cc, one per family.
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out);
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out);

@@ -199,6 +199,7 @@ void gpu_conv_features(const FeatureInput& input, FeatureWriter& writer) {
   const double bytes = static_cast<double>(dtype_bits(geometry.dtype)) / 8;
   const double image = bytes * d[dim::kBatch] * d[dim::kC] * d[dim::kH] * d[dim::kW];
   const double result = bytes * d[dim::kBatch] * d[dim::kO] * d[dim::kOH] * d[dim::kOW];
+  writer.add("last", runs_on_channels_last(op, geometry) ? 1 : 0);
   writer.add("bias", bias ? 1 : 0);
   writer.add_log("bias_pass", bias ? pass(result) : 1);
   writer.add_log("image_pass", pass(image));

@@ -1,8 +1,8 @@
 // LookupTable: times of exactly measured shapes, found before any model is asked.
 //
-// File: an 8-byte magic, the count, then sorted 64-bit keys and 32-bit float microseconds, all
-// little-endian. Read in one go (600 kB for 50,000 shapes), searched in place. The checksum of the
-// manifest is compared first, so that a damaged file is an error.
+// File: an 8-byte magic, the count, then the differences of sorted 48-bit keys as varints and 32-bit
+// float microseconds, little-endian: 9 bytes a shape. The checksum of the manifest is compared
+// first, so that a damaged file is an error.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dfsim::inline opmodel {
 
-// Identifies an op on a device under a kind of timing.
+// Identifies an op on a device under a kind of timing, in 48 bits.
 uint64_t lookup_key(const OpGeometry& geometry, std::string_view device_model, TimingKind timing);
 
 class LookupTable {

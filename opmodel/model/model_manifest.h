@@ -181,9 +181,13 @@ std::string format_manifest(const ModelManifest& manifest);
 // Whether both are boards of one chip, perhaps with other clocks and memories.
 bool same_chip(const DeviceSpec& a, const DeviceSpec& b);
 
-// `ops` as a model of that manifest is asked about them: gradients of images, and of filters that
-// no part learned, become the convolution with the same work; normalisations of training steps lose
-// the marks that only dfsim's own graphs have. Empty where there are neither.
+// Whether a part learned such gradients of a convolution. Profiles have them on channels first:
+// with the channels last, cuDNN's kernels for filters of one channel take several times as long.
+bool knows_gradient(const ModelManifest& manifest, const OpDescriptor& op);
+
+// `ops` as a model of that manifest is asked about them: gradients that no part learned become the
+// convolution with the same work; normalisations of training steps and resized images lose the
+// marks that only dfsim's own graphs have. Empty where there are none.
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops);
 

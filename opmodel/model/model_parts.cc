@@ -3,8 +3,10 @@
 #include <cmath>
 #include <iterator>
 
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/model/model_manifest.h"
 
@@ -97,21 +99,27 @@ bool same_chip(const DeviceSpec& a, const DeviceSpec& b) {
                     });
 }
 
+bool knows_gradient(const ModelManifest& manifest, const OpDescriptor& op) {
+  return manifest.has_kind(geometry_of(op).kind) &&
+         attribute_value(op.attributes, kChannelsLast) != "1";
+}
+
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops) {
   const auto differs = [](const OpDescriptor& op) {
-    return is_conv_gradient(op) || is_training_norm(op);
+    return is_conv_gradient(op) || is_training_norm(op) || has_serial_images(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
   }
   std::vector<OpDescriptor> learned(ops.begin(), ops.end());
   for (OpDescriptor& op : learned) {
-    if (is_input_gradient(op) ||
-        (is_filter_gradient(op) && !manifest.has_kind(geometry_of(op).kind))) {
+    if (is_conv_gradient(op) && !knows_gradient(manifest, op)) {
       op = forward_convolution(op);
     } else if (is_training_norm(op)) {
       op.attributes.clear();  // profiles do not have these
+    } else {
+      remove_serial_mark(&op);
     }
   }
   return learned;

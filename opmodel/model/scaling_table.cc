@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "base/hash.h"
+#include "base/io/packed_bytes.h"
 #include "datasets/profiles/statistics.h"
 
 namespace dfsim::inline opmodel {
@@ -24,7 +24,7 @@ constexpr double kMostRatio = 64;
 // Follows the extents of each tensor and so separates tensors.
 constexpr int32_t kTensorEnd = -2;
 // What a file adds to each, so that none is below 0.
-constexpr uint32_t kLeastExtent = 2;
+constexpr int64_t kLeastExtent = 2;
 constexpr uint32_t kMostExtents = 4096;
 constexpr float kMostEffect = 2;  // of an effect that does no harm
 
@@ -177,43 +177,6 @@ bool better(const ScalingEstimate& a, const ScalingEstimate& b) {
   return std::pair(!a.interpolated, a.distance) < std::pair(!b.interpolated, b.distance);
 }
 
-template <typename T>
-void append(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <typename T>
-bool take(std::string_view& bytes, T* value) {
-  if (bytes.size() < sizeof(T)) {
-    return false;
-  }
-  std::memcpy(value, bytes.data(), sizeof(T));
-  bytes.remove_prefix(sizeof(T));
-  return true;
-}
-
-// Seven bits a byte, the lowest first; the highest bit says that more follow.
-void append_varint(std::string& bytes, uint32_t value) {
-  for (; value >= 0x80; value >>= 7) {
-    bytes.push_back(static_cast<char>(value | 0x80));
-  }
-  bytes.push_back(static_cast<char>(value));
-}
-
-bool take_varint(std::string_view& bytes, uint32_t* value) {
-  uint64_t number = 0;
-  for (int shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) {
-      *value = static_cast<uint32_t>(number);
-      return number <= UINT32_MAX;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 // Files have their groups in order: the new record belongs to the last group or after it.
@@ -285,51 +248,52 @@ std::optional<ScalingEstimate> ScalingTable::estimate(const OpDescriptor& op,
 
 std::string ScalingTable::serialize() const {
   std::string bytes(kScalingMagic);
-  append(bytes, static_cast<uint64_t>(groups_.size()));
+  append_value(bytes, static_cast<uint64_t>(groups_.size()));
   for (const auto& [group, records] : groups_) {
-    append(bytes, group);
-    append_varint(bytes, static_cast<uint32_t>(records.size()));
+    append_value(bytes, group);
+    append_varint(bytes, records.size());
     append_varint(bytes, records.front().extent_count);
     for (const Record& record : records) {
-      append(bytes, record.time_us);
+      append_value(bytes, record.time_us);
       append_varint(bytes, record.measurements);
       for (uint32_t i = 0; i < record.extent_count; ++i) {
-        append_varint(bytes, static_cast<uint32_t>(extents_[record.first_extent + i]) + kLeastExtent);
+        append_varint(bytes,
+                      static_cast<uint64_t>(extents_[record.first_extent + i] + kLeastExtent));
       }
     }
   }
-  append(bytes, static_cast<uint64_t>(effects_.size()));
+  append_value(bytes, static_cast<uint64_t>(effects_.size()));
   for (const auto& [instance, log_factor] : effects_) {
-    append(bytes, instance);
-    append(bytes, log_factor);
+    append_value(bytes, instance);
+    append_value(bytes, log_factor);
   }
   return bytes;
 }
 
 bool ScalingTable::parse_group(std::string_view& bytes) {
   uint64_t group = 0;
-  uint32_t records = 0;
-  uint32_t count = 0;
-  if (!take(bytes, &group) || !take_varint(bytes, &records) || !take_varint(bytes, &count) ||
-      records == 0 || count > kMostExtents) {
+  uint64_t records = 0;
+  uint64_t count = 0;
+  if (!take_value(bytes, &group) || !take_varint(bytes, UINT32_MAX, &records) ||
+      !take_varint(bytes, kMostExtents, &count) || records == 0) {
     return false;
   }
   std::vector<int32_t> extents(count);
-  for (uint32_t i = 0; i < records; ++i) {
+  for (uint64_t i = 0; i < records; ++i) {
     float time_us = 0;
-    uint32_t measurements = 0;
-    if (!take(bytes, &time_us) || !take_varint(bytes, &measurements) || measurements == 0 ||
-        !(time_us > 0) || !std::isfinite(time_us)) {
+    uint64_t measurements = 0;
+    if (!take_value(bytes, &time_us) || !take_varint(bytes, UINT32_MAX, &measurements) ||
+        measurements == 0 || !(time_us > 0) || !std::isfinite(time_us)) {
       return false;
     }
     for (int32_t& extent : extents) {
-      uint32_t number = 0;
-      if (!take_varint(bytes, &number)) {
+      uint64_t number = 0;
+      if (!take_varint(bytes, uint64_t{INT32_MAX} + kLeastExtent, &number)) {
         return false;
       }
-      extent = static_cast<int32_t>(number - kLeastExtent);
+      extent = static_cast<int32_t>(static_cast<int64_t>(number) - kLeastExtent);
     }
-    add_record(group, extents, time_us, measurements);
+    add_record(group, extents, time_us, static_cast<uint32_t>(measurements));
   }
   return true;
 }
@@ -337,7 +301,7 @@ bool ScalingTable::parse_group(std::string_view& bytes) {
 bool ScalingTable::parse_effect(std::string_view& bytes) {
   uint64_t instance = 0;
   float log_factor = 0;
-  if (!take(bytes, &instance) || !take(bytes, &log_factor) ||
+  if (!take_value(bytes, &instance) || !take_value(bytes, &log_factor) ||
       !(std::abs(log_factor) <= kMostEffect)) {
     return false;
   }
@@ -351,7 +315,7 @@ StatusOr<ScalingTable> ScalingTable::parse(std::string_view bytes, std::string_v
   bytes.remove_prefix(good ? kScalingMagic.size() : 0);
   for (const auto parse_one : {&ScalingTable::parse_group, &ScalingTable::parse_effect}) {
     uint64_t count = 0;
-    good = good && take(bytes, &count);
+    good = good && take_value(bytes, &count);
     for (uint64_t i = 0; good && i < count; ++i) {
       good = (table.*parse_one)(bytes);
     }

@@ -15,6 +15,7 @@
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/other_cpus.h"
+#include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -442,6 +443,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
       leave_out_conversions(ops[i], geometries[i], device, &out[i]);
     }
     apply_training_kernel(given[i], device, manifest_, &out[i]);
+    apply_serial_images(given[i], device, &out[i]);
     apply_cpu_kernels(ops[i], geometries[i], device, manifest_, &out[i]);
   }
   return ok_status();

@@ -83,9 +83,14 @@ for model in $models; do
     l4)  # thirty shapes of a row-wise operator are few: those of the other boards help
       train l4 200 "$second" $norms
       extend l4 200 "$second" $products $elementwise --only-device "NVIDIA L4" ;;
-    h100)
-      train h100 300 $(tables h100_sxm "$newest") datasets/measured/h100/ops.csv.gz
-      extend h100 200 "$second" --only-device "NVIDIA H100 80GB HBM3" ;;
+    h100 | h200)  # one chip with other memory: the operators of either teach both
+      case $model in
+        h100) device="NVIDIA H100 80GB HBM3" ;;
+        h200) device="NVIDIA H200" ;;
+      esac
+      train "$model" 300 $(tables "${model}_sxm" "$newest") datasets/measured/h100/ops.csv.gz \
+        datasets/measured/h200/ops.csv.gz --lookup-device "$device"
+      [ "$model" = h200 ] || extend "$model" 200 "$second" --only-device "$device" ;;
     prior)
       train prior 60 "$neusight" "$second" \
         $(for system in a100_sxm h100_sxm h200_sxm l40s; do tables "$system" '(gemm|attention)/vllm'; done) \
@@ -97,11 +102,6 @@ for model in $models; do
       interval_runs "$measured" > "$fit"
       "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt"
       rm -f "$fit" ;;
-    h200)  # the H100's chip with other memory: what the tables lack comes from the H100's operators
-      train h200 500 $(tables h200_sxm "$newest")
-      extend h200 50 datasets/measured/h100/ops.csv.gz --no-lookup \
-        $(zcat datasets/measured/h100/ops.csv.gz | awk -F, 'NR > 1 {print $4}' | LC_ALL=C sort -u |
-          grep -vE '^(Gemm|Attention)$' | sed 's/^/--only-op /') ;;
     *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
   esac
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The GPU campaign on the CPU: it measures, goes on after a stop, exports what dfsim reads."""
 
+import collections
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ sys.path.insert(0, str(COLLECTOR.parent))
 
 import aten_rows  # noqa: E402
 import export  # noqa: E402
+import gradients  # noqa: E402
 import networks  # noqa: E402
 import operators  # noqa: E402
 import timing  # noqa: E402
@@ -108,6 +110,32 @@ class Rows(unittest.TestCase):
         self.assertIsNone(export.overlap({"times": times, "kernel_time": "union"}, rows))  # counted once already
 
 
+class Strides(unittest.TestCase):
+    def rows(self, kernels):
+        depthwise = call("aten::conv2d", [[2, 8, 4, 4], [8, 1, 3, 3], []], [None, None, None, [1, 1], [1, 1], [1, 1], 8])
+        depthwise["kernels"] = kernels
+        return export.with_strides(depthwise, aten_rows.row_of(depthwise))
+
+    def test_kernels_for_channels_last_mark_their_rows(self):
+        self.assertTrue(self.rows(["conv2d_c1_k1_nhwc_specialized"])[2].startswith("channels_last=1;dilations="))
+        self.assertTrue(self.rows(["conv2d_c1_k1_nchw_shmem_tiling"])[2].startswith("dilations="))
+
+    def test_dense_ones_on_channels_last_are_left_out(self):
+        copy = "void at::native::elementwise_kernel<128, 4>"
+        self.assertIsNone(self.rows([copy, "sm90_xmma_fprop_f16_nhwckrsc_nhwc"]))
+        self.assertIsNotNone(self.rows([copy, "nchwToNhwcKernel", "sm90_xmma_fprop_f16_nhwckrsc_nhwc"]))
+
+
+class Runs(unittest.TestCase):
+    def test_disturbed_ones_are_told_by_their_kernels(self):
+        def record(run_ns):
+            kernels = [{"ns": 1000, "count": 100, "kernels": ["a"]}]
+            return {"times": {"graph": {"time_ns": run_ns}, "kernels": {"time_ns": 100000}}, "calls": kernels}
+
+        self.assertFalse(export.is_disturbed(record(240000)))  # short kernels with gaps of 1.4 us
+        self.assertTrue(export.is_disturbed(record(260000)))
+
+
 class Lists(unittest.TestCase):
     def test_held_out_networks_teach_nothing(self):
         self.assertTrue(networks.held_out())
@@ -123,6 +151,16 @@ class Lists(unittest.TestCase):
             linear = None
 
         self.assertEqual([o and o[:4] for o in drawn()], [o and o[:4] for o in drawn()])
+
+
+    def test_gradients_have_the_shapes_of_their_convolution(self):
+        makers = gradients.gradients(None)
+        image, weight = next(makers), next(makers)
+        self.assertEqual((image[0], weight[0]), ("ConvTranspose", "tensorflow.ConvFilterGrad"))
+        self.assertIn("input_gradient=1;kernel_shape=", image[2])
+        self.assertEqual(image[3][0], weight[3][1])  # both take the gradient of the result
+        self.assertNotIn("input_gradient", weight[2])
+        self.assertEqual(operators.work_of(image), operators.work_of(weight))
 
 
 class OnTheCpu(unittest.TestCase):
@@ -142,7 +180,8 @@ class OnTheCpu(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             path = out / "results0.jsonl"
             records = [json.loads(line) for line in path.read_text().splitlines()]
-            self.assertEqual(sum(r.get("kind") == "op" for r in records), 6)
+            ops = collections.Counter(r["task"].split("/")[0] for r in records if r["kind"] == "op")
+            self.assertEqual(ops, {"ops": 6, "gradients": 6})
             path.write_bytes(path.read_bytes() + b'{"cut off')
             self.assertEqual(run(*arguments).returncode, 0)  # nothing is measured twice
             self.assertEqual(len(path.read_text().splitlines()), len(records))

@@ -76,5 +76,23 @@ TEST_CASE("CPU features: models of GPUs lack them, and models with fewer feature
         feature_names(Family::kRows, FeatureSet::kOfCpus));
 }
 
+TEST_CASE("GPU features: a convolution knows its bias, and a depthwise one its channels last") {
+  const auto features = [](Shapes in, const std::string& attributes) {
+    return op_features("Conv", OpClass::kConv, std::move(in), {{2, 8, 6, 6}}, attributes,
+                       FeatureSet::kOfGpus, DType::kFloat16);
+  };
+  const Shapes dense = {{2, 8, 8, 8}, {8, 8, 3, 3}};
+  const Shapes depthwise = {{2, 8, 8, 8}, {8, 1, 3, 3}};
+  CHECK(features(dense, "group=1").at("bias") == 0);
+  CHECK(features(dense, "group=1").at("bias_pass") == 0);
+  CHECK(features({dense[0], dense[1], {8}}, "group=1").at("bias") == 1);
+  CHECK(features({dense[0], dense[1], {8}}, "group=1").at("bias_pass") ==
+        Approx(features(dense, "group=1").at("result_pass")).epsilon(0.01));
+  CHECK(features(dense, "group=1").at("padding") == 0);
+  CHECK(features(depthwise, "channels_last=1;group=8").at("last") == 1);
+  CHECK(features(depthwise, "group=8").at("last") == 0);
+  CHECK(features(dense, "channels_last=1;group=1").at("last") == 0);  // by a law
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -13,14 +13,15 @@ using Shapes = std::vector<std::vector<int64_t>>;
 
 inline std::map<std::string, double> op_features(std::string type, OpClass op_class, Shapes in,
                                                  Shapes out, std::string attributes = "",
-                                                 FeatureSet set = FeatureSet::kOfCpus) {
+                                                 FeatureSet set = FeatureSet::kOfCpus,
+                                                 DType dtype = DType::kFloat32) {
   OpDescriptor op;
   op.op_type = std::move(type);
   op.op_class = op_class;
-  op.dtype = DType::kFloat32;
+  op.dtype = dtype;
   op.attributes = std::move(attributes);
-  op.input_dtypes.assign(in.size(), DType::kFloat32);
-  op.output_dtypes.assign(out.size(), DType::kFloat32);
+  op.input_dtypes.assign(in.size(), dtype);
+  op.output_dtypes.assign(out.size(), dtype);
   op.input_extents = std::move(in);
   op.output_extents = std::move(out);
   const OpGeometry geometry = geometry_of(op);

@@ -24,9 +24,20 @@ TEST_CASE("LookupTable: damaged files are errors") {
     CHECK_FALSE(LookupTable::parse(bytes.substr(0, size), "cut").ok());
   }
   CHECK_FALSE(LookupTable::parse(bytes + "x", "long").ok());
-  std::string swapped = bytes;
-  std::swap(swapped[16], swapped[24]);  // keys 3 and 7 out of order
-  CHECK_FALSE(LookupTable::parse(swapped, "swapped").ok());
+  std::string twice = bytes;
+  twice[17] = 0;  // the second key is the first one
+  CHECK_FALSE(LookupTable::parse(twice, "twice").ok());
+  std::string long_key = bytes;
+  long_key.replace(17, 1, 7, static_cast<char>(0xFF));
+  CHECK_FALSE(LookupTable::parse(long_key, "long").ok());
+  Rng rng(4);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::string damaged = bytes;
+    damaged[rng.below(damaged.size())] ^= static_cast<char>(1U << rng.below(8));
+    if (const auto parsed = LookupTable::parse(damaged, "flipped"); parsed.ok()) {
+      CHECK(parsed->size() == 2);
+    }
+  }
 }
 
 OpDescriptor conv_at(int64_t batch) {

@@ -50,6 +50,29 @@ TEST_CASE("Training: a model learns a toy GPU, reports its error, and beats the 
   CHECK(cell.model.mape < 1e-5);
 }
 
+TEST_CASE("Training: the times of one device alone can be kept") {
+  const TempFolder folder;
+  Profile profile = toy_profile(200, 1);
+  for (int64_t n = 64; n < 64 + 50; ++n) {
+    ProfileRow row = make_row(profile, "MatMul", OpClass::kMatMul, {f32({n, 64}), f32({64, 64})},
+                              {f32({n, 64})}, 5);
+    row.device = profile.intern("Another GPU");
+    profile.add(row);
+  }
+  TrainOptions options = fast_options();
+  const auto kept = [&](const char* name) {
+    train(profile, folder / name, options);
+    return (*TrainedModel::load(folder / name))->lookup().size();
+  };
+  const size_t all = kept("all");
+  options.lookup_devices = {kToyDevice};
+  CHECK(kept("one") == all - 50);
+  options.lookup_devices = {"a third"};
+  const auto refused = train_model(profile, options, folder / "refused", {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().message().find("--lookup-device a third: no row is of this device") == 0);
+}
+
 TEST_CASE("Training: the same rows and seed give the same files on any number of threads") {
   const TempFolder folder;
   Profile profile = toy_profile(400, 3);

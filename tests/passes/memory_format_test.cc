@@ -1,4 +1,5 @@
-// channels-last: where copies are, and which convolutions know their format.
+// channels-last: where copies are, and which convolutions know their format. torch-strides: which
+// convolutions get that format from their image. aten-resize: which resizing walks through channels.
 #include "graphs/training/training_graph.h"
 #include "tests/passes/pass_case.h"
 
@@ -99,6 +100,64 @@ TEST_CASE("channels-last: batch normalisation and the gradients of a step have i
   std::ranges::sort(marked);
   CHECK(marked == Types{"BatchNormalization", "Conv", "Conv", "ConvFilterGrad", "ConvFilterGrad",
                         "ConvTranspose", "NormGrad"});
+}
+
+// Tokens [2, 64, 16] as an image [2, 16, 8, 8]: a view with its channels last.
+PassCase tokens_as_image() {
+  PassCase graph;
+  graph.input("tokens", {2, 64, 16});
+  graph.weight("w", {16, 16, 3, 3});
+  graph.ints("shape", {2, 16, 8, 8});
+  graph.op("Transpose", {"tokens"}, "turned", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  graph.op("Reshape", {"turned", "shape"}, "image");
+  return graph;
+}
+
+TEST_CASE("torch-strides: convolutions of transposed tokens keep their channels last") {
+  PassCase graph = tokens_as_image();
+  graph.op("Conv", {"image", "w"}, "a", kPad);
+  graph.op("Relu", {"a"}, "b");
+  graph.op("Conv", {"b", "w"}, "c", kPad);
+  graph.output("c");
+  const Graph& result = graph.after({"torch-views", "torch-strides"});
+  CHECK(marked_convs(result) == 2);
+  CHECK(std::ranges::count(kept_types(result), "contiguous") == 0);
+}
+
+TEST_CASE("torch-strides: an image that enters with its channels first stays so") {
+  PassCase graph = tokens_as_image();
+  graph.input("x", {2, 16, 8, 8});
+  graph.op("Conv", {"x", "w"}, "a", kPad);
+  graph.op("Add", {"a", "a"}, "b");
+  graph.op("Conv", {"b", "w"}, "c", kPad);
+  graph.op("Conv", {"image", "w"}, "d", kPad);
+  graph.output("c");
+  graph.output("d");
+  CHECK(marked_convs(graph.after({"torch-views", "torch-strides"})) == 1);
+}
+
+TEST_CASE("torch-strides: a Transpose that copies leaves plain strides") {
+  PassCase graph = tokens_as_image();
+  graph.op("Conv", {"image", "w"}, "a", kPad);
+  graph.output("a");
+  CHECK(marked_convs(graph.after({"torch-strides"})) == 0);  // without torch-views, each copies
+}
+
+TEST_CASE("aten-resize: marks linear resizing of images alone") {
+  const auto marked = [](const PassCase::Attributes& attributes) {
+    PassCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.ints("sizes", {1, 16, 12, 12});
+    graph.op("Resize", {"x", "", "", "sizes"}, "y", attributes);
+    graph.output("y");
+    const Graph& result = graph.after({"aten-resize"});
+    return std::ranges::any_of(result.ops(), [](const Op& op) {
+      return op.attributes.int_or("serial_images", 0) == 1;
+    });
+  };
+  CHECK(marked({{"mode", std::string("linear")}}));
+  CHECK_FALSE(marked({{"mode", std::string("nearest")}}));
+  CHECK_FALSE(marked({{"mode", std::string("linear")}, {"antialias", int64_t{1}}}));
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ class Worker:
         chosen = self.drawn(of)[chunk * CHUNK:(chunk + 1) * CHUNK]
         if dtype == "tf32":
             chosen = [o for o in chosen if o[0] in HEAVY]
-        most = MOST_WORK.get(dtype, 1e13) if self.cuda else 1e8
+        most = (1e13 if of == "gradients" else MOST_WORK.get(dtype, 1e13)) if self.cuda else 1e8
         chosen = [o for o in chosen if work_of(o) < most or (self.cuda and o[0] not in HEAVY)][:self.options.most_ops]
         with self.lock, self.torch.no_grad():
             # The profiler slows the host down: what includes the host is timed before, for few operators.

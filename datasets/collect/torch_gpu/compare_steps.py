@@ -20,7 +20,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-FOLDERS = [ROOT / "graphs/zoo", ROOT / "datasets/measured/networks", ROOT / "datasets/measured/h100/networks"]
+FOLDERS = [ROOT / "graphs/zoo", ROOT / "datasets/measured/networks", ROOT / "datasets/measured/h100/networks",
+           ROOT / "datasets/measured/h200/networks"]
 CLASSES = ("conv", "conv grad", "norm", "norm grad", "product", "product grad", "attention", "update", "cast", "other")
 
 CAMPAIGN_LOSS = "elementwise"  # campaign.py takes the mean of the network's result

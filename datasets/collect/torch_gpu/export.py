@@ -55,6 +55,19 @@ def operator_rows(records, timings):
                        "outputs": text_of(r["outputs"], dtype), **typed(r["dtype"]), **r["times"][timing]}
 
 
+def with_strides(call, row):
+    """A row, marked where the image had its channels last, which the kernels' names tell; None of a dense convolution
+    whose operands were so: that is no kernel of a convolution with channels first."""
+    if row is None or row[1] != "conv":
+        return row
+    names = call["kernels"]
+    if any("nhwc_specialized" in name for name in names):
+        return row[0], row[1], f"channels_last=1;{row[2]}", *row[3:]
+    copies = len(names) > 1 and names[0].startswith("void at::native::elementwise_kernel")
+    converts = any("nchwTo" in name for name in names)
+    return None if copies and not converts and any("nhwckrsc" in name or "5x_cudnn" in name for name in names) else row
+
+
 def counts_overlap_twice(record):
     """Campaigns before the union of kernels was taken summed them, also those that ran at the same time."""
     return record.get("kernel_time") != "union"
@@ -95,7 +108,7 @@ def network_rows(records):
     for r in records:
         if r["kind"] not in ("network", "sdpa") or r["dtype"].startswith("amp-") or r["network"] in networks.held_out():
             continue
-        rows = [(c, aten_rows.row_of(c)) for c in r["calls"] if c["ns"] > 0]
+        rows = [(c, with_strides(c, aten_rows.row_of(c))) for c in r["calls"] if c["ns"] > 0]
         factor = overlap(r, rows) if rows else None
         if factor is None:
             continue

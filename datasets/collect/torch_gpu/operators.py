@@ -208,8 +208,12 @@ def products(torch, seed=1):
 def work_of(operator):
     """A sort of size: multiplications of products, else elements."""
     kind, _, attributes, shapes, _ = operator
-    if kind == "tensorflow.ConvFilterGrad" or "input_gradient=1" in attributes:
-        return 0  # as many as gradients.py allows
+    if kind == "tensorflow.ConvFilterGrad":  # image and gradient of the result
+        group = int(attributes.partition("group=")[2].split(";")[0])
+        kernel = [int(k) for k in attributes.partition("kernel_shape=")[2].partition(";")[0].split(",")]
+        return math.prod(shapes[1]) * shapes[0][1] // group * math.prod(kernel)
+    if "input_gradient=1" in attributes:  # gradient of the result and filter
+        return math.prod(shapes[0]) * math.prod(shapes[1][1:])
     if kind in ("Conv", "ConvTranspose"):
         stride = int(attributes.rpartition("strides=")[2].split(",")[0])
         return math.prod(shapes[1]) * shapes[0][0] * shapes[0][2] * shapes[0][3] / stride ** 2

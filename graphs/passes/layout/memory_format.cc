@@ -4,6 +4,10 @@
 // window keep it. A copy converts where an image enters the model, and one before a Reshape that
 // needs plain strides. Convolutions and batch normalisation, whose kernels differ, get the
 // attribute `channels_last`; in a training step their gradients have it, too.
+//
+// Images can have these strides without anyone asking for them: a Transpose of tokens with their
+// channels last is a view. A convolution keeps the format of its image, so hybrids of transformers
+// and convolutions (ConvNeXt, PVT) run on channels last where no conversion was inserted.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -24,7 +28,10 @@ constexpr int kImageRank = 4;
 
 class FormatKeeper {
  public:
-  explicit FormatKeeper(EditableGraph& graph) : graph_(graph) {}
+  // Converts images to the format where a convolution reads them, or follows it where it appears.
+  enum class Mode { kConvert, kFollow };
+
+  FormatKeeper(EditableGraph& graph, Mode mode) : graph_(graph), converts_(mode == Mode::kConvert) {}
 
   void run() {
     for (const OpId id : graph_.ops()) {
@@ -51,17 +58,19 @@ class FormatKeeper {
     }
     const TensorId x = op.inputs[0];
     if (op.op_type == "Conv" && op.domain.empty() && is_image(x) && !graph_.is_parameter(x)) {
+      if (!converts_ && !is_last(x)) {
+        return;
+      }
       if (op.attributes.int_or(kChannelsLast, 0) == 0) {
         conv(id);
       }
       last_.insert(graph_.op(id).outputs[0]);
     } else if (op.op_type == "Transpose") {
-      const auto* perm = op.attributes.get_ints("perm");
-      if (is_image(x) && !is_last(x) && perm != nullptr && *perm == Permutation{0, 3, 1, 2}) {
-        last_.insert(op.outputs[0]);  // those strides
-      }
+      transpose(op);
     } else if (op.op_type == "Reshape" || op.op_type == "Flatten") {
-      if (is_last(x) && !is_either(x) && !merges_pixels(op)) {
+      if (!converts_ && turned_.contains(x) && splits_pixels(op)) {
+        last_.insert(op.outputs[0]);
+      } else if (converts_ && is_last(x) && !is_either(x) && !merges_pixels(op)) {
         graph_.set_input(id, 0, converted(x, "/to_channels_first"));
       }
     } else if (keeps_format(op)) {
@@ -76,6 +85,20 @@ class FormatKeeper {
     }
   }
 
+  // Those that give an image, or tokens that become one, the strides of channels last.
+  void transpose(const Op& op) {
+    const TensorId x = op.inputs[0];
+    const auto* perm = op.attributes.get_ints("perm");
+    if (perm == nullptr || (!converts_ && op.op_class != OpClass::kView)) {
+      return;  // one that copies leaves plain strides
+    }
+    if (is_image(x) && !is_last(x) && *perm == Permutation{0, 3, 1, 2}) {
+      last_.insert(op.outputs[0]);
+    } else if (*perm == Permutation{0, 2, 1}) {
+      turned_.insert(op.outputs[0]);
+    }
+  }
+
   void mark(OpId id) { graph_.attributes(id).set(std::string(kChannelsLast), int64_t{1}); }
 
   void conv(OpId id) {
@@ -84,6 +107,14 @@ class FormatKeeper {
       graph_.set_input(id, 0, converted(x, "/to_channels_last"));
     }
     mark(id);
+  }
+
+  // [N, C, HW] to [N, C, H, W].
+  bool splits_pixels(const Op& op) const {
+    const Shape& from = graph_.shape(op.inputs[0]);
+    const Shape& to = graph_.shape(op.outputs[0]);
+    return from.is_static() && to.is_static() && to.rank() == kImageRank &&
+           to[0].extent() == from[0].extent() && to[1].extent() == from[1].extent();
   }
 
   // [N, C, H, W] to [N, C, HW], whose strides fit either way.
@@ -131,12 +162,20 @@ class FormatKeeper {
   }
 
   EditableGraph& graph_;
+  bool converts_;
   std::unordered_set<TensorId> last_;
+  std::unordered_set<TensorId> turned_;  // [N, C, HW] with the strides of [N, HW, C]
   std::unordered_map<TensorId, TensorId> converted_;
 };
 
 }  // namespace
 
-void keep_channels_last(EditableGraph& graph) { FormatKeeper(graph).run(); }
+void keep_channels_last(EditableGraph& graph) {
+  FormatKeeper(graph, FormatKeeper::Mode::kConvert).run();
+}
+
+void follow_channels_last(EditableGraph& graph) {
+  FormatKeeper(graph, FormatKeeper::Mode::kFollow).run();
+}
 
 }  // namespace dfsim::inline graphs

@@ -169,11 +169,10 @@ void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
                            const ModelManifest& manifest, OpCost* cost) {
   const bool gpu = device.type == DeviceType::kGpu;
   if (is_conv_gradient(op)) {
-    const OpGeometry forward = geometry_of(forward_convolution(op));
-    if (is_filter_gradient(op) &&
-        manifest.has_kind(forward.kind + std::string(kFilterGradientSuffix))) {
+    if (knows_gradient(manifest, op)) {
       return;
     }
+    const OpGeometry forward = geometry_of(forward_convolution(op));
     const auto time = static_cast<double>(cost->time_ns) / kNsPerUs;
     if (gpu && time > 0) {
       stretch(grouped_gradient_us(op, forward, device, time) / time, cost);

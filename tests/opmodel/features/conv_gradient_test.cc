@@ -54,17 +54,6 @@ TEST_CASE("Filter gradient: a strided one is no slower than its arithmetic") {
   CHECK(least_time_us(geometry_of(op), device) <= 2 * flops / 256e12 * 1e6 + 100);
 }
 
-TEST_CASE("Filter gradient: a model that has not learned it is asked about the convolution") {
-  ModelManifest manifest;
-  manifest.parts.resize(1);
-  manifest.parts[0].kind = "dense";
-  const std::vector<OpDescriptor> ops = {filter_gradient()};
-  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
-  CHECK(as_learned(manifest, ops)[0].input_extents[1] == ops[0].output_extents[0]);
-  manifest.parts[0].kind = "dense-filter-gradient";
-  CHECK(as_learned(manifest, ops)[0].op_type == "tensorflow.ConvFilterGrad");
-}
-
 // The gradient of the image in the same step, as the training graph has it.
 OpDescriptor input_gradient() {
   OpDescriptor op = filter_gradient();
@@ -75,6 +64,31 @@ OpDescriptor input_gradient() {
       "input_gradient=1;dilations=1,1;group=1;kernel_shape=3,3;output_padding=0,0;"
       "pads=1,1,1,1;strides=1,1";
   return op;
+}
+
+TEST_CASE("Gradients: the image's has a kind of its own, and a model that knows it is asked") {
+  const OpGeometry gradient = geometry_of(input_gradient());
+  CHECK(gradient.kind == "dense-image-gradient");
+  CHECK(gradient.flops == 2.0 * 32 * 128 * 56 * 56 * 64 * 9);
+  CHECK(gradient.key != geometry_of(filter_gradient()).key);
+  ModelManifest manifest;
+  manifest.parts.resize(1);
+  manifest.parts[0].kind = "dense";
+  const std::vector<OpDescriptor> ops = {input_gradient()};
+  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
+  manifest.parts[0].kind = "dense-image-gradient";
+  CHECK(as_learned(manifest, ops)[0].op_type == "ConvTranspose");
+}
+
+TEST_CASE("Filter gradient: a model that has not learned it is asked about the convolution") {
+  ModelManifest manifest;
+  manifest.parts.resize(1);
+  manifest.parts[0].kind = "dense";
+  const std::vector<OpDescriptor> ops = {filter_gradient()};
+  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
+  CHECK(as_learned(manifest, ops)[0].input_extents[1] == ops[0].output_extents[0]);
+  manifest.parts[0].kind = "dense-filter-gradient";
+  CHECK(as_learned(manifest, ops)[0].op_type == "tensorflow.ConvFilterGrad");
 }
 
 TEST_CASE("Input gradient: every model is asked about the convolution, a layer as such is not") {

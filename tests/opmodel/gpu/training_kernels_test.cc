@@ -138,6 +138,17 @@ TEST_CASE("TrainingKernels: a model of training steps keeps its answers") {
             .time_ns == 1'000);
 }
 
+TEST_CASE("TrainingKernels: a model's gradients do not answer for channels last") {
+  OpDescriptor last = depthwise_gradient(DType::kFloat32);
+  last.attributes = "channels_last=1;" + last.attributes;
+  const ModelManifest manifest = manifest_with("depthwise-filter-gradient");
+  CHECK(knows_gradient(manifest, depthwise_gradient(DType::kFloat32)));
+  CHECK_FALSE(knows_gradient(manifest, last));
+  CHECK(cost_of(last, 1, board(), manifest).time_ns == 11'520);
+  const std::vector<OpDescriptor> ops = {last};
+  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
+}
+
 TEST_CASE("TrainingKernels: other devices and unknown clocks keep what the model says") {
   DeviceSpec npu = board();
   npu.type = DeviceType::kNpu;

@@ -12,6 +12,8 @@ inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
 inline constexpr std::string_view kChannelsLast = "channels_last";
 // Attribute of a ConvTranspose: it is the gradient of a convolution's image in a training step.
 inline constexpr std::string_view kInputGradient = "input_gradient";
+// Attribute of a Resize: a thread walks through all channels of one pixel, as in PyTorch's kernel.
+inline constexpr std::string_view kSerialImages = "serial_images";
 // PyTorch's ATen calls that no single ONNX operator is.
 inline constexpr std::string_view kAten = "aten";
 // Kernels that a compiler makes of several operators. Attribute `flops`: their sum.
