@@ -100,8 +100,8 @@ const std::vector<std::string>& feature_names(Family family, FeatureSet set) {
 
 FeatureSet feature_set_of(Family family, std::span<const std::string> names) {
   const auto& of_gpus = feature_names(family, FeatureSet::kOfGpus);
-  const bool fits = names.empty() || (names.size() <= of_gpus.size() &&
-                                      names.back() == of_gpus[names.size() - 1]);
+  const bool fits = names.empty() ||
+                    (names.size() <= of_gpus.size() && names.back() == of_gpus[names.size() - 1]);
   return fits ? FeatureSet::kOfGpus : FeatureSet::kOfCpus;
 }
 

@@ -18,8 +18,8 @@
 
 namespace dfsim::inline opmodel {
 
-// Whose kernels the last features of a family describe. How those of CPUs divide work says nothing
-// where other devices are among the measured ones.
+// The last features of a family describe kernels of CPUs or of GPUs: how those of CPUs divide work
+// says nothing where other devices are among the measured ones.
 enum class FeatureSet : uint8_t { kOfCpus, kOfGpus };
 
 // Names of the family's features, in order: those that both sets have, then the set's own. Stored

@@ -1,8 +1,8 @@
 // LookupTable: times of exactly measured shapes, found before any model is asked.
 //
-// File: an 8-byte magic, the count, then the differences of sorted 48-bit keys as varints and 32-bit
-// float microseconds, little-endian: 9 bytes a shape. The checksum of the manifest is compared
-// first, so that a damaged file is an error.
+// File: an 8-byte magic, the count, then the differences of sorted 48-bit keys as varints and
+// 32-bit float microseconds, little-endian: 9 bytes a shape. The checksum of the manifest is
+// compared first, so that a damaged file is an error.
 #pragma once
 
 #include <cstdint>

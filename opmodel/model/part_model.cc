@@ -87,6 +87,12 @@ size_t part_columns(const ModelPart& part) {
   return part.features.size() + (part.kind == kAnyKind ? 1 : 0) + (part.recording_column ? 1 : 0);
 }
 
+bool has_known_features(const ModelPart& part) {
+  const auto& names = feature_names(part.family, feature_set_of(part.family, part.features));
+  return part.features.size() <= names.size() &&
+         std::equal(part.features.begin(), part.features.end(), names.begin());
+}
+
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> row) {
   const size_t count = part.features.size();

@@ -32,6 +32,9 @@ struct PartAnswer {
 // Number of columns of the part's feature matrix: the family's features, then the kind's effect for
 // parts of any kind, then the recording where a part has that column.
 size_t part_columns(const ModelPart& part);
+
+// Whether this version of dfsim computes all features that the part was trained with.
+bool has_known_features(const ModelPart& part);
 // Fills one row of it.
 void fill_part_row(const ModelPart& part, const PartQuery& query, const DeviceSpec& device,
                    const Roofline& roofline, std::span<float> row);

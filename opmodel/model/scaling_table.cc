@@ -23,7 +23,7 @@ constexpr std::string_view kScalingMagic = "dfsimST4";
 constexpr double kMostRatio = 64;
 // Follows the extents of each tensor and so separates tensors.
 constexpr int32_t kTensorEnd = -2;
-// What a file adds to each, so that none is below 0.
+// Files add this to each extent, so that none is below 0.
 constexpr int64_t kLeastExtent = 2;
 constexpr uint32_t kMostExtents = 4096;
 constexpr float kMostEffect = 2;  // of an effect that does no harm

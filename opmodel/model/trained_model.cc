@@ -108,15 +108,11 @@ StatusOr<const Forest*> TrainedModel::forest(size_t part) const {
     const std::string path = fmt::format("{}/{}", directory_, info.file);
     DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, info.checksum));
     DFSIM_ASSIGN_OR_RETURN(Forest forest, Forest::parse(bytes, path));
-    const auto& names =
-        feature_names(info.family, feature_set_of(info.family, info.features));
-    const bool known = info.features.size() <= names.size() &&
-                       std::equal(info.features.begin(), info.features.end(), names.begin());
-    if (forest.columns() != part_columns(info) || !known) {
+    if (forest.columns() != part_columns(info) || !has_known_features(info)) {
       return invalid_input(
-          fmt::format("{}: trained with {} features of which some are not this dfsim's {}; train "
+          fmt::format("{}: trained with {} features of which this dfsim does not know some; train "
                       "the model again with this version",
-                      path, info.features.size(), names.size()));
+                      path, info.features.size()));
     }
     forests_[part] = std::make_unique<Forest>(std::move(forest));
   }

@@ -84,8 +84,8 @@ std::vector<ChosenPart> choose_parts(const TrainingData& data, const std::set<Pa
     ChosenPart rest;
     rest.part.op_class = static_cast<OpClass>(std::get<0>(group));
     rest.part.family = static_cast<Family>(std::get<1>(group));
-    rest.part.features = feature_names(
-        rest.part.family, only_cpus(data) ? FeatureSet::kOfCpus : FeatureSet::kOfGpus);
+    rest.part.features = feature_names(rest.part.family,
+                                       only_cpus(data) ? FeatureSet::kOfCpus : FeatureSet::kOfGpus);
     rest.part.timing = static_cast<TimingKind>(std::get<2>(group));
     rest.part.kind = std::string(kAnyKind);
     // Where kinds are many, more will come that no row has shown.

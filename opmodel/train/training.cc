@@ -1,7 +1,6 @@
 #include "opmodel/train/training.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <time.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@
 
 #include "base/cancellation.h"
 #include "base/io/file.h"
-#include "base/text.h"
 #include "datasets/profiles/profile_io.h"
 #include "datasets/profiles/statistics.h"
 #include "hardware/sustained_rates.h"
@@ -24,6 +22,7 @@
 #include "opmodel/model/trained_model.h"
 #include "opmodel/samples/drift.h"
 #include "opmodel/samples/instance_effects.h"
+#include "opmodel/samples/kept_devices.h"
 #include "opmodel/samples/training_data.h"
 #include "opmodel/samples/training_rows.h"
 #include "opmodel/train/part_choice.h"
@@ -84,7 +83,7 @@ class Training {
       }
     }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
-    DFSIM_RETURN_IF_ERROR(check_lookup_devices());
+    DFSIM_RETURN_IF_ERROR(check_kept_devices(options_.lookup_devices, data_));
     if (!options_.prior) {  // whose rows are of single operators, not of networks
       report_.contradictions = mark_contradictions(profile_, &data_);
     }
@@ -339,30 +338,9 @@ class Training {
     });
   }
 
-  Status check_lookup_devices() const {
-    for (const std::string& name : options_.lookup_devices) {
-      if (std::ranges::none_of(data_.devices,
-                               [&](const DeviceSpec& device) { return device.model == name; })) {
-        std::vector<std::string> names;
-        for (const DeviceSpec& device : data_.devices) {
-          names.push_back(printable(device.model));
-        }
-        return invalid_input(
-            fmt::format("--lookup-device {}: no row is of this device; the profiles have rows of {}",
-                        printable(name), fmt::join(names, ", ")));
-      }
-    }
-    return ok_status();
-  }
-
-  bool has_lookup(const Sample& sample) const {
-    const std::vector<std::string>& names = options_.lookup_devices;
-    return names.empty() || std::ranges::count(names, data_.devices[sample.device].model) > 0;
-  }
-
   Status write_tables() {
     forget_throttled();
-    std::erase_if(data_.samples, [&](const Sample& sample) { return !has_lookup(sample); });
+    keep_devices(options_.lookup_devices, &data_);
     std::map<uint64_t, std::vector<double>> repeats;
     std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> scaled;
     for (const Sample& sample : data_.samples) {

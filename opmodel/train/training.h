@@ -29,8 +29,8 @@ struct TrainOptions {
   int threads = 2;
   int max_rounds = 0;  // 0 = as suits each class
   bool keep_lookup = true;
-  // Whose measured times are kept, by the devices' models; empty = all. The rows of others teach
-  // the trees alone.
+  // The model keeps measured times of these devices, by their models; empty = of all. The rows of
+  // others teach the trees alone.
   std::vector<std::string> lookup_devices;
   bool prior = false;       // learn for devices that were not measured (PartTrainer's FitOptions)
   bool keep_drift = false;  // train on times as they are, drift or not (drift.h)

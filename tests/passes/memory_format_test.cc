@@ -1,5 +1,6 @@
 // channels-last: where copies are, and which convolutions know their format. torch-strides: which
-// convolutions get that format from their image. aten-resize: which resizing walks through channels.
+// convolutions get that format from their image. aten-resize: which resizing walks through
+// channels.
 #include "graphs/training/training_graph.h"
 #include "tests/passes/pass_case.h"
 
@@ -151,9 +152,8 @@ TEST_CASE("aten-resize: marks linear resizing of images alone") {
     graph.op("Resize", {"x", "", "", "sizes"}, "y", attributes);
     graph.output("y");
     const Graph& result = graph.after({"aten-resize"});
-    return std::ranges::any_of(result.ops(), [](const Op& op) {
-      return op.attributes.int_or("serial_images", 0) == 1;
-    });
+    return std::ranges::any_of(
+        result.ops(), [](const Op& op) { return op.attributes.int_or("serial_images", 0) == 1; });
   };
   CHECK(marked({{"mode", std::string("linear")}}));
   CHECK_FALSE(marked({{"mode", std::string("nearest")}}));

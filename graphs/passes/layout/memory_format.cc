@@ -31,7 +31,8 @@ class FormatKeeper {
   // Converts images to the format where a convolution reads them, or follows it where it appears.
   enum class Mode { kConvert, kFollow };
 
-  FormatKeeper(EditableGraph& graph, Mode mode) : graph_(graph), converts_(mode == Mode::kConvert) {}
+  FormatKeeper(EditableGraph& graph, Mode mode)
+      : graph_(graph), converts_(mode == Mode::kConvert) {}
 
   void run() {
     for (const OpId id : graph_.ops()) {

@@ -13,10 +13,10 @@ void mark_serial_images(EditableGraph& graph) {
   constexpr int kImageRank = 4;
   for (const OpId id : graph.ops()) {
     const Op& op = graph.op(id);
-    const bool resizes =
-        op.domain.empty() && (op.op_type == "Resize" || op.op_type == "Upsample") &&
-        op.attributes.string_or("mode", "nearest") == "linear" &&
-        op.attributes.int_or("antialias", 0) == 0;  // smoothing is another kernel
+    const bool resizes = op.domain.empty() &&
+                         (op.op_type == "Resize" || op.op_type == "Upsample") &&
+                         op.attributes.string_or("mode", "nearest") == "linear" &&
+                         op.attributes.int_or("antialias", 0) == 0;  // smoothing is another kernel
     if (resizes && graph.alive(id) && graph.shape(op.inputs[0]).rank() == kImageRank) {
       graph.attributes(id).set(std::string(kSerialImages), int64_t{1});
     }

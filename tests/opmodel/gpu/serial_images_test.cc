@@ -46,7 +46,8 @@ TEST_CASE("Serial images: a channel costs the latency of the cache, and more pix
   CHECK(after_law(resize_to(32), resize_board()).time_ns == 2'000 + 200 * 360);
   CHECK(after_law(resize_to(33), resize_board()).time_ns == 2'000 + 2 * 200 * 360);
   CHECK(after_law(resize_to(32), resize_board()).source == CostSource::kPrior);
-  CHECK(after_law(resize_to(32), resize_board()).low_ns < after_law(resize_to(32), resize_board()).time_ns);
+  CHECK(after_law(resize_to(32), resize_board()).low_ns <
+        after_law(resize_to(32), resize_board()).time_ns);
 }
 
 TEST_CASE("Serial images: images that the cache does not hold cost the latency of the memory") {
