@@ -22,7 +22,7 @@ constexpr size_t kMaxShapesAnyKind = 20'000;
 constexpr size_t kMaxClosedKinds = 3;
 // A kind learns from about this many shapes: tables that step through every size by few per cent
 // cost minutes and say little more. Measured times of all shapes still answer for themselves.
-constexpr size_t kMaxShapesOfKind = 30'000;
+constexpr size_t kMaxShapesOfKind = 35'000;
 
 size_t distinct_shapes(const TrainingData& data, const std::vector<uint32_t>& samples) {
   std::set<std::pair<uint64_t, uint32_t>> shapes;
