@@ -126,6 +126,14 @@ class Strides(unittest.TestCase):
         self.assertIsNotNone(self.rows([copy, "nchwToNhwcKernel", "sm90_xmma_fprop_f16_nhwckrsc_nhwc"]))
 
 
+    def test_products_that_copy_their_operands_are_left_out(self):
+        product = call("aten::matmul", [[2, 3, 4, 5], [2, 3, 5, 6]], [None, None])
+        product["kernels"] = ["void cutlass::Kernel2<a>"]
+        self.assertIsNotNone(export.with_strides(product, aten_rows.row_of(product)))
+        product["kernels"].insert(0, "void at::native::elementwise_kernel<128, 4>")
+        self.assertIsNone(export.with_strides(product, aten_rows.row_of(product)))
+
+
 class Runs(unittest.TestCase):
     def test_disturbed_ones_are_told_by_their_kernels(self):
         def record(run_ns):

@@ -56,11 +56,14 @@ def operator_rows(records, timings):
 
 
 def with_strides(call, row):
-    """A row, marked where the image had its channels last, which the kernels' names tell; None of a dense convolution
-    whose operands were so: that is no kernel of a convolution with channels first."""
+    """A row, marked where the image had its channels last, which the kernels' names tell. None where the call is not
+    the operator alone: a dense convolution whose operands had their channels last, and a product that copied its
+    operands because their strides fit no kernel (dfsim predicts these copies as operators of their own)."""
+    names = call["kernels"]
+    if row and row[0] == "MatMul":
+        return None if len(names) > 1 and names[0].startswith("void at::native::elementwise_kernel") else row
     if row is None or row[1] != "conv":
         return row
-    names = call["kernels"]
     if any("nhwc_specialized" in name for name in names):
         return row[0], row[1], f"channels_last=1;{row[2]}", *row[3:]
     copies = len(names) > 1 and names[0].startswith("void at::native::elementwise_kernel")
