@@ -22,8 +22,9 @@ ROOT = HERE.parent.parent.parent
 NOISE = 1.03
 # Runs of networks whose graphs do not ship (docs/reference/validation.md): nothing to bound here.
 WITHOUT_GRAPHS = {"check_runs.csv", "neusight_opt_runs.csv"}
-# Runs of networks whose graphs lie next to the file.
-WITH_GRAPHS = {"attention_fp16_runs.csv", "attention_fp32_runs.csv"}
+# Runs of networks whose graphs lie next to the file; held-out networks of an H200 are also those of the H100.
+WITH_GRAPHS = ("attention_", "held_out_")
+H100_GRAPHS = ["--networks", ROOT / "datasets/measured/h100/networks"]
 
 
 def run(dfsim, *args):
@@ -35,7 +36,7 @@ def run(dfsim, *args):
 
 
 def runs_above(dfsim, path):
-    graphs = ["--networks", path.parent / "networks"] if path.name in WITH_GRAPHS else []
+    graphs = ["--networks", path.parent / "networks", *H100_GRAPHS] if path.name.startswith(WITH_GRAPHS) else []
     runs = run(dfsim, "validate", "--runs", path, "--model", "sol", "--json", *graphs)["runs"]
     above = [(r["network"], r["batch"], r["device"], r["predicted_ns"] / r["measured_ns"])
              for r in runs if r["predicted_ns"] and r["predicted_ns"] > NOISE * r["measured_ns"]]
