@@ -161,7 +161,7 @@ def run_rows(records, options):
         t = r["times"][key]
         kernels = r["times"].get("kernels")
         yield {**r, "runtime": options.runs_runtime, "samples": t["samples"], "time_ms": f"{t['time_ns'] / 1e6:.4f}",
-               "spread_ms": f"{t['spread_ns'] / 1e6:.4f}", "dtype": campaign.stored(r["dtype"]).removeprefix("amp-"),
+               "spread_ms": f"{t['spread_ns'] / 1e6:.4f}", "dtype": r["dtype"].removeprefix("amp-") if r["dtype"].startswith("amp-") else campaign.stored(r["dtype"]),
                "ops_ms": f"{kernels['time_ns'] / 1e6:.4f}" if kernels else "",
                "ops": sum(c["count"] for c in r["calls"] if c["ns"] > 0) if kernels else "",
                "dims": networks.dims(r["network"])}
