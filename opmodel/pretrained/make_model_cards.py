@@ -28,8 +28,8 @@ SOURCES = {
         "reference kernels (datasets/collect/ort_cpu). A virtual machine of two cores, {state}. The errors "
         "include the profiler's overhead of each operator (overheads.json); dfsim subtracts it from predictions."),
     "gpu": (
-        "Measured for this project, datasets/measured/h100: PyTorch 2.11's operators alone and in networks, "
-        "eager, on an H100 SXM5, in fp32, tf32, fp16 and bf16: kernel time by the profiler "
+        "Measured for this project, datasets/measured/h100 and h200: PyTorch 2.11's operators alone and in "
+        "networks, eager, on an H100 SXM5 and an H200 SXM, in fp32, tf32, fp16 and bf16: kernel time by the profiler "
         "(datasets/collect/torch_gpu)."),
 }
 MEASURED = {
