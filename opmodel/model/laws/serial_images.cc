@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "datasets/profiles/profile.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/roofline.h"
 
