@@ -70,5 +70,17 @@ TEST_CASE("aten-matmul: what was computed from a view has its axes in the same o
   CHECK(copies_in(graph.after({"aten-matmul", "torch-views"})) == expected);
 }
 
+TEST_CASE("aten-matmul: two products that read one view copy it twice") {
+  PassCase graph;
+  graph.input("x", {2, 5, 4, 8});
+  graph.op("Transpose", {"x"}, "q", {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  graph.input("k", {2, 4, 8, 6});
+  graph.op("MatMul", {"q", "k"}, "a");
+  graph.op("MatMul", {"q", "k"}, "b");
+  graph.output("a");
+  graph.output("b");
+  CHECK(copies_in(graph.after({"aten-matmul", "torch-views"})).size() == 2);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -19,6 +19,10 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from networks import held_out  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDERS = [ROOT / "graphs/zoo", ROOT / "datasets/measured/networks", ROOT / "datasets/measured/h100/networks",
            ROOT / "datasets/measured/h200/networks"]
@@ -134,12 +138,15 @@ def main():
     parser.add_argument("--hw", help="the GPU's hardware file or its name; default: the column hw")
     parser.add_argument("--networks", type=pathlib.Path, action="append", default=[], help="more folders with graphs")
     parser.add_argument("--dfsim", default=str(ROOT / "build/release/dfsim"))
+    parser.add_argument("--held-out", action="store_true", help="only networks that no model is trained on")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows, missing = [], 0
     table = read(options.steps)
     if not options.hw and not all(row.get("hw") for row in table):
         sys.exit(f"compare_steps.py: {options.steps} has no column hw; name the GPU with --hw")
+    if options.held_out:
+        table = [row for row in table if row["network"] in held_out()]
     for row, measured, classes in steps_of(table):
         graph = find(row["network"], [*options.networks, *FOLDERS])
         if graph is None:

@@ -7,6 +7,8 @@ datasets/profiles/SCHEMA.md describes them. One seed gives one list.
 import math
 import random
 
+from gradients import numbers
+
 SIZES = (7, 8, 12, 14, 16, 20, 24, 28, 32, 40, 56, 64, 75, 80, 96, 112, 128, 150, 160, 192, 224, 256, 300, 384)
 CHANNELS = (8, 12, 16, 24, 32, 40, 48, 64, 72, 80, 96, 112, 120, 128, 144, 160, 192, 240, 256, 288, 320, 384, 448, 480, 512,
             576, 640, 672, 728, 768, 832, 960, 1024, 1152, 1280, 1536, 2048)
@@ -209,9 +211,8 @@ def work_of(operator):
     """A sort of size: multiplications of products, else elements."""
     kind, _, attributes, shapes, _ = operator
     if kind == "tensorflow.ConvFilterGrad":  # image and gradient of the result
-        group = int(attributes.partition("group=")[2].split(";")[0])
-        kernel = [int(k) for k in attributes.partition("kernel_shape=")[2].partition(";")[0].split(",")]
-        return math.prod(shapes[1]) * shapes[0][1] // group * math.prod(kernel)
+        channels = shapes[0][1] // numbers(attributes, "group")[0]
+        return math.prod(shapes[1]) * channels * math.prod(numbers(attributes, "kernel_shape"))
     if "input_gradient=1" in attributes:  # gradient of the result and filter
         return math.prod(shapes[0]) * math.prod(shapes[1][1:])
     if kind in ("Conv", "ConvTranspose"):

@@ -5,10 +5,11 @@
 // operand's.
 //
 // A copy is a Transpose from the order of the axes in memory, which a view before it has.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -83,7 +84,9 @@ class CopyFinder {
     }
     const Layout layout = layout_of(operand, kMostSteps);
     if (!batches_follow_each_other(layout)) {
-      graph_.set_input(product, input, copied(operand, memory_order(layout)));
+      const std::string name =
+          fmt::format("{}/operand{}", graph_.tensor(graph_.op(product).outputs[0]).name, input);
+      graph_.set_input(product, input, copied(operand, memory_order(layout), name));
     }
   }
 
@@ -132,32 +135,25 @@ class CopyFinder {
     return std::nullopt;
   }
 
-  // One copy for all products that read the tensor: matmul() copies once per call, but each
-  // operand has one call.
-  TensorId copied(TensorId operand, const Permutation& order) {
-    const auto [known, is_new] = copies_.try_emplace(operand);
-    if (!is_new) {
-      return known->second;
-    }
+  // A copy for one product: each call of matmul() makes its own.
+  TensorId copied(TensorId operand, const Permutation& order, const std::string& name) {
     std::vector<int64_t> extents;
     Permutation back(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
       extents.push_back(graph_.shape(operand).extents()[static_cast<size_t>(order[i])]);
       back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     }
-    const TensorId view = transpose(operand, "/in_memory", Shape::of(extents), order);
-    const TensorId copy = transpose(view, "/copy", graph_.shape(operand), back);
+    const TensorId view = transpose(operand, name + "/in_memory", Shape::of(extents), order);
+    const TensorId copy = transpose(view, name, graph_.shape(operand), back);
     graph_.attributes(graph_.producer(copy)).set(std::string(kCopies), int64_t{1});
-    return copies_[operand] = copy;
+    return copy;
   }
 
-  TensorId transpose(TensorId from, std::string_view suffix, Shape shape, const Permutation& perm) {
-    const Tensor tensor = graph_.tensor(from);
-    const TensorId to =
-        graph_.add_tensor(tensor.name + std::string(suffix), tensor.dtype, std::move(shape));
+  TensorId transpose(TensorId from, const std::string& name, Shape shape, const Permutation& perm) {
+    const TensorId to = graph_.add_tensor(name, graph_.tensor(from).dtype, std::move(shape));
     Op op;
     op.op_type = "Transpose";
-    op.name = graph_.tensor(to).name;
+    op.name = name;
     op.version = kTransposeVersion;
     op.attributes.set("perm", perm);
     op.inputs = {from};
@@ -170,7 +166,6 @@ class CopyFinder {
   }
 
   EditableGraph& graph_;
-  std::unordered_map<TensorId, TensorId> copies_;
 };
 
 }  // namespace
