@@ -27,6 +27,7 @@
 #include "opmodel/samples/training_rows.h"
 #include "opmodel/train/part_choice.h"
 #include "opmodel/train/part_trainer.h"
+#include "opmodel/trees/compact_trees.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"
 

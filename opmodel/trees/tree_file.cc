@@ -13,6 +13,7 @@
 #include <limits>
 #include <utility>
 
+#include "opmodel/trees/compact_trees.h"
 #include "opmodel/trees/ubjson.h"
 #include "opmodel/trees/ubjson_writer.h"
 
@@ -21,7 +22,6 @@ namespace dfsim::inline opmodel {
 namespace {
 
 constexpr size_t kMaxColumns = 4096;
-constexpr std::string_view kCompactFormat = "dfsim-trees/1";
 
 // One tree as XGBoost has it: parallel arrays over its nodes.
 struct FileTree {
@@ -46,7 +46,7 @@ class TreeReader {
       if (key == "learner") {
         has_learner = true;
         DFSIM_RETURN_IF_ERROR(read_learner());
-      } else if (read_compact_member(key)) {
+      } else if (compact_.read_member(key, &reader_)) {
         has_compact_member = true;
       } else {
         reader_.skip();
@@ -59,18 +59,22 @@ class TreeReader {
     if (has_learner && has_compact_member) {
       return damaged("it has members of both layouts");
     }
-    if (!has_learner && !compact_) {
+    if (!has_learner && !compact_.found()) {
       return damaged("it has no trees");
     }
-    if (compact_) {
-      DFSIM_RETURN_IF_ERROR(unpack());
+    if (const char* const reason = has_learner ? nullptr : compact_.unpack(&trees_)) {
+      return damaged(reason);
     }
     if (trees_.columns == 0 || trees_.columns > kMaxColumns || !std::isfinite(trees_.base_score)) {
       return damaged("the number of features or the base score is missing or out of range");
     }
-    for (const int32_t feature : trees_.features) {
-      if (feature >= static_cast<int32_t>(trees_.columns)) {
+    for (size_t i = 0; i < trees_.features.size(); ++i) {
+      const bool leaf = trees_.features[i] < 0;
+      if (trees_.features[i] >= static_cast<int32_t>(trees_.columns)) {
         return damaged("a split uses a feature the model does not have");
+      }
+      if (leaf ? !std::isfinite(trees_.values[i]) : std::isnan(trees_.values[i])) {
+        return damaged("a leaf is not finite, or a threshold not a number");
       }
     }
     return std::move(trees_);
@@ -86,70 +90,6 @@ class TreeReader {
   Status skip() {
     reader_.skip();
     return ok_status();
-  }
-
-  // False when `key` is none of the compact layout's.
-  bool read_compact_member(std::string_view key) {
-    if (key == "format") {
-      std::string_view format;
-      compact_ = reader_.read_string(format) && format == kCompactFormat;
-    } else if (key == "base_score") {
-      std::vector<float> one;
-      reader_.read_numbers(one);
-      trees_.base_score = one.size() == 1 ? one[0] : std::numeric_limits<float>::quiet_NaN();
-    } else if (key == "columns") {
-      reader_.read_numbers(counts_);
-      trees_.columns = counts_.size() == 1 && counts_[0] > 0 ? static_cast<size_t>(counts_[0]) : 0;
-    } else if (key == "nodes") {
-      reader_.read_numbers(counts_);
-      trees_.nodes.assign(counts_.begin(), counts_.end());
-    } else if (key == "features") {
-      reader_.read_numbers(trees_.features);
-    } else if (key == "values") {
-      reader_.read_numbers(trees_.values);
-    } else if (key == "missing_left") {
-      reader_.read_numbers(bits_);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  // The arrays of the compact layout, once all are read, into those of a TreeFile.
-  Status unpack() {
-    const size_t count = trees_.features.size();
-    if (trees_.values.size() != count || bits_.size() != (count + 7) / 8) {
-      return damaged("its arrays differ in length");
-    }
-    trees_.missing_left.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      --trees_.features[i];
-      trees_.missing_left[i] =
-          static_cast<uint8_t>(static_cast<uint32_t>(bits_[i / 8]) >> (i % 8) & 1U);
-    }
-    size_t first = 0;
-    for (const uint32_t size : trees_.nodes) {
-      if (size == 0 || size > count - first || !is_tree(first, size)) {
-        return damaged("a tree's nodes are out of range");
-      }
-      first += size;
-    }
-    return first == count ? ok_status() : damaged("nodes belong to no tree");
-  }
-
-  // Children follow their parent, and there are as many as the splits want.
-  bool is_tree(size_t first, size_t size) const {
-    size_t splits = 0;
-    for (size_t i = 0; i < size; ++i) {
-      const int32_t feature = trees_.features[first + i];
-      if (feature < -1 || (feature >= 0 && std::isnan(trees_.values[first + i]))) {
-        return false;
-      }
-      if (feature >= 0 && 1 + 2 * splits++ <= i) {
-        return false;
-      }
-    }
-    return size == 1 + 2 * splits;
   }
 
   Status read_learner() {
@@ -289,10 +229,8 @@ class TreeReader {
   std::string_view place_;
   FileTree tree_;
   std::vector<int32_t> order_;
-  std::vector<int32_t> counts_;
-  std::vector<int32_t> bits_;
   TreeFile trees_;
-  bool compact_ = false;
+  CompactTrees compact_;
 };
 
 // The members of one of XGBoost's trees. Splits are numbered as they stand: breadth first.
@@ -364,37 +302,6 @@ void write_xgboost_trees(const TreeFile& trees, UbjsonWriter* out) {
 
 StatusOr<TreeFile> read_trees(std::string_view bytes, std::string_view place) {
   return TreeReader(bytes, place).read();
-}
-
-std::string compact_trees(const TreeFile& trees) {
-  std::vector<int32_t> features;
-  features.reserve(trees.features.size());
-  for (const int32_t feature : trees.features) {
-    features.push_back(feature + 1);
-  }
-  std::vector<int32_t> bits((features.size() + 7) / 8, 0);
-  for (size_t i = 0; i < features.size(); ++i) {
-    bits[i / 8] |= static_cast<int32_t>(uint32_t{trees.missing_left[i]} << (i % 8));
-  }
-  UbjsonWriter out;
-  out.begin_object();
-  out.key("format").string(kCompactFormat);
-  out.key("base_score").floats({trees.base_score});
-  out.key("columns").integers('l', {static_cast<int32_t>(trees.columns)});
-  out.key("nodes").integers('l', {trees.nodes.begin(), trees.nodes.end()});
-  out.key("features").integers(trees.columns < UINT8_MAX ? 'U' : 'I', features);
-  out.key("values").floats(trees.values);
-  out.key("missing_left").integers('U', bits);
-  out.end_object();
-  return std::move(out).bytes();
-}
-
-bool are_compact_trees(std::string_view bytes) {
-  UbjsonReader reader(bytes);
-  std::string_view key;
-  std::string_view format;
-  return reader.begin_object() && reader.next_key(key) && key == "format" &&
-         reader.read_string(format) && format == kCompactFormat;
 }
 
 std::string xgboost_trees(const TreeFile& trees) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/text_parts.h"
+#include "study/measuring/bare_hardware.h"
 
 namespace dfsim::inline report {
 namespace {
@@ -42,15 +43,27 @@ std::string networks_text(const Calibration& calibration) {
 }
 
 std::string roofs_text(const std::vector<HostRoofs>& all) {
-  TextTable table({{"Roof"}, {"threads", Align::kRight}, {"rate", Align::kRight}, {"kernel"}});
+  TextTable table({{"Roof"},
+                   {"threads", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"typical", Align::kRight},
+                   {"kernel"}});
   for (const HostRoofs& roofs : all) {
     for (const MeasuredPeak& peak : roofs.peaks) {
       table.add_row({std::string(dtype_name(peak.dtype)), std::to_string(roofs.threads),
-                     format_count(peak.flops_per_s, "op/s"), peak.kernel});
+                     format_count(peak.flops_per_s, "op/s"),
+                     format_count(peak.typical_flops_per_s, "op/s"), peak.kernel});
+    }
+    if (roofs.product.flops_per_s > 0) {
+      table.add_row({"matrices", std::to_string(roofs.threads),
+                     format_count(roofs.product.flops_per_s, "op/s"),
+                     format_count(roofs.product.typical_flops_per_s, "op/s"),
+                     roofs.product.kernel});
     }
     for (const MeasuredBandwidth& level : roofs.bandwidths) {
       table.add_row({level.level, std::to_string(roofs.threads),
-                     format_count(level.bytes_per_s, "B/s"), level.kernel});
+                     format_count(level.bytes_per_s, "B/s"),
+                     format_count(level.typical_bytes_per_s, "B/s"), level.kernel});
     }
   }
   std::string text = table.render(kTextColumns, 0);
@@ -68,21 +81,27 @@ std::string roofs_text(const std::vector<HostRoofs>& all) {
 Json roofs_tree(const std::vector<HostRoofs>& all) {
   Json list = Json::array();
   for (const HostRoofs& roofs : all) {
+    const auto peak_json = [](const MeasuredPeak& peak) {
+      return Json{{"dtype", dtype_name(peak.dtype)},
+                  {"flops_per_s", peak.flops_per_s},
+                  {"typical_flops_per_s", peak.typical_flops_per_s},
+                  {"kernel", peak.kernel}};
+    };
     Json peaks = Json::array();
     for (const MeasuredPeak& peak : roofs.peaks) {
-      peaks.push_back({{"dtype", dtype_name(peak.dtype)},
-                       {"flops_per_s", peak.flops_per_s},
-                       {"kernel", peak.kernel}});
+      peaks.push_back(peak_json(peak));
     }
     Json levels = Json::array();
     for (const MeasuredBandwidth& level : roofs.bandwidths) {
       levels.push_back({{"level", level.level},
                         {"bytes_per_s", level.bytes_per_s},
+                        {"typical_bytes_per_s", level.typical_bytes_per_s},
                         {"bytes", level.bytes},
                         {"kernel", level.kernel}});
     }
     list.push_back({{"threads", roofs.threads},
                     {"peaks", std::move(peaks)},
+                    {"product", roofs.product.flops_per_s > 0 ? peak_json(roofs.product) : Json()},
                     {"bandwidths", std::move(levels)}});
   }
   return list;
@@ -95,8 +114,12 @@ std::string calibration_text(const Calibration& calibration) {
   if (!calibration.no_roofs.empty()) {
     text += fmt::format("roofs          not measured: {}\n", calibration.no_roofs);
   }
-  if (calibration.hardware.empty()) {
-    return text + fmt::format("roofs          {}\n", calibration.roofs_file);
+  if (calibration.model.empty()) {
+    return text + fmt::format(
+                      "roofs          {}\nhardware       {}, whose times follow from the CPU of "
+                      "{}\n\nNext: dfsim predict MODEL.onnx --hw {}\n",
+                      calibration.roofs_file, fmt::join(calibration.hardware, ", "),
+                      kNearestCpuModel, calibration.hardware.back());
   }
   const std::string& host = calibration.hardware.back();
   return text + fmt::format(
@@ -112,8 +135,10 @@ std::string calibration_text(const Calibration& calibration) {
 }
 
 std::string calibration_json(const Calibration& calibration) {
-  if (calibration.hardware.empty()) {
-    const Json json = {{"schema", "dfsim.calibrate/1"}, {"roofs", roofs_tree(calibration.roofs)}};
+  if (calibration.model.empty()) {
+    const Json json = {{"schema", "dfsim.calibrate/1"},
+                       {"roofs", roofs_tree(calibration.roofs)},
+                       {"hardware", calibration.hardware}};
     return json.text();
   }
   const Json json = {{"schema", "dfsim.calibrate/1"},

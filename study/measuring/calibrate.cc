@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "hardware/platform_loader.h"
 #include "opmodel/train/training.h"
+#include "study/measuring/bare_hardware.h"
 #include "study/measuring/child_process.h"
 #include "study/measuring/ort_environment.h"
 #include "study/training/profile_inputs.h"
@@ -54,6 +55,13 @@ class Calibrator {
     if (options_.roofs == "only") {
       Calibration calibration;
       DFSIM_RETURN_IF_ERROR(measure_all_roofs(&calibration));
+      for (const HostRoofs& roofs : calibration.roofs) {
+        const bool most = roofs.threads == thread_counts().back();
+        calibration.hardware.push_back(
+            in(most ? "bare.yaml" : fmt::format("bare-{}t.yaml", roofs.threads)));
+        DFSIM_RETURN_IF_ERROR(
+            write_file(calibration.hardware.back(), bare_hardware(roofs, options_.dfsim_version)));
+      }
       return calibration;
     }
     DFSIM_ASSIGN_OR_RETURN(

@@ -34,7 +34,7 @@ struct Calibration {
   std::string roofs_file;             // "" = not measured
   std::string no_roofs;               // why not; "" = measured or not wanted
   std::vector<std::string> hardware;  // files; the last one has most threads
-  std::string model;
+  std::string model;                  // "" = roofs alone were measured
   int64_t rows = 0;
   ErrorStats held_out;  // over all parts, each weighed by its rows
   ValidationSummary networks;

@@ -35,6 +35,9 @@ inline constexpr size_t kStreamStep = 128;
 // Those that this processor and operating system can run; empty on processors without kernels here,
 // and in a program that was compiled without optimisation, whose loops would measure the compiler.
 std::vector<ComputeKernel> compute_kernels();
+// Products of fp32 matrices that stay in the first two caches: what a library of kernels reaches.
+// None where compute_kernels() has none, and on Arm.
+std::vector<ComputeKernel> product_kernels();
 std::vector<StreamKernel> stream_kernels();
 
 // Matrix units (AMX) that have no kernel here: their dtypes have a higher roof than any kernel

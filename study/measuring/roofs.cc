@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kRunSeconds = 1.5e-3;
 constexpr size_t kLeastRuns = 5;
+constexpr size_t kRounds = 4;                     // of arithmetic and of the memory
 constexpr Bytes kLeastMemory = Bytes{128} << 20;  // of a stream through the memory
 constexpr size_t kAlign = 64;
 
@@ -135,9 +136,21 @@ int64_t passes_per_run(const Work& work) {
   }
 }
 
-// Least seconds of a pass on `threads` cores at once. `make_work` runs on the thread that works, so
+struct PassSeconds {
+  double best = 0;
+  double typical = 0;  // median
+};
+
+PassSeconds summary_of(std::vector<double>* runs, int64_t passes) {
+  const auto middle = runs->begin() + static_cast<ptrdiff_t>(runs->size() / 2);
+  std::nth_element(runs->begin(), middle, runs->end());
+  const auto count = static_cast<double>(passes);
+  return {*std::min_element(runs->begin(), runs->end()) / count, *middle / count};
+}
+
+// Seconds of a pass on `threads` cores at once. `make_work` runs on the thread that works, so
 // that its memory is near that core.
-double best_pass_seconds(const RoofOptions& options, const std::function<Work()>& make_work) {
+PassSeconds pass_seconds(const RoofOptions& options, const std::function<Work()>& make_work) {
   const std::vector<int> cores = cores_of_process();
   const auto count = static_cast<size_t>(options.threads);
   std::vector<Clock::time_point> begins(count);
@@ -145,7 +158,7 @@ double best_pass_seconds(const RoofOptions& options, const std::function<Work()>
   SpinBarrier barrier(options.threads);
   std::atomic<int64_t> passes = 0;
   std::atomic<bool> go_on = true;
-  double best = 1e30;
+  std::vector<double> all;
   const auto run = [&](size_t index) {
     cpu_set_t own;
     CPU_ZERO(&own);
@@ -163,8 +176,8 @@ double best_pass_seconds(const RoofOptions& options, const std::function<Work()>
       ends[index] = Clock::now();
       barrier.wait();
       if (index == 0) {
-        best = std::min(best, seconds_between(*std::min_element(begins.begin(), begins.end()),
-                                              *std::max_element(ends.begin(), ends.end())));
+        all.push_back(seconds_between(*std::min_element(begins.begin(), begins.end()),
+                                      *std::max_element(ends.begin(), ends.end())));
         go_on = runs < kLeastRuns || seconds_between(first, Clock::now()) < options.seconds;
       }
       barrier.wait();
@@ -178,7 +191,7 @@ double best_pass_seconds(const RoofOptions& options, const std::function<Work()>
   for (std::thread& thread : threads) {
     thread.join();
   }
-  return best / static_cast<double>(passes);
+  return summary_of(&all, passes);
 }
 
 struct FreeAligned {
@@ -208,8 +221,13 @@ Vectors make_vectors(size_t n) {
   return vectors;
 }
 
-// Bytes/s of a stream, each thread on its own vectors of `bytes` together.
-double stream_rate(const RoofOptions& options, const StreamKernel& kernel, Bytes bytes) {
+struct StreamRate {
+  double best = 0;  // bytes/s; 0 = no memory for the vectors
+  double typical = 0;
+};
+
+// Of a stream, each thread on its own vectors of `bytes` together.
+StreamRate stream_rate(const RoofOptions& options, const StreamKernel& kernel, Bytes bytes) {
   const size_t n =
       std::max(kStreamStep, static_cast<size_t>(bytes) / 12 / kStreamStep * kStreamStep);
   std::atomic<bool> failed = false;
@@ -222,8 +240,10 @@ double stream_rate(const RoofOptions& options, const StreamKernel& kernel, Bytes
       }
     };
   };
-  const double seconds = best_pass_seconds(options, make_work);
-  return failed ? 0 : options.threads * kernel.bytes_per_element * static_cast<double>(n) / seconds;
+  const PassSeconds seconds = pass_seconds(options, make_work);
+  const double bytes_of_pass = options.threads * kernel.bytes_per_element * static_cast<double>(n);
+  return failed ? StreamRate{}
+                : StreamRate{bytes_of_pass / seconds.best, bytes_of_pass / seconds.typical};
 }
 
 Status check_options(const RoofOptions& options) {
@@ -242,43 +262,79 @@ Status check_options(const RoofOptions& options) {
   return ok_status();
 }
 
-Status measure_peaks(const RoofOptions& options, const Progress& progress, HostRoofs* roofs) {
-  std::map<DType, MeasuredPeak> best;
-  for (const ComputeKernel& kernel : compute_kernels()) {
+// Rates of one kernel, from all rounds.
+struct KernelRates {
+  double best = 0;
+  std::vector<double> typical;  // of each round
+
+  void add(double round_best, double round_typical) {
+    best = std::max(best, round_best);
+    typical.push_back(round_typical);
+  }
+  double median() {
+    const auto middle = typical.begin() + static_cast<ptrdiff_t>(typical.size() / 2);
+    std::nth_element(typical.begin(), middle, typical.end());
+    return *middle;
+  }
+};
+
+// A neighbour comes and goes within seconds, so typical rates are those of several rounds.
+// `without_kernel` gets the dtypes of matrix units.
+StatusOr<std::vector<MeasuredPeak>> best_of_dtypes(const RoofOptions& options,
+                                                   const Progress& progress,
+                                                   const std::vector<ComputeKernel>& kernels,
+                                                   std::vector<DType>* without_kernel) {
+  std::vector<KernelRates> rates(kernels.size());
+  for (size_t i = 0; i < kRounds * kernels.size(); ++i) {
+    const ComputeKernel& kernel = kernels[i % kernels.size()];
     DFSIM_RETURN_IF_ERROR(
         progress.stage(fmt::format("measuring {} of {} on {} threads", kernel.name,
                                    dtype_name(kernel.dtype), options.threads)));
     if (has_unmeasured_matrix_unit(kernel.dtype)) {
-      if (std::find(roofs->without_kernel.begin(), roofs->without_kernel.end(), kernel.dtype) ==
-          roofs->without_kernel.end()) {
-        roofs->without_kernel.push_back(kernel.dtype);
+      if (std::find(without_kernel->begin(), without_kernel->end(), kernel.dtype) ==
+          without_kernel->end()) {
+        without_kernel->push_back(kernel.dtype);
       }
       continue;
     }
-    const double seconds = best_pass_seconds(options, [&kernel]() -> Work { return kernel.run; });
-    const double rate = options.threads * kernel.ops_per_pass / seconds;
-    MeasuredPeak& peak = best[kernel.dtype];
-    if (rate > peak.flops_per_s) {
-      peak = {kernel.dtype, rate, kernel.name};
+    const PassSeconds seconds = pass_seconds(options, [&kernel]() -> Work { return kernel.run; });
+    const double ops_of_pass = options.threads * kernel.ops_per_pass;
+    rates[i % kernels.size()].add(ops_of_pass / seconds.best, ops_of_pass / seconds.typical);
+  }
+  std::map<DType, MeasuredPeak> best;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    MeasuredPeak& peak = best[kernels[i].dtype];
+    if (rates[i].best > peak.flops_per_s) {
+      peak = {kernels[i].dtype, rates[i].best, rates[i].median(), kernels[i].name};
     }
   }
+  std::vector<MeasuredPeak> peaks;
   for (const auto& [dtype, peak] : best) {
-    roofs->peaks.push_back(peak);
+    if (peak.flops_per_s > 0) {
+      peaks.push_back(peak);
+    }
   }
-  return ok_status();
+  return peaks;
 }
 
 StatusOr<MeasuredBandwidth> best_stream(const RoofOptions& options, const Progress& progress,
-                                        const std::string& level, Bytes each) {
-  MeasuredBandwidth best;
-  best.level = level;
-  for (const StreamKernel& kernel : stream_kernels()) {
+                                        const std::string& level, Bytes each, size_t rounds) {
+  const std::vector<StreamKernel> kernels = stream_kernels();
+  std::vector<KernelRates> rates(kernels.size());
+  for (size_t i = 0; i < rounds * kernels.size(); ++i) {
+    const StreamKernel& kernel = kernels[i % kernels.size()];
     DFSIM_RETURN_IF_ERROR(progress.stage(
         fmt::format("measuring {} in {} on {} threads", kernel.name, level, options.threads)));
-    const double rate = stream_rate(options, kernel, each);
-    if (rate > best.bytes_per_s) {
-      best.bytes_per_s = rate;
-      best.kernel = kernel.name;
+    const StreamRate rate = stream_rate(options, kernel, each);
+    rates[i % kernels.size()].add(rate.best, rate.typical);
+  }
+  MeasuredBandwidth best;
+  best.level = level;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (rates[i].best > best.bytes_per_s) {
+      best.bytes_per_s = rates[i].best;
+      best.typical_bytes_per_s = rates[i].median();
+      best.kernel = kernels[i].name;
     }
   }
   return best.bytes_per_s > 0
@@ -294,13 +350,20 @@ StatusOr<HostRoofs> measure_roofs(const RoofOptions& options, const Progress& pr
   DFSIM_RETURN_IF_ERROR(check_options(options));
   HostRoofs roofs;
   roofs.threads = options.threads;
-  DFSIM_RETURN_IF_ERROR(measure_peaks(options, progress, &roofs));
+  DFSIM_ASSIGN_OR_RETURN(
+      roofs.peaks, best_of_dtypes(options, progress, compute_kernels(), &roofs.without_kernel));
+  DFSIM_ASSIGN_OR_RETURN(
+      const std::vector<MeasuredPeak> products,
+      best_of_dtypes(options, progress, product_kernels(), &roofs.without_kernel));
+  if (!products.empty()) {
+    roofs.product = products.front();
+  }
   Bytes last = 0;
   for (const CacheOfCore& cache : caches_of_core()) {
     const int together = std::min(options.threads, cache.sharing);
-    DFSIM_ASSIGN_OR_RETURN(
-        MeasuredBandwidth level,
-        best_stream(options, progress, cache.name, cache.bytes / 2 / static_cast<Bytes>(together)));
+    DFSIM_ASSIGN_OR_RETURN(MeasuredBandwidth level,
+                           best_stream(options, progress, cache.name,
+                                       cache.bytes / 2 / static_cast<Bytes>(together), 1));
     level.bytes =
         cache.bytes * static_cast<Bytes>((options.threads + cache.sharing - 1) / cache.sharing);
     last = level.bytes;
@@ -309,7 +372,7 @@ StatusOr<HostRoofs> measure_roofs(const RoofOptions& options, const Progress& pr
   DFSIM_ASSIGN_OR_RETURN(
       MeasuredBandwidth memory,
       best_stream(options, progress, "memory",
-                  std::max(4 * last, kLeastMemory) / static_cast<Bytes>(options.threads)));
+                  std::max(4 * last, kLeastMemory) / static_cast<Bytes>(options.threads), kRounds));
   roofs.bandwidths.push_back(std::move(memory));
   return roofs;
 }
@@ -318,16 +381,21 @@ std::string roofs_json(const std::vector<HostRoofs>& roofs) {
   using Json = nlohmann::ordered_json;
   Json threads = Json::object();
   for (const HostRoofs& one : roofs) {
+    const auto peak_json = [](const MeasuredPeak& peak) {
+      return Json{{"dtype", dtype_name(peak.dtype)},
+                  {"flops_per_s", peak.flops_per_s},
+                  {"typical_flops_per_s", peak.typical_flops_per_s},
+                  {"kernel", peak.kernel}};
+    };
     Json peaks = Json::array();
     for (const MeasuredPeak& peak : one.peaks) {
-      peaks.push_back({{"dtype", dtype_name(peak.dtype)},
-                       {"flops_per_s", peak.flops_per_s},
-                       {"kernel", peak.kernel}});
+      peaks.push_back(peak_json(peak));
     }
     Json bandwidths = Json::array();
     for (const MeasuredBandwidth& level : one.bandwidths) {
       bandwidths.push_back({{"level", level.level},
                             {"bytes_per_s", level.bytes_per_s},
+                            {"typical_bytes_per_s", level.typical_bytes_per_s},
                             {"bytes", level.bytes},
                             {"kernel", level.kernel}});
     }
@@ -335,9 +403,11 @@ std::string roofs_json(const std::vector<HostRoofs>& roofs) {
     for (const DType dtype : one.without_kernel) {
       without.push_back(dtype_name(dtype));
     }
-    threads[std::to_string(one.threads)] = {{"peaks", std::move(peaks)},
-                                            {"bandwidths", std::move(bandwidths)},
-                                            {"matrix_units_not_measured", std::move(without)}};
+    threads[std::to_string(one.threads)] = {
+        {"peaks", std::move(peaks)},
+        {"product", one.product.flops_per_s > 0 ? peak_json(one.product) : Json(nullptr)},
+        {"bandwidths", std::move(bandwidths)},
+        {"matrix_units_not_measured", std::move(without)}};
   }
   return Json{{"schema", "dfsim.roofs/1"}, {"threads", std::move(threads)}}.dump(2) + "\n";
 }

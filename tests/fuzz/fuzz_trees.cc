@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "opmodel/trees/compact_trees.h"
 #include "opmodel/trees/forest.h"
 #include "opmodel/trees/tree_file.h"
 

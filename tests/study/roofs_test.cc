@@ -7,8 +7,11 @@
 #include <set>
 
 #include "base/io/data_dir.h"
+#include "base/io/file.h"
 #include "datasets/profiles/runs.h"
+#include "hardware/memory_levels.h"
 #include "hardware/platform_loader.h"
+#include "study/measuring/bare_hardware.h"
 #include "study/measuring/roof_kernels.h"
 #include "study/roofline/study_roofline.h"
 
@@ -133,7 +136,8 @@ TEST_CASE("Roofs: measuring gives a rate per dtype and per level") {
   CHECK(roofs->peaks[1].dtype == DType::kFloat32);
   for (const MeasuredPeak& peak : roofs->peaks) {
     INFO(peak.kernel);
-    CHECK(peak.flops_per_s > 0);
+    CHECK(peak.typical_flops_per_s > 0);
+    CHECK(peak.flops_per_s >= peak.typical_flops_per_s);
     // 1024 bits of operands in two units of one core, at 10 GHz: chains that the compiler merged
     // would seem faster.
     CHECK(peak.flops_per_s < 2 * 2 * (512.0 / dtype_bits(peak.dtype)) * 10e9);
@@ -141,12 +145,48 @@ TEST_CASE("Roofs: measuring gives a rate per dtype and per level") {
   REQUIRE_FALSE(roofs->bandwidths.empty());
   CHECK(roofs->bandwidths.back().level == "memory");
   for (const MeasuredBandwidth& level : roofs->bandwidths) {
-    CHECK(level.bytes_per_s > 0);
+    CHECK(level.typical_bytes_per_s > 0);
+    CHECK(level.bytes_per_s >= level.typical_bytes_per_s);
     CHECK((level.bytes > 0) == (level.level != "memory"));
   }
+  CHECK(roofs->product.flops_per_s < 2 * 2 * (512.0 / 32) * 10e9);
+  CHECK(product_kernels().empty() == (roofs->product.flops_per_s == 0));
   const auto parsed = nlohmann::json::parse(roofs_json({*roofs}));
   CHECK(parsed["schema"] == "dfsim.roofs/1");
   CHECK(parsed["threads"]["1"]["bandwidths"].size() == roofs->bandwidths.size());
+}
+
+TEST_CASE("Bare hardware: a file with typical rates that loads and predicts from another CPU") {
+  HostRoofs roofs;
+  roofs.threads = 2;
+  roofs.peaks = {{DType::kFloat64, 100e9, 50e9, "avx2 fma"},
+                 {DType::kFloat32, 200e9, 100e9, "avx2 fma"},
+                 {DType::kInt8, 400e9, 200e9, "avx2 int8"}};
+  roofs.bandwidths = {{"L1", 400e9, 300e9, 64 << 10, "sum"},
+                      {"L2", 200e9, 150e9, 2 << 20, "sum"},
+                      {"memory", 20e9, 16e9, 0, "triad"}};
+  roofs.product = {DType::kFloat32, 180e9, 70e9, "avx2 product"};
+  const std::string path = (std::filesystem::temp_directory_path() / "dfsim_bare.yaml").string();
+  REQUIRE(write_file(path, bare_hardware(roofs, "0.1.0")).ok());
+  const auto platform = load_platform(path);
+  INFO(platform.status().message());
+  REQUIRE(platform.ok());
+  const DeviceSpec& cpu = platform->devices.front();
+  CHECK(cpu.type == DeviceType::kCpu);
+  CHECK(cpu.compute_units == 2);
+  CHECK(cpu.peak_flops_per_s(DType::kFloat32, false) == Approx(70e9));
+  CHECK(cpu.peak_flops_per_s(DType::kInt8, false) == Approx(200e9));
+  CHECK(cpu.memory_bytes_per_s == Approx(16e9));
+  CHECK(cpu.l2_bytes == 2 << 20);
+  CHECK(cpu.cost_model == kNearestCpuModel);
+  const auto levels = load_memory_levels(path, cpu.model);
+  REQUIRE(levels.ok());
+  REQUIRE(levels->size() == 2);
+  CHECK((*levels)[1].bytes_per_s == Approx(200e9));
+  const auto best = load_roofs(path, cpu.model);
+  REQUIRE(best.ok());
+  CHECK(best->memory_bytes_per_s == Approx(20e9));
+  CHECK(best->peaks.size() == 3);
 }
 
 TEST_CASE("Roofs: more threads than cores are an error") {

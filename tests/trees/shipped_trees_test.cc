@@ -10,6 +10,7 @@
 
 #include "base/io/file.h"
 #include "base/rng.h"
+#include "opmodel/trees/compact_trees.h"
 #include "opmodel/trees/forest.h"
 #include "opmodel/trees/tree_file.h"
 #include "opmodel/trees/xgboost_adapter.h"

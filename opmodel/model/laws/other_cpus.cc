@@ -32,27 +32,46 @@ double core_flops_per_s(const DeviceSpec& device, DType dtype = DType::kFloat32)
                                   : 0;
 }
 
-// The least time by the roofs of so many cores of `device`: arithmetic divides by the cores,
-// traffic until they fill the memory's bandwidth.
-double least_us(const OtherCpu& cpu, const Roofline& all_cores, const DeviceSpec& device,
-                double cores) {
-  const double compute_us = all_cores.compute_us * device.compute_units / cores;
-  const double drawn = std::min(device.memory_bytes_per_s, cores * cpu.core_bytes_per_s);
-  const double memory_us =
-      drawn > 0 ? all_cores.memory_us * device.memory_bytes_per_s / drawn : all_cores.memory_us;
-  return std::max(compute_us, memory_us);
+// Bytes/s that so many cores draw from a memory, until they fill its bandwidth: each as much as a
+// known core, or its share of what all of them are known to draw.
+double drawn(const OtherCpu& cpu, const DeviceSpec& device, double cores) {
+  const double each =
+      std::max(cpu.core_bytes_per_s, device.memory_bytes_per_s / device.compute_units);
+  return std::min(device.memory_bytes_per_s, cores * each);
 }
 
-// Weights of a product of few rows come from memory, which waits for no core's clock. Products of 8
-// bits have instructions of their own, or none.
-double one_core_speed(const OtherCpu& cpu, const OpGeometry& geometry, const Roofline& all_cores,
-                      const DeviceSpec& device) {
-  const double compute_us = all_cores.compute_us * device.compute_units;
-  const bool waits_for_memory = compute_us < least_us(cpu, all_cores, device, 1);
-  if (waits_for_memory) {
-    return geometry.family == Family::kGemm ? 1 : cpu.speed;
+// Time relative to that of one core, when all but the serial share takes `ideal` of it.
+double with_serial_share(double ideal) { return kSerial + (1 - kSerial) * ideal; }
+
+// An operator's arithmetic on so many cores of `device`, relative to what it takes on the known
+// CPU.
+double arithmetic_factor(const OtherCpu& cpu, const OpGeometry& geometry, double cores) {
+  const double speed = dtype_bits(geometry.dtype) == 8 ? cpu.speed_of_8_bits : cpu.speed;
+  return with_serial_share(1 / cores) / with_serial_share(1.0 / cpu.known.compute_units) / speed;
+}
+
+// The same for its traffic. It takes what the memories' bandwidths say, but in operators other than
+// products (whose weights come from memory, which waits for no core's clock) not less than what the
+// cores' speed says, as much of it comes from the caches that the cores have: an Intel Cascade Lake
+// with a third of Genoa's bandwidth takes three to five times as long, a slower Genoa with more
+// bandwidth takes longer, too.
+double traffic_factor(const OtherCpu& cpu, const OpGeometry& geometry, const DeviceSpec& device,
+                      double cores) {
+  const double from = cpu.known.compute_units;
+  const double known = drawn(cpu, cpu.known, from);
+  const double other = drawn(cpu, device, cores);
+  if (!(known > 0) || !(other > 0)) {
+    return arithmetic_factor(cpu, geometry, cores);
   }
-  return dtype_bits(geometry.dtype) == 8 ? cpu.speed_of_8_bits : cpu.speed;
+  const double by_memory = with_serial_share(cpu.core_bytes_per_s / other) /
+                           with_serial_share(cpu.core_bytes_per_s / known);
+  if (geometry.family == Family::kGemm) {
+    return by_memory;
+  }
+  const double one = drawn(cpu, device, 1);
+  const double by_cores = with_serial_share(one / other) /
+                          with_serial_share(one / drawn(cpu, device, from)) / cpu.speed;
+  return std::max(by_memory, by_cores);
 }
 
 }  // namespace
@@ -98,22 +117,19 @@ std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart
 
 double other_cpu_us(const OtherCpu& cpu, const OpGeometry& geometry, const DeviceSpec& device,
                     double known_us) {
-  const Roofline all_cores = roofline_of(geometry, device, 0);
-  const double one_us = least_us(cpu, all_cores, device, 1);
-  // T(t) = T(1) (s + (1 - s) B(t) / B(1)) + f log2 t, for the known number of cores and the other.
-  const auto part_of_one = [&](double cores) {
-    const double ideal = one_us > 0 ? least_us(cpu, all_cores, device, cores) / one_us : 1;
-    return kSerial + (1 - kSerial) * ideal;
-  };
+  // T(t) = arithmetic(t) + traffic(t) + f log2 t, for the known number of cores and the other.
   const auto fork_us = [](double cores) { return kForkUs * std::log2(cores); };
   const double from = cpu.known.compute_units;
   const double to = device.compute_units;
   const double busy_us = std::max(known_us - fork_us(from), known_us / 2);
-  const double speed = one_core_speed(cpu, geometry, all_cores, device);
-  const double one_core_us = busy_us / speed / part_of_one(from);
+  const double traffic_us = std::min(busy_us, roofline_of(geometry, cpu.known, 0).memory_us);
+  const auto on = [&](double cores) {
+    return (busy_us - traffic_us) * arithmetic_factor(cpu, geometry, cores) +
+           traffic_us * traffic_factor(cpu, geometry, device, cores);
+  };
   // The runtime runs an operator on one core if more of them would slow it down.
-  return std::min(one_core_us * part_of_one(to) + std::max(fork_us(to), known_us - busy_us),
-                  std::max(one_core_us, known_us / speed));
+  return std::min(on(to) + std::max(fork_us(to), known_us - busy_us),
+                  std::max(on(1), known_us / cpu.speed));
 }
 
 std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const ModelPart& part,

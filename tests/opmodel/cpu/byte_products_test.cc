@@ -66,16 +66,32 @@ TEST_CASE("Byte products: convolutions pack their weights per tile, depthwise on
   CHECK(signed_product_us(convolution(16), kAvx2) == 0);
 }
 
-TEST_CASE("Byte products: unsigned weights are widened where there is no VNNI") {
+TEST_CASE("Byte products: unsigned weights are widened, which VNNI feels most with many rows") {
   OpDescriptor op = product(DType::kUInt8, DType::kUInt8);
   CHECK(unsigned_weights_factor(op, kAvx2) == 1.33);
-  CHECK(unsigned_weights_factor(op, kVnni) == 1);
+  CHECK(unsigned_weights_factor(op, kVnni) == Approx(1 + 2.2 * 10 / 18));
+  op.work.macs = 20'000;  // one row
+  CHECK(unsigned_weights_factor(op, kVnni) == Approx(1 + 2.2 / 9));
   CHECK(unsigned_weights_factor(op, kArm) == 1);
   CHECK(unsigned_weights_factor(product(DType::kUInt8, DType::kInt8), kAvx2) == 1);
   op.work.weight_bytes = 0;  // two activations
   CHECK(unsigned_weights_factor(op, kAvx2) == 1);
   op.op_type = "Add";
   CHECK(unsigned_weights_factor(op, kAvx2) == 1);
+}
+
+TEST_CASE("Byte products: next to VNNI, convolutions feel unsigned weights by their channels") {
+  const auto factor = [](int64_t group, int64_t channels) {
+    OpDescriptor op = convolution(group);
+    op.input_dtypes = {DType::kUInt8, DType::kFloat32, DType::kUInt8, DType::kUInt8};
+    op.input_extents[0][1] = channels;
+    op.input_extents[3][1] = channels / group;
+    return unsigned_weights_factor(op, kVnni);
+  };
+  CHECK(factor(1, 64) == Approx(3.2));
+  CHECK(factor(1, 3) == Approx(1.3));
+  CHECK(factor(4, 64) == Approx(1.3));
+  CHECK(factor(16, 16) == Approx(2.3));
 }
 
 TEST_CASE("Byte products: change costs that were not measured") {
@@ -88,6 +104,11 @@ TEST_CASE("Byte products: change costs that were not measured") {
   apply_byte_product(product(DType::kUInt8, DType::kUInt8), kAvx2, &widened);
   CHECK(widened.time_ns == 1330);
   CHECK(widened.high_ns == 1596);
+  OpCost next_to_vnni = cost;
+  apply_byte_product(product(DType::kUInt8, DType::kUInt8), kVnni, &next_to_vnni);
+  CHECK(next_to_vnni.time_ns == 2222);
+  CHECK(next_to_vnni.high_ns == 3733);
+  CHECK(next_to_vnni.source == CostSource::kExtrapolated);
   OpCost portable = cost;
   apply_byte_product(product(DType::kInt8, DType::kInt8), kAvx2, &portable);
   CHECK(portable.time_ns == 31'500);
