@@ -9,11 +9,11 @@ out=${OUT:+$(realpath "$OUT")}
 out=${out:-opmodel/pretrained}  # relative, as the reports show it
 cd "$root"
 [ $# -gt 0 ] && shift
-models=${*:-a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior}
+models=${*:-a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa xeon-cascade-lake prior}
 data=${DFSIM_SHARED:-}/data
-for model in $models; do  # two were measured here, the others are trained on data that does not ship
+for model in $models; do  # three were measured here, the others are trained on data that does not ship
   case $model in
-    epyc-*) ;;
+    epyc-* | xeon-*) ;;
     *) : "${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}" ;;
   esac
 done
@@ -36,13 +36,13 @@ train() {
     > "$out/$name/training_report.txt"
   cat "$out/$name/training_report.txt"
 }
-# usage: interval_runs FOLDER: runs of networks that no trees are fitted to: the list `tune`, and a second
-# list, or every second network of the only one.
+# usage: interval_runs FOLDER: runs of networks that no trees are fitted to: the list `tune`, and, where they
+# were measured, a second list, or every second network of the only one.
 interval_runs() {
   cat "$1/interval_runs.csv"
   if [ -f "$1/second_test_runs.csv" ]; then
     sed 1d "$1/second_test_runs.csv"
-  else
+  elif [ -f "$1/test_runs.csv" ]; then
     sed 1d "$1/test_runs.csv" | cut -d, -f1 | LC_ALL=C sort -u | awk 'NR % 2' |
       awk -F, 'NR == FNR {half[$1]; next} $1 in half' - "$1/test_runs.csv"
   fi
@@ -95,14 +95,14 @@ for model in $models; do
       train prior 60 "$neusight" "$second" \
         $(for system in a100_sxm h100_sxm h200_sxm l40s; do tables "$system" '(gemm|attention)/vllm'; done) \
         --prior --no-lookup ;;
-    epyc-milan | epyc-genoa)
+    epyc-milan | epyc-genoa | xeon-cascade-lake)
       measured=datasets/measured/$model
       train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
       fit=$(mktemp)
       interval_runs "$measured" > "$fit"
       "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt"
       rm -f "$fit" ;;
-    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa prior" >&2; exit 2 ;;
+    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa xeon-cascade-lake prior" >&2; exit 2 ;;
   esac
 done
 # Cards of models elsewhere would land here.

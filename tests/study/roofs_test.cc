@@ -25,12 +25,19 @@ struct MeasuredSet {
 };
 
 constexpr MeasuredSet kSets[] = {
-    {"epyc-genoa/fresh_runs.csv", "epyc-genoa"},   {"epyc-genoa/fresh_runs.csv", "epyc-genoa-1t"},
-    {"epyc-genoa/known_runs.csv", "epyc-genoa"},   {"epyc-genoa/known_runs.csv", "epyc-genoa-1t"},
-    {"epyc-genoa/unseen_runs.csv", "epyc-genoa"},  {"epyc-genoa/unseen_runs.csv", "epyc-genoa-1t"},
-    {"epyc-milan/known_runs.csv", "epyc-milan"},   {"epyc-milan/known_runs.csv", "epyc-milan-1t"},
-    {"epyc-milan/unseen_runs.csv", "epyc-milan"},  {"epyc-milan/unseen_runs.csv", "epyc-milan-1t"},
+    {"epyc-genoa/fresh_runs.csv", "epyc-genoa"},
+    {"epyc-genoa/fresh_runs.csv", "epyc-genoa-1t"},
+    {"epyc-genoa/known_runs.csv", "epyc-genoa"},
+    {"epyc-genoa/known_runs.csv", "epyc-genoa-1t"},
+    {"epyc-genoa/unseen_runs.csv", "epyc-genoa"},
+    {"epyc-genoa/unseen_runs.csv", "epyc-genoa-1t"},
+    {"epyc-milan/known_runs.csv", "epyc-milan"},
+    {"epyc-milan/known_runs.csv", "epyc-milan-1t"},
+    {"epyc-milan/unseen_runs.csv", "epyc-milan"},
+    {"epyc-milan/unseen_runs.csv", "epyc-milan-1t"},
     {"epyc-milan/int8_runs.csv", "epyc-milan-1t"},
+    {"xeon-cascade-lake/known_runs.csv", "xeon-cascade-lake"},
+    {"xeon-cascade-lake/known_runs.csv", "xeon-cascade-lake-1t"},
 };
 
 std::vector<std::string> networks_folders() {
