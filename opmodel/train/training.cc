@@ -163,15 +163,9 @@ class Training {
 
   // XGBoost knows its own layout only.
   static void set_trees_to_go_on_from(std::string bytes, ChosenPart* chosen) {
-    if (!are_compact_trees(bytes)) {
-      chosen->continue_from = std::move(bytes);
-      return;
-    }
-    const auto trees = read_trees(bytes, chosen->part.file);
+    auto trees = in_xgboost_layout(std::move(bytes), chosen->part.file);
     chosen->status = trees.status();
-    if (trees.ok()) {
-      chosen->continue_from = xgboost_trees(*trees);
-    }
+    chosen->continue_from = trees.ok() ? std::move(trees).value() : "";
   }
 
   // Only eager ops timed one after the other show a slowing host.

@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "opmodel/trees/tree_file.h"
+#include "opmodel/trees/flat_trees.h"
 #include "opmodel/trees/ubjson.h"
 
 namespace dfsim::inline opmodel {
@@ -33,7 +33,7 @@ namespace dfsim::inline opmodel {
 // Collects the members of the layout as a reader comes by them, in any order.
 class CompactTrees {
  public:
-  // Reads the value of `key`; false, and nothing read, when it is no member of the layout.
+  // Reads the value of `key`; false, and nothing read, when the layout has no such member.
   bool read_member(std::string_view key, UbjsonReader* reader);
   // `format` was there, and right.
   bool found() const { return found_; }

@@ -341,4 +341,12 @@ std::string xgboost_trees(const TreeFile& trees) {
   return std::move(out).bytes();
 }
 
+StatusOr<std::string> in_xgboost_layout(std::string bytes, std::string_view place) {
+  if (!are_compact_trees(bytes)) {
+    return bytes;
+  }
+  DFSIM_ASSIGN_OR_RETURN(const TreeFile trees, read_trees(bytes, place));
+  return xgboost_trees(trees);
+}
+
 }  // namespace dfsim::inline opmodel

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "report/text_parts.h"
-#include "study/measuring/bare_hardware.h"
 
 namespace dfsim::inline report {
 namespace {

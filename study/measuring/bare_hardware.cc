@@ -93,7 +93,8 @@ std::string levels(const HostRoofs& roofs) {
 
 }  // namespace
 
-std::string bare_hardware(const HostRoofs& roofs, std::string_view dfsim_version) {
+std::string bare_hardware(const HostRoofs& roofs, std::string_view cost_model,
+                          std::string_view dfsim_version) {
   const std::string processor = processor_name();
   const MeasuredBandwidth& memory = roofs.bandwidths.back();
   const size_t caches = roofs.bandwidths.size() - 1;
@@ -132,7 +133,7 @@ std::string bare_hardware(const HostRoofs& roofs, std::string_view dfsim_version
              processor, threads, rates(roofs, /*best=*/false), gib,
              memory.typical_bytes_per_s / 1e9,
              caches > 0 ? static_cast<double>(roofs.bandwidths[caches - 1].bytes) / kMiB : 8.0,
-             roofs.threads, kNearestCpuModel) +
+             roofs.threads, cost_model) +
          levels(roofs) +
          fmt::format(
              "    roofs:\n"

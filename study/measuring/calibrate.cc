@@ -60,7 +60,8 @@ class Calibrator {
         calibration.hardware.push_back(
             in(most ? "bare.yaml" : fmt::format("bare-{}t.yaml", roofs.threads)));
         DFSIM_RETURN_IF_ERROR(
-            write_file(calibration.hardware.back(), bare_hardware(roofs, options_.dfsim_version)));
+            write_file(calibration.hardware.back(),
+                       bare_hardware(roofs, kNearestCpuModel, options_.dfsim_version)));
       }
       return calibration;
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -12,6 +13,10 @@
 #include "study/validation/validation.h"
 
 namespace dfsim::inline study {
+
+// The model that a hardware file from roofs alone names: that of the CPU with the most
+// measurements, from which dfsim extrapolates to others.
+inline constexpr std::string_view kNearestCpuModel = "epyc-genoa";
 
 struct CalibrateOptions {
   double minutes = 10;    // of measuring

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "datasets/profiles/statistics.h"
 #include "study/measuring/roof_kernels.h"
 
 namespace dfsim::inline study {
@@ -142,10 +143,8 @@ struct PassSeconds {
 };
 
 PassSeconds summary_of(std::vector<double>* runs, int64_t passes) {
-  const auto middle = runs->begin() + static_cast<ptrdiff_t>(runs->size() / 2);
-  std::nth_element(runs->begin(), middle, runs->end());
   const auto count = static_cast<double>(passes);
-  return {*std::min_element(runs->begin(), runs->end()) / count, *middle / count};
+  return {*std::min_element(runs->begin(), runs->end()) / count, median(*runs) / count};
 }
 
 // Seconds of a pass on `threads` cores at once. `make_work` runs on the thread that works, so
@@ -226,7 +225,7 @@ struct StreamRate {
   double typical = 0;
 };
 
-// Of a stream, each thread on its own vectors of `bytes` together.
+// Measures a stream, each thread on its own vectors of `bytes` together.
 StreamRate stream_rate(const RoofOptions& options, const StreamKernel& kernel, Bytes bytes) {
   const size_t n =
       std::max(kStreamStep, static_cast<size_t>(bytes) / 12 / kStreamStep * kStreamStep);
@@ -271,11 +270,6 @@ struct KernelRates {
     best = std::max(best, round_best);
     typical.push_back(round_typical);
   }
-  double median() {
-    const auto middle = typical.begin() + static_cast<ptrdiff_t>(typical.size() / 2);
-    std::nth_element(typical.begin(), middle, typical.end());
-    return *middle;
-  }
 };
 
 // A neighbour comes and goes within seconds, so typical rates are those of several rounds.
@@ -305,7 +299,7 @@ StatusOr<std::vector<MeasuredPeak>> best_of_dtypes(const RoofOptions& options,
   for (size_t i = 0; i < kernels.size(); ++i) {
     MeasuredPeak& peak = best[kernels[i].dtype];
     if (rates[i].best > peak.flops_per_s) {
-      peak = {kernels[i].dtype, rates[i].best, rates[i].median(), kernels[i].name};
+      peak = {kernels[i].dtype, rates[i].best, median(rates[i].typical), kernels[i].name};
     }
   }
   std::vector<MeasuredPeak> peaks;
@@ -333,7 +327,7 @@ StatusOr<MeasuredBandwidth> best_stream(const RoofOptions& options, const Progre
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (rates[i].best > best.bytes_per_s) {
       best.bytes_per_s = rates[i].best;
-      best.typical_bytes_per_s = rates[i].median();
+      best.typical_bytes_per_s = median(rates[i].typical);
       best.kernel = kernels[i].name;
     }
   }

@@ -174,7 +174,7 @@ TEST_CASE("Bare hardware: a file with typical rates that loads and predicts from
                       {"memory", 20e9, 16e9, 0, "triad"}};
   roofs.product = {DType::kFloat32, 180e9, 70e9, "avx2 product"};
   const std::string path = (std::filesystem::temp_directory_path() / "dfsim_bare.yaml").string();
-  REQUIRE(write_file(path, bare_hardware(roofs, "0.1.0")).ok());
+  REQUIRE(write_file(path, bare_hardware(roofs, "epyc-genoa", "0.1.0")).ok());
   const auto platform = load_platform(path);
   INFO(platform.status().message());
   REQUIRE(platform.ok());
@@ -185,7 +185,7 @@ TEST_CASE("Bare hardware: a file with typical rates that loads and predicts from
   CHECK(cpu.peak_flops_per_s(DType::kInt8, false) == Approx(200e9));
   CHECK(cpu.memory_bytes_per_s == Approx(16e9));
   CHECK(cpu.l2_bytes == 2 << 20);
-  CHECK(cpu.cost_model == kNearestCpuModel);
+  CHECK(cpu.cost_model == "epyc-genoa");
   const auto levels = load_memory_levels(path, cpu.model);
   REQUIRE(levels.ok());
   REQUIRE(levels->size() == 2);

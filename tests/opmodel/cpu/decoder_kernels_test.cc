@@ -50,14 +50,20 @@ TEST_CASE("Decoder kernels: packed weights are unpacked once, then multiplied pe
 
 TEST_CASE("Decoder kernels: rows of 8 bits go by the rate of 8 bits, and never beat the memory") {
   const OpDescriptor op = decoder_op("MatMulNBits", {{100, 1000}, {2000, 32, 16}, {2000, 32}},
-                                     {{100, 2000}}, "accuracy_level=4;bits=4");
+                                     {{100, 2000}}, "accuracy_level=4;bits=8");
   DeviceSpec vnni = measured_cpu(1);
   vnni.peaks[1].flops_per_s *= 2;
-  CHECK(decoder_kernel_us(op, vnni) == Approx(2000 * (0.017 + 100 * 0.0232 / 2)));
+  CHECK(decoder_kernel_us(op, vnni) == Approx(2000 * (0.026 + 100 * 0.0353 / 2)));
+  const OpDescriptor packed = decoder_op("MatMulNBits", {{100, 1000}, {2000, 32, 16}, {2000, 32}},
+                                         {{100, 2000}}, "accuracy_level=4;bits=4");
+  CHECK(decoder_kernel_us(packed, vnni) == Approx(2000 * (0.017 + 100 * 0.0232)));
   OpDescriptor one = decoder_op("MatMulNBits", {{1, 1000}, {2000, 32, 16}, {2000, 32}}, {{1, 2000}},
                                 "accuracy_level=4;bits=4");
   one.work.weight_bytes = 20'000'000;
   CHECK(decoder_kernel_us(one, measured_cpu(1)) == Approx(1000));  // 20 GB/s
+  DeviceSpec slow = measured_cpu(1);
+  slow.memory_bytes_per_s = 10e9;
+  CHECK(decoder_kernel_us(one, slow) == Approx(20'000 / 6.5));  // 65 % of its bandwidth
   DeviceSpec unknown = measured_cpu(1);
   unknown.peaks.clear();
   CHECK(decoder_kernel_us(one, unknown) == 0);
