@@ -51,6 +51,13 @@ OptionTable calibrate_options(CalibrateCommand& o) {
            "with its dimensions frozen; repeatable",
        .value = "MODEL.onnx",
        .one_at_a_time = true},
+      {.names = "--like",
+       .target = &o.like,
+       .help =
+           "Learn the operators of this measured CPU as well, which makes short calibrations more "
+           "accurate; trains some minutes longer",
+       .value = "NAME",
+       .choices = "epyc-genoa,epyc-milan,xeon-cascade-lake"},
       {.names = "--batch",
        .target = &o.batches,
        .help = "Batch size of the measured networks; repeatable; default: 1",
@@ -86,7 +93,7 @@ CommandSpec calibrate_command() {
   return {.name = "calibrate",
           .summary = "Measure this machine's CPU: a hardware file and a cost model for it",
           .options = calibrate_options(*options),
-          .examples = {{"dfsim calibrate --minutes 10 -o my-cpu",
+          .examples = {{"dfsim calibrate --minutes 10 -o my-cpu --like epyc-genoa",
                         "measures this machine for ten minutes and trains a cost model"}},
           .run = [options](const GlobalOptions& global) {
             return run_calibrate(*options, global.quiet);

@@ -15,14 +15,17 @@ namespace {
 
 using Json = JsonTree;
 
-std::string expectation(const ErrorStats& held_out) {
+std::string expectation(const Calibration& calibration) {
+  const ErrorStats& held_out = calibration.held_out;
   if (held_out.n == 0) {
     return "not known: too few operators were measured to hold some out; measure longer";
   }
   return fmt::format(
       "operators of shapes not measured: {:.1f} % off on average, half of them less than {:.1f} %\n"
-      "               (held out: {})",
-      held_out.mape * 100, held_out.median * 100, counted(held_out.n, "shape"));
+      "               (held out{}: {})",
+      held_out.mape * 100, held_out.median * 100,
+      calibration.like.empty() ? "" : ", learned without " + calibration.like,
+      counted(held_out.n, "shape"));
 }
 
 std::string networks_text(const Calibration& calibration) {
@@ -127,8 +130,9 @@ std::string calibration_text(const Calibration& calibration) {
                     "{}\n\nNext: dfsim "
                     "predict MODEL.onnx --hw {}\n      dfsim validate --runs {} --hw {}\n",
                     fmt::join(calibration.hardware, ", "), calibration.model,
-                    counted(calibration.rows, "row"), expectation(calibration.held_out),
-                    networks_text(calibration), host,
+                    counted(calibration.rows, "row") +
+                        (calibration.like.empty() ? "" : " and those of " + calibration.like),
+                    expectation(calibration), networks_text(calibration), host,
                     (std::filesystem::path(host).parent_path() / "runs.csv").string(),
                     fmt::join(calibration.hardware, " --hw "));
 }
@@ -145,6 +149,7 @@ std::string calibration_json(const Calibration& calibration) {
                      {"hardware", calibration.hardware},
                      {"model", calibration.model},
                      {"rows", calibration.rows},
+                     {"like", calibration.like.empty() ? Json() : Json(calibration.like)},
                      {"held_out",
                       {{"n", calibration.held_out.n},
                        {"mape", calibration.held_out.mape},

@@ -32,7 +32,8 @@ constexpr std::string_view kModelFolder = "model";
 constexpr std::string_view kOverheadsFile = "overheads.json";
 constexpr std::string_view kRoofsFile = "roofs.json";
 constexpr std::string_view kShareOfCover = "0.9";
-constexpr double kRoofSeconds = 0.3;  // of each kernel on each level
+constexpr int kRoundsWithAnother = 300;  // of trees that learn another CPU's operators, too
+constexpr double kRoofSeconds = 0.3;     // of each kernel on each level
 // Small enough for a few minutes, and of every kind.
 constexpr std::array<std::string_view, 8> kNetworks = {
     "mobilenet_v2", "resnet18",    "t5_small_encoder", "efficientnet_b0",
@@ -45,6 +46,10 @@ class Calibrator {
 
   StatusOr<Calibration> run() {
     DFSIM_RETURN_IF_ERROR(check_cover());
+    if (!options_.like.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(like_ops_, find_data_file(measured_file("ops.csv.gz")));
+      DFSIM_ASSIGN_OR_RETURN(like_overheads_, find_data_file(measured_file(kOverheadsFile)));
+    }
     DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));
     std::error_code error;
     fs::create_directories(options_.directory, error);
@@ -83,6 +88,10 @@ class Calibrator {
   }
 
  private:
+  std::string measured_file(std::string_view name) const {
+    return fmt::format("datasets/measured/{}/{}", options_.like, name);
+  }
+
   std::string in(std::string_view name) const {
     return (fs::path(options_.directory) / name).string();
   }
@@ -98,7 +107,8 @@ class Calibrator {
     if (options_.roofs == "only") {
       return 1;
     }
-    return kCollectorSteps + (options_.roofs == "measure" ? 1 : 0);
+    return kCollectorSteps + (options_.roofs == "measure" ? 1 : 0) +
+           (options_.like.empty() ? 0 : 1);
   }
 
   std::vector<int> thread_counts() const {
@@ -215,7 +225,29 @@ class Calibrator {
                            train_model(loaded.profile, train, calibration.model, {}));
     calibration.rows = report.manifest.rows_used;
     add_up(report.manifest, &calibration.held_out);
+    DFSIM_RETURN_IF_ERROR(learn_another(inputs, std::move(train), &calibration));
     return calibration;
+  }
+
+  // Trains once more with the other CPU's operators: its kernels are the same, and it has shapes
+  // that a short calibration lacks. The first training's errors stand in the report, as those of
+  // this one would be of both machines.
+  Status learn_another(ProfileInputs inputs, TrainOptions train, Calibration* calibration) {
+    if (options_.like.empty()) {
+      return ok_status();
+    }
+    DFSIM_RETURN_IF_ERROR(begin(fmt::format("training with the operators of {}", options_.like)));
+    inputs.files.push_back(like_ops_);
+    DFSIM_ASSIGN_OR_RETURN(const LoadedProfiles loaded, load_profiles(inputs));
+    DFSIM_ASSIGN_OR_RETURN(const Overheads known, read_overheads(like_overheads_));
+    train.overheads.insert(train.overheads.end(), known.begin(), known.end());
+    for (const DeviceSpec& own : train.known_devices) {
+      train.lookup_devices.push_back(own.model);
+    }
+    train.sources = loaded.sources;
+    train.max_rounds = kRoundsWithAnother;
+    calibration->like = options_.like;
+    return train_model(loaded.profile, train, calibration->model, {}).status();
   }
 
   // Predicts the networks that were measured, and fits the intervals to them. The model stands
@@ -265,6 +297,8 @@ class Calibrator {
   const CalibrateOptions& options_;
   const Progress& progress_;
   std::string collector_;
+  std::string like_ops_;  // of the other CPU, where one is wanted
+  std::string like_overheads_;
   std::string python_;
   double begun_ = 0;  // steps
 };

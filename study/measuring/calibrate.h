@@ -28,8 +28,10 @@ struct CalibrateOptions {
   std::vector<std::string> dims;     // "sequence=128", of the networks
   std::vector<std::string> batches;  // of the networks; empty = 1
   int threads = 0;                   // at most; 0 = as many as the machine has
-  bool no_install = false;           // `python` has what the collector needs
-  std::string dfsim_version;         // for the model's manifest
+  // A measured CPU that ships ("epyc-genoa"), whose operators the model learns as well; "" = none.
+  std::string like;
+  bool no_install = false;    // `python` has what the collector needs
+  std::string dfsim_version;  // for the model's manifest
   // "measure": roofs first, then everything else; "skip"; "only": roofs alone, without Python.
   std::string roofs = "measure";
 };
@@ -40,8 +42,9 @@ struct Calibration {
   std::string no_roofs;               // why not; "" = measured or not wanted
   std::vector<std::string> hardware;  // files; the last one has most threads
   std::string model;                  // "" = roofs alone were measured
-  int64_t rows = 0;
-  ErrorStats held_out;  // over all parts, each weighed by its rows
+  int64_t rows = 0;                   // of this machine
+  std::string like;                   // as in the options
+  ErrorStats held_out;  // by this machine's rows alone: over all parts, each weighed by its rows
   ValidationSummary networks;
   std::string not_fitted;  // why the intervals of networks were not fitted to them; "" = they were
 };

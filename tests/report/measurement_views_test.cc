@@ -41,6 +41,14 @@ TEST_CASE("calibration_text: names the files, the errors and the next commands")
   CHECK_THAT(text, Contains("--runs c/runs.csv --hw c/host-1t.yaml --hw c/host.yaml"));
 }
 
+TEST_CASE("calibration_text: tells which errors are of a model without the other CPU") {
+  Calibration calibration = made_calibration();
+  calibration.like = "epyc-genoa";
+  const std::string text = calibration_text(calibration);
+  CHECK_THAT(text, Contains("1234 rows and those of epyc-genoa"));
+  CHECK_THAT(text, Contains("held out, learned without epyc-genoa: 40 shapes"));
+}
+
 TEST_CASE("calibration_text: says what is not known and why") {
   Calibration calibration = made_calibration();
   calibration.held_out.n = 0;
@@ -61,8 +69,11 @@ TEST_CASE("calibration_json: holds the same figures as the text") {
   CHECK(parsed["held_out"]["mape"] == 0.125);
   CHECK(parsed["networks"]["worst_error"] == 0.11);
   CHECK(parsed["networks"]["intervals_fitted"] == true);
+  CHECK(parsed["like"].is_null());
+  calibration.like = "epyc-genoa";
   calibration.not_fitted = "no runs";
   parsed = json::parse(calibration_json(calibration));
+  CHECK(parsed["like"] == "epyc-genoa");
   CHECK(parsed["networks"]["intervals_fitted"] == false);
 }
 
