@@ -230,7 +230,7 @@ class Calibrator {
   }
 
   // Trains once more with the other CPU's operators: its kernels are the same, and it has shapes
-  // that a short calibration lacks. The first training's errors stand in the report, as those of
+  // that a short calibration lacks. The report has the errors of the first training, as those of
   // this one would be of both machines.
   Status learn_another(ProfileInputs inputs, TrainOptions train, Calibration* calibration) {
     if (options_.like.empty()) {
