@@ -121,10 +121,9 @@ const char* CompactTrees::unpack(TreeFile* trees) const {
     }
     first.push_back(first.back() + static_cast<size_t>(count));
   }
-  const auto splits = static_cast<size_t>(std::count_if(
-      features_.begin(), features_.end(), [](int32_t feature) { return feature != 0; }));
-  if (counts_.size() != static_cast<size_t>(*columns) || splits_.size() != splits ||
-      leaves_.size() != features_.size() - splits || missing_left_.size() != (splits + 7) / 8) {
+  if (counts_.size() != static_cast<size_t>(*columns) ||
+      splits_.size() + leaves_.size() != features_.size() ||
+      missing_left_.size() != (splits_.size() + 7) / 8) {
     return "its arrays differ in length";
   }
   if (!has_whole_trees()) {
@@ -133,28 +132,30 @@ const char* CompactTrees::unpack(TreeFile* trees) const {
   trees->base_score = base_score_[0];
   trees->columns = static_cast<size_t>(*columns);
   trees->nodes.assign(nodes_.begin(), nodes_.end());
-  trees->features.reserve(features_.size());
-  trees->values.reserve(features_.size());
-  trees->missing_left.reserve(features_.size());
+  trees->features.resize(features_.size());
+  trees->values.resize(features_.size());
+  trees->missing_left.resize(features_.size());
   size_t split = 0;
   size_t leaf = 0;
   const float unit = std::ldexp(1.0F, *exponent);
-  for (const int32_t feature : features_) {
-    trees->features.push_back(feature - 1);
+  for (size_t i = 0; i < features_.size(); ++i) {
+    const int32_t feature = features_[i];
+    trees->features[i] = feature - 1;
     if (feature == 0) {
-      trees->values.push_back(static_cast<float>(leaves_[leaf++]) * unit);
-      trees->missing_left.push_back(0);
+      if (leaf == leaves_.size()) {
+        return "its arrays differ in length";
+      }
+      trees->values[i] = static_cast<float>(leaves_[leaf++]) * unit;
       continue;
     }
-    const int32_t which = splits_[split];
-    if (feature < 0 || feature > *columns || which < 0 ||
-        which >= counts_[static_cast<size_t>(feature) - 1]) {
+    if (feature < 0 || feature > *columns || split == splits_.size() || splits_[split] < 0 ||
+        splits_[split] >= counts_[static_cast<size_t>(feature) - 1]) {
       return "a split's feature or threshold is out of range";
     }
-    trees->values.push_back(
-        thresholds_[first[static_cast<size_t>(feature) - 1] + static_cast<size_t>(which)]);
-    trees->missing_left.push_back(
-        static_cast<uint8_t>(static_cast<uint32_t>(missing_left_[split / 8]) >> (split % 8) & 1U));
+    const size_t at = first[static_cast<size_t>(feature) - 1] + static_cast<size_t>(splits_[split]);
+    trees->values[i] = thresholds_[at];
+    trees->missing_left[i] =
+        static_cast<uint8_t>(static_cast<uint32_t>(missing_left_[split / 8]) >> (split % 8) & 1U);
     ++split;
   }
   return nullptr;
