@@ -15,9 +15,8 @@
 //   leaves        [for each leaf, its value / 2^leaf_exponent], 16 bits
 // Nodes stand breadth first with siblings side by side, so that the k-th split of a tree has its
 // children at 1 + 2k and 2 + 2k, and no index needs to be kept.
-// Splits are exact: XGBoost's histograms have at most 256 thresholds for a feature. Leaves are
-// rounded to 1/32767 of the largest one or finer; their sum over a thousand trees is off by less
-// than a thousandth of that leaf.
+// Splits are exact: XGBoost's histograms have at most 256 thresholds for a feature. Each leaf
+// is off by at most 1/32767 of the largest one.
 #pragma once
 
 #include <cstdint>

@@ -99,7 +99,7 @@ TEST_CASE("Forest: compact trees predict as before in a tenth of the bytes, and 
   REQUIRE(restored->predict(values, again).ok());
   forest->predict(values, ours);
   CHECK(ours == again);
-  // Leaves are rounded, at most by 1/65534 of the largest one: 80 of them.
+  // Leaves are rounded, at most by 1/32767 of the largest one: 80 of them.
   float largest = 0;
   for (size_t i = 0; i < trees->values.size(); ++i) {
     largest = trees->features[i] < 0 ? std::max(largest, std::abs(trees->values[i])) : largest;

@@ -1,6 +1,6 @@
 // The time of an operator on a CPU that a part has no rows of, from a CPU that it has: the law of
 // `dfsim roofline --sweep threads` for the cores (study/roofline/scaling/thread_scaling.h; Amdahl
-// 1967, doi:10.1145/1465482.1465560), printed rates for the speed of one core.
+// 1967, doi:10.1145/1465482.1465560), printed rates for the speed of one core and of the memory.
 // Internal to opmodel.
 #pragma once
 

@@ -110,6 +110,23 @@ TEST_CASE("Other CPUs: weights come from memory as fast as on the known CPU, wha
   CHECK(other_cpu_us(*slow, copy, half, 10'004.7) == Approx(20'004.7));
 }
 
+TEST_CASE("Other CPUs: traffic follows a slower memory, arithmetic next to it does not") {
+  const ModelManifest manifest = measured_cpus();
+  DeviceSpec thin = cpu_of("thin", 2, kCore);
+  thin.memory_bytes_per_s /= 2;
+  const auto cpu = other_cpu(manifest, part_of(manifest), thin);
+  REQUIRE(cpu.has_value());
+  CHECK(cpu->speed == Approx(1));
+  const double factor = 1 / (0.02 + 0.98 / 2);  // 10 GB/s is what one known core draws
+  OpGeometry copy = work_of(1, 1e9);
+  CHECK(other_cpu_us(*cpu, copy, thin, 10'004.7) == Approx(10'000 * factor + 4.7));
+  copy.family = Family::kRows;
+  CHECK(other_cpu_us(*cpu, copy, thin, 10'004.7) == Approx(10'000 * factor + 4.7));
+  // 80 MB at 20 GB/s explain 4 of the 10 ms.
+  CHECK(other_cpu_us(*cpu, work_of(1e9, 80e6), thin, 10'004.7) ==
+        Approx(6'000 + 4'000 * factor + 4.7));
+}
+
 TEST_CASE("Other CPUs: arithmetic of 8 bits goes by rates of its own") {
   ModelManifest manifest = measured_cpus();
   for (DeviceSpec& device : manifest.devices) {
