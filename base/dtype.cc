@@ -38,6 +38,8 @@ constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
     {DType::kComplex128, "complex128", "", 128},
     {DType::kString, "string", "", 64},
     {DType::kTFloat32, "tf32", "", 32},
+    {DType::kInt2, "int2", "", 2},
+    {DType::kUInt2, "uint2", "", 2},
 }};
 
 const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
@@ -61,7 +63,10 @@ bool is_floating(DType dtype) {
   return (dtype >= DType::kFloat64 && dtype <= DType::kFloat4E2M1) || dtype == DType::kTFloat32;
 }
 
-bool is_integer(DType dtype) { return dtype >= DType::kInt64 && dtype <= DType::kUInt4; }
+bool is_integer(DType dtype) {
+  return (dtype >= DType::kInt64 && dtype <= DType::kUInt4) || dtype == DType::kInt2 ||
+         dtype == DType::kUInt2;
+}
 
 DType wider_stand_in(DType dtype) {
   switch (dtype) {
@@ -71,6 +76,8 @@ DType wider_stand_in(DType dtype) {
     case DType::kFloat8E4M3:
     case DType::kBFloat16:
       return DType::kFloat16;
+    case DType::kInt2:
+    case DType::kUInt2:
     case DType::kInt4:
     case DType::kUInt4:
     case DType::kUInt8:

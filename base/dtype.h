@@ -33,15 +33,17 @@ enum class DType : uint8_t {
   kComplex128,
   kString,
   kTFloat32,  // fp32 operands, 10 bits of mantissa in the products: a kind of arithmetic
+  kInt2,
+  kUInt2,
 };
 
-inline constexpr int kDTypeCount = static_cast<int>(DType::kTFloat32) + 1;
+inline constexpr int kDTypeCount = static_cast<int>(DType::kUInt2) + 1;
 
 // Lower-case name as users write it: "float32", "bfloat16", "int8"...
 std::string_view dtype_name(DType dtype);
 // The dtype of that name (also the short forms fp32, fp16, bf16, fp8...), or kUnknown.
 DType dtype_from_name(std::string_view name);
-// Bits of one element; 4 for int4. Strings count as 64 (a pointer), unknown as 32.
+// Bits of one element; 4 for int4, 2 for int2. Strings count as 64 (a pointer), unknown as 32.
 int dtype_bits(DType dtype);
 bool is_floating(DType dtype);
 bool is_integer(DType dtype);  // signed and unsigned, without bool

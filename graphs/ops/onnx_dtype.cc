@@ -16,7 +16,8 @@ constexpr std::array kCodes = {
     DType::kUInt32,     DType::kUInt64,     DType::kComplex64,  DType::kComplex128,
     DType::kBFloat16,   DType::kFloat8E4M3, DType::kFloat8E4M3, DType::kFloat8E5M2,
     DType::kFloat8E5M2, DType::kUInt4,      DType::kInt4,       DType::kFloat4E2M1,
-    DType::kFloat8E5M2};  // the last is FLOAT8E8M0: scales of 8 bits
+    DType::kFloat8E5M2,  // FLOAT8E8M0: scales of 8 bits
+    DType::kUInt2,      DType::kInt2};
 
 }  // namespace
 

@@ -120,6 +120,22 @@ TEST_CASE("open dimensions: Expand, Split and Concat know what ONNX's inference 
   CHECK(axes_of_y(joined) == "batch 12");
 }
 
+TEST_CASE("open dimensions: recurrent layers and TopK know what they make") {
+  PassCase layer;
+  layer.input("x", {2, 4, 6});
+  layer.weight("w", {1, 15, 6});
+  layer.weight("r", {1, 15, 5});
+  layer.op("GRU", {"x", "w", "r"}, "y", {{"hidden_size", int64_t{5}}, {"layout", int64_t{1}}});
+  layer.output("y");
+  CHECK(axes_of_y(layer) == "batch 4 1 5");
+  PassCase best;
+  best.input("x", {2, 6});
+  best.ints("k", {3});
+  best.op_of_several("TopK", {"x", "k"}, {"y", "places"});
+  best.output("y");
+  CHECK(axes_of_y(best) == "batch 3");
+}
+
 TEST_CASE("ReshapeFusion: copies the same number or name from another tensor's axis") {
   for (const bool same : {true, false}) {
     PassCase graph;

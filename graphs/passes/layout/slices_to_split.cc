@@ -12,8 +12,12 @@ struct Part {
   int axis = 0;
   int64_t begin = 0;
   int64_t end = 0;
-  bool squeeze = false;  // a Gather of one index also drops the axis
+  bool squeeze = false;  // a Gather whose index has no axis drops the axis
 };
+
+// Squeeze and Split take other operands before that version, and ONNX Runtime leaves such models
+// alone.
+constexpr int kFirstVersion = 13;
 
 int64_t from_start(int64_t index, int64_t extent) {
   return std::clamp<int64_t>(index < 0 ? index + extent : index, 0, extent);
@@ -22,11 +26,12 @@ int64_t from_start(int64_t index, int64_t extent) {
 std::optional<Part> gather_part(const EditableGraph& graph, OpId id, const Shape& shape) {
   const Op& op = graph.op(id);
   const auto index = graph.ints(op.inputs[1]);
-  if (!index || index->size() != 1 || graph.shape(op.inputs[1]).rank() != 0) {
+  const int index_rank = graph.shape(op.inputs[1]).rank();
+  if (!index || index->size() != 1 || index_rank > 1) {
     return std::nullopt;
   }
   const int64_t axis = op.attributes.int_or("axis", 0);
-  Part part{id, static_cast<int>(axis < 0 ? axis + shape.rank() : axis), 0, 0, true};
+  Part part{id, static_cast<int>(axis < 0 ? axis + shape.rank() : axis), 0, 0, index_rank == 0};
   part.begin = from_start(index->front(), shape[part.axis].extent());
   part.end = part.begin + 1;
   return part;
@@ -98,7 +103,7 @@ void split(EditableGraph& graph, TensorId id, const std::vector<Part>& parts) {
   Op split;
   split.op_type = "Split";
   split.name = first.name + "/split";
-  split.version = std::max(first.version, 13);
+  split.version = first.version;
   split.attributes.set("axis", int64_t{parts.front().axis});
   std::vector<int64_t> extents;
   std::vector<std::pair<TensorId, TensorId>> squeezed;
@@ -146,7 +151,8 @@ void slices_to_split(EditableGraph& graph) {
       continue;
     }
     const Op& op = graph.op(id);
-    const bool takes = op.domain.empty() && (op.op_type == "Gather" || op.op_type == "Slice");
+    const bool takes = op.domain.empty() && op.version >= kFirstVersion &&
+                       (op.op_type == "Gather" || op.op_type == "Slice");
     if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static()) {
       continue;
     }

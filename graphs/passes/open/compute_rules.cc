@@ -181,4 +181,38 @@ void Follower::tile(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
+void Follower::recurrent(const Op& op) {
+  const Extents& x = in(op, 0).axes;
+  if (x.size() != 3) {
+    return lost(op);
+  }
+  const bool steps_first = op.attributes.int_or("layout", 0) == 0;
+  const Extent steps = x[steps_first ? 0 : 1];
+  const Extent images = x[steps_first ? 1 : 0];
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (op.outputs[i].valid() && i == 0) {
+      set_axes(op, i,
+               steps_first ? Extents{steps, kKnownExtent, images, kKnownExtent}
+                           : Extents{images, steps, kKnownExtent, kKnownExtent});
+    } else if (op.outputs[i].valid()) {
+      set_axes(op, i,
+               steps_first ? Extents{kKnownExtent, images, kKnownExtent}
+                           : Extents{images, kKnownExtent, kKnownExtent});
+    }
+  }
+}
+
+void Follower::top_k(const Op& op) {
+  Extents axes = in(op, 0).axes;
+  const size_t axis = slot_of(op.attributes.int_or("axis", -1), axes.size());
+  if (axis < axes.size()) {
+    axes[axis] = list(op, "k", 1) || op.attributes.has("k") ? kKnownExtent : kUnknownExtent;
+  }
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    if (op.outputs[i].valid()) {
+      set_axes(op, i, axes);
+    }
+  }
+}
+
 }  // namespace dfsim::inline graphs::open

@@ -116,6 +116,9 @@ class Follower {
   void pad(const Op& op);
   void tile(const Op& op);
   void filled(const Op& op);
+  // GRU, LSTM, RNN: all results and the last states, steps first or images first.
+  void recurrent(const Op& op);
+  void top_k(const Op& op);
 
   void transpose(const Op& op);
   void concat(const Op& op);

@@ -1,0 +1,208 @@
+// Rules of ONNX Runtime that few models need: functions without a kernel, reciprocals, YOLO's focus
+// layer, operators on fp16. The expected operators are those of its own optimised graphs
+// (version 1.32, CPU).
+#include <algorithm>
+#include <cstdint>
+
+#include "graphs/passes/origins.h"
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+TEST_CASE("function-bodies: Mish, Swish and CastLike run as the operators that define them") {
+  PassCase mish(18);
+  mish.input("x", {2, 8});
+  mish.op("Mish", {"x"}, "y");
+  mish.output("y");
+  const Graph& body = mish.after({"function-bodies"});
+  REQUIRE(body.op_count() == 3);
+  CHECK(body.op(OpId(0)).op_type == "Softplus");
+  CHECK(body.op(OpId(1)).op_type == "Tanh");
+  CHECK(body.op(OpId(2)).op_type == "Mul");
+  CHECK(origins_of(body.op(OpId(1))).front().op_type == "Mish");
+
+  PassCase swish(24);
+  swish.input("x", {2, 8});
+  swish.op("Swish", {"x"}, "y");
+  swish.output("y");
+  CHECK(swish.types_after({"function-bodies"}) == Types{"Cast", "Mul", "Sigmoid", "Mul"});
+
+  // A cast to the same type copies.
+  PassCase like(15);
+  like.input("x", {2, 8});
+  like.weight("w", {1});
+  like.op("CastLike", {"x", "w"}, "y");
+  like.output("y");
+  const Graph& cast = like.after({"function-bodies"});
+  REQUIRE(cast.op_count() == 1);
+  CHECK(cast.op(OpId(0)).op_type == "Cast");
+  CHECK(cast.op(OpId(0)).attributes.int_or("to", 0) == 1);
+}
+
+TEST_CASE("function-bodies: GroupNormalization takes scales of groups, later ones of channels") {
+  for (const int opset : {18, 21}) {
+    PassCase norm(opset);
+    norm.input("x", {2, 32, 4, 4});
+    const int64_t scales = opset == 18 ? 4 : 32;
+    norm.weight("scale", {scales});
+    norm.weight("bias", {scales});
+    norm.op("GroupNormalization", {"x", "scale", "bias"}, "y", {{"num_groups", int64_t{4}}});
+    norm.output("y");
+    const Types types = norm.types_after({"function-bodies"});
+    const auto count = [&](const std::string& type) {
+      return std::count(types.begin(), types.end(), type);
+    };
+    INFO(opset);
+    CHECK(count("ReduceMean") == 2);
+    CHECK(count("Mul") == 3);
+    CHECK(count("Sub") == 2);
+    CHECK(count("Add") == 2);
+    CHECK(count("Div") == 1);
+    CHECK(count("Sqrt") == 1);
+    CHECK(count("Cast") == (opset == 18 ? 0 : 2));
+    CHECK(count("GroupNormalization") == 0);
+  }
+}
+
+TEST_CASE("div-mul: a product with a reciprocal is one division") {
+  for (const double dividend : {1.0, 2.0}) {
+    PassCase graph;
+    graph.input("x", {2, 8});
+    graph.input("z", {2, 8});
+    graph.number("one", dividend);
+    graph.op("Div", {"one", "x"}, "inverse");
+    graph.op("Mul", {"z", "inverse"}, "y");
+    graph.output("y");
+    const Graph& after = graph.after({"div-mul"});
+    REQUIRE(after.op_count() == (dividend == 1 ? 1 : 2));
+    CHECK(after.op(OpId(0)).op_type == "Div");
+    if (dividend == 1) {
+      CHECK(after.tensor(after.op(OpId(0)).inputs[0]).name == "z");
+      CHECK(after.tensor(after.op(OpId(0)).inputs[1]).name == "x");
+    }
+  }
+  PassCase shared;
+  shared.input("x", {2, 8});
+  shared.input("z", {2, 8});
+  shared.number("one", 1);
+  shared.op("Div", {"one", "x"}, "inverse");
+  shared.op("Mul", {"z", "inverse"}, "y");
+  shared.output("y");
+  shared.output("inverse");
+  CHECK(shared.types_after({"div-mul"}) == Types{"Div", "Mul"});
+}
+
+// Parts (row, column) of an image in that order, each by a Slice for both axes or by two.
+void add_focus(PassCase& graph, const std::vector<std::pair<int64_t, int64_t>>& parts, bool chained,
+               int64_t step = 2) {
+  graph.input("x", {1, 3, 8, 8});
+  graph.ints("end", {INT64_MAX});
+  graph.ints("ends", {INT64_MAX, INT64_MAX});
+  graph.ints("rows", {2});
+  graph.ints("columns", {3});
+  graph.ints("both", {2, 3});
+  graph.ints("step", {step});
+  graph.ints("steps", {step, step});
+  std::vector<std::string> names;
+  for (const auto& [row, column] : parts) {
+    const std::string name = "part" + std::to_string(names.size());
+    if (chained) {
+      graph.ints(name + "r", {row});
+      graph.ints(name + "c", {column});
+      graph.op("Slice", {"x", name + "r", "end", "rows", "step"}, name + "_rows");
+      graph.op("Slice", {name + "_rows", name + "c", "end", "columns", "step"}, name);
+    } else {
+      graph.ints(name + "b", {row, column});
+      graph.op("Slice", {"x", name + "b", "ends", "both", "steps"}, name);
+    }
+    names.push_back(name);
+  }
+  graph.op("Concat", names, "y", {{"axis", int64_t{1}}});
+  graph.output("y");
+}
+
+TEST_CASE("space-to-depth: four parts of an image, joined, are one operator") {
+  for (const bool chained : {false, true}) {
+    PassCase graph;
+    add_focus(graph, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, chained);
+    const Graph& after = graph.after({"space-to-depth"});
+    REQUIRE(after.op_count() == 1);
+    CHECK(after.op(OpId(0)).op_type == "SpaceToDepth");
+    CHECK(after.op(OpId(0)).attributes.int_or("blocksize", 0) == 2);
+    CHECK(origins_of(after.op(OpId(0))).size() == (chained ? 9 : 5));
+  }
+}
+
+TEST_CASE("space-to-depth: a Gather puts parts of another order in theirs") {
+  PassCase graph;
+  add_focus(graph, {{0, 0}, {1, 0}, {0, 1}, {1, 1}}, true);
+  const Graph& after = graph.after({"space-to-depth"});
+  REQUIRE(after.op_count() == 2);
+  CHECK(after.op(OpId(0)).op_type == "SpaceToDepth");
+  const Op& gather = after.op(OpId(1));
+  CHECK(gather.op_type == "Gather");
+  CHECK(after.constant(gather.inputs[1])->ints ==
+        std::vector<int64_t>{0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11});
+}
+
+TEST_CASE("space-to-depth: leaves a part that is missing, and one that others read") {
+  PassCase twice;
+  add_focus(twice, {{0, 0}, {0, 0}, {1, 0}, {1, 1}}, false);
+  CHECK(twice.types_after({"space-to-depth"}).size() == 5);
+  PassCase read;
+  add_focus(read, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, false);
+  read.op("Relu", {"part1"}, "z");
+  read.output("z");
+  CHECK(read.types_after({"space-to-depth"}).size() == 6);
+  PassCase thirds;
+  add_focus(thirds, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, false, 4);
+  CHECK(thirds.types_after({"space-to-depth"}).size() == 5);
+  // A Slice of rows that somebody else reads stays, next to the new operator.
+  PassCase rows;
+  add_focus(rows, {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, true);
+  rows.op("Relu", {"part0_rows"}, "z");
+  rows.output("z");
+  CHECK(rows.types_after({"space-to-depth"}) == Types{"Slice", "Relu", "SpaceToDepth"});
+}
+
+TEST_CASE("slices-to-split: an index with an axis of its own keeps the axis") {
+  for (const int opset : {11, 13}) {
+    PassCase graph(opset);
+    graph.input("x", {2, 6});
+    graph.ints("first", {0});
+    graph.ints("last", {-1});
+    graph.op("Gather", {"x", "first"}, "a");
+    graph.op("Gather", {"x", "last"}, "b");
+    graph.op("Add", {"a", "b"}, "y");
+    graph.output("y");
+    // ONNX Runtime leaves models of an opset before 13 alone.
+    CHECK(graph.types_after({"slices-to-split"}) ==
+          (opset == 13 ? Types{"Split", "Add"} : Types{"Gather", "Gather", "Add"}));
+  }
+}
+
+TEST_CASE("half-as-float: weights and activations become fp32, and casts between both vanish") {
+  for (const auto& [dtype, code] : {std::pair(DType::kFloat16, 10), {DType::kBFloat16, 16}}) {
+    PassCase graph;
+    graph.input("x", {4, 8});
+    graph.weight("w", {8, 8}, dtype);
+    graph.op("Cast", {"x"}, "h", {{"to", int64_t{code}}});
+    graph.op("MatMul", {"h", "w"}, "m");
+    graph.op("Relu", {"m"}, "r");
+    graph.op("Cast", {"r"}, "y", {{"to", int64_t{1}}});
+    graph.output("y");
+    const Graph& result = graph.after({"half-as-float", "no-ops"});
+    for (const Op& op : result.ops()) {
+      CHECK(op.op_type != "Cast");
+      for (const TensorId output : op.outputs) {
+        CHECK(result.tensor(output).dtype == DType::kFloat32);
+      }
+    }
+    CHECK(result.ops().size() == 2);
+    CHECK(op_work(result, OpId(0))->weight_bytes == 8 * 8 * 4);
+  }
+}
+
+}  // namespace
+}  // namespace dfsim
