@@ -1,0 +1,103 @@
+// Weights and biases that a quantised model leaves in fp32 next to quantised activations become
+// quantised as well: ONNX Runtime's WeightBiasQuantization. A bias gets 32 bits, a weight 8 with
+// one scale for all. Without it a convolution whose bias the quantiser could not find (it was no
+// initializer, say) would stay in float.
+#include <fmt/format.h>
+
+#include "graphs/passes/passes.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr size_t kDequantiseOperands = 3;  // value, scale, zero point
+
+bool has_parameters(const Op& op) {
+  return op.domain.empty() && op.inputs.size() >= 2 &&
+         (op.op_type == "Conv" || op.op_type == "ConvTranspose" || op.op_type == "Gemm");
+}
+
+const Op* dequantiser(const EditableGraph& graph, TensorId operand) {
+  const OpId producer = operand.valid() ? graph.producer(operand) : OpId();
+  if (!producer.valid() || graph.op(producer).op_type != "DequantizeLinear" ||
+      !graph.op(producer).domain.empty() || graph.op(producer).inputs.size() < 2) {
+    return nullptr;
+  }
+  return &graph.op(producer);
+}
+
+bool one_scale(const EditableGraph& graph, const Op& dequantise) {
+  const Shape& scale = graph.shape(dequantise.inputs[1]);
+  return scale.is_static() && scale.elements() == Count(1);
+}
+
+// A scale for each channel fits a bias when it goes along the axis of the results.
+bool fits_channels(const EditableGraph& graph, const Op& op, const Op& weight) {
+  if (one_scale(graph, weight)) {
+    return true;
+  }
+  const Shape& scale = graph.shape(weight.inputs[1]);
+  const bool gemm = op.op_type == "Gemm";
+  const int64_t axis = gemm && op.attributes.int_or("transB", 0) == 0 ? 1 : 0;
+  return op.inputs.size() > 2 && scale.rank() == 1 && scale == graph.shape(op.inputs[2]) &&
+         !weight.attributes.has("block_size") && weight.attributes.int_or("axis", 1) == axis;
+}
+
+// The operand is a dequantised parameter of that type from now on.
+void quantise(EditableGraph& graph, OpId id, size_t operand, DType dtype, const Shape& scales) {
+  const TensorId parameter = graph.op(id).inputs[operand];
+  const Tensor tensor = graph.tensor(parameter);
+  const std::string name = fmt::format("{}/{}", graph.op(id).name, dtype_name(dtype));
+  Op dequantise;
+  dequantise.op_type = "DequantizeLinear";
+  dequantise.name = name + "/dequantized";
+  dequantise.version = graph.op(id).version;
+  dequantise.inputs = {graph.add_weight(name, dtype, tensor.shape),
+                       graph.add_weight(name + "/scale", DType::kFloat32, scales),
+                       graph.add_constant(name + "/zero", ConstValue{dtype, {}, {0}, {}})};
+  if (scales.rank() == 1) {
+    dequantise.attributes.set("axis", int64_t{0});
+  }
+  dequantise.outputs = {graph.add_tensor(dequantise.name, tensor.dtype, tensor.shape)};
+  const TensorId result = dequantise.outputs[0];
+  graph.add_op(std::move(dequantise));
+  graph.set_input(id, operand, result);
+}
+
+void visit(EditableGraph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  const Op* const activations = dequantiser(graph, op.inputs[0]);
+  if (activations == nullptr || activations->inputs.size() != kDequantiseOperands ||
+      !one_scale(graph, *activations)) {
+    return;
+  }
+  const Op* const weight = dequantiser(graph, op.inputs[1]);
+  const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
+  const auto in_float = [&](size_t i) {
+    return graph.is_parameter(op.inputs[i]) && dequantiser(graph, op.inputs[i]) == nullptr &&
+           graph.tensor(op.inputs[i]).dtype == DType::kFloat32;
+  };
+  if ((weight == nullptr && !in_float(1)) || (weight != nullptr && !has_bias) ||
+      (has_bias && (!in_float(2) || graph.shape(op.inputs[2]).rank() != 1)) ||
+      (weight != nullptr && !fits_channels(graph, op, *weight))) {
+    return;
+  }
+  const Shape scales = weight != nullptr ? graph.shape(weight->inputs[1]) : Shape::scalar();
+  if (weight == nullptr) {
+    quantise(graph, id, 1, DType::kInt8, scales);
+  }
+  if (has_bias) {
+    quantise(graph, id, 2, DType::kInt32, scales);
+  }
+}
+
+}  // namespace
+
+void quantize_parameters(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (has_parameters(graph.op(id))) {
+      visit(graph, id);
+    }
+  }
+}
+
+}  // namespace dfsim::inline graphs
