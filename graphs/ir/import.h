@@ -39,6 +39,13 @@ struct OpenAxis {
   std::string name;
 };
 
+// The axes of a tensor inside the graph as the file declares them: a name, "" for a number, nothing
+// where it says nothing.
+struct DeclaredAxes {
+  std::string tensor;
+  std::vector<std::optional<std::string>> axes;
+};
+
 struct UnresolvedOpInfo {
   std::string name;
   std::string op_type;
@@ -49,7 +56,8 @@ struct ImportReport {
   int64_t file_nodes = 0;  // nodes in the file, constants included
   int64_t batch = 1;
   std::vector<BoundDim> dims;
-  std::vector<OpenAxis> open_axes;  // in the file, whatever the options say
+  std::vector<OpenAxis> open_axes;          // in the file, whatever the options say
+  std::vector<DeclaredAxes> declared_axes;  // only where an axis is open; sorted by tensor
   std::vector<UnresolvedOpInfo> unresolved;
   // Loops with products or convolutions of which one trip is costed, as nothing tells their number.
   std::vector<std::string> uncounted_loops;

@@ -38,6 +38,29 @@ void DeclaredShapes::index_names() {
   }
 }
 
+std::vector<DeclaredAxes> DeclaredShapes::axes() {
+  index_names();
+  std::vector<DeclaredAxes> result;
+  for (const auto& [name, info] : by_name_) {
+    if (!info->type().tensor_type().has_shape()) {
+      continue;
+    }
+    DeclaredAxes declared{name, {}};
+    for (const auto& dim : info->type().tensor_type().shape().dim()) {
+      declared.axes.emplace_back();
+      if (dim.has_dim_value() && dim.dim_value() >= 0) {
+        declared.axes.back() = "";
+      } else if (!dim.dim_param().empty()) {
+        declared.axes.back() = dim.dim_param();
+      }
+    }
+    result.push_back(std::move(declared));
+  }
+  std::sort(result.begin(), result.end(),
+            [](const DeclaredAxes& a, const DeclaredAxes& b) { return a.tensor < b.tensor; });
+  return result;
+}
+
 Shape DeclaredShapes::with_numbers(const GraphBuilder& builder, const Shape& shape) const {
   if (!shape.has_rank()) {
     return Shape();

@@ -22,6 +22,9 @@ class DeclaredShapes {
   // Gives outputs of `op` that have no static shape the declared one, where that is static.
   void apply(GraphBuilder& builder, OpId op);
 
+  // All declared shapes, sorted by tensor. O(n log n).
+  std::vector<DeclaredAxes> axes();
+
   // Whether --dim may give `name` although no input uses it: a symbol in the declared shape of
   // another tensor, or "TENSOR[AXIS]" of a tensor that is not an input. O(declared shapes).
   bool is_inner(const GraphBuilder& builder, const std::string& name);

@@ -50,6 +50,9 @@ class Importer {
           inner_given_ = inner_given_ || is_inner;
           return is_inner;
         }));
+    if (!report_.open_axes.empty()) {
+      report_.declared_axes = declared.axes();
+    }
     DFSIM_RETURN_IF_ERROR(
         infer(model, declared, /*trust_declared=*/options_.use_declared_shapes && !overridden));
     DFSIM_ASSIGN_OR_RETURN(Graph built, builder_.build());

@@ -153,7 +153,9 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
     DFSIM_ASSIGN_OR_RETURN(expanded, expand_control_flow(graph));
   }
   const Graph& source = expanded ? *expanded : graph;
-  const OpenDims open = sees_open_axes(runtime) ? OpenDims(source, options.open_axes) : OpenDims();
+  const OpenDims open = sees_open_axes(runtime)
+                            ? OpenDims(source, options.open_axes, options.declared_axes)
+                            : OpenDims();
   DFSIM_ASSIGN_OR_RETURN(PruneResult pruned,
                          prune(source, open, runtime.framework == Framework::kOnnxRuntime));
   const size_t pruned_ops = pruned.graph.op_count();

@@ -30,6 +30,7 @@ struct ExecutionOptions {
   // Of the file, empty when the user freezes them. Only ONNX Runtime optimises at load time, when
   // it knows no more than the file; other runtimes see every extent.
   std::vector<OpenAxis> open_axes = {};
+  std::vector<DeclaredAxes> declared_axes = {};
 };
 
 // Whether the runtime optimises the graph before it knows the extents that the file leaves open.

@@ -223,7 +223,8 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
        .cpu = runs_on_cpu(platform),
        .training_mode = choice.training_mode,
        .pad_vocabulary = options.pad_vocabulary,
-       .open_axes = model.open_dims.empty() ? std::vector<OpenAxis>() : imported.report.open_axes});
+       .open_axes = model.open_dims.empty() ? std::vector<OpenAxis>() : imported.report.open_axes,
+       .declared_axes = imported.report.declared_axes});
   if (!executed.ok()) {
     return with_path(executed.status());
   }

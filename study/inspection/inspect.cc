@@ -93,9 +93,10 @@ StatusOr<Inspection> inspect(const InspectOptions& options, const Progress& prog
   DFSIM_ASSIGN_OR_RETURN(inspection.symbols, study_and_save(options, model));
   if (!options.runtime.empty()) {
     DFSIM_ASSIGN_OR_RETURN(const RuntimeSpec runtime, load_runtime(options.runtime));
-    auto executed = execute_as(model.graph, runtime,
-                               {.open_axes = options.model.static_dims ? std::vector<OpenAxis>()
-                                                                       : model.report.open_axes});
+    auto executed = execute_as(
+        model.graph, runtime,
+        {.open_axes = options.model.static_dims ? std::vector<OpenAxis>() : model.report.open_axes,
+         .declared_axes = model.report.declared_axes});
     if (!executed.ok()) {
       return executed.status().with_place(options.model.path);
     }

@@ -120,6 +120,33 @@ TEST_CASE("open dimensions: Expand, Split and Concat know what ONNX's inference 
   CHECK(axes_of_y(joined) == "batch 12");
 }
 
+TEST_CASE("open dimensions: the file names what inference loses") {
+  for (const bool declared : {false, true}) {
+    PassCase graph;
+    graph.input("x", {2, 6});
+    graph.op("NonZero", {"x"}, "places");
+    graph.op("Transpose", {"places"}, "y");
+    graph.output("y");
+    const Graph built = graph.built();
+    using Names = std::vector<std::optional<std::string>>;
+    const std::vector<DeclaredAxes> file = {{"y", Names{"found", std::nullopt}},
+                                            {"places", Names{"", "found"}}};
+    const OpenDims open(built, {{"x", 0, "batch"}}, declared ? file : std::vector<DeclaredAxes>());
+    const std::vector<Extent>* const places = open.axes("places");
+    const std::vector<Extent>* const y = open.axes("y");
+    REQUIRE(places != nullptr);
+    REQUIRE(y != nullptr);
+    if (declared) {
+      CHECK(places->at(0) == kKnownExtent);
+      CHECK(places->at(1) > 0);
+      CHECK(y->at(0) == places->at(1));
+      CHECK(y->at(1) == kKnownExtent);  // inferred: what the file leaves open stays
+    } else {
+      CHECK(*places == std::vector<Extent>{kUnknownExtent, kUnknownExtent});
+    }
+  }
+}
+
 TEST_CASE("open dimensions: recurrent layers and TopK know what they make") {
   PassCase layer;
   layer.input("x", {2, 4, 6});

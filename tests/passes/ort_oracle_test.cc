@@ -38,7 +38,8 @@ Counts predicted_ops(const std::string& path, const RuntimeSpec& runtime, bool o
   INFO(path << ": " << imported.status().message());
   REQUIRE(imported.ok());
   const OpenDims open_dims =
-      open ? OpenDims(imported->graph, imported->report.open_axes) : OpenDims();
+      open ? OpenDims(imported->graph, imported->report.open_axes, imported->report.declared_axes)
+           : OpenDims();
   const auto pruned = prune(imported->graph, open_dims);
   REQUIRE(pruned.ok());
   const auto lowered = run_passes(pruned->graph, pass_stages(runtime.fusions), open_dims);

@@ -175,5 +175,50 @@ TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose
   CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "1x8x8x16");
 }
 
+TEST_CASE("qdq-parameters: a bias or weight left in float is quantised next to activations") {
+  for (const bool weight_too : {false, true}) {
+    QuantizedCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.weight("bias", {32});
+    graph.pair("x");
+    if (weight_too) {
+      graph.weight("w", {32, 16, 3, 3});
+    } else {
+      graph.quantized_weight("w", {32, 16, 3, 3});
+    }
+    graph.op("Conv", {"x_dq", weight_too ? "w" : "w_dq", "bias"}, "c", kQdqPad);
+    graph.pair("c");
+    graph.output("c_dq");
+    CHECK(graph.types_after({"qdq-parameters", "qdq"}) ==
+          Types{"QuantizeLinear", "QLinearConv", "DequantizeLinear"});
+  }
+  // Activations in float leave everything as it is.
+  QuantizedCase plain;
+  plain.input("x", {1, 16, 8, 8});
+  plain.weight("w", {32, 16, 1, 1});
+  plain.weight("bias", {32});
+  plain.op("Conv", {"x", "w", "bias"}, "y");
+  plain.output("y");
+  CHECK(plain.types_after({"qdq-parameters"}) == Types{"Conv"});
+}
+
+TEST_CASE("nhwc-int8: a Split of channels stays between convolutions") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  for (const std::string name : {"v", "w"}) {
+    graph.weight(name, {16, name == "v" ? 16 : 8, 1, 1}, DType::kInt8);
+  }
+  graph.op("QuantizeLinear", {"x", "s", "z128"}, "q");
+  graph.op("QLinearConv", {"q", "s", "z128", "v", "s", "wz", "s", "z128"}, "c");
+  graph.split("c", {"a", "b"}, 1);
+  graph.op("QLinearConv", {"a", "s", "z128", "w", "s", "wz", "s", "z128"}, "y");
+  graph.op("QLinearConv", {"b", "s", "z128", "w", "s", "wz", "s", "z128"}, "z");
+  graph.output("y");
+  graph.output("z");
+  const Types types = graph.types_after({"nhwc-int8"});
+  // One before the first convolution, one behind each of the last two.
+  CHECK(std::count(types.begin(), types.end(), "Transpose") == 3);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -39,6 +39,8 @@ class ChannelMover {
     } else if (type == "MaxPool" && op.domain.empty() && op.outputs.size() == 1 &&
                dtype_bits(graph_.tensor(op.inputs[0]).dtype) == 8) {
       become(id, "NhwcMaxPool", /*always=*/true);
+    } else if (type == "Split" && op.domain.empty()) {
+      split(id);
     } else if (op.domain != kMicrosoft) {
       return;
     } else if (type == "QLinearAveragePool" || type == "QLinearGlobalAveragePool" ||
@@ -140,6 +142,20 @@ class ChannelMover {
     }
     op.attributes.set("axis", int64_t{kRank - 1});
     op.outputs = {add_last(op.outputs[0])};
+    graph_.fuse({id}, std::move(op));
+  }
+
+  // Along the channels.
+  void split(OpId id) {
+    Op op = graph_.op(id);
+    if (op.attributes.int_or("axis", 0) != 1 || !is_last(op.inputs[0])) {
+      return;
+    }
+    op.inputs[0] = last_.at(op.inputs[0]);
+    op.attributes.set("axis", int64_t{kRank - 1});
+    for (TensorId& output : op.outputs) {
+      output = output.valid() ? add_last(output) : output;
+    }
     graph_.fuse({id}, std::move(op));
   }
 

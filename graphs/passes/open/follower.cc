@@ -76,9 +76,31 @@ void Follower::run() {
       continue;
     }
     infer(op);
+    believe_file(op);
     if (op.op_type == "Reshape" && op.domain.empty()) {
       constant_reshapes[i] = becomes_constant(op);
     }
+  }
+}
+
+// ONNX Runtime merges what it infers into the shape that the file declares: a number that it infers
+// wins, otherwise what the file says stays.
+void Follower::believe_file(const Op& op) {
+  for (const TensorId output : op.outputs) {
+    if (!output.valid() || declared_.empty() || declared_[output.index()].empty()) {
+      continue;
+    }
+    const Extents& declared = declared_[output.index()];
+    Facts& facts = facts_[output.index()];
+    if (declared.size() != facts.axes.size()) {
+      continue;
+    }
+    for (size_t i = 0; i < declared.size(); ++i) {
+      if (facts.axes[i] != kKnownExtent && declared[i] != kUnknownExtent) {
+        facts.axes[i] = declared[i];
+      }
+    }
+    facts.ranked = true;
   }
 }
 

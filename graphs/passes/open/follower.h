@@ -65,6 +65,8 @@ class Follower {
   explicit Follower(const Graph& graph);
 
   void open(TensorId id, int axis, Extent symbol);
+  // By tensor the axes that the file declares; empty: it declares none.
+  void declare(std::vector<Extents> declared) { declared_ = std::move(declared); }
   void run();
   const Facts& facts(TensorId id) const { return facts_[id.index()]; }
 
@@ -96,6 +98,7 @@ class Follower {
   void set_constant_elements(TensorId id);
   bool is_constant(const Op& op) const;
   void infer(const Op& op);
+  void believe_file(const Op& op);
   // Broadcasts the axes of all operands but the last `skipped` of each.
   Extents merged_axes(const Op& op, size_t rank, size_t skipped) const;
 
@@ -143,6 +146,7 @@ class Follower {
 
   const Graph& graph_;
   std::vector<Facts> facts_;
+  std::vector<Extents> declared_;
 };
 
 }  // namespace dfsim::inline graphs::open

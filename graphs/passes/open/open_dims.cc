@@ -8,21 +8,60 @@
 
 namespace dfsim::inline graphs {
 
-OpenDims::OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes) {
+namespace {
+
+// Numbers for names.
+class Symbols {
+ public:
+  Extent of(const std::string& name) {
+    return numbers_.emplace(name, static_cast<Extent>(numbers_.size() + 1)).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, Extent> numbers_;
+};
+
+// By tensor what the file declares.
+std::vector<open::Extents> declared_extents(const Graph& graph,
+                                            const std::vector<DeclaredAxes>& declared,
+                                            Symbols& symbols) {
+  std::unordered_map<std::string_view, const DeclaredAxes*> by_name;
+  for (const DeclaredAxes& tensor : declared) {
+    by_name.emplace(tensor.tensor, &tensor);
+  }
+  std::vector<open::Extents> result(declared.empty() ? 0 : graph.tensor_count());
+  for (size_t t = 0; t < result.size(); ++t) {
+    const auto it = by_name.find(graph.tensor(TensorId(t)).name);
+    if (it == by_name.end()) {
+      continue;
+    }
+    for (const std::optional<std::string>& axis : it->second->axes) {
+      result[t].push_back(!axis           ? kUnknownExtent
+                          : axis->empty() ? kKnownExtent
+                                          : symbols.of(*axis));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+OpenDims::OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes,
+                   const std::vector<DeclaredAxes>& declared) {
   if (axes.empty()) {
     return;
   }
   open::Follower follower(graph);
-  std::unordered_map<std::string, Extent> symbols;
+  Symbols symbols;
   for (const OpenAxis& axis : axes) {
-    const auto symbol = static_cast<Extent>(symbols.size() + 1);
-    const Extent own = symbols.emplace(axis.name, symbol).first->second;
+    const Extent own = symbols.of(axis.name);
     for (const TensorId input : graph.inputs()) {
       if (graph.tensor(input).name == axis.input) {
         follower.open(input, axis.axis, own);
       }
     }
   }
+  follower.declare(declared_extents(graph, declared, symbols));
   follower.run();
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
     const open::Facts& facts = follower.facts(TensorId(t));

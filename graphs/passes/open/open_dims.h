@@ -21,8 +21,10 @@ class OpenDims {
  public:
   // Nothing is open.
   OpenDims() = default;
-  // `axes` are those of the import report. O(size of the graph).
-  OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes);
+  // `axes` and `declared` are those of the import report. Where inference finds no extent, ONNX
+  // Runtime believes the file. O(size of the graph).
+  OpenDims(const Graph& graph, const std::vector<OpenAxis>& axes,
+           const std::vector<DeclaredAxes>& declared = {});
 
   bool empty() const { return axes_.empty(); }
   // The states of the tensor's axes, by its name, which rewriting keeps; empty when not even their
