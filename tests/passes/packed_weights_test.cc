@@ -78,5 +78,27 @@ TEST_CASE("packed-weights: weights that two products share stay dequantised") {
   CHECK(graph.types_after({"packed-weights"}).size() == 4);
 }
 
+TEST_CASE("packed-bias: MatMulNBits takes a bias of its columns") {
+  for (const int64_t extent : {32, 1}) {
+    PassCase graph;
+    graph.input("x", {2, 64});
+    graph.weight("w", {32, 2, 16}, DType::kUInt8);
+    graph.weight("scales", {32, 2});
+    graph.weight("bias", {extent});
+    graph.op("com.microsoft.MatMulNBits", {"x", "w", "scales"}, "m",
+             {{"K", int64_t{64}},
+              {"N", int64_t{32}},
+              {"bits", int64_t{4}},
+              {"block_size", int64_t{32}}});
+    graph.op("Add", {"bias", "m"}, "y");
+    graph.output("y");
+    const Graph& after = graph.after({"packed-bias"});
+    CHECK(after.op_count() == (extent == 32 ? 1 : 2));
+    if (extent == 32) {
+      CHECK(after.tensor(after.op(OpId(0)).inputs.at(5)).name == "bias");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dfsim

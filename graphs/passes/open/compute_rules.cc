@@ -181,6 +181,15 @@ void Follower::tile(const Op& op) {
   set_axes(op, 0, std::move(axes));
 }
 
+// The rows of the first operand, and as many columns as an attribute says.
+void Follower::packed_product(const Op& op) {
+  Extents axes = in(op, 0).axes;
+  if (!axes.empty()) {
+    axes.back() = kKnownExtent;
+  }
+  set_axes(op, 0, std::move(axes));
+}
+
 void Follower::recurrent(const Op& op) {
   const Extents& x = in(op, 0).axes;
   if (x.size() != 3) {

@@ -1,6 +1,8 @@
 // Runs over the operators in order and looks up each one's rule.
 #include "graphs/passes/open/follower.h"
 
+#include "graphs/ops/rules.h"
+
 namespace dfsim::inline graphs::open {
 
 const Follower::NamedRule Follower::kRules[] = {
@@ -163,6 +165,8 @@ void Follower::infer(const Op& op) {
   if (rule != std::end(kRules) && op.domain.empty() && !op.outputs.empty() &&
       op.outputs[0].valid() && has(op, 0)) {
     (this->*rule->rule)(op);
+  } else if (op.op_type == "MatMulNBits" && op.domain == kMicrosoft) {
+    packed_product(op);
   } else if (op.op_class == OpClass::kElementwise) {
     broadcast(op);
   } else if (op.op_class == OpClass::kReduce) {

@@ -111,6 +111,7 @@ class Follower {
   void broadcast(const Op& op);
   void matmul(const Op& op);
   void gemm(const Op& op);
+  void packed_product(const Op& op);
   // Convolutions and pools: channels of a convolution come from its weight.
   void window(const Op& op);
   void pool(const Op& op);
