@@ -67,7 +67,7 @@ def other_shapes(session, model):
         ).astype(dtype)
     try:
         results = session.run(None, feed)
-    except Exception:  # noqa: BLE001: made-up values may be none that the model accepts
+    except Exception:  # noqa: BLE001: the model may not accept generated values
         return {}
     said = {entry["name"]: entry["shape"] or [] for entry in facts["outputs"]}
     return {
