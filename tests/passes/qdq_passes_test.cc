@@ -202,6 +202,21 @@ TEST_CASE("qdq-parameters: a bias or weight left in float is quantised next to a
   CHECK(plain.types_after({"qdq-parameters"}) == Types{"Conv"});
 }
 
+TEST_CASE("qdq-copies: a convolution whose bias is a copy of a dequantised one stays in float") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.quantized_weight("b", {16}, true);
+  graph.pair("x");
+  graph.op("Identity", {"b_dq"}, "copy");
+  graph.op("Conv", {"x_dq", "w_dq", "copy"}, "c");
+  graph.pair("c");
+  graph.output("c_dq");
+  const Types types = graph.types_after({"qdq-copies", "no-ops", "qdq"});
+  CHECK(std::count(types.begin(), types.end(), "Conv") == 1);
+  CHECK(std::count(types.begin(), types.end(), "QLinearConv") == 0);
+}
+
 TEST_CASE("nhwc-int8: a Split of channels stays between convolutions") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

@@ -36,6 +36,24 @@ bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& cons
   return values_known || (inputs_constant && shapes_known);
 }
 
+// A weight or bias that an Identity stands for, next to activations in 8 bits. ONNX Runtime
+// quantises parameters left in fp32 (the pass qdq-parameters) before it folds anything, and does
+// not see this one.
+bool hides_parameter(const Graph& graph, const Op& op) {
+  if (op.op_type != "Identity" || !op.domain.empty() || op.outputs.size() != 1) {
+    return false;
+  }
+  const auto readers = graph.consumers(op.outputs[0]);
+  return std::any_of(readers.begin(), readers.end(), [&](OpId id) {
+    const Op& reader = graph.op(id);
+    const OpId maker = reader.inputs[0].valid() ? graph.tensor(reader.inputs[0]).producer : OpId();
+    return reader.inputs[0] != op.outputs[0] && maker.valid() &&
+           graph.op(maker).op_type == "DequantizeLinear" &&
+           (reader.op_type == "Conv" || reader.op_type == "ConvTranspose" ||
+            reader.op_type == "Gemm");
+  });
+}
+
 // Weights of a graph that updates them are not constants.
 bool is_training(const Graph& graph) {
   const auto& metadata = graph.info().metadata;
@@ -153,12 +171,12 @@ class Rebuilder {
 
 }  // namespace
 
-StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool keep_replaceable) {
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool for_onnxruntime) {
   std::vector<bool> constant(graph.tensor_count());
   const bool training = is_training(graph);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorRole role = graph.tensor(TensorId(t)).role;
-    if (keep_replaceable && graph.tensor(TensorId(t)).is_replaceable) {
+    if (for_onnxruntime && graph.tensor(TensorId(t)).is_replaceable) {
       continue;
     }
     constant[t] = role == TensorRole::kConstant || (role == TensorRole::kWeight && !training);
@@ -167,7 +185,8 @@ StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool keep_
   std::vector<bool> keep(graph.op_count(), true);
   for (size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
-    if (open.is_constant(OpId(i)) && is_foldable(graph, op, constant)) {
+    if (open.is_constant(OpId(i)) && is_foldable(graph, op, constant) &&
+        !(for_onnxruntime && hides_parameter(graph, op))) {
       keep[i] = false;
       ++result.folded_ops;
       for (const TensorId output : op.outputs) {
@@ -198,8 +217,7 @@ StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool keep_
       }
     }
   }
-  DFSIM_ASSIGN_OR_RETURN(result.graph,
-                         Rebuilder(graph, open, keep_replaceable).run(keep, constant));
+  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open, for_onnxruntime).run(keep, constant));
   return result;
 }
 

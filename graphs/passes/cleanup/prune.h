@@ -20,9 +20,10 @@ struct PruneResult {
 // source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
 // `open` (of the same graph) says what the runtime doesn't know before a run: what depends on that
 // is not folded, and has no value in the result.
-// `keep_replaceable`: the runtime lets callers replace such weights, so nothing is folded that
-// reads them; others take them as what they are in the file.
+// `for_onnxruntime`: it lets callers replace weights that are inputs, too, so nothing is folded
+// that reads them, where others take them as what they are in the file; and an Identity stays that
+// hides a weight or bias next to activations in 8 bits.
 StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open = {},
-                            bool keep_replaceable = false);
+                            bool for_onnxruntime = false);
 
 }  // namespace dfsim::inline graphs

@@ -1,8 +1,11 @@
 // Weights and biases that a quantised model leaves in fp32 next to quantised activations become
 // quantised as well: ONNX Runtime's WeightBiasQuantization. A bias gets 32 bits, a weight 8 with
 // one scale for all. Without it a convolution whose bias the quantiser could not find (it was no
-// initializer, say) would stay in float.
+// initializer, say) would stay in float. ONNX Runtime does so before all other rules, so that one
+// behind an Identity is not found, either.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "graphs/passes/passes.h"
 
@@ -73,7 +76,7 @@ void visit(EditableGraph& graph, OpId id) {
   const Op* const weight = dequantiser(graph, op.inputs[1]);
   const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
   const auto in_float = [&](size_t i) {
-    return graph.is_parameter(op.inputs[i]) && dequantiser(graph, op.inputs[i]) == nullptr &&
+    return graph.is_parameter(op.inputs[i]) && !graph.producer(op.inputs[i]).valid() &&
            graph.tensor(op.inputs[i]).dtype == DType::kFloat32;
   };
   if ((weight == nullptr && !in_float(1)) || (weight != nullptr && !has_bias) ||
@@ -90,7 +93,36 @@ void visit(EditableGraph& graph, OpId id) {
   }
 }
 
+// The parameter that an Identity makes of a dequantised one.
+bool copies_dequantised(const EditableGraph& graph, const Op& op) {
+  if (op.op_type != "Identity" || !op.domain.empty() || graph.tensor(op.outputs[0]).is_output) {
+    return false;
+  }
+  const Op* const source = dequantiser(graph, op.inputs[0]);
+  const auto readers = graph.readers(op.outputs[0]);
+  return source != nullptr && graph.is_parameter(source->inputs[0]) &&
+         std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+           return has_parameters(graph.op(reader)) && graph.op(reader).inputs[0] != op.outputs[0];
+         });
+}
+
 }  // namespace
+
+// Quantisers leave biases that several convolutions share behind Identities, as exporters write
+// them. ONNX Runtime computes such a parameter in fp32 ahead of the run, so its reader stays in
+// fp32, although bias and activations are there in integers.
+void fold_copied_parameters(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (!copies_dequantised(graph, graph.op(id))) {
+      continue;
+    }
+    const TensorId result = graph.op(id).outputs[0];
+    const Tensor tensor = graph.tensor(result);
+    const TensorId folded = graph.add_weight(tensor.name + "/folded", tensor.dtype, tensor.shape);
+    graph.remove_op(id);
+    graph.replace_reads(result, folded);
+  }
+}
 
 void quantize_parameters(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
