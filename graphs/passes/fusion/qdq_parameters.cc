@@ -102,7 +102,9 @@ bool copies_dequantised(const EditableGraph& graph, const Op& op) {
   const auto readers = graph.readers(op.outputs[0]);
   return source != nullptr && graph.is_parameter(source->inputs[0]) &&
          std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
-           return has_parameters(graph.op(reader)) && graph.op(reader).inputs[0] != op.outputs[0];
+           const Op& product = graph.op(reader);
+           return has_parameters(product) && product.op_type != "Gemm" &&
+                  product.inputs[0] != op.outputs[0];
          });
 }
 
