@@ -65,6 +65,18 @@ TEST_CASE("function-bodies: GroupNormalization takes scales of groups, later one
   }
 }
 
+TEST_CASE("function-bodies: GroupNormalization of nothing, or with unequal groups, stays") {
+  for (const int64_t channels : {0, 30}) {
+    PassCase norm(21);
+    norm.input("x", {2, channels, 4, 4});
+    norm.weight("scale", {channels});
+    norm.weight("bias", {channels});
+    norm.op("GroupNormalization", {"x", "scale", "bias"}, "y", {{"num_groups", int64_t{4}}});
+    norm.output("y");
+    CHECK(norm.types_after({"function-bodies"}) == Types{"GroupNormalization"});
+  }
+}
+
 TEST_CASE("div-mul: a product with a reciprocal is one division") {
   for (const double dividend : {1.0, 2.0}) {
     PassCase graph;

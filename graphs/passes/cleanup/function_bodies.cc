@@ -108,6 +108,14 @@ void write_swish(Body body) {
   body.finish("Mul", {x, body.elementwise("Sigmoid", {scaled})});
 }
 
+// Three operands, and groups of equally many channels.
+bool has_groups(const EditableGraph& graph, const Op& op) {
+  const Shape& x = graph.shape(op.inputs[0]);
+  const int64_t groups = op.attributes.int_or("num_groups", 1);
+  return op.inputs.size() == 3 && x.rank() > 1 && groups > 0 && x[1].extent() % groups == 0 &&
+         !x.elements().overflowed() && x.elements().value() > 0;
+}
+
 // Mean and variance over [images, groups, rest], by the mean of the squares; then scale and bias.
 void write_group_norm(Body body) {
   const Op& call = body.call();
@@ -161,8 +169,7 @@ void write_function_bodies(EditableGraph& graph) {
       write_mish({graph, id});
     } else if (op.op_type == "Swish") {
       write_swish({graph, id});
-    } else if (op.op_type == "GroupNormalization" && op.inputs.size() == 3 &&
-               graph.shape(op.inputs[0]).rank() > 1) {
+    } else if (op.op_type == "GroupNormalization" && has_groups(graph, op)) {
       write_group_norm({graph, id});
     }
   }

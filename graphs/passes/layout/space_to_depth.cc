@@ -53,7 +53,7 @@ bool step_through(const EditableGraph& graph, const Op& slice, SlicedPart* part)
   bool steps_here = false;
   for (size_t i = 0; i < axes->size(); ++i) {
     const int axis = static_cast<int>((*axes)[i] < 0 ? (*axes)[i] + 4 : (*axes)[i]);
-    if (!ends_last(graph, image, axis, (*ends)[i])) {
+    if (axis < 0 || axis > kColumns || !ends_last(graph, image, axis, (*ends)[i])) {
       return false;
     }
     if ((*steps)[i] == 1 && (*starts)[i] == 0) {
