@@ -6,8 +6,8 @@
 // Left out: the few integers from which a body computes shapes.
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/passes/passes.h"
