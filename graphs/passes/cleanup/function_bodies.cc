@@ -108,6 +108,14 @@ void write_swish(Body body) {
   body.finish("Mul", {x, body.elementwise("Sigmoid", {scaled})});
 }
 
+// x hardsigmoid(x), with a slope of 1 / 6
+void write_hard_swish(Body body) {
+  const TensorId x = body.operand(0);
+  const TensorId gate = body.add("HardSigmoid", {x}, body.dtype(x), Shape(body.shape(x)),
+                                 {{"alpha", 1.0 / 6}, {"beta", 0.5}});
+  body.finish("Mul", {x, gate});
+}
+
 // Three operands, and groups of equally many channels.
 bool has_groups(const EditableGraph& graph, const Op& op) {
   const Shape& x = graph.shape(op.inputs[0]);
@@ -155,6 +163,15 @@ void write_group_norm(Body body) {
 }
 
 }  // namespace
+
+// A pass of its own, ahead of the others: ONNX Runtime puts this function into a convolution.
+void split_hard_swish(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (graph.op(id).op_type == "HardSwish" && graph.op(id).domain.empty()) {
+      write_hard_swish({graph, id});
+    }
+  }
+}
 
 void write_function_bodies(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {

@@ -71,41 +71,7 @@ bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
   return false;
 }
 
-// HardSwish is a function of ONNX, and ONNX Runtime has no kernel for it: it runs the function's
-// body.
-void split_one_hard_swish(EditableGraph& graph, OpId id) {
-  const Op swish = graph.op(id);
-  const Tensor x = graph.tensor(swish.inputs[0]);
-  Op gate;
-  gate.op_type = "HardSigmoid";
-  gate.name = swish.name + "/HardSigmoid";
-  gate.version = swish.version;
-  gate.attributes.set("alpha", 1.0 / 6);
-  gate.attributes.set("beta", 0.5);
-  gate.inputs = {swish.inputs[0]};
-  gate.outputs = {graph.add_tensor(gate.name, x.dtype, x.shape)};
-  set_origins(&gate, {{swish.op_type, swish.name}});
-  Op product;
-  product.op_type = "Mul";
-  product.name = swish.name + "/Mul";
-  product.version = swish.version;
-  product.inputs = {swish.inputs[0], gate.outputs[0]};
-  product.outputs = swish.outputs;
-  set_origins(&product, {{swish.op_type, swish.name}});
-  graph.remove_op(id);
-  graph.add_op(std::move(gate));
-  graph.add_op(std::move(product));
-}
-
 }  // namespace
-
-void split_hard_swish(EditableGraph& graph) {
-  for (const OpId id : graph.ops()) {
-    if (graph.op(id).op_type == "HardSwish" && graph.op(id).domain.empty()) {
-      split_one_hard_swish(graph, id);
-    }
-  }
-}
 
 void fuse_conv_activation(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
