@@ -4,7 +4,8 @@
 Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.onnx.gz): a static batch is the same
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
-usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, tune or train
+usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
+tune or train
 """
 
 import argparse
@@ -71,6 +72,12 @@ TRANSFORMERS = {
     "albert_small": ("AlbertConfig", "AlbertModel", {**SMALL, "num_hidden_layers": 4}),
     "gpt_neox_small": ("GPTNeoXConfig", "GPTNeoXModel", {**SMALL, "num_hidden_layers": 4}),
     "clip_vision_small": ("CLIPVisionConfig", "CLIPVisionModel", {**SMALL, "num_hidden_layers": 4}),
+    "phi_small": ("PhiConfig", "PhiModel",
+                  {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 2048,
+                   "vocab_size": 32000}),
+    "megatron_bert_small": ("MegatronBertConfig", "MegatronBertModel", {**SMALL, "num_hidden_layers": 4}),
+    "funnel_small": ("FunnelConfig", "FunnelBaseModel",
+                     {"d_model": 384, "n_head": 6, "d_head": 64, "d_inner": 1536, "block_sizes": [2, 2, 2]}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",
@@ -163,7 +170,7 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
