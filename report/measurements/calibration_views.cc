@@ -118,10 +118,11 @@ std::string calibration_text(const Calibration& calibration) {
   }
   if (calibration.model.empty()) {
     return text + fmt::format(
-                      "roofs          {}\nhardware       {}, whose times follow from the CPU of "
+                      "roofs          {}\nhardware       {}, whose times follow from the {}CPU of "
                       "{}\n\nNext: dfsim predict MODEL.onnx --hw {}\n",
                       calibration.roofs_file, fmt::join(calibration.hardware, ", "),
-                      kNearestCpuModel, calibration.hardware.back());
+                      calibration.nearest.same_design ? "same kind of " : "",
+                      calibration.nearest.model, calibration.hardware.back());
   }
   const std::string& host = calibration.hardware.back();
   return text + fmt::format(
@@ -139,9 +140,12 @@ std::string calibration_text(const Calibration& calibration) {
 
 std::string calibration_json(const Calibration& calibration) {
   if (calibration.model.empty()) {
-    const Json json = {{"schema", "dfsim.calibrate/1"},
-                       {"roofs", roofs_tree(calibration.roofs)},
-                       {"hardware", calibration.hardware}};
+    const Json json = {
+        {"schema", "dfsim.calibrate/1"},
+        {"roofs", roofs_tree(calibration.roofs)},
+        {"hardware", calibration.hardware},
+        {"nearest_cpu",
+         {{"model", calibration.nearest.model}, {"same_design", calibration.nearest.same_design}}}};
     return json.text();
   }
   const Json json = {{"schema", "dfsim.calibrate/1"},

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
 #include "study/measuring/roof_kernels.h"
 
@@ -19,21 +18,12 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-// As the kernel names it.
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  constexpr std::string_view kKey = "model name";
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with(kKey) && colon != std::string::npos) {
-      std::string name = line.substr(colon + 2);
-      std::replace_if(
-          name.begin(), name.end(),
-          [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' '; }, ' ');
-      return name;
-    }
-  }
-  return "CPU of this machine";
+// As a hardware file can quote it.
+std::string printable_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' '; }, ' ');
+  return name.empty() ? "CPU of this machine" : name;
 }
 
 // ONNX Runtime has blocks of 16 channels where the processor has AVX-512.
@@ -93,9 +83,10 @@ std::string levels(const HostRoofs& roofs) {
 
 }  // namespace
 
-std::string bare_hardware(const HostRoofs& roofs, std::string_view cost_model,
+std::string bare_hardware(std::string_view name, const HostRoofs& roofs, const CpuIdentity& cpu,
                           std::string_view dfsim_version) {
-  const std::string processor = processor_name();
+  const std::string processor = printable_name(cpu.name);
+  const NearestCpu nearest = nearest_measured_cpu(cpu);
   const MeasuredBandwidth& memory = roofs.bandwidths.back();
   const size_t caches = roofs.bandwidths.size() - 1;
   const std::string threads =
@@ -103,7 +94,7 @@ std::string bare_hardware(const HostRoofs& roofs, std::string_view cost_model,
   const double gib = static_cast<double>(::sysconf(_SC_PAGE_SIZE)) *
                      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) / (kMiB * 1024);
   return fmt::format(
-             "name: bare{}\n"
+             "name: {}\n"
              "description: \"{}, ONNX Runtime with {}, from its roofs alone\"\n"
              "runtime: {}\n\n"
              "sources:\n"
@@ -114,8 +105,8 @@ std::string bare_hardware(const HostRoofs& roofs, std::string_view cost_model,
              "  best: \"the same: best runs\"\n"
              "  system: \"what the operating system says of the machine\"\n"
              "  estimate: \"estimate of dfsim, not measured\"\n\n",
-             roofs.threads == 1 ? "-1t" : "", processor, threads,
-             has_avx512() ? "ort-avx512" : "ort-cpu", today(), dfsim_version) +
+             name, processor, threads, has_avx512() ? "ort-avx512" : "ort-cpu", today(),
+             dfsim_version) +
          fmt::format(
              "devices:\n"
              "  - name: cpu0\n"
@@ -129,11 +120,12 @@ std::string bare_hardware(const HostRoofs& roofs, std::string_view cost_model,
              "    launch_overhead_us: 1\n"
              "    queues: 1\n"
              "    copy_engines: 0\n"
-             "    cost_model: {}  # the nearest device's\n",
+             "    cost_model: {}  # {}\n",
              processor, threads, rates(roofs, /*best=*/false), gib,
              memory.typical_bytes_per_s / 1e9,
              caches > 0 ? static_cast<double>(roofs.bandwidths[caches - 1].bytes) / kMiB : 8.0,
-             roofs.threads, cost_model) +
+             roofs.threads, nearest.model,
+             nearest.same_design ? "of a machine with the same cores" : "the nearest device's") +
          levels(roofs) +
          fmt::format(
              "    roofs:\n"

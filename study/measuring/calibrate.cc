@@ -45,6 +45,7 @@ class Calibrator {
       : options_(options), progress_(progress) {}
 
   StatusOr<Calibration> run() {
+    DFSIM_RETURN_IF_ERROR(check_options());
     DFSIM_RETURN_IF_ERROR(check_cover());
     if (!options_.like.empty()) {
       DFSIM_ASSIGN_OR_RETURN(like_ops_, find_data_file(measured_file("ops.csv.gz")));
@@ -58,17 +59,7 @@ class Calibrator {
                                 error.message()));
     }
     if (options_.roofs == "only") {
-      Calibration calibration;
-      DFSIM_RETURN_IF_ERROR(measure_all_roofs(&calibration));
-      for (const HostRoofs& roofs : calibration.roofs) {
-        const bool most = roofs.threads == thread_counts().back();
-        calibration.hardware.push_back(
-            in(most ? "bare.yaml" : fmt::format("bare-{}t.yaml", roofs.threads)));
-        DFSIM_RETURN_IF_ERROR(
-            write_file(calibration.hardware.back(),
-                       bare_hardware(roofs, kNearestCpuModel, options_.dfsim_version)));
-      }
-      return calibration;
+      return from_roofs_alone();
     }
     DFSIM_ASSIGN_OR_RETURN(
         python_,
@@ -88,6 +79,21 @@ class Calibrator {
   }
 
  private:
+  StatusOr<Calibration> from_roofs_alone() {
+    Calibration calibration;
+    DFSIM_RETURN_IF_ERROR(measure_all_roofs(&calibration));
+    const CpuIdentity cpu = this_cpu();
+    calibration.nearest = nearest_measured_cpu(cpu);
+    for (const HostRoofs& roofs : calibration.roofs) {
+      const bool most = roofs.threads == thread_counts().back();
+      const std::string name = most ? "bare" : fmt::format("bare-{}t", roofs.threads);
+      calibration.hardware.push_back(in(name + ".yaml"));
+      DFSIM_RETURN_IF_ERROR(write_file(calibration.hardware.back(),
+                                       bare_hardware(name, roofs, cpu, options_.dfsim_version)));
+    }
+    return calibration;
+  }
+
   std::string measured_file(std::string_view name) const {
     return fmt::format("datasets/measured/{}/{}", options_.like, name);
   }
@@ -149,6 +155,16 @@ class Calibrator {
       campaign->push_back(std::move(path));
     }
     return ok_status();
+  }
+
+  // Roofs alone train nothing: what would change a model must not be dropped without a word.
+  Status check_options() const {
+    if (options_.roofs != "only" || (options_.like.empty() && options_.cover.empty())) {
+      return ok_status();
+    }
+    return invalid_input(fmt::format(
+        "{} is of no use with --roofs only, which trains no model: leave one of them out",
+        options_.like.empty() ? "--cover" : "--like"));
   }
 
   // A file that is missing is found before minutes are spent on roofs.

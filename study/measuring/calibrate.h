@@ -3,20 +3,16 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "opmodel/train/error_stats.h"
+#include "study/measuring/cpu_identity.h"
 #include "study/measuring/roofs.h"
 #include "study/progress.h"
 #include "study/validation/validation.h"
 
 namespace dfsim::inline study {
-
-// The model that a hardware file from roofs alone names: that of the CPU with the most
-// measurements, from which dfsim extrapolates to others.
-inline constexpr std::string_view kNearestCpuModel = "epyc-genoa";
 
 struct CalibrateOptions {
   double minutes = 10;    // of measuring
@@ -42,6 +38,7 @@ struct Calibration {
   std::string no_roofs;               // why not; "" = measured or not wanted
   std::vector<std::string> hardware;  // files; the last one has most threads
   std::string model;                  // "" = roofs alone were measured
+  NearestCpu nearest;                 // whose model the files from roofs alone name
   int64_t rows = 0;                   // of this machine
   std::string like;                   // as in the options
   ErrorStats held_out;  // by this machine's rows alone: over all parts, each weighed by its rows
@@ -51,9 +48,10 @@ struct Calibration {
 
 // Measures the roofs and, unless they alone are wanted, measures with ONNX Runtime, trains,
 // validates on the measured networks and fits the intervals of networks to them. Errors: those of
-// the collector, of train_model() and of the files it writes; Progress's. Networks that cannot be
-// validated are reported in `not_fitted`; so is, in `no_roofs`, a processor that the roofs' kernels
-// do not fit, which is an error only if roofs alone are wanted.
+// the collector, of train_model() and of the files it writes; Progress's; kInvalidInput for models
+// or another CPU's operators where roofs alone are wanted. Networks that cannot be validated are
+// reported in `not_fitted`; so is, in `no_roofs`, a processor that the roofs' kernels do not fit,
+// which is an error only if roofs alone are wanted.
 StatusOr<Calibration> calibrate(const CalibrateOptions& options, const Progress& progress = {});
 
 }  // namespace dfsim::inline study

@@ -20,8 +20,9 @@ class PassCase {
 
   explicit PassCase(int opset = 17) : opset_(opset) {}
 
-  void input(const std::string& name, const std::vector<int64_t>& extents) {
-    declare(name, extents);
+  void input(const std::string& name, const std::vector<int64_t>& extents,
+             DType dtype = DType::kFloat32) {
+    declare(name, extents).dtype = dtype;
     builder_.mark_input(builder_.tensor_by_name(name));
   }
   void weight(const std::string& name, const std::vector<int64_t>& extents,

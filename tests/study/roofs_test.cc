@@ -174,10 +174,11 @@ TEST_CASE("Bare hardware: a file with typical rates that loads and predicts from
                       {"memory", 20e9, 16e9, 0, "triad"}};
   roofs.product = {DType::kFloat32, 180e9, 70e9, "avx2 product"};
   const std::string path = (std::filesystem::temp_directory_path() / "dfsim_bare.yaml").string();
-  REQUIRE(write_file(path, bare_hardware(roofs, "epyc-genoa", "0.1.0")).ok());
+  REQUIRE(write_file(path, bare_hardware("mine", roofs, {}, "0.1.0")).ok());
   const auto platform = load_platform(path);
   INFO(platform.status().message());
   REQUIRE(platform.ok());
+  CHECK(platform->name == "mine");
   const DeviceSpec& cpu = platform->devices.front();
   CHECK(cpu.type == DeviceType::kCpu);
   CHECK(cpu.compute_units == 2);

@@ -119,14 +119,13 @@ bool between_norm_and_sum(const EditableGraph& graph, TensorId x) {
          makes_layer_norm(graph, graph.producer(x));
 }
 
-}  // namespace
-
-void fuse_attention(EditableGraph& graph) {
+void fuse_attentions(EditableGraph& graph, bool also_half) {
   const Pattern pattern = attention_pattern();
   for (const OpId id : graph.ops()) {
     const auto found = match(graph, pattern, id);
     if (!found || !fitting_shapes(graph, *found, graph.op(id)) || !moves_heads(graph, *found) ||
-        !between_norm_and_sum(graph, found->tensors[kX])) {
+        !between_norm_and_sum(graph, found->tensors[kX]) ||
+        (!also_half && graph.tensor(found->tensors[kX]).dtype == DType::kFloat16)) {
       continue;
     }
     const int64_t hidden = graph.shape(found->tensors[kX])[2].extent();
@@ -148,5 +147,12 @@ void fuse_attention(EditableGraph& graph) {
     graph.fuse(found->ops, std::move(fused));
   }
 }
+
+}  // namespace
+
+void fuse_attention(EditableGraph& graph) { fuse_attentions(graph, /*also_half=*/true); }
+
+// Where fp16 has no kernels, casts round its reshapes and transposes hide the pattern.
+void fuse_float_attention(EditableGraph& graph) { fuse_attentions(graph, /*also_half=*/false); }
 
 }  // namespace dfsim::inline graphs

@@ -107,7 +107,8 @@ class Blocker {
     const Shape& x = graph_.shape(op.inputs[0]);
     const Shape& w = graph_.shape(op.inputs[1]);
     if (!x.is_static() || w.rank() != 4 || !graph_.is_fixed(op.inputs[1]) ||
-        graph_.tensor(op.inputs[1]).dtype != DType::kFloat32 || op.inputs.size() > 3) {
+        graph_.tensor(op.inputs[1]).dtype != DType::kFloat32 || op.inputs.size() > 3 ||
+        (op.inputs.size() == 3 && op.inputs[2].valid() && !graph_.is_fixed(op.inputs[2]))) {
       return;
     }
     const int64_t group = op.attributes.int_or("group", 1);

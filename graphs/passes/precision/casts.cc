@@ -42,6 +42,14 @@ class CastInserter {
     }
   }
 
+  bool is_ahead(TensorId id) const {
+    if (weights_ == WeightCasts::kAheadForOne) {
+      return graph_.readers(id).size() == 1;
+    }
+    return weights_ == WeightCasts::kAhead || graph_.tensor(id).role == TensorRole::kConstant ||
+           is_number(graph_, id);
+  }
+
   // The tensor in that type, made once.
   TensorId as_dtype(TensorId id, DType dtype) {
     TensorId& made = made_[{id, dtype}];
@@ -50,9 +58,7 @@ class CastInserter {
     }
     const Tensor tensor = graph_.tensor(id);
     const std::string name = tensor.name + "/" + std::string(dtype_name(dtype));
-    const bool ahead = tensor.role == TensorRole::kConstant || is_number(graph_, id) ||
-                       weights_ == WeightCasts::kAhead;
-    if (graph_.is_parameter(id) && ahead) {
+    if (graph_.is_parameter(id) && is_ahead(id)) {
       made = graph_.add_relaid(id, tensor.shape);
       graph_.set_dtype(made, dtype);
       return made;

@@ -22,12 +22,13 @@ struct ChosenDtypes {
 using ChooseDtypes = std::function<ChosenDtypes(const EditableGraph& graph, OpId op)>;
 
 enum class WeightCasts : uint8_t {
-  kAhead,   // a weight is stored in the type that its reader wants
-  kPerRun,  // a weight keeps its type and is cast in every run, once for all readers
+  kAhead,        // a weight is stored in the type that its reader wants
+  kAheadForOne,  // so is one that is read once; others, numbers too, are cast in every run
+  kPerRun,       // a weight keeps its type and is cast in every run, once for all readers
 };
 
 // Adds one Cast per tensor and type. Numbers (parameters of one element) change their type for
-// nothing. O(ops + edges).
+// nothing, but for kAheadForOne. O(ops + edges).
 void insert_casts(EditableGraph& graph, const ChooseDtypes& choose, WeightCasts weights);
 
 // The type that PyTorch promotes the operator's floating operands to: the widest of those that are
