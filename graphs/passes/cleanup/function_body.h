@@ -2,20 +2,19 @@
 // graphs/passes.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "graphs/ops/onnx_dtype.h"
 #include "graphs/passes/editable_graph.h"
 
 namespace dfsim::inline graphs {
 
 using BodyAttributes = std::vector<std::pair<std::string, AttrValue>>;
 
-// Writes operators in place of `call`, under its name.
+// Writes operators in place of `call`, under its name. Their results are as open as their operands.
+// Nothing changes but for added tensors until finish(). Each call: O(operands).
 class FunctionBody {
  public:
   FunctionBody(EditableGraph& graph, OpId call) : graph_(graph), id_(call), call_(graph.op(call)) {}
@@ -23,59 +22,25 @@ class FunctionBody {
   const Op& call() const { return call_; }
   TensorId operand(size_t i) const { return call_.inputs[i]; }
   const Shape& shape(TensorId id) const { return graph_.shape(id); }
-
-  // The result of an operator, whose axes are as open as those of its operands.
-  TensorId add(std::string_view type, std::vector<TensorId> inputs, DType dtype, Shape shape,
-               const BodyAttributes& attributes = {}) {
-    const TensorId made = graph_.add_tensor(fmt::format("{}/{}_{}", call_.name, type, ops_.size()),
-                                            dtype, std::move(shape));
-    push(type, std::move(inputs), {made}, attributes);
-    return made;
-  }
-  TensorId elementwise(std::string_view type, std::vector<TensorId> inputs) {
-    const Tensor& like = graph_.tensor(inputs[0]);
-    return add(type, std::move(inputs), like.dtype, Shape(like.shape));
-  }
-  TensorId cast(TensorId id, DType to) {
-    return add("Cast", {id}, to, Shape(shape(id)), {{"to", int64_t{dtype_to_onnx(to)}}});
-  }
-  TensorId ints(const std::vector<int64_t>& values) {
-    return graph_.add_ints(fmt::format("{}/ints_{}", call_.name, ops_.size()), values);
-  }
-  TensorId reshape(TensorId id, const Shape& to) {
-    return add("Reshape", {id, ints(to.extents())}, dtype(id), to);
-  }
-  TensorId number(double value, DType dtype = DType::kFloat32) {
-    return graph_.add_constant(fmt::format("{}/number_{}", call_.name, numbers_++),
-                               ConstValue{dtype, {}, {}, {value}});
-  }
   DType dtype(TensorId id) const { return graph_.tensor(id).dtype; }
+
+  // The result of an operator.
+  TensorId add(std::string_view type, std::vector<TensorId> inputs, DType dtype, Shape shape,
+               const BodyAttributes& attributes = {});
+  // With the type and shape of the first operand.
+  TensorId elementwise(std::string_view type, std::vector<TensorId> inputs);
+  TensorId cast(TensorId id, DType to);
+  TensorId reshape(TensorId id, const Shape& to);
+  TensorId ints(const std::vector<int64_t>& values);
+  TensorId number(double value, DType dtype = DType::kFloat32);
 
   // The operator that makes what the call made; the call is gone afterwards.
   void finish(std::string_view type, std::vector<TensorId> inputs,
-              const BodyAttributes& attributes = {}) {
-    push(type, std::move(inputs), {call_.outputs[0]}, attributes);
-    graph_.remove_op(id_);
-    for (Op& op : ops_) {
-      graph_.add_op(std::move(op));
-    }
-  }
+              const BodyAttributes& attributes = {});
 
  private:
   void push(std::string_view type, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
-            const BodyAttributes& attributes) {
-    Op op;
-    op.op_type = type;
-    op.name = graph_.tensor(outputs[0]).name;
-    op.version = call_.version;
-    op.inputs = std::move(inputs);
-    op.outputs = std::move(outputs);
-    for (const auto& [name, value] : attributes) {
-      op.attributes.set(name, value);
-    }
-    set_origins(&op, origins_of(call_));
-    ops_.push_back(std::move(op));
-  }
+            const BodyAttributes& attributes);
 
   EditableGraph& graph_;
   OpId id_;

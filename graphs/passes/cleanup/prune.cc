@@ -131,7 +131,7 @@ class Rebuilder {
     if (constant && tensor.role == TensorRole::kActivation) {
       tensor.role = graph_.constant(id) != nullptr ? TensorRole::kConstant : TensorRole::kWeight;
     }
-    if (tensor.role == TensorRole::kWeight && tensor.storage_key == 0) {
+    if (tensor.role != TensorRole::kActivation && tensor.storage_key == 0) {
       tensor.storage_key = roots_[id.index()].value() + 1;
     }
     new_id = builder_.add_tensor(std::move(tensor));
