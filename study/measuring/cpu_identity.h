@@ -14,11 +14,11 @@ struct CpuIdentity {
   int model = -1;
 };
 
-// Of the first processor in a text of /proc/cpuinfo's form. Lines that it does not know, and
-// numbers that are none, are skipped. O(lines of the first processor).
+// Reads the first processor of a text in /proc/cpuinfo's form. It skips lines that it does not
+// know, and numbers that are none. O(lines of the first processor).
 CpuIdentity parse_cpuinfo(std::string_view text);
 
-// Of the machine that this runs on; all fields unknown where the kernel lists nothing.
+// Reads that of the machine; all fields are unknown where the kernel lists nothing.
 CpuIdentity this_cpu();
 
 // A model that ships for a CPU of the same design, and whether it is one.
@@ -27,7 +27,7 @@ struct NearestCpu {
   bool same_design = false;
 };
 
-// The model whose CPU has the processor's cores; for designs that nobody measured the CPU with the
+// The model whose CPU has the processor's cores; for designs without measurements the CPU with the
 // most measurements. O(1).
 NearestCpu nearest_measured_cpu(const CpuIdentity& cpu);
 

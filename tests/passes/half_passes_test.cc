@@ -61,7 +61,7 @@ TEST_CASE("half-as-float: weights and activations become fp32, and casts between
       }
     }
     CHECK(result.ops().size() == 2);
-    CHECK(op_work(result, OpId(0))->weight_bytes == 8 * 8 * 4);
+    CHECK(op_work(result, OpId(0))->weight_bytes == int64_t{8} * 8 * 4);
   }
 }
 
@@ -99,9 +99,9 @@ TEST_CASE("half-as-float: a weight that two operators read is cast in every run"
   graph.output("y");
   const Graph& result = graph.after({"half-as-float"});
   CHECK(std::ranges::count(result.ops(), "Cast", &Op::op_type) == 3);  // x, w and y
-  CHECK(graph_totals(result)->weight_bytes == 8 * 8 * 2);
+  CHECK(graph_totals(result)->weight_bytes == int64_t{8} * 8 * 2);
   PassCase once = between_products([](PassCase& g) { g.op("Relu", {"a"}, "b"); });
-  CHECK(graph_totals(once.after({"half-as-float"}))->weight_bytes == 2 * 8 * 8 * 4);
+  CHECK(graph_totals(once.after({"half-as-float"}))->weight_bytes == int64_t{2} * 8 * 8 * 4);
 }
 
 TEST_CASE(

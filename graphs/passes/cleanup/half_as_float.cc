@@ -87,7 +87,7 @@ bool has_half_kernel(const Op& op) {
          });
 }
 
-// What an operator computes in.
+// The element type that an operator computes in; kOther: not a matter of fp16.
 enum class Kernel : uint8_t { kOther, kHalf, kFloat };
 
 class HalfComputer {
@@ -214,7 +214,7 @@ class HalfComputer {
     }
   }
 
-  // What the graph returns keeps its type.
+  // The graph's results keep their type.
   void restore_outputs() {
     for (const TensorId id : half_outputs_) {
       const OpId producer = graph_.producer(id);

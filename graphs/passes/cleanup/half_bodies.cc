@@ -158,7 +158,7 @@ void write_log_softmax(FunctionBody body) {
   body.finish("Sub", {parts.x, body.elementwise("Log", {parts.sum})});
 }
 
-// What the call says of axes goes to the sum.
+// The sum reduces the axes of the call.
 BodyAttributes as_called(const FunctionBody& body) {
   return {{"keepdims", body.call().attributes.int_or("keepdims", 1)},
           {"noop_with_empty_axes", body.call().attributes.int_or("noop_with_empty_axes", 0)}};
