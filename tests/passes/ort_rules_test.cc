@@ -1,6 +1,6 @@
 // Rules of ONNX Runtime that few models need: functions without a kernel, reciprocals, YOLO's focus
-// layer, normalisation by the root of the mean square. The expected operators are those of its own optimised graphs
-// (version 1.32, CPU).
+// layer, normalisation by the root of the mean square. The expected operators are those of its own
+// optimised graphs (version 1.32, CPU).
 #include <algorithm>
 #include <cstdint>
 
