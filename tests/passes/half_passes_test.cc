@@ -104,8 +104,7 @@ TEST_CASE("half-as-float: a weight that two operators read is cast in every run"
   CHECK(graph_totals(once.after({"half-as-float"}))->weight_bytes == int64_t{2} * 8 * 8 * 4);
 }
 
-TEST_CASE(
-    "half-as-float: equal numbers are one, and a bias that several read keeps channels plain") {
+TEST_CASE("half-as-float: a bias that several read through Identities keeps channels plain") {
   PassCase graph;
   graph.input("x", {1, 16, 8, 8}, DType::kFloat16);
   for (const char* const weight : {"w1", "w2"}) {
@@ -124,6 +123,20 @@ TEST_CASE(
   CHECK(operator_types(rewritten->graph) == Types{"Cast", "Cast", "Conv", "Conv", "Cast"});
   CHECK(
       std::ranges::all_of(rewritten->graph.ops(), [](const Op& op) { return op.domain.empty(); }));
+}
+
+TEST_CASE("half-as-float: equal numbers that several operators read are one, cast in every run") {
+  for (const double second : {2.0, 3.0}) {
+    PassCase graph = between_products([&](PassCase& g) {
+      g.number("k1", 2, DType::kFloat16);
+      g.number("k2", second, DType::kFloat16);
+      g.op("Mul", {"a", "k1"}, "c");
+      g.op("Mul", {"c", "k2"}, "b");
+    });
+    const Types types = operator_types(graph.after({"half-as-float"}));
+    // The operand, the result, and the number that both read.
+    CHECK(std::ranges::count(types, "Cast") == (second == 2 ? 3 : 2));
+  }
 }
 
 TEST_CASE("half-as-float: bf16 is computed in fp32 throughout") {

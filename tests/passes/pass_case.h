@@ -38,10 +38,11 @@ class PassCase {
     tensor.dtype = dtype;
     builder_.set_constant(builder_.tensor_by_name(name), ConstValue{dtype, {}, {value}, {}});
   }
-  void number(const std::string& name, double value) {
-    declare(name, {}).role = TensorRole::kConstant;
-    builder_.set_constant(builder_.tensor_by_name(name),
-                          ConstValue{DType::kFloat32, {}, {}, {value}});
+  void number(const std::string& name, double value, DType dtype = DType::kFloat32) {
+    Tensor& tensor = declare(name, {});
+    tensor.role = TensorRole::kConstant;
+    tensor.dtype = dtype;
+    builder_.set_constant(builder_.tensor_by_name(name), ConstValue{dtype, {}, {}, {value}});
   }
   void ints(const std::string& name, const std::vector<int64_t>& values) {
     const auto count = static_cast<int64_t>(values.size());

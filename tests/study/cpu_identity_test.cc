@@ -1,7 +1,12 @@
-// Which measured CPU a processor is like, from texts of /proc/cpuinfo's form.
+// Which measured CPU a processor is like, from texts of /proc/cpuinfo's form, and what roofs alone
+// refuse.
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+
+#include "study/measuring/bare_hardware.h"
+#include "study/measuring/calibrate.h"
 #include "study/measuring/cpu_identity.h"
 
 namespace dfsim {
@@ -46,6 +51,34 @@ TEST_CASE("Nearest CPU: the measured one with the same cores, else the one with 
   CHECK(nearest("GenuineIntel", 6, 143).model == "epyc-genoa");
   CHECK_FALSE(nearest("", -1, -1).same_design);
   CHECK(nearest("", -1, -1).model == "epyc-genoa");
+}
+
+TEST_CASE("Bare hardware: names the model of the CPU with the same cores") {
+  HostRoofs roofs;
+  roofs.peaks = {{DType::kFloat32, 200e9, 100e9, "avx512 fma"}};
+  roofs.bandwidths = {{"memory", 20e9, 16e9, 0, "triad"}};
+  const std::string text = bare_hardware(
+      "mine", roofs,
+      {.name = "A \"quoted\" CPU", .vendor = "GenuineIntel", .family = 6, .model = 85}, "0.1.0");
+  CHECK(text.find("cost_model: xeon-cascade-lake  # of a machine with the same cores") !=
+        std::string::npos);
+  CHECK(text.find("A  quoted  CPU, bare, 1 thread") != std::string::npos);
+  CHECK(bare_hardware("mine", roofs, {}, "0.1.0").find("cost_model: epyc-genoa  # the nearest") !=
+        std::string::npos);
+}
+
+TEST_CASE("Calibrate: roofs alone refuse what only a model learns, before anything is written") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "dfsim_roofs_alone";
+  std::filesystem::remove_all(folder);
+  CalibrateOptions like;
+  like.directory = folder.string();
+  like.roofs = "only";
+  CalibrateOptions cover = like;
+  like.like = "epyc-genoa";
+  cover.cover = {"model.onnx"};
+  CHECK(calibrate(like).status().code() == StatusCode::kInvalidInput);
+  CHECK(calibrate(cover).status().code() == StatusCode::kInvalidInput);
+  CHECK_FALSE(std::filesystem::exists(folder));
 }
 
 }  // namespace

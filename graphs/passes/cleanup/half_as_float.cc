@@ -1,8 +1,9 @@
 // ONNX Runtime's CPU provider has no fp16 kernels of most operators on x86: its
 // InsertCastTransformer puts casts round them, of which those between two such operators cancel.
 // Operators that only move values, and a few others, have a kernel; one of those that lies between
-// two without runs in fp32, too, and several in a row stay in fp16. A weight that one operator
-// reads is converted once when the model is loaded, one that several read in every run.
+// two without runs in fp32, too, and several in a row stay in fp16. A weight or number that
+// one operator reads is converted once when the model is loaded, one that several read in every
+// run; rules that look for a parameter do not find it then.
 //
 // It refuses bf16, which users then export in fp32; so all of bf16 is computed in fp32 here.
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ struct HalfKernel {
 };
 
 // Kernels that ONNX Runtime 1.32 registers for fp16 on x86: what its get_all_opkernel_def() lists.
-constexpr std::array<HalfKernel, 41> kHalfKernels = {{
+constexpr std::array<HalfKernel, 42> kHalfKernels = {{
     {"Attention", 23},
     {"Cast"},
     {"Celu", 28},
@@ -70,6 +71,7 @@ constexpr std::array<HalfKernel, 41> kHalfKernels = {{
     {"Squeeze"},
     {"TensorScatter"},
     {"Transpose"},
+    {"Unsqueeze"},
 }};
 constexpr std::array<std::string_view, 8> kMicrosoftHalfKernels = {
     "ExpandDims",          "GatherND",
@@ -81,10 +83,9 @@ bool has_half_kernel(const Op& op) {
   if (op.domain == kMicrosoft) {
     return std::ranges::find(kMicrosoftHalfKernels, op.op_type) != kMicrosoftHalfKernels.end();
   }
-  return op.op_type == "Unsqueeze" ||
-         std::ranges::any_of(kHalfKernels, [&](const HalfKernel& kernel) {
-           return kernel.type == op.op_type && op.version >= kernel.version;
-         });
+  return std::ranges::any_of(kHalfKernels, [&](const HalfKernel& kernel) {
+    return kernel.type == op.op_type && op.version >= kernel.version;
+  });
 }
 
 // The element type that an operator computes in; kOther: not a matter of fp16.

@@ -16,7 +16,7 @@ struct PruneResult {
 // An op is folded when all of its outputs have known values, or when it reads only weights and
 // constants and is not random; its outputs become weights (or constants). Graphs that update their
 // weights (kTrainingKey) fold constants only. Unused tensors are dropped, so the result's weights
-// are what a runtime keeps. A weight that only changes its layout (transposes, views) shares its
+// are what a runtime keeps. A parameter that only changes its layout (transposes, views) shares its
 // source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
 // `open` (of the same graph) says what the runtime doesn't know before a run: what depends on that
 // is not folded, and has no value in the result.
