@@ -82,10 +82,133 @@ void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, Featu
   writer.add("trans_b", number_at(index_list(op, "transB"), 0, 0));
 }
 
-// ONNX Runtime has a fast way for one axis that moves among the others as they are written, axes of
-// one element included (`walk_moved` leaves those out): 1 there, 0 for other permutations, -1
-// without one.
-void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer) {
+namespace {
+
+// How ONNX Runtime's CPU provider copies what Transpose moves. It looks at the axes as they are
+// written, those of one element included (`walk_moved` and `walk_run` leave them out).
+enum class CopyWay : int8_t {
+  kNone = -1,  // not a transposition
+  kAsItLies,   // only axes of one element move: one copy
+  kOutwards,   // one axis moves among the others: a writer for each of its elements,
+  kInwards,    // or a reader for each
+  kPieces,     // what the last axes hold, which stay, is copied in one piece
+  kElements,   // the last axis moves, too: element by element, on one thread
+};
+
+struct Copying {
+  CopyWay way = CopyWay::kNone;
+  double piece = 1;  // elements that are copied at once
+};
+
+bool lies_as_before(const std::vector<size_t>& perm, const std::vector<int64_t>& extents) {
+  size_t last = 0;
+  for (const size_t axis : perm) {
+    if (extents[axis] != 1) {
+      if (axis < last) {
+        return false;
+      }
+      last = axis;
+    }
+  }
+  return true;
+}
+
+// Of the axes from `first` on.
+double elements_from(const std::vector<int64_t>& extents, size_t first) {
+  double product = 1;
+  for (size_t i = first; i < extents.size(); ++i) {
+    product *= static_cast<double>(extents[i]);
+  }
+  return product;
+}
+
+Copying copying_of(const std::vector<size_t>& perm, const std::vector<int64_t>& extents) {
+  std::vector<size_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != i) {
+      return {};
+    }
+  }
+  if (perm.empty() || perm.size() != extents.size()) {
+    return {};
+  }
+  if (lies_as_before(perm, extents)) {
+    return {CopyWay::kAsItLies, elements_from(extents, 0)};
+  }
+  for (size_t axis = 0; axis < perm.size(); ++axis) {
+    std::vector<size_t> rest = perm;
+    std::erase(rest, axis);
+    if (std::is_sorted(rest.begin(), rest.end())) {
+      const auto to = static_cast<size_t>(std::find(perm.begin(), perm.end(), axis) - perm.begin());
+      return {to < axis ? CopyWay::kOutwards : CopyWay::kInwards,
+              elements_from(extents, std::max(axis, to) + 1)};
+    }
+  }
+  size_t kept = perm.size();
+  while (kept > 0 && perm[kept - 1] == kept - 1) {
+    --kept;
+  }
+  const double piece = elements_from(extents, kept);
+  return {piece > 1 ? CopyWay::kPieces : CopyWay::kElements, piece};
+}
+
+// How ONNX Runtime's CPU provider reduces. Neighbouring axes that are all kept (K) or all reduced
+// (R) count as one, an axis of one element as any other: an image of batch 1 that is averaged over
+// its channels is K R K with one kept element in front, has no fast way, and takes five times as
+// long per element as one of batch 2.
+enum class ReduceWay : int8_t {
+  kNone = -1,  // not a reduction
+  kGeneral,    // result by result, each gathered from all over the input
+  kKR,         // the other ways add whole vectors
+  kRK,
+  kKRK,
+  kRKR,
+};
+
+constexpr std::array<std::string_view, 4> kFastReductions = {"ReduceMax", "ReduceMean", "ReduceMin",
+                                                             "ReduceSum"};
+
+ReduceWay reduce_way_of(const OpDescriptor& op, double threads) {
+  if (op.op_class != OpClass::kReduce || op.input_extents.empty()) {
+    return ReduceWay::kNone;
+  }
+  const std::vector<size_t> axes = index_list(op, "axes");
+  std::vector<double> extents;
+  const auto reduced = [&axes](size_t i) {
+    return std::find(axes.begin(), axes.end(), i) != axes.end();
+  };
+  const std::vector<int64_t>& x = op.input_extents[0];
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (i == 0 || reduced(i) != reduced(i - 1)) {
+      extents.push_back(1);
+    }
+    extents.back() *= static_cast<double>(x[i]);
+  }
+  const bool has_fast = std::find(kFastReductions.begin(), kFastReductions.end(), op.op_type) !=
+                        kFastReductions.end();
+  if (axes.empty() || extents.size() < 2 || extents.size() > 3 || !has_fast) {
+    return ReduceWay::kGeneral;
+  }
+  const double least_kept = std::max(2.0, threads);
+  if (extents.size() == 3) {
+    const bool is_fast = extents[reduced(0) ? 1 : 0] >= least_kept;
+    const ReduceWay fast = reduced(0) ? ReduceWay::kRKR : ReduceWay::kKRK;
+    return is_fast ? fast : ReduceWay::kGeneral;
+  }
+  if (!reduced(0)) {
+    return ReduceWay::kKR;
+  }
+  const bool is_large =
+      extents[0] > threads * 16 && std::max(extents[0], extents[1]) > threads * 256;
+  return is_large ? ReduceWay::kRK : ReduceWay::kGeneral;
+}
+
+}  // namespace
+
+// `moves_one_axis`: 1 where one axis moves among the others as they are written, 0 for other
+// permutations, -1 without one.
+void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, FeatureWriter& writer) {
   const std::vector<size_t> perm = index_list(op, "perm");
   const auto sorted_without = [&perm](size_t left_out) {
     std::vector<size_t> rest = perm;
@@ -97,6 +220,11 @@ void cpu_generic_features(const OpDescriptor& op, FeatureWriter& writer) {
     one_axis = sorted_without(i) ? 1 : one_axis;
   }
   writer.add("moves_one_axis", one_axis);
+  const Copying copying =
+      op.input_extents.empty() ? Copying() : copying_of(perm, op.input_extents[0]);
+  writer.add("copy_way", static_cast<double>(copying.way));
+  writer.add_log("copy_piece", copying.piece);
+  writer.add("reduce_way", static_cast<double>(reduce_way_of(op, facts.units)));
 }
 
 }  // namespace dfsim::inline opmodel

@@ -250,8 +250,10 @@ FeatureFamily generic_family() {
       .features = [](const FeatureInput& input,
                      FeatureWriter& writer) { generic_features(input.op, input.geometry, writer); },
       .walk_features = walk_features,
-      .cpu_features = [](const FeatureInput& input,
-                         FeatureWriter& writer) { cpu_generic_features(input.op, writer); },
+      .cpu_features =
+          [](const FeatureInput& input, FeatureWriter& writer) {
+            cpu_generic_features(input.op, input.facts, writer);
+          },
       .recipe = {.depth = 6,
                  .eta = 0.06,
                  .columns = 0.5,

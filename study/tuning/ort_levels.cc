@@ -20,7 +20,7 @@ struct PassLevel {
 // Passes that are not here belong to the extended level.
 constexpr std::array kLevels = {
     PassLevel{"hard-swish", 0},  // no kernel
-    PassLevel{"einsum", 0},      // inside its kernel
+    PassLevel{"ort-einsum", 0},  // inside its kernel
     PassLevel{"no-ops", kBasic},     PassLevel{"common-subexpressions", kBasic},
     PassLevel{"pad-fold", kBasic},   PassLevel{"conv-fold", kBasic},
     PassLevel{"matmul-add", kBasic}, PassLevel{"merge-reshapes", kBasic},

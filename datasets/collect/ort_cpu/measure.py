@@ -54,10 +54,10 @@ def made_up_inputs(session, seed=0, dims=None):
             raise ValueError(f"input '{item.name}' is a {item.type}; known are {', '.join(sorted(NUMPY_TYPES))}")
         shape = [d if isinstance(d, int) else (dims or {}).get(d, 1) for d in item.shape]
         dtype = NUMPY_TYPES[item.type]
-        if np.issubdtype(dtype, np.floating):
-            values = rng.uniform(0.1, 1, shape)
-        elif "mask" in item.name:
+        if "mask" in item.name:
             values = np.ones(shape)
+        elif np.issubdtype(dtype, np.floating):
+            values = rng.uniform(0.1, 1, shape)
         elif "input_ids" in item.name:
             values = rng.integers(0, 1000, shape)
         else:

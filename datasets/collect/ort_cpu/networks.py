@@ -30,8 +30,9 @@ class Network:
     def chance(self, share):
         return self.rng.random() < share
 
-    def input(self, shape, dtype=TensorProto.FLOAT):
-        name = f"input{len(self.inputs)}"
+    def input(self, shape, dtype=TensorProto.FLOAT, name="input"):
+        """name: says what values it gets (made_up_inputs)."""
+        name = f"{name}{len(self.inputs)}"
         extents = ["batch", *shape[1:]] if self.open_batch and shape and shape[0] == self.batch else shape
         self.inputs.append(helper.make_tensor_value_info(name, dtype, extents))
         return name, list(shape)

@@ -5,7 +5,7 @@ Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.o
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
 usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
-tune or train
+newest, tune or train
 """
 
 import argparse
@@ -78,6 +78,8 @@ TRANSFORMERS = {
     "megatron_bert_small": ("MegatronBertConfig", "MegatronBertModel", {**SMALL, "num_hidden_layers": 4}),
     "funnel_small": ("FunnelConfig", "FunnelBaseModel",
                      {"d_model": 384, "n_head": 6, "d_head": 64, "d_inner": 1536, "block_sizes": [2, 2, 2]}),
+    "xlm_small": ("XLMConfig", "XLMModel", {"emb_dim": 384, "n_layers": 4, "n_heads": 6, "n_langs": 1}),
+    "ernie_small": ("ErnieConfig", "ErnieModel", {**SMALL, "num_hidden_layers": 4}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",

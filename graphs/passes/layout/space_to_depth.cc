@@ -152,7 +152,7 @@ void replace(EditableGraph& graph, OpId concat, const std::array<SlicedPart, kPa
   graph.add_op(std::move(blocks));
 }
 
-void fuse_one(EditableGraph& graph, OpId id) {
+void fuse_focus(EditableGraph& graph, OpId id) {
   const Op& concat = graph.op(id);
   const Tensor& result = graph.tensor(concat.outputs[0]);
   if (concat.inputs.size() != kParts || result.shape.rank() != 4 || !result.shape.is_static() ||
@@ -182,7 +182,7 @@ void fuse_one(EditableGraph& graph, OpId id) {
 void slices_to_depth(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     if (graph.alive(id) && graph.op(id).op_type == "Concat" && graph.op(id).domain.empty()) {
-      fuse_one(graph, id);
+      fuse_focus(graph, id);
     }
   }
 }
