@@ -95,6 +95,7 @@ void walk_features(const OpDescriptor& op, FeatureWriter& writer);
 // Features of convolutions, matrix products and generic ops, last for the same reason.
 void cpu_conv_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
 void cpu_gemm_features(const OpDescriptor& op, const OpGeometry& geometry, FeatureWriter& writer);
+void cpu_rows_features(const OpDescriptor& op, FeatureWriter& writer);
 void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, FeatureWriter& writer);
 
 // Elements of a tensor; 0 where an extent is not known.

@@ -2,7 +2,9 @@
 // few vectors of its columns, convolutions work on blocks of channels, and windows that reach over
 // the edge take another path. The tiles are those of MLAS, ONNX Runtime's kernels for AVX2 and
 // AVX-512.
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
@@ -225,6 +227,22 @@ void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, Feat
   writer.add("copy_way", static_cast<double>(copying.way));
   writer.add_log("copy_piece", copying.piece);
   writer.add("reduce_way", static_cast<double>(reduce_way_of(op, facts.units)));
+}
+
+// Softmax over an inner axis: ONNX Runtime swaps that axis with the last one, works on rows, and
+// swaps them back.
+void cpu_rows_features(const OpDescriptor& op, FeatureWriter& writer) {
+  Copying copying;
+  const std::vector<size_t> axis = index_list(op, "axis");
+  if (op.op_class == OpClass::kSoftmax && axis.size() == 1 && !op.input_extents.empty() &&
+      axis[0] + 1 < op.input_extents[0].size()) {
+    std::vector<size_t> perm(op.input_extents[0].size());
+    std::iota(perm.begin(), perm.end(), size_t{0});
+    std::swap(perm[axis[0]], perm.back());
+    copying = copying_of(perm, op.input_extents[0]);
+  }
+  writer.add("copy_way", static_cast<double>(copying.way));
+  writer.add_log("copy_piece", copying.piece);
 }
 
 }  // namespace dfsim::inline opmodel

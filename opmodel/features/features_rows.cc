@@ -235,6 +235,8 @@ FeatureFamily rows_family() {
           [](const FeatureInput& input, FeatureWriter& writer) {
             row_cache_features(input.geometry, input.facts, input.roofline, writer);
           },
+      .cpu_features = [](const FeatureInput& input,
+                         FeatureWriter& writer) { cpu_rows_features(input.op, writer); },
       .recipe = {.depth = 5,
                  .eta = 0.08,
                  .columns = 0.6,

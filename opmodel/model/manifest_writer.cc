@@ -109,8 +109,6 @@ json to_json(const ModelPart& part) {
                             {"log_effect", effect.log_effect},
                             {"throttled", effect.throttled}});
     }
-  }
-  if (!part.recordings.empty() || part.recording_column) {
     object["recording_column"] = part.recording_column;
   }
   if (part.slowest_unit) {

@@ -204,9 +204,6 @@ void check_part(Reader& reader, const ModelPart& part) {
 }
 
 void read_recordings(Reader& reader, const JsonValue& object, ModelPart* part) {
-  if (has(object, "recording_column")) {
-    reader.get(object, "recording_column", &part->recording_column);
-  }
   if (!has(object, "recordings")) {  // of devices that were recorded once
     return;
   }
@@ -219,6 +216,7 @@ void read_recordings(Reader& reader, const JsonValue& object, ModelPart* part) {
     reader.get(item, "throttled", &effect.throttled);
     part->recordings.push_back(std::move(effect));
   });
+  reader.get(object, "recording_column", &part->recording_column);
 }
 
 void read_left_out(Reader& reader, const JsonValue& object, ModelPart* part) {

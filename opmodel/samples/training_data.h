@@ -32,11 +32,6 @@ struct Sample {
   bool contradicts = false;
 };
 
-// Whether a row comes from a synthetic graph of sampled shapes and not from a network.
-inline bool is_sampled(const Sample& sample) {
-  return sample.timing == TimingKind::kInNetwork && sample.network == 0;
-}
-
 struct TrainingData {
   std::vector<OpDescriptor> ops;
   std::vector<OpGeometry> geometries;  // of each op

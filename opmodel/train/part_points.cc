@@ -87,12 +87,10 @@ class PointMaker {
     if (samples_.empty()) {
       return;
     }
-    std::map<std::tuple<uint64_t, uint32_t, uint32_t, bool>, std::vector<uint32_t>> by_shape;
+    std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<uint32_t>> by_shape;
     for (const uint32_t i : samples_) {
       const Sample& sample = data_.samples[i];
-      by_shape[{data_.geometries[sample.op].key, sample.device, sample.recording,
-                is_sampled(sample)}]
-          .push_back(i);
+      by_shape[{data_.geometries[sample.op].key, sample.device, sample.recording}].push_back(i);
     }
     std::map<std::pair<uint32_t, uint32_t>, size_t> shapes;  // by device and recording
     for (const auto& [key, rows] : by_shape) {
@@ -112,7 +110,6 @@ class PointMaker {
       point.op = data_.samples[rows.front()].op;
       point.device = std::get<1>(key);
       point.recording = std::get<2>(key);
-      point.sampled = std::get<3>(key);
       point.row = data_.samples[rows.front()].row;
       point.time_us = middle(std::move(times));
       points_.push_back(point);

@@ -35,8 +35,6 @@ struct PartPoint {
   float weight = 1;        // in training
   float column = 0;        // ModelPart::recording_column
   bool throttled = false;  // of a recording that was set apart as too slow
-  // Measured inside a small synthetic graph, among others that were measured inside networks.
-  bool sampled = false;
   double log_ratio() const { return std::log(time_us / base_us); }
 };
 

@@ -30,9 +30,6 @@ constexpr size_t kImportantFeatures = 12;
 // With fewer validation rows, intervals are measured by cross-validation.
 constexpr size_t kRowsForIntervals = 400;
 
-// Rows of networks from which on trees can tell them from samples.
-constexpr int kMinNetworkRows = 30;
-
 constexpr int kRoundsWithoutForms = 120;  // more say no more of how far a foreign form is off
 
 class PartTrainer {
@@ -56,7 +53,6 @@ class PartTrainer {
         options_.continue_from.empty()) {
       DFSIM_RETURN_IF_ERROR(separate_recordings(data_, options_.seed, &part_, &points_));
     }
-    tell_samples_apart();
     if (options_.prior) {
       std::erase_if(points_, [](const PartPoint& point) { return point.throttled; });
       part_.recording_column = false;
@@ -81,20 +77,6 @@ class PartTrainer {
   }
 
  private:
-  // Gives the trees a column that is 1 for rows of synthetic graphs, where enough rows are from
-  // networks. Predictions leave it 0.
-  void tell_samples_apart() {
-    const auto of_networks = std::count_if(points_.begin(), points_.end(),
-                                           [](const PartPoint& point) { return !point.sampled; });
-    if (part_.timing != TimingKind::kInNetwork || of_networks < kMinNetworkRows) {
-      return;
-    }
-    part_.recording_column = true;
-    for (PartPoint& point : points_) {
-      point.column = point.sampled ? 1 : 0;
-    }
-  }
-
   // Median of ln(time / base) over training rows, or over all when there are none.
   double median_ratio(bool training_only) const {
     std::vector<double> ratios;
@@ -156,11 +138,10 @@ class PartTrainer {
       // A kind that is slower than the others is not faster for any shape: the one monotone fact
       // about a ratio to the bound.
       std::string constraints = "(";
-      for (size_t i = 0; i < part_.features.size(); ++i) {
+      for (size_t i = 0; i + 1 < part_columns(part_); ++i) {
         constraints += "0,";
       }
-      list.emplace_back("monotone_constraints",
-                        constraints + (part_.recording_column ? "1,0)" : "1)"));
+      list.emplace_back("monotone_constraints", constraints + "1)");
     }
     return list;
   }
@@ -318,7 +299,7 @@ class PartTrainer {
     forest.predict(values, ratios);
     for (size_t i = 0; i < which.size(); ++i) {
       const PartPoint& point = points_[which[i]];
-      if (point.column > 0 && !point.sampled) {  // of a throttled board: the part predicts others
+      if (point.column > 0) {  // of a throttled board, which is not what the part predicts
         continue;
       }
       residuals->push_back({point.device,
@@ -383,7 +364,7 @@ class PartTrainer {
     const double constant = median_ratio(true);
     for (size_t i = 0; i < test_rows.size(); ++i) {
       const PartPoint& point = points_[test_rows[i]];
-      if (point.column > 0 && !point.sampled) {
+      if (point.column > 0) {
         continue;
       }
       const double predicted = point.base_us * std::exp(test_ratios[i]);

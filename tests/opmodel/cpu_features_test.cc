@@ -76,6 +76,53 @@ TEST_CASE("CPU features: models of GPUs lack them, and models with fewer feature
         feature_names(Family::kRows, FeatureSet::kOfCpus));
 }
 
+// Ways by ONNX Runtime's sources: 0 as it lies, 1 and 2 one axis, 3 pieces, 4 elements.
+TEST_CASE("Copy features: a transposition's way counts axes of one element") {
+  const auto check_way = [](const std::vector<int64_t>& x, const std::string& perm, double way,
+                            double piece) {
+    CAPTURE(perm);
+    const auto found = op_features("Transpose", OpClass::kDataMovement, {x}, {x}, "perm=" + perm);
+    CHECK(found.at("copy_way") == way);
+    CHECK(found.at("copy_piece") == Approx(std::log(piece)));
+  };
+  check_way({1, 1, 8, 64}, "2,0,1,3", 0, 512);    // only axes of one element move
+  check_way({8, 3, 56, 56}, "0,2,3,1", 2, 1);     // the channels become the last axis
+  check_way({8, 56, 56, 3}, "0,3,1,2", 1, 1);     // and back
+  check_way({8, 128, 12, 64}, "0,2,1,3", 2, 64);  // heads: rows of 64 are copied
+  check_way({8, 128, 12, 64}, "1,2,0,3", 2, 64);  // the first axis moves behind the third
+  check_way({4, 5, 6, 7}, "2,1,0,3", 3, 7);
+  check_way({4, 5, 6, 7}, "3,1,2,0", 4, 1);
+  check_way({1, 128, 8, 64}, "2,1,3,0", 4, 1);  // the last axis has one element, but moves
+}
+
+TEST_CASE("Copy features: Softmax over an inner axis swaps it with the last one") {
+  const auto way = [](const std::vector<int64_t>& x, const std::string& axis) {
+    return op_features("Softmax", OpClass::kSoftmax, {x}, {x}, "axis=" + axis).at("copy_way");
+  };
+  CHECK(way({1, 3137, 8, 8}, "1") == 4);
+  CHECK(way({1, 4, 196, 64}, "2") == 2);
+  CHECK(way({1, 4, 196, 64}, "3") == -1);
+  CHECK(op_features("Add", OpClass::kElementwise, {{4}, {4}}, {{4}}).at("copy_way") == -1);
+}
+
+// 0 general, 1 the last axes, 2 the first, 3 the middle, 4 all but the middle.
+TEST_CASE("Reduction features: vectors are added from two kept elements in front") {
+  const auto way = [](const std::string& type, const std::vector<int64_t>& x,
+                      const std::string& axes) {
+    return op_features(type, OpClass::kReduce, {x}, {{1}}, "axes=" + axes + ";keepdims=1")
+        .at("reduce_way");
+  };
+  CHECK(way("ReduceMean", {2, 64, 14, 14}, "1") == 3);
+  CHECK(way("ReduceMean", {1, 64, 14, 14}, "1") == 0);
+  CHECK(way("ReduceMean", {1, 64, 14, 14}, "2,3") == 1);
+  CHECK(way("ReduceSum", {300, 64}, "0") == 2);
+  CHECK(way("ReduceSum", {200, 64}, "0") == 0);  // too few for vectors
+  CHECK(way("ReduceMax", {4, 8, 5}, "0,2") == 4);
+  CHECK(way("ReduceMax", {4, 1, 5}, "0,2") == 0);
+  CHECK(way("ReduceL2", {2, 64, 14, 14}, "1") == 0);
+  CHECK(way("ReduceMean", {2, 3, 4, 5}, "1,3") == 0);  // K R K R
+}
+
 TEST_CASE("GPU features: a convolution knows its bias, and a depthwise one its channels last") {
   const auto features = [](Shapes in, const std::string& attributes) {
     return op_features("Conv", OpClass::kConv, std::move(in), {{2, 8, 6, 6}}, attributes,
