@@ -27,7 +27,8 @@ SHARE_OF_NETWORKS = 0.45
 STATIC, OPEN = "static", "open"  # dimensions frozen, or as the file has them
 ALL = "all"  # ONNX Runtime's default level of graph optimisation
 LEVELS = (ALL, "extended", "basic")
-DEFAULT_FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms")
+DEFAULT_FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms",
+                    "ways")
 # Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4

@@ -14,8 +14,9 @@ from layouts import layouts_network
 from mixture import mixture_network
 from networks import (MOST_MACS, Network, activate, channels, conv, gelu, layer_norm, linear, pool, reshape,
                       squeeze_excite)
+from ways import ways_network
 
-FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms")
+FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms", "ways")
 
 
 def conv_layer(net, x, activation):
@@ -140,7 +141,7 @@ def network(family, seed):
     return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network,
             "blocks": blocks_network, "small": small_network,
             "layouts": layouts_network, "attention": attention_network,
-            "lines": line_network, "forms": forms_network}[family](seed)
+            "lines": line_network, "forms": forms_network, "ways": ways_network}[family](seed)
 
 
 def sample(family, seed):
