@@ -33,6 +33,8 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool is_scratch(const Op& op) { return op.attributes.int_or(kScratch, 0) != 0; }
+
 bool is_alias(const Op& op) { return op.domain.empty() && contains(kAliases, op.op_type); }
 
 // The operand that the operator may overwrite; none when there is none.
@@ -98,20 +100,47 @@ class Planner {
   StatusOr<ArenaPlan> run() {
     plan_.order = execution_order(graph_);
     count_uses();
-    for (const OpId op : plan_.order) {
-      place_outputs(op);
-      free_unread(op);
+    find_kernel_ends();
+    for (size_t step = 0; step < plan_.order.size(); ++step) {
+      place_outputs(plan_.order[step]);
+      for (const OpId op : ending_[step]) {
+        free_unread(op);
+      }
     }
     DFSIM_RETURN_IF_ERROR(find_peak());
     return std::move(plan_);
   }
 
  private:
+  // A kernel of several operators reads its operands until the last of them is done, the one that
+  // writes outside of its scratch space.
+  void find_kernel_ends() {
+    const size_t steps = plan_.order.size();
+    ending_.resize(steps);
+    std::vector<size_t> end(graph_.op_count(), 0);
+    std::vector<size_t> reader_end(graph_.op_count(), steps);  // the earliest of all readers
+    for (size_t step = steps; step-- > 0;) {
+      const OpId id = plan_.order[step];
+      const Op& op = graph_.op(id);
+      const size_t of_reader = reader_end[id.index()];
+      end[id.index()] = is_scratch(op) && of_reader < steps ? of_reader : step;
+      ending_[end[id.index()]].push_back(id);
+      for (const TensorId input : op.inputs) {
+        const OpId producer = input.valid() ? graph_.tensor(input).producer : OpId();
+        if (producer.valid()) {
+          reader_end[producer.index()] = std::min(reader_end[producer.index()], end[id.index()]);
+        }
+      }
+    }
+  }
+
   void count_uses() {
     for (size_t t = 0; t < graph_.tensor_count(); ++t) {
       const Tensor& tensor = graph_.tensor(TensorId(t));
-      // Buffers of the caller are never overwritten nor given to others.
-      uses_[t] = tensor.is_output || !tensor.producer.valid() ? 1 : 0;
+      // Buffers of the caller are never overwritten nor given to others, nor is scratch space.
+      const bool lies_elsewhere =
+          !tensor.producer.valid() || is_scratch(graph_.op(tensor.producer));
+      uses_[t] = tensor.is_output || lies_elsewhere ? 1 : 0;
     }
     for (const Op& op : graph_.ops()) {
       for (const TensorId input : op.inputs) {
@@ -170,6 +199,9 @@ class Planner {
 
   void place_outputs(OpId id) {
     const Op& op = graph_.op(id);
+    if (is_scratch(op)) {
+      return;
+    }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const TensorId output = op.outputs[i];
       if (!output.valid()) {
@@ -221,11 +253,15 @@ class Planner {
   Status find_peak() {
     std::vector<size_t> last(graph_.tensor_count(), 0);
     for (size_t step = 0; step < plan_.order.size(); ++step) {
-      const Op& op = graph_.op(plan_.order[step]);
-      for (const std::vector<TensorId>* const list : {&op.inputs, &op.outputs}) {
-        for (const TensorId tensor : *list) {
-          if (tensor.valid()) {
-            last[buffer_of(tensor).index()] = step;
+      for (const TensorId output : graph_.op(plan_.order[step]).outputs) {
+        if (output.valid()) {
+          last[buffer_of(output).index()] = step;
+        }
+      }
+      for (const OpId id : ending_[step]) {
+        for (const TensorId input : graph_.op(id).inputs) {
+          if (input.valid()) {
+            last[buffer_of(input).index()] = step;
           }
         }
       }
@@ -268,6 +304,7 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& unsized_;
   ArenaPlan plan_;
+  std::vector<std::vector<OpId>> ending_;       // by step: operators that are done with operands
   std::vector<int64_t> uses_;                   // by buffer: how often it is still read
   std::map<Size, std::vector<TensorId>> free_;  // newest last
 };

@@ -17,6 +17,7 @@
 // space, which is gone when an operator ends. Inputs, weights and constants lie elsewhere.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -31,6 +32,9 @@ struct ArenaPlan {
   Bytes peak_bytes = 0;
   OpId peak_op;  // after it the arena is fullest; none without buffers
 };
+
+// Attribute, not 0: the operator's results are scratch space of the kernel that it is a step of.
+inline constexpr std::string_view kScratch = "scratch";
 
 // `graph` as the runtime executes it. Tensors of unknown shape count as nothing. `unsized`, by
 // tensor: the planner does not know the shape, so the tensor gets a buffer of its own, which goes

@@ -122,5 +122,20 @@ TEST_CASE("arena: a tensor of a shape that the planner does not know shares no b
   CHECK(unplanned->peak_bytes == 4 * kOne);
 }
 
+TEST_CASE("Arena plan: what a kernel keeps for itself is not in the arena") {
+  PassCase graph;
+  graph.input("x", {1, 8, 4, 16});
+  graph.input("y", {1, 8, 4, 16});
+  graph.op("Relu", {"x"}, "a");
+  graph.op("Einsum", {"a", "y"}, "s", {{"equation", std::string("bind,bjnd->bnij")}});
+  graph.op("Exp", {"s"}, "z");
+  graph.output("z");
+  const auto plan = plan_arena(graph.after({"ort-einsum"}));
+  REQUIRE(plan.ok());
+  // The Relu's result (512 numbers), the scores (256) and the output (256) of 4 bytes each: the
+  // Relu's is free when Exp runs.
+  CHECK(plan->peak_bytes == (512 + 256) * 4);
+}
+
 }  // namespace
 }  // namespace dfsim

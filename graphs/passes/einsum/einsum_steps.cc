@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graphs/algorithms/arena_plan.h"
 #include "graphs/passes/origins.h"
 
 namespace dfsim::inline graphs {
@@ -122,6 +123,9 @@ TensorId EinsumSteps::emit(const std::string& type, std::vector<TensorId> inputs
   op.version = op_.version;
   op.inputs = std::move(inputs);
   op.attributes = std::move(attributes);
+  if (in_scratch_) {
+    op.attributes.set(std::string(kScratch), int64_t{1});
+  }
   const TensorId out =
       graph_.add_tensor(op.name, graph_.tensor(op_.outputs[0]).dtype, Shape::of(extents));
   op.outputs = {out};

@@ -68,6 +68,7 @@ class EinsumSteps {
   std::map<char, int64_t> extents_;
   OpId last_;
   int steps_ = 0;
+  bool in_scratch_ = false;  // what `emit` makes, from now on
 };
 
 // Replaces each Einsum that `Lowering`, an EinsumSteps with `run`, applies to.

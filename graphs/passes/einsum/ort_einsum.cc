@@ -1,7 +1,10 @@
 // Einsum as ONNX Runtime's CPU provider computes it, which takes up to four times as long as the
-// product that it amounts to. Its Einsum is one kernel, which no fusion looks into; it transposes
-// operands twice and copies results twice. Read in its sources
-// (core/providers/cpu/math/einsum_utils), and compared with measured operators of version 1.32.
+// product that it amounts to. Einsum is one kernel there, which no fusion looks into. Each operand
+// first gets all axes in the order in which the equation names them, those that it lacks with one
+// element, and is transposed once more for its product. The kernel does not look whether a
+// transposition moves only axes of one element, which is then a copy, and copies the result from a
+// buffer of its own into the output. Read in ONNX Runtime's sources
+// (providers/cpu/math/einsum_utils) and compared with measured operators of version 1.32.
 #include <algorithm>
 
 #include "graphs/passes/einsum/einsum_steps.h"
@@ -11,15 +14,12 @@ namespace dfsim::inline graphs {
 
 namespace {
 
-// As ONNX Runtime's CPU provider computes it, in one kernel of its own: each operand first gets all
-// axes in the order in which the equation names them, those that it lacks with one element, and is
-// transposed once more for its product. A transposition that moves only axes of one element is a
-// copy, and the result is copied, too, from a buffer of the kernel into the output.
 class OrtEinsumLowering : public EinsumSteps {
  public:
   using EinsumSteps::EinsumSteps;
 
   void run() {
+    in_scratch_ = true;
     order_axes();
     Wide left = summed(widened(0), 0, [&](char label) { return !is_needed_after(0, label); });
     for (size_t i = 1; i < op_.inputs.size(); ++i) {
@@ -181,6 +181,7 @@ class OrtEinsumLowering : public EinsumSteps {
   Part copied(const Part& part) {
     const int64_t elements = volume_of(part.labels);
     const TensorId row = reshaped(part.tensor, {1, elements});
+    in_scratch_ = false;
     const TensorId copy = permuted(row, {1, 0}, {elements, 1});
     return {reshaped(copy, extents_of(part.labels)), part.labels};
   }
