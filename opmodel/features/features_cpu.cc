@@ -115,7 +115,7 @@ bool lies_as_before(const std::vector<size_t>& perm, const std::vector<int64_t>&
   return true;
 }
 
-// Of the axes from `first` on.
+// The elements that the axes from `first` on hold.
 double elements_from(const std::vector<int64_t>& extents, size_t first) {
   double product = 1;
   for (size_t i = first; i < extents.size(); ++i) {

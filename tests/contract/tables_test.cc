@@ -128,8 +128,8 @@ TEST_CASE(
   const Names table =
       names_in(table_text("graphs/passes/passes.inc"), R"(^DFSIM_PASS\("[a-z0-9-]+", (\w+),)");
   Names defined;
-  for (const char* folder :
-       {"graphs/passes/cleanup", "graphs/passes/fusion", "graphs/passes/layout"}) {
+  for (const char* folder : {"graphs/passes/cleanup", "graphs/passes/einsum",
+                             "graphs/passes/fusion", "graphs/passes/layout"}) {
     const Names here =
         names_in(source_files(folder, ".*\\.cc"), R"(^void (\w+)\(EditableGraph& graph\) \{)");
     defined.insert(defined.end(), here.begin(), here.end());

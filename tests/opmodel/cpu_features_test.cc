@@ -59,21 +59,21 @@ TEST_CASE("Permutation features: recognise one moved axis and count axes of one 
 }
 
 TEST_CASE("CPU features: models of GPUs lack them, and models with fewer features still work") {
-  for (const Family family : {Family::kGemm, Family::kConv, Family::kGeneric}) {
+  for (const Family family : {Family::kGemm, Family::kConv, Family::kRows, Family::kGeneric}) {
     const auto& of_cpus = feature_names(family, FeatureSet::kOfCpus);
     const auto& of_gpus = feature_names(family, FeatureSet::kOfGpus);
     const auto [own, end] = std::mismatch(of_gpus.begin(), of_gpus.end(), of_cpus.begin());
     const std::vector<std::string> common(of_gpus.begin(), own);
     REQUIRE(common.size() < of_cpus.size());
-    for (const std::string name : {"operands", "moves_one_axis"}) {
+    for (const std::string name : {"operands", "moves_one_axis", "copy_way"}) {
       CHECK(std::find(of_gpus.begin(), of_gpus.end(), name) == of_gpus.end());
     }
     CHECK(feature_set_of(family, of_cpus) == FeatureSet::kOfCpus);
     CHECK(feature_set_of(family, of_gpus) == FeatureSet::kOfGpus);
     CHECK(feature_set_of(family, common) == FeatureSet::kOfGpus);
   }
-  CHECK(feature_names(Family::kRows, FeatureSet::kOfGpus) ==
-        feature_names(Family::kRows, FeatureSet::kOfCpus));
+  CHECK(feature_names(Family::kAttention, FeatureSet::kOfGpus) ==
+        feature_names(Family::kAttention, FeatureSet::kOfCpus));
 }
 
 // Ways by ONNX Runtime's sources: 0 as it lies, 1 and 2 one axis, 3 pieces, 4 elements.

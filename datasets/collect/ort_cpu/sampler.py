@@ -121,7 +121,7 @@ def transformer_network(seed):
     while heads > 1 and n * s * (heads * size) ** 2 * 12 + 2 * n * s * s * heads * size > MOST_MACS:
         heads -= 1
     x = net.input([n, s, heads * size])
-    # Ones, which hide nothing. ONNX Runtime's exponential of what a mask hides is a denormal number, and Intel's
+    # Ones, which hide nothing. ONNX Runtime's exponential of what a mask hides is a subnormal number, and Intel's
     # processors take six times as long for those.
     mask = net.op("Mul", [net.input([n, 1, net.pick(1, s), s], name="mask"), net.constant(-10000, np.float32)],
                   [n, 1, s, s])
