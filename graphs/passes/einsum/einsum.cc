@@ -41,7 +41,7 @@ class EinsumLowering : public EinsumSteps {
     if (axes.empty()) {
       return part;
     }
-    return {sum_of(part.tensor, std::move(axes), extents_of(kept), false), kept};
+    return {sum_of(part.tensor, axes, extents_of(kept), false), kept};
   }
 
   Part product(Part left, Part right, size_t operand) {

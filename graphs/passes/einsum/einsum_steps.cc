@@ -134,15 +134,15 @@ TensorId EinsumSteps::emit(const std::string& type, std::vector<TensorId> inputs
   return out;
 }
 
-TensorId EinsumSteps::sum_of(TensorId tensor, std::vector<int64_t> axes,
+TensorId EinsumSteps::sum_of(TensorId tensor, const std::vector<int64_t>& axes,
                              const std::vector<int64_t>& extents, bool keeps_axes) {
   Attributes attributes;
   attributes.set("keepdims", int64_t{keeps_axes ? 1 : 0});
   std::vector<TensorId> inputs = {tensor};
   if (op_.version < 13) {
-    attributes.set("axes", std::move(axes));
+    attributes.set("axes", axes);
   } else {
-    inputs.push_back(graph_.add_ints(op_.name + "/axes", std::move(axes)));
+    inputs.push_back(graph_.add_ints(op_.name + "/axes", axes));
   }
   return emit("ReduceSum", std::move(inputs), extents, std::move(attributes));
 }

@@ -52,8 +52,8 @@ class EinsumSteps {
   TensorId emit(const std::string& type, std::vector<TensorId> inputs,
                 const std::vector<int64_t>& extents, Attributes attributes = {});
   // The sum of the tensor over these axes.
-  TensorId sum_of(TensorId tensor, std::vector<int64_t> axes, const std::vector<int64_t>& extents,
-                  bool keeps_axes);
+  TensorId sum_of(TensorId tensor, const std::vector<int64_t>& axes,
+                  const std::vector<int64_t>& extents, bool keeps_axes);
   // The tensor with its axes in this order; `extents` is what they are then.
   TensorId permuted(TensorId tensor, std::vector<int64_t> perm,
                     const std::vector<int64_t>& extents);

@@ -23,7 +23,7 @@ class OrtEinsumLowering : public EinsumSteps {
     order_axes();
     Wide left = summed(widened(0), 0, [&](char label) { return !is_needed_after(0, label); });
     for (size_t i = 1; i < op_.inputs.size(); ++i) {
-      left = product(std::move(left), widened(i), i);
+      left = product(left, widened(i), i);
     }
     finish(copied(transposed(without_summed(left), labels_.result)));
   }
@@ -76,7 +76,7 @@ class OrtEinsumLowering : public EinsumSteps {
       }
     }
     if (!axes.empty()) {
-      wide.tensor = sum_of(wide.tensor, std::move(axes), wide.extents, true);
+      wide.tensor = sum_of(wide.tensor, axes, wide.extents, true);
       wide.summed = true;
     }
     return wide;
