@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "graphs/ir/moved_axes.h"
 #include "graphs/tensorflow/emitter_internal.h"
 
 namespace dfsim::inline graphs {
@@ -17,20 +18,6 @@ bool is_identity(const std::vector<int64_t>& perm) {
   for (size_t i = 0; i < perm.size(); ++i) {
     if (perm[i] != static_cast<int64_t>(i)) {
       return false;
-    }
-  }
-  return true;
-}
-
-// Whether only axes of extent 1 change their place.
-bool moves_nothing(const std::vector<int64_t>& extents, const std::vector<int64_t>& perm) {
-  int64_t last = -1;
-  for (const int64_t axis : perm) {
-    if (extents[static_cast<size_t>(axis)] != 1) {
-      if (axis < last) {
-        return false;
-      }
-      last = axis;
     }
   }
   return true;
@@ -232,7 +219,7 @@ TensorId Emitter::transposed(TensorId tensor, const std::vector<int64_t>& perm) 
   if (fits && is_parameter(tensor) && builder_.constant(tensor) == nullptr) {
     return relaid(tensor, perm, permuted(extents, perm));
   }
-  if (fits && moves_nothing(extents, perm)) {
+  if (fits && moves_only_single_elements(perm, extents)) {
     return reshaped(tensor, permuted(extents, perm));
   }
   // Two in a row are one.

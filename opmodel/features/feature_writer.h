@@ -102,5 +102,8 @@ void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, Feat
 double element_count(const std::vector<int64_t>& extents);
 // Whole numbers of an attribute's list; empty when it is absent or something else.
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);
+// The axis whose removal leaves the others in order; perm.size() when there is none. Kernels for
+// one moved axis copy blocks, others go element by element.
+size_t single_moved_axis(const std::vector<size_t>& perm);
 
 }  // namespace dfsim::inline opmodel

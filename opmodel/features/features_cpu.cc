@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "datasets/profiles/profile.h"
+#include "graphs/ir/moved_axes.h"
 #include "opmodel/features/feature_writer.h"
 
 namespace dfsim::inline opmodel {
@@ -102,19 +103,6 @@ struct Copying {
   double piece = 1;  // elements that are copied at once
 };
 
-bool lies_as_before(const std::vector<size_t>& perm, const std::vector<int64_t>& extents) {
-  size_t last = 0;
-  for (const size_t axis : perm) {
-    if (extents[axis] != 1) {
-      if (axis < last) {
-        return false;
-      }
-      last = axis;
-    }
-  }
-  return true;
-}
-
 // The elements that the axes from `first` on hold.
 double elements_from(const std::vector<int64_t>& extents, size_t first) {
   double product = 1;
@@ -135,17 +123,13 @@ Copying copying_of(const std::vector<size_t>& perm, const std::vector<int64_t>& 
   if (perm.empty() || perm.size() != extents.size()) {
     return {};
   }
-  if (lies_as_before(perm, extents)) {
+  if (moves_only_single_elements(perm, extents)) {
     return {CopyWay::kAsItLies, elements_from(extents, 0)};
   }
-  for (size_t axis = 0; axis < perm.size(); ++axis) {
-    std::vector<size_t> rest = perm;
-    std::erase(rest, axis);
-    if (std::is_sorted(rest.begin(), rest.end())) {
-      const auto to = static_cast<size_t>(std::find(perm.begin(), perm.end(), axis) - perm.begin());
-      return {to < axis ? CopyWay::kOutwards : CopyWay::kInwards,
-              elements_from(extents, std::max(axis, to) + 1)};
-    }
+  if (const size_t axis = single_moved_axis(perm); axis < perm.size()) {
+    const auto to = static_cast<size_t>(std::find(perm.begin(), perm.end(), axis) - perm.begin());
+    return {to < axis ? CopyWay::kOutwards : CopyWay::kInwards,
+            elements_from(extents, std::max(axis, to) + 1)};
   }
   size_t kept = perm.size();
   while (kept > 0 && perm[kept - 1] == kept - 1) {
@@ -212,16 +196,9 @@ ReduceWay reduce_way_of(const OpDescriptor& op, double threads) {
 // permutations, -1 without one.
 void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, FeatureWriter& writer) {
   const std::vector<size_t> perm = index_list(op, "perm");
-  const auto sorted_without = [&perm](size_t left_out) {
-    std::vector<size_t> rest = perm;
-    rest.erase(rest.begin() + static_cast<ptrdiff_t>(left_out));
-    return std::is_sorted(rest.begin(), rest.end());
-  };
-  double one_axis = perm.empty() ? -1 : 0;
-  for (size_t i = 0; i < perm.size(); ++i) {
-    one_axis = sorted_without(i) ? 1 : one_axis;
-  }
-  writer.add("moves_one_axis", one_axis);
+  const bool moves_one_axis = single_moved_axis(perm) < perm.size();
+  const double one_axis = moves_one_axis ? 1 : 0;
+  writer.add("moves_one_axis", perm.empty() ? -1 : one_axis);
   const Copying copying =
       op.input_extents.empty() ? Copying() : copying_of(perm, op.input_extents[0]);
   writer.add("copy_way", static_cast<double>(copying.way));

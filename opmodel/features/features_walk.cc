@@ -69,19 +69,6 @@ std::vector<size_t> merged_permutation(std::vector<size_t> perm, Extents* extent
   return heads;
 }
 
-// The axis whose removal leaves the others in order; perm.size() when there is none. Kernels for
-// one moved axis copy blocks, others go element by element.
-size_t single_moved_axis(const std::vector<size_t>& perm) {
-  for (size_t axis = 0; axis < perm.size(); ++axis) {
-    std::vector<size_t> rest = perm;
-    std::erase(rest, axis);
-    if (std::is_sorted(rest.begin(), rest.end())) {
-      return axis;
-    }
-  }
-  return perm.size();
-}
-
 Walk transposition(Extents extents, const std::vector<size_t>& original) {
   const std::vector<size_t> perm = merged_permutation(original, &extents);
   Walk walk;
@@ -199,6 +186,17 @@ Walk walk_of(const OpDescriptor& op) {
 }
 
 }  // namespace
+
+size_t single_moved_axis(const std::vector<size_t>& perm) {
+  for (size_t axis = 0; axis < perm.size(); ++axis) {
+    std::vector<size_t> rest = perm;
+    std::erase(rest, axis);
+    if (std::is_sorted(rest.begin(), rest.end())) {
+      return axis;
+    }
+  }
+  return perm.size();
+}
 
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name) {
   std::vector<size_t> values;

@@ -7,6 +7,7 @@
 // (providers/cpu/math/einsum_utils) and compared with measured operators of version 1.32.
 #include <algorithm>
 
+#include "graphs/ir/moved_axes.h"
 #include "graphs/passes/einsum/einsum_steps.h"
 #include "graphs/passes/passes.h"
 
@@ -82,20 +83,6 @@ class OrtEinsumLowering : public EinsumSteps {
     return wide;
   }
 
-  static bool moves_single_elements(const std::vector<int64_t>& perm,
-                                    const std::vector<int64_t>& extents) {
-    int64_t last = 0;
-    for (const int64_t axis : perm) {
-      if (extents[static_cast<size_t>(axis)] != 1) {
-        if (axis < last) {
-          return false;
-        }
-        last = axis;
-      }
-    }
-    return true;
-  }
-
   Wide ordered(const Wide& wide, const std::string& order, bool may_reshape) {
     if (wide.labels == order) {
       return wide;
@@ -108,7 +95,7 @@ class OrtEinsumLowering : public EinsumSteps {
       perm.push_back(static_cast<int64_t>(from));
       result.extents.push_back(wide.extents[from]);
     }
-    if (may_reshape && moves_single_elements(perm, wide.extents)) {
+    if (may_reshape && moves_only_single_elements(perm, wide.extents)) {
       result.tensor = reshaped(wide.tensor, result.extents);
       return result;
     }
