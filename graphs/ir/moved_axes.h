@@ -1,4 +1,4 @@
-// What a transposition leaves where it lies.
+// A rule for transpositions that move no data.
 #pragma once
 
 #include <cstddef>
