@@ -26,6 +26,11 @@ enum class TensorRole : uint8_t {
   kConstant,    // same value in every run, known at import (shapes, indices, scalars)
 };
 
+// `channels`, filled up to a multiple of `block`.
+constexpr int64_t in_whole_blocks(int64_t channels, int64_t block) {
+  return (channels + block - 1) / block * block;
+}
+
 struct Tensor {
   std::string name;
   DType dtype = DType::kUnknown;
@@ -41,16 +46,18 @@ struct Tensor {
   bool is_sequence = false;
   int64_t sequence_length = -1;
   Shape shape;
+  // Axis 1, the channels, is stored in whole blocks of so many. 0: as `shape` says.
+  int channel_block = 0;
   OpId producer;  // none for inputs, weights and initial constants
   // Weights with the same key are the same bytes seen through another layout (a tied embedding and
   // its transpose). 0 = bytes of its own.
   uint32_t storage_key = 0;
 
-  // Bytes of the elements; only when the shape is static.
-  Count bytes() const {
-    const Count one = dtype_bytes(dtype, shape.elements());
-    return is_sequence && sequence_length >= 0 ? one * Count(sequence_length) : one;
-  }
+  // `shape` with the channels that fill the last block.
+  Shape stored_shape() const;
+
+  // Bytes of the elements as they are stored; only when the shape is static.
+  Count bytes() const;
 };
 
 struct Op {

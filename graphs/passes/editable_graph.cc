@@ -232,6 +232,11 @@ void EditableGraph::set_shape(TensorId id, Shape shape) {
   ++edits_;
 }
 
+void EditableGraph::set_channel_block(TensorId id, int block) {
+  edits_ += tensors_[id.index()].channel_block == block ? 0 : 1;
+  tensors_[id.index()].channel_block = block;
+}
+
 void EditableGraph::set_dtype(TensorId id, DType dtype) {
   edits_ += tensors_[id.index()].dtype == dtype ? 0 : 1;
   tensors_[id.index()].dtype = dtype;

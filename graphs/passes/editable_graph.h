@@ -88,6 +88,8 @@ class EditableGraph {
   TensorId add_constant(std::string name, ConstValue value);
   // Other extents; the caller answers for the operators around it.
   void set_shape(TensorId id, Shape shape);
+  // The channels are stored in whole blocks of so many.
+  void set_channel_block(TensorId id, int block);
   // Another element type for the same elements; a known value keeps its numbers.
   void set_dtype(TensorId id, DType dtype);
 

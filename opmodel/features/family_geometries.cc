@@ -222,6 +222,11 @@ bool runs_on_channels_last(const OpDescriptor& op, const OpGeometry& geometry) {
          dtype_bits(geometry.dtype) == 16 && attribute_value(op.attributes, kChannelsLast) == "1";
 }
 
+bool has_costly_activation(const OpDescriptor& op) {
+  const std::string_view activation = attribute_value(op.attributes, "activation");
+  return !activation.empty() && activation != "Relu";
+}
+
 bool attention_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (op.op_class != OpClass::kAttention) {
     return false;

@@ -45,6 +45,9 @@ uint64_t key_of(const OpDescriptor& op, const OpGeometry& geometry) {
   if (runs_on_channels_last(op, geometry)) {
     hasher.add("last");
   }
+  if (has_costly_activation(op)) {
+    hasher.add("activation").add(attribute_value(op.attributes, "activation"));
+  }
   hasher.add(attribute_value(op.attributes, "quant"));
   hasher.add(attribute_value(op.attributes, "fused"));
   return hasher.digest();

@@ -55,6 +55,11 @@ const FeatureFamily& feature_family(Family family);
 // conversions (opmodel/model/laws/layout_time.h).
 bool runs_on_channels_last(const OpDescriptor& op, const OpGeometry& geometry);
 
+// Whether a fused convolution or product passes over its results again for an activation. ONNX
+// Runtime's kernels clamp at zero (Relu) before they store a result; another function takes
+// microseconds that no shape shows.
+bool has_costly_activation(const OpDescriptor& op);
+
 // Geometries of family_geometries.cc, one per family.
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out);
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "datasets/profiles/profile.h"
+#include "opmodel/features/feature_family.h"
 #include "opmodel/features/feature_writer.h"
 
 namespace dfsim::inline opmodel {
@@ -45,6 +46,9 @@ void add_conv_words(const OpDescriptor& op, const OpGeometry& geometry, std::str
   add_window_words(op, form);
   if (op.op_type.find("QLinear") == std::string::npos && op.input_extents.size() > 3) {
     *form += " sum";
+  }
+  if (has_costly_activation(op)) {
+    *form += " " + std::string(attribute_value(op.attributes, "activation"));
   }
 }
 

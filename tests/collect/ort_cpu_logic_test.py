@@ -56,6 +56,12 @@ class Attributes(unittest.TestCase):
         self.assertEqual(self.attributes("Conv", {"strides": [2, 2]}, [[1, 3, 8, 8], [4, 3, 3, 3]]),
                          "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,0,0;strides=2,2")
 
+    def test_fused_activation(self):
+        self.assertEqual(self.attributes("FusedConv", {"activation": b"Clip"}, [[1, 3, 8, 8], [4, 3, 1, 1]]),
+                         "activation=Clip;dilations=1,1;group=1;kernel_shape=1,1;pads=0,0,0,0;strides=1,1")
+        self.assertEqual(self.attributes("FusedGemm", {"activation": b"Relu"}, [[2, 3], [3, 4]]),
+                         "activation=Relu;transA=0;transB=0")
+
     def test_resize_has_mode_and_coordinates(self):
         self.assertEqual(self.attributes("Resize", {"mode": b"cubic"}, [[1, 3, 8, 8]]),
                          "coordinates=half_pixel;mode=cubic")

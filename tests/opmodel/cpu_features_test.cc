@@ -76,6 +76,22 @@ TEST_CASE("CPU features: models of GPUs lack them, and models with fewer feature
         feature_names(Family::kAttention, FeatureSet::kOfCpus));
 }
 
+TEST_CASE("CPU features: fused activations by the time of their second pass") {
+  const auto rank = [](const std::string& attributes) {
+    return op_features("com.microsoft.nchwc.Conv", OpClass::kConv, {{1, 16, 9, 9}, {16, 16, 1, 1}},
+                       {{1, 16, 9, 9}}, attributes)
+        .at("activation");
+  };
+  CHECK(rank("") == 0);
+  CHECK(rank("activation=Relu") == 1);
+  CHECK(rank("activation=HardSigmoid") < rank("activation=Clip"));
+  CHECK(rank("activation=Clip") < rank("activation=Sigmoid"));
+  CHECK(rank("activation=Softplus") > rank("activation=Sigmoid"));  // not known
+  CHECK(op_features("com.microsoft.FusedGemm", OpClass::kMatMul, {{2, 3}, {3, 4}}, {{2, 4}},
+                    "activation=Tanh;transA=0;transB=0")
+            .at("activation") == rank("activation=Tanh"));
+}
+
 // Ways by ONNX Runtime's sources: 0 as it lies, 1 and 2 one axis, 3 pieces, 4 elements.
 TEST_CASE("Copy features: a transposition's way counts axes of one element") {
   const auto check_way = [](const std::vector<int64_t>& x, const std::string& perm, double way,

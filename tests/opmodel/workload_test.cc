@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/infer.h"
 #include "graphs/passes/cleanup/prune.h"
 #include "opmodel/sol.h"
@@ -101,6 +102,37 @@ TEST_CASE("Workload: canonical attributes of a convolution include the defaults"
   // 8 -> 4 with stride 2 and kernel 3 needs 3 * 2 + 3 - 8 = 1 row, put at the end.
   CHECK(workload.rows[0].attributes ==
         "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,1,1;strides=2,2");
+}
+
+TEST_CASE("Workload: convolutions in blocks have whole blocks of channels and name activations") {
+  GraphBuilder builder;
+  const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1, 24, 8, 8});
+  const TensorId w = tensor(builder, "w", TensorRole::kWeight, {40, 24, 1, 1});
+  const TensorId d = tensor(builder, "d", TensorRole::kWeight, {40, 1, 3, 3});
+  const TensorId b = tensor(builder, "b", TensorRole::kWeight, {40});
+  builder.mark_input(x);
+  const TensorId y = op(builder, "Conv", {x, w}, "y");
+  const TensorId z = op(builder, "Conv", {y, d, b}, "z");
+  builder.mark_output(z);
+  builder.op(OpId(0)).domain = kMicrosoftBlocked;
+  builder.op(OpId(0)).attributes.set("activation", std::string("HardSwish"));
+  builder.op(OpId(1)).domain = kMicrosoftBlocked;
+  builder.op(OpId(1)).attributes.set("group", int64_t{40});
+  for (const TensorId blocked : {x, y, z}) {
+    builder.tensor(blocked).channel_block = 16;
+  }
+  const Workload workload = workload_of(builder);
+  using Extents = std::vector<std::vector<int64_t>>;
+  REQUIRE(workload.rows.size() == 2);
+  const OpDescriptor& pointwise = workload.rows[0];
+  CHECK(pointwise.input_extents == Extents{{1, 32, 8, 8}, {48, 32, 1, 1}});
+  CHECK(pointwise.output_extents == Extents{{1, 48, 8, 8}});
+  CHECK(pointwise.attributes ==
+        "activation=HardSwish;dilations=1,1;group=1;kernel_shape=1,1;pads=0,0,0,0;strides=1,1");
+  CHECK(pointwise.work.macs == 40 * 24 * 64);  // the model's, not those with zeros
+  const OpDescriptor& depthwise = workload.rows[1];
+  CHECK(depthwise.input_extents == Extents{{1, 48, 8, 8}, {48, 1, 3, 3}, {48}});
+  CHECK(depthwise.attributes == "dilations=1,1;group=48;kernel_shape=3,3;pads=0,0,0,0;strides=1,1");
 }
 
 TEST_CASE("Workload: a running sum and RoiAlign tell what their times depend on") {

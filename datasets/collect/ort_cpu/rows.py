@@ -38,6 +38,11 @@ def from_front(axis, rank):
     return axis + rank if axis < 0 else axis
 
 
+def activation_attribute(attributes):
+    """What a fused convolution or product applies to its results."""
+    return {"activation": text_of_mode(attributes["activation"])} if attributes.get("activation") else {}
+
+
 def window_attributes(kind, attributes, weight):
     kernel = list(attributes.get("kernel_shape") or weight[2:])
     n = len(kernel)
@@ -48,6 +53,7 @@ def window_attributes(kind, attributes, weight):
     if kind in ("Conv", "FusedConv", "ConvTranspose", "QLinearConv", "ConvInteger"):
         pairs["dilations"] = text_of(dilations)
         pairs["group"] = str(attributes.get("group", 1))
+        pairs.update(activation_attribute(attributes))
         if kind == "ConvTranspose":
             pairs["output_padding"] = text_of(attributes.get("output_padding") or [0] * n)
     else:
@@ -88,6 +94,7 @@ def canonical_attributes(node, shapes, constants, opset):
         pairs = window_attributes(kind, attributes, weight)
     elif kind in ("Gemm", "FusedGemm"):
         pairs = {name: str(attributes.get(name, 0)) for name in ("transA", "transB")}
+        pairs.update(activation_attribute(attributes))
     elif kind == "FusedMatMul":
         pairs = {name: str(attributes.get(name, 0)) for name in ("transA", "transB", "transBatchA", "transBatchB")}
     elif kind in ("Softmax", "LogSoftmax", "LayerNormalization", "Concat", "Split", "Gather"):

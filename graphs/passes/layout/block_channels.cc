@@ -76,10 +76,16 @@ class Blocker {
     return shape.is_static() && shape.rank() == 4 && shape[1].extent() % block_ == 0;
   }
 
+  TensorId add_in_blocks(std::string name, const Tensor& plain) {
+    const TensorId twin = graph_.add_tensor(std::move(name), plain.dtype, plain.shape);
+    graph_.set_channel_block(twin, static_cast<int>(block_));
+    return twin;
+  }
+
   // A twin of the plain tensor that holds it in blocks.
   TensorId add_blocked(TensorId plain) {
     const Tensor tensor = graph_.tensor(plain);
-    const TensorId twin = graph_.add_tensor(tensor.name + "/blocks", tensor.dtype, tensor.shape);
+    const TensorId twin = add_in_blocks(tensor.name + "/blocks", tensor);
     size_t readers = graph_.readers(plain).size();
     readers += tensor.is_output ? 1 : 0;
     blocked_[plain] = {twin, readers, BlockedExtents::of(plain)};
@@ -152,7 +158,7 @@ class Blocker {
     TensorId& twin = reordered_[plain];
     if (!twin.valid()) {
       const Tensor tensor = graph_.tensor(plain);
-      twin = graph_.add_tensor(tensor.name + "/reordered", tensor.dtype, tensor.shape);
+      twin = add_in_blocks(tensor.name + "/reordered", tensor);
       const OpId transpose = graph_.producer(plain);
       const bool last = is_transpose(transpose, {0, 3, 1, 2}) && graph_.sole_reader(plain).valid();
       const TensorId from = last ? graph_.op(transpose).inputs[0] : plain;

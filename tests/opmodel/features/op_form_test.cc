@@ -49,6 +49,12 @@ TEST_CASE("Forms: modes of Resize, dilation, groups, strips, dtypes and transpos
                           {{1, 16, 8, 8}, {8, 16, 1, 7}}, {{1, 8, 8, 8}},
                           "dilations=1,1;group=1;kernel_shape=1,7;pads=0,3,0,3;strides=1,1")) ==
         "nchwc.Conv dense strip");
+  const auto fused = [&](const std::string& activation) {
+    return form_of(described("com.microsoft.FusedConv", OpClass::kConv, x, {{1, 16, 4, 4}},
+                             "activation=" + activation + ";group=16;kernel_shape=3,3"));
+  };
+  CHECK(fused("Relu") == "FusedConv depthwise");  // in the kernel itself
+  CHECK(fused("Clip") == "FusedConv depthwise Clip");
   CHECK(form_of(described("Add", OpClass::kElementwise, {{4, 4}, {4}}, {{4, 4}}, "",
                           DType::kInt64)) == "Add broadcast int64");
   CHECK(form_of(described("com.microsoft.FusedMatMul", OpClass::kMatMul, {{2, 8, 16}, {2, 4, 16}},
@@ -70,6 +76,13 @@ TEST_CASE("Forms: measured times of a power or a dilated convolution are not tho
   };
   CHECK(power("exponent=2") != power(""));
   CHECK(power("exponent=2") != power("exponent=3"));
+  const auto activated = [&](const char* attributes) {
+    return key("com.microsoft.nchwc.Conv", OpClass::kConv, {{1, 16, 9, 9}, {16, 16, 1, 1}},
+               {{1, 16, 9, 9}}, attributes);
+  };
+  CHECK(activated("activation=Clip") != activated(""));
+  CHECK(activated("activation=Clip") != activated("activation=Tanh"));
+  CHECK(activated("activation=Relu") == activated(""));
   const auto conv = [&](const char* attributes) {
     return key("Conv", OpClass::kConv, {{1, 8, 9, 9}, {8, 8, 3, 3}}, {{1, 8, 5, 5}}, attributes);
   };
