@@ -5,7 +5,7 @@ Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.o
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
 usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
-newest, tune or train
+newest, final, tune or train
 """
 
 import argparse
@@ -80,6 +80,9 @@ TRANSFORMERS = {
                      {"d_model": 384, "n_head": 6, "d_head": 64, "d_inner": 1536, "block_sizes": [2, 2, 2]}),
     "xlm_small": ("XLMConfig", "XLMModel", {"emb_dim": 384, "n_layers": 4, "n_heads": 6, "n_langs": 1}),
     "ernie_small": ("ErnieConfig", "ErnieModel", {**SMALL, "num_hidden_layers": 4}),
+    "biogpt_small": ("BioGptConfig", "BioGptModel", {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000}),
+    "rembert_small": ("RemBertConfig", "RemBertModel",
+                      {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000, "input_embedding_size": 128}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",
@@ -172,7 +175,7 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
