@@ -74,14 +74,20 @@ std::string activation_attribute(const Op& op) {
   return activation == "none" ? "" : fmt::format("activation={};", activation);
 }
 
+// The channels of a block of the result, 0 when it has none.
+int result_block(const Graph& graph, const Op& op) {
+  return op.outputs[0].valid() ? graph.tensor(op.outputs[0]).channel_block : 0;
+}
+
 // Depthwise convolutions on images in blocks have the channels that fill the last one as groups.
 int64_t group_of(const Graph& graph, const Op& op) {
   const int64_t group = op.attributes.int_or("group", 1);
-  const Tensor& result = graph.tensor(op.outputs[0]);
+  const int block = result_block(graph, op);
+  if (group <= 1 || block == 0) {
+    return group;
+  }
   const Shape& filter = graph.tensor(op.inputs[1]).shape;
-  const bool depthwise = group > 1 && filter.rank() > 1 && filter[1] == Dim(1);
-  return depthwise && result.channel_block > 0 ? in_whole_blocks(group, result.channel_block)
-                                               : group;
+  return filter[1] == Dim(1) ? in_whole_blocks(group, block) : group;
 }
 
 std::string window_attributes(const Graph& graph, const Op& op) {
@@ -247,14 +253,13 @@ std::string attributes_of(const Graph& graph, const Op& op) {
 
 // A convolution on images whose channels are in blocks.
 bool runs_in_blocks(const Graph& graph, const Op& op) {
-  return op.op_type == "Conv" && op.inputs.size() > 1 && op.inputs[1].valid() &&
-         op.outputs[0].valid() && graph.tensor(op.outputs[0]).channel_block > 0 &&
+  return op.op_type == "Conv" && result_block(graph, op) > 0 &&
          graph.tensor(op.inputs[1]).shape.is_static();
 }
 
-// Its filter and bias have the zeros that fill the last block, too.
+// The filter and bias have the zeros that fill the last block, too.
 void fill_filter(const Graph& graph, const Op& op, OpDescriptor* descriptor) {
-  const int block = graph.tensor(op.outputs[0]).channel_block;
+  const int block = result_block(graph, op);
   std::vector<int64_t>& filter = descriptor->input_extents[1];
   filter[0] = in_whole_blocks(filter[0], block);
   if (graph.tensor(op.inputs[0]).channel_block > 0 && op.attributes.int_or("group", 1) == 1) {

@@ -39,7 +39,7 @@ def from_front(axis, rank):
 
 
 def activation_attribute(attributes):
-    """What a fused convolution or product applies to its results."""
+    """The function that a fused convolution or product applies to its results."""
     return {"activation": text_of_mode(attributes["activation"])} if attributes.get("activation") else {}
 
 
