@@ -19,8 +19,12 @@ namespace {
 class ColumnFinder {
  public:
   ColumnFinder(const Graph& graph, int64_t ways) : graph_(graph), ways_(ways) {
+    for (size_t t = 0; t < graph.tensor_count(); ++t) {
+      is_weight_.push_back(graph.tensor(TensorId(t)).role == TensorRole::kWeight);
+    }
     for (size_t i = 0; i < graph.op_count(); ++i) {
       maps_.push_back(op_factors(graph, OpId(i)));
+      find_made_weights(graph.op(OpId(i)));
     }
     is_row_.resize(graph.op_count(), false);
   }
@@ -66,6 +70,23 @@ class ColumnFinder {
   }
 
  private:
+  // A weight that is cast or dequantised in each step is cut as the weight itself: the cut of the
+  // result moves back to where it comes from (propagate_sharding()).
+  void find_made_weights(const Op& op) {
+    const auto is_fixed = [&](TensorId id) {
+      return !id.valid() || is_weight_[id.index()] ||
+             graph_.tensor(id).role == TensorRole::kConstant;
+    };
+    if (!op.inputs.empty() && op.inputs[0].valid() && is_weight_[op.inputs[0].index()] &&
+        std::all_of(op.inputs.begin(), op.inputs.end(), is_fixed)) {
+      for (const TensorId output : op.outputs) {
+        if (output.valid()) {
+          is_weight_[output.index()] = true;
+        }
+      }
+    }
+  }
+
   bool can_split(OpId id, int factor) {
     const FactorMap& map = maps_[id.index()];
     const Factor& f = map.factors[static_cast<size_t>(factor)];
@@ -81,7 +102,7 @@ class ColumnFinder {
     const auto lookup = find_lookup(graph_, id, maps_[id.index()]);
     const bool is_vocabulary = lookup && lookup->masked_input < 0 &&
                                lookup->extent >= kLeastVocabulary &&
-                               graph_.tensor(op.inputs[0]).role == TensorRole::kWeight;
+                               is_weight_[op.inputs[0].index()];
     return is_vocabulary && can_split(id, lookup->factor) ? lookup->dim : -1;
   }
 
@@ -98,8 +119,7 @@ class ColumnFinder {
     const Op& op = graph_.op(id);
     const FactorMap& map = maps_[id.index()];
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool weight =
-          op.inputs[i].valid() && graph_.tensor(op.inputs[i]).role == TensorRole::kWeight;
+      const bool weight = op.inputs[i].valid() && is_weight_[op.inputs[i].index()];
       if (weight && std::any_of(map.inputs[i].begin(), map.inputs[i].end(),
                                 [&](const FactorDim& dim) { return contracts(map, dim.factor); })) {
         return i;
@@ -121,7 +141,8 @@ class ColumnFinder {
     const Op& op = graph_.op(id);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (i != weight && op.inputs[i].valid() && carries(map.inputs[i], factor) &&
-          graph_.tensor(op.inputs[i]).role == TensorRole::kActivation) {
+          graph_.tensor(op.inputs[i]).role == TensorRole::kActivation &&
+          !is_weight_[op.inputs[i].index()]) {
         return false;
       }
     }
@@ -184,6 +205,7 @@ class ColumnFinder {
   const Graph& graph_;
   int64_t ways_;
   std::vector<FactorMap> maps_;
+  std::vector<bool> is_weight_;  // by tensor: a weight, or made of weights alone
   std::vector<bool> is_row_;
   std::map<int64_t, std::map<OpId, std::string>> refused_;  // by extent: operators and labels
 };

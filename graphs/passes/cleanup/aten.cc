@@ -44,11 +44,19 @@ struct Attention {
   TensorId q, k_transposed, v, mask;
 };
 
+// softmax(scores) v: scores in slot 0, v in slot 1. PyTorch's exporters from 2.12 on write zeros
+// over the rows that a mask hides altogether, which are not a number.
+std::optional<Match> weighted_values_at(const EditableGraph& graph, OpId id) {
+  const Pattern weights = op("Softmax", {any(0)});
+  const Pattern guarded = op("Where", {op("IsNaN", {weights}), any(2), weights});
+  const auto plain = match(graph, op("MatMul", {weights, any(1)}), id);
+  return plain ? plain : match(graph, op("MatMul", {guarded, any(1)}), id);
+}
+
 // softmax(q k^T [+ mask]) v on four axes: batch, heads, positions, size of a head; or on three,
 // where the first one holds batch and heads (nn.MultiheadAttention's bmm).
 std::optional<Attention> attention_at(const EditableGraph& graph, OpId id) {
-  const Pattern plain = op("MatMul", {op("Softmax", {any(0)}), any(1)});
-  const auto outer = match(graph, plain, id);
+  const auto outer = weighted_values_at(graph, id);
   if (!outer) {
     return std::nullopt;
   }

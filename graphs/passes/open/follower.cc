@@ -47,7 +47,8 @@ const Follower::NamedRule Follower::kRules[] = {
 Follower::Follower(const Graph& graph) : graph_(graph), facts_(graph.tensor_count()) {
   for (size_t t = 0; t < facts_.size(); ++t) {
     const Tensor& tensor = graph.tensor(TensorId(t));
-    facts_[t].axes.assign(static_cast<size_t>(std::max(0, tensor.shape.rank())), kKnownExtent);
+    facts_[t].axes.assign(static_cast<size_t>(tensor.shape.rank()), kKnownExtent);
+    facts_[t].ranked = tensor.shape.has_rank();
     facts_[t].constant = tensor.role != TensorRole::kActivation && !tensor.producer.valid();
     if (facts_[t].constant) {
       set_constant_elements(TensorId(t));
@@ -153,7 +154,18 @@ bool Follower::reads_unranked(const Op& op) const {
                      [&](TensorId id) { return id.valid() && !facts_[id.index()].ranked; });
 }
 
+// The rules index axes without a check, so they hold for resolved operators only: those have the
+// axes that their attributes name.
+bool Follower::is_resolved(const Op& op) const {
+  return std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return !id.valid() || graph_.tensor(id).shape.has_rank();
+  });
+}
+
 void Follower::infer(const Op& op) {
+  if (!is_resolved(op)) {
+    return unranked(op);
+  }
   const bool copes = op.domain.empty() && (op.op_type == "Shape" || op.op_type == "Reshape" ||
                                            op.op_type == "Size" || op.op_type == "Gemm");
   if (!copes && reads_unranked(op)) {
