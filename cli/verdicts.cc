@@ -20,10 +20,13 @@ Status check_complete(const std::string& model, const UnknownWork& unknown, bool
   if (unknown.complete() || allow) {
     return ok_status();
   }
-  return failed(
-      fmt::format("{}: {}; times are lower limits: say what is missing with --batch, --dim or "
-                  "--input-shape, or accept limits with --allow-incomplete",
-                  printable(model), unknown_work_text(unknown)));
+  // No size that a user could give makes an operator known.
+  return failed(fmt::format(
+      "{}: {}; times are lower limits: {}, or accept limits with "
+      "--allow-incomplete",
+      printable(model), unknown_work_text(unknown),
+      unknown.has_no_definition ? "export the model without that operator"
+                                : "say what is missing with --batch, --dim or --input-shape"));
 }
 
 OptionSpec allow_oversubscription_option(bool* allow) {

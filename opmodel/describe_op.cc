@@ -126,6 +126,20 @@ std::string axis_attribute(const Graph& graph, const Op& op) {
   return fmt::format("axis={}", axis < 0 ? axis + rank : axis);
 }
 
+// The axis that indices count along, unless it is the innermost one: kernels then walk through
+// columns.
+std::string indexed_axis(const Graph& graph, const Op& op) {
+  const Shape& shape = graph.tensor(op.inputs[0]).shape;
+  const int64_t axis =
+      op.attributes.int_or("axis", 0) + (op.attributes.int_or("axis", 0) < 0 ? shape.rank() : 0);
+  for (auto i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) {
+    if (!shape[i].known() || shape[i].extent() != 1) {
+      return fmt::format("axis={}", axis);
+    }
+  }
+  return "";
+}
+
 std::string reduce_attributes(const Graph& graph, const Op& op) {
   const int rank = graph.tensor(op.inputs[0]).shape.rank();
   std::vector<int64_t> axes;
@@ -210,6 +224,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Softmax" || type == "LogSoftmax" || type == "LayerNormalization" ||
       type == "Concat" || type == "Split" || type == "Gather") {
     return axis_attribute(graph, op);
+  }
+  if (type == "GatherElements" || type == "ScatterElements" || type == "Scatter") {
+    return indexed_axis(graph, op);
   }
   if (type == "Transpose") {
     return transpose_attributes(graph, op);

@@ -73,11 +73,14 @@ class GraphBuilder {
   // Error: kInvalidInput naming up to five ops of a cycle.
   Status sort();
 
+  // Names the operators that have no name, or that of another one. build() does so, too; before
+  // shape inference it gives messages something to name.
+  void name_ops();
+
   // Validates and hands over; the builder is empty afterwards.
   StatusOr<Graph> build();
 
  private:
-  void name_ops();
   void index_consumers();
 
   Graph graph_;

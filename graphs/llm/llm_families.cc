@@ -84,6 +84,41 @@ void read_phi(ConfigFields& fields, LlmConfig* config) {
   fields.ignore({"partial_rotary_factor"});
 }
 
+// Llama's layers; the multipliers scale activations and cost nothing that shows.
+void read_granite(ConfigFields& fields, LlmConfig* config) {
+  read_llama(fields, config);
+  fields.ignore(
+      {"attention_multiplier", "embedding_multiplier", "logits_scaling", "residual_multiplier"});
+}
+
+// Llama's layers; some don't rotate queries and keys.
+void read_smollm3(ConfigFields& fields, LlmConfig* config) {
+  read_llama(fields, config);
+  fields.ignore({"no_rope_layers", "no_rope_layer_interval", "layer_types", "use_sliding_window",
+                 "sliding_window", "max_window_layers"});
+  if (fields.flag_or("use_sliding_window", false)) {
+    fields.fail_unsupported("use_sliding_window is true; only full attention is known");
+  }
+}
+
+void read_seed_oss(ConfigFields& fields, LlmConfig* config) {
+  read_dense_decoder(fields, {.head_dim = 128}, config);
+  config->qkv_bias = fields.flag_or("attention_bias", true);
+  config->o_bias = fields.flag_or("attention_out_bias", false);
+  config->mlp_bias = fields.flag_or("mlp_bias", false);
+  fields.ignore({"pretraining_tp", "residual_dropout"});
+}
+
+void read_starcoder2(ConfigFields& fields, LlmConfig* config) {
+  read_dense_decoder(fields, {.tied = true}, config);
+  read_windows(
+      fields, 0, [](size_t) { return true; }, config);
+  config->activation = LlmActivation::kGelu;
+  config->norm_bias = true;
+  config->qkv_bias = config->o_bias = config->mlp_bias = fields.flag_or("use_bias", true);
+  fields.ignore({"embedding_dropout", "residual_dropout", "norm_epsilon"});
+}
+
 }  // namespace
 
 void read_dense_decoder(ConfigFields& fields, const LlmDefaults& defaults, LlmConfig* config) {
@@ -145,7 +180,7 @@ void read_windows(ConfigFields& fields, int64_t default_window, bool (*is_slidin
 }
 
 std::span<const LlmFamily> llm_families() {
-  static constexpr std::array<LlmFamily, 20> kFamilies = {{
+  static constexpr std::array<LlmFamily, 24> kFamilies = {{
       {"deepseek_v2", read_deepseek_v2},
       {"deepseek_v3", read_deepseek_v3},
       {"gemma", read_gemma},
@@ -157,6 +192,7 @@ std::span<const LlmFamily> llm_families() {
       {"gemma4_unified", read_gemma4},
       {"gemma4_unified_text", read_gemma4},
       {"gpt_oss", read_gpt_oss},
+      {"granite", read_granite},
       {"llama", read_llama},
       {"mistral", read_mistral},
       {"mixtral", read_mixtral},
@@ -166,6 +202,9 @@ std::span<const LlmFamily> llm_families() {
       {"qwen2_moe", read_qwen2_moe},
       {"qwen3", read_qwen3},
       {"qwen3_moe", read_qwen3_moe},
+      {"seed_oss", read_seed_oss},
+      {"smollm3", read_smollm3},
+      {"starcoder2", read_starcoder2},
   }};
   return kFamilies;
 }

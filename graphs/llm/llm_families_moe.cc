@@ -89,6 +89,16 @@ void read_deepseek(ConfigFields& fields, LlmConfig* config) {
 
 }  // namespace
 
+namespace {
+
+// transformers 5 writes the number of experts under the name that Mixtral's had.
+int64_t count_experts(ConfigFields& fields) {
+  const int64_t renamed = fields.count_or("num_local_experts", 0, 0);
+  return renamed > 0 ? fields.count_or("num_experts", renamed) : fields.count("num_experts");
+}
+
+}  // namespace
+
 void read_mixtral(ConfigFields& fields, LlmConfig* config) {
   read_dense_decoder(fields, {}, config);
   read_windows(
@@ -103,7 +113,7 @@ void read_mixtral(ConfigFields& fields, LlmConfig* config) {
 void read_qwen2_moe(ConfigFields& fields, LlmConfig* config) {
   read_dense_decoder(fields, {}, config);
   config->qkv_bias = true;
-  config->experts.experts = fields.count("num_experts");
+  config->experts.experts = count_experts(fields);
   config->experts.per_token = fields.count("num_experts_per_tok");
   config->experts.intermediate = fields.count("moe_intermediate_size");
   config->experts.shared_intermediate = fields.count("shared_expert_intermediate_size");
@@ -116,7 +126,7 @@ void read_qwen3_moe(ConfigFields& fields, LlmConfig* config) {
   read_dense_decoder(fields, {.head_dim = 128}, config);
   config->qkv_bias = config->o_bias = fields.flag_or("attention_bias", false);
   config->qk_norm = true;
-  config->experts.experts = fields.count("num_experts");
+  config->experts.experts = count_experts(fields);
   config->experts.per_token = fields.count("num_experts_per_tok");
   config->experts.intermediate = fields.count("moe_intermediate_size");
   check_top_k(fields, "num_experts_per_tok", *config);

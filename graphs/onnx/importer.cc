@@ -128,6 +128,7 @@ class Importer {
       report_.unresolved.push_back(
           {fmt::format("{}/{}", printable(outer.name), op.name), op.op_type, reason});
     };
+    builder_.name_ops();
     DFSIM_ASSIGN_OR_RETURN(const auto unresolved, infer_shapes(builder_, options));
     DFSIM_RETURN_IF_ERROR(declared.check_given());
     note_assumptions(open_loops, open_ifs, &report_);

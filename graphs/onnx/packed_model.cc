@@ -21,6 +21,11 @@ struct Signature {
   std::string_view what;
 };
 
+constexpr std::string_view kPickle =
+    "a Python pickle (an old .pth or .pkl?); export the model with torch.onnx.export first";
+constexpr std::string_view kEngine =
+    "an engine of TensorRT; pass the ONNX model that it was made from";
+
 constexpr std::array kSignatures = {
     Signature{0, "\x89HDF", "an HDF5 file (a Keras model?); export the model to ONNX first"},
     Signature{0, "version https://git-lfs",
@@ -31,8 +36,20 @@ constexpr std::array kSignatures = {
     Signature{4, "ORTM",
               "a model in ONNX Runtime's own format (.ort); pass the .onnx file that it was made "
               "from"},
-    Signature{0, "{", "a text file; expected a binary ONNX model"},
-    Signature{0, "<", "a text file; expected a binary ONNX model"},
+    Signature{8, "{\"",
+              "a safetensors file, which holds weights and no graph; export the model to ONNX, or "
+              "pass a language model's config.json"},
+    Signature{
+        0, "GGUF",
+        "a GGUF file, which holds weights and no graph; pass the language model's config.json"},
+    Signature{0, "\x80\x02", kPickle},
+    Signature{0, "\x80\x03", kPickle},
+    Signature{0, "\x80\x04", kPickle},
+    Signature{0, "\x80\x05", kPickle},
+    Signature{0, "\x93NUMPY", "an array of NumPy (.npy); expected an ONNX model"},
+    Signature{0, "ftrt", kEngine},
+    Signature{0, "ptrt", kEngine},
+    Signature{0, "<?xml", "an XML file (OpenVINO's?); pass the ONNX model that it was made from"},
 };
 
 // A zip archive without an ONNX model, by the files that frameworks put into theirs.
@@ -52,6 +69,7 @@ constexpr std::array kArchiveKinds = {
     ArchiveKind{"data.pkl",
                 "a zip archive of PyTorch (.pt or .pth); export the model with "
                 "torch.onnx.export first"},
+    ArchiveKind{".npy", "an archive of NumPy's arrays (.npz); expected an ONNX model"},
     ArchiveKind{"model.weights.h5",
                 "a Keras model (.keras); export the model to ONNX first, with "
                 "\"model.export('model.onnx', format='onnx')\""},
@@ -89,6 +107,15 @@ StatusOr<std::string> model_in_zip(std::string_view content) {
   return read_zip_member(content, *models[0], kMostUnpackedBytes);
 }
 
+// Whether the beginning is text: an ONNX model begins with a field number below the printable ones.
+bool is_text(std::string_view content) {
+  constexpr size_t kLook = 64;
+  const std::string_view start = content.substr(0, kLook);
+  return !start.empty() && std::all_of(start.begin(), start.end(), [](char c) {
+    return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
 }  // namespace
 
 StatusOr<std::optional<std::string>> unpack_model(std::string_view content) {
@@ -111,7 +138,8 @@ Status check_kind(std::string_view content) {
       return invalid_input(fmt::format("is {}", signature.what));
     }
   }
-  return ok_status();
+  return is_text(content) ? invalid_input("is a text file; expected a binary ONNX model")
+                          : ok_status();
 }
 
 }  // namespace dfsim::inline graphs

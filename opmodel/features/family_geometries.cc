@@ -10,6 +10,7 @@
 #include "datasets/profiles/profile.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
+#include "opmodel/features/cpu_effort.h"
 
 namespace dfsim::inline opmodel {
 
@@ -143,21 +144,6 @@ bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
   out->matrix = true;
   return batch * m * n * k > 0;
 }
-
-namespace {
-
-// On a CPU, a convolution whose channels are not in blocks is a matrix product for each image and
-// group. Columns fill vectors, and each product takes as long to start as some FLOPs.
-double image_products_effort(const OpGeometry& geometry) {
-  constexpr double kColumns = 16;
-  constexpr double kStartFlops = 18'000;  // 0.2 us of a measured core
-  const auto& d = geometry.dims;
-  const double columns = d[dim::kOH] * d[dim::kOW];
-  const double filled = columns > 1 ? std::ceil(columns / kColumns) * kColumns / columns : 1;
-  return filled + d[dim::kBatch] * d[dim::kGroup] * kStartFlops / geometry.flops;
-}
-
-}  // namespace
 
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (op.op_class != OpClass::kConv) {
@@ -354,36 +340,6 @@ double product_flops(const OpDescriptor& op) {
 
 }  // namespace
 
-namespace {
-
-// A recurrent layer multiplies the inputs of all steps at once and the state step by step, where a
-// product of few rows waits for the weights, and applies a function to every gate: the effort is
-// what the measured rows of two CPUs show. X is [steps, batch, inputs], R [directions, gates of the
-// state, state], the last two the other way round where a layer is quantised.
-void add_recurrent_work(const OpDescriptor& op, OpGeometry* geometry) {
-  constexpr double kFewRows = 4;
-  constexpr double kStepOfFewRows = 3;
-  constexpr double kStep = 1.25;
-  constexpr double kGateFunctions = 100;
-  geometry->flops = 0;
-  if (!all_known(op.input_extents, 3) || op.input_extents[0].size() != 3 ||
-      op.input_extents[2].size() != 3) {
-    return;
-  }
-  const Extents& x = op.input_extents[0];
-  const Extents& r = op.input_extents[2];
-  const double inputs = static_cast<double>(x[2]);
-  const bool quantised = op.op_type.ends_with("DynamicQuantizeLSTM");
-  const double gates = static_cast<double>(r[quantised ? 2 : 1]);
-  const double state = static_cast<double>(r[quantised ? 1 : 2]);
-  const double step = static_cast<double>(x[1]) < kFewRows ? kStepOfFewRows : kStep;
-  geometry->flops =
-      2 * static_cast<double>(x[0] * x[1]) * static_cast<double>(r[0]) * gates * (inputs + state);
-  geometry->cpu_effort = (inputs + state * step + kGateFunctions) / (inputs + state);
-}
-
-}  // namespace
-
 bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   OpGeometry& geometry = *out_geometry;
   // A mode is an algorithm of its own (Resize, Pad).
@@ -409,6 +365,12 @@ bool generic_geometry(const OpDescriptor& op, OpGeometry* out_geometry) {
   }
   geometry.matrix = op.op_class == OpClass::kMatMul || op.op_class == OpClass::kConv;
   geometry.flops = geometry.matrix ? product_flops(op) : out;
+  if (op.op_class == OpClass::kGather && out > 0) {
+    geometry.cpu_effort = indexed_effort(op, out);
+  }
+  if (op.op_type == "Resize" || op.op_type == "Upsample") {
+    geometry.cpu_effort = resampling_effort(op);
+  }
   if (op.op_class == OpClass::kRnn) {
     add_recurrent_work(op, &geometry);
   }

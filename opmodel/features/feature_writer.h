@@ -102,6 +102,9 @@ void cpu_generic_features(const OpDescriptor& op, const DeviceFacts& facts, Feat
 double element_count(const std::vector<int64_t>& extents);
 // Whole numbers of an attribute's list; empty when it is absent or something else.
 std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);
+// Pieces that a gather copies or a scatter writes, each of elements that lie side by side; 0 for
+// other operators.
+double indexed_pieces(const OpDescriptor& op);
 // The axis whose removal leaves the others in order; perm.size() when there is none. Kernels for
 // one moved axis copy blocks, others go element by element.
 size_t single_moved_axis(const std::vector<size_t>& perm);

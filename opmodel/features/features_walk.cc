@@ -150,6 +150,15 @@ Walk gathered(const OpDescriptor& op, const Extents& x, const Extents& moved) {
   return walk;
 }
 
+bool is_gather(const OpDescriptor& op) {
+  return op.op_type == "Gather" || op.op_type == "GatherElements" || op.op_type == "GatherND";
+}
+
+bool is_scatter(const OpDescriptor& op) {
+  return (op.op_type == "ScatterElements" || op.op_type == "ScatterND") &&
+         op.input_extents.size() > 2;
+}
+
 Walk walk_of(const OpDescriptor& op) {
   const Extents none;
   const Extents& x = op.input_extents.empty() ? none : op.input_extents[0];
@@ -175,17 +184,24 @@ Walk walk_of(const OpDescriptor& op) {
   if (op.op_class == OpClass::kElementwise || op.op_type == "Expand") {
     return broadcast(op, y);
   }
-  if (op.op_type == "Gather" || op.op_type == "GatherElements" || op.op_type == "GatherND") {
+  if (is_gather(op)) {
     return gathered(op, x, y);
   }
-  if ((op.op_type == "ScatterElements" || op.op_type == "ScatterND") &&
-      op.input_extents.size() > 2) {
+  if (is_scatter(op)) {
     return gathered(op, x, op.input_extents[2]);
   }
   return copy(x, y);
 }
 
 }  // namespace
+
+double indexed_pieces(const OpDescriptor& op) {
+  if ((!is_gather(op) && !is_scatter(op)) || op.input_extents.empty() ||
+      op.output_extents.empty()) {
+    return 0;
+  }
+  return walk_of(op).groups.front().extent;
+}
 
 size_t single_moved_axis(const std::vector<size_t>& perm) {
   for (size_t axis = 0; axis < perm.size(); ++axis) {

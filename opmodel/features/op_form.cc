@@ -102,6 +102,14 @@ void add_words_of_attributes(const OpDescriptor& op, std::string* form) {
   }
 }
 
+// Images go without saying.
+void add_resampled_axes(const OpDescriptor& op, std::string* form) {
+  const bool resamples = op.op_type == "Resize" || op.op_type == "Upsample";
+  if (resamples && (rank_of(op) == 3 || rank_of(op) == 5)) {
+    *form += rank_of(op) == 3 ? " 1d" : " 3d";
+  }
+}
+
 // float32 goes without saying.
 void add_dtype_words(const OpDescriptor& op, std::string* form) {
   const DType in = op.input_dtypes.empty() ? op.dtype : op.input_dtypes[0];
@@ -152,6 +160,7 @@ std::string op_form(const OpDescriptor& op, const OpGeometry& geometry) {
       break;
     default:
       add_axis_words(op, &form);
+      add_resampled_axes(op, &form);
       add_words_of_attributes(op, &form);
   }
   add_dtype_words(op, &form);

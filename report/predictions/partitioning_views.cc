@@ -118,7 +118,7 @@ std::string notes_of(const PlanOutcome& best) {
     }
   }
   if (best.replicated_flops >= 0.005) {
-    out += fmt::format("{} of the arithmetic is done on several devices at once\n",
+    out += fmt::format("devices repeat work of others: {} more arithmetic than on one device\n",
                        whole_percent(best.replicated_flops));
   }
   return out;

@@ -157,7 +157,9 @@ StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtim
                             ? OpenDims(source, options.open_axes, options.declared_axes)
                             : OpenDims();
   DFSIM_ASSIGN_OR_RETURN(PruneResult pruned,
-                         prune(source, open, runtime.framework == Framework::kOnnxRuntime));
+                         prune(source, open,
+                               {.for_onnxruntime = runtime.framework == Framework::kOnnxRuntime,
+                                .for_training = options.trains}));
   const size_t pruned_ops = pruned.graph.op_count();
   if (comes_from_tensorflow(pruned.graph)) {
     DFSIM_ASSIGN_OR_RETURN(pruned.graph, tensorflow_form(pruned.graph));

@@ -25,6 +25,7 @@ struct ExecutedGraph {
 struct ExecutionOptions {
   PrecisionPlan precision = {};
   bool cpu = false;            // on what kind of device
+  bool trains = false;         // a training step will be made of the graph (PruneOptions)
   bool training_mode = false;  // dropout drops (graphs/passes/cleanup/dropouts.h)
   int64_t pad_vocabulary = 0;  // over 0: vocabularies are padded to multiples of it, at the end
   // Of the file, empty when the user freezes them. Only ONNX Runtime optimises at load time, when

@@ -221,6 +221,7 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
       imported.graph, runtime_for(choice, platform.runtime),
       {.precision = plan,
        .cpu = runs_on_cpu(platform),
+       .trains = choice.is_training(),
        .training_mode = choice.training_mode,
        .pad_vocabulary = options.pad_vocabulary,
        .open_axes = model.open_dims.empty() ? std::vector<OpenAxis>() : imported.report.open_axes,

@@ -73,6 +73,7 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
     // consequences. A view can be the cause.
     if (is_unknown && !named) {
       unknown.first = {op.name, op.op_type, reason_of(op, report)};
+      unknown.has_no_definition = is_unknown_operator(op);
       named = true;
     }
     unknown.of += carries_work(op) ? 1 : 0;

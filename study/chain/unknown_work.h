@@ -15,9 +15,10 @@ namespace dfsim::inline study {
 inline constexpr double kMuchBoundOnly = 0.10;
 
 struct UnknownWork {
-  size_t ops = 0;          // executed operators whose work is not known
-  size_t of = 0;           // executed operators that carry work
-  UnresolvedOpInfo first;  // the first cause, with the reason; perhaps a view
+  size_t ops = 0;                  // executed operators whose work is not known
+  size_t of = 0;                   // executed operators that carry work
+  UnresolvedOpInfo first;          // the first cause, with the reason; perhaps a view
+  bool has_no_definition = false;  // the first cause is an operator that dfsim does not know
   // Loops whose trips are not known, of which one trip is counted. Their operators are known.
   size_t uncounted_loops = 0;
 

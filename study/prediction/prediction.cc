@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "graphs/algorithms/dag.h"
+#include "hardware/memory_levels.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -166,6 +167,16 @@ size_t main_device(const PredictionInput& input) {
                              uses.begin());
 }
 
+// A measured CPU's file has the rates of real kernels; a share of the peak is one of the roofs,
+// which no code exceeds.
+DeviceSpec with_own_roofs(const Platform& platform, const DeviceSpec& device) {
+  if (device.type != DeviceType::kCpu || platform.source_file.empty()) {
+    return device;
+  }
+  const auto roofs = load_roofs(platform.source_file, device.model);
+  return roofs.ok() ? with_roofs(device, *roofs) : device;
+}
+
 // The dtype that most FLOPs are done in, and its peak on the device that does them.
 void set_rates(const PredictionInput& input, Prediction* prediction) {
   std::map<DType, double> flops_by_dtype;
@@ -183,7 +194,8 @@ void set_rates(const PredictionInput& input, Prediction* prediction) {
       prediction->main_dtype = dtype;
     }
   }
-  const DeviceSpec& device = input.platform.devices[main_device(input)];
+  const DeviceSpec device =
+      with_own_roofs(input.platform, input.platform.devices[main_device(input)]);
   prediction->peak_flops_per_s = device.peak_flops_per_s(prediction->main_dtype, matrix);
   if (prediction->latency_ns > 0) {
     const double seconds = static_cast<double>(prediction->latency_ns) * 1e-9;

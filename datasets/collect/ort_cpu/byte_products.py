@@ -14,7 +14,7 @@ import tempfile
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from kernel_times import kernel_times_us
+from measure import kernel_times_us
 
 RUNS = 12
 TYPES = {"u8 s8": (np.uint8, np.int8), "u8 u8": (np.uint8, np.uint8), "s8 s8": (np.int8, np.int8)}

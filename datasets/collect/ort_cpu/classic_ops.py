@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from kernel_times import kernel_times_us
+from measure import kernel_times_us
 
 MODELS = {
     "100 trees of any depth": (RandomForestClassifier(100, random_state=0), 10_000),

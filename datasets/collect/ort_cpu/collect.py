@@ -28,7 +28,7 @@ STATIC, OPEN = "static", "open"  # dimensions frozen, or as the file has them
 ALL = "all"  # ONNX Runtime's default level of graph optimisation
 LEVELS = (ALL, "extended", "basic")
 DEFAULT_FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms",
-                    "ways")
+                    "ways", "volumes")
 # Every n-th sample of these families is also measured as int8 (QDQ).
 INT8_FAMILIES = ("conv", "transformer", "blocks")
 INT8_EVERY = 4

@@ -19,7 +19,7 @@ import tempfile
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from kernel_times import kernel_times_us
+from measure import kernel_times_us
 
 SECONDS = 1.0
 FEWEST_RUNS = 5

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from kernel_times import kernel_times_us
+from measure import kernel_times_us
 
 RUNS = 15
 ELEMENTWISE = ("Acos Acosh Asin Asinh Atan Atanh Celu Cosh Mish Selu Sign Sinh Tan".split())

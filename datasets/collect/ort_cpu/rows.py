@@ -101,6 +101,9 @@ def canonical_attributes(node, shapes, constants, opset):
         softmax = kind in ("Softmax", "LogSoftmax")
         default = 1 if softmax and opset < 13 else -1 if softmax or kind == "LayerNormalization" else 0
         pairs = {"axis": str(from_front(attributes.get("axis", default), rank))}
+    elif kind in ("GatherElements", "ScatterElements", "Scatter"):
+        axis = from_front(attributes.get("axis", 0), rank)
+        pairs = {"axis": str(axis)} if any(extent != 1 for extent in shapes[0][axis + 1:]) else {}
     elif kind == "Transpose":
         pairs = {"perm": text_of(attributes.get("perm") or range(rank)[::-1])}
     elif kind == "Attention" and node.domain == "com.microsoft":

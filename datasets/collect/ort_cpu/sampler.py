@@ -14,9 +14,11 @@ from layouts import layouts_network
 from mixture import mixture_network
 from networks import (MOST_MACS, Network, activate, channels, conv, gelu, layer_norm, linear, pool, reshape,
                       squeeze_excite)
+from volumes import volumes_network
 from ways import ways_network
 
-FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms", "ways")
+FAMILIES = ("conv", "transformer", "mixture", "blocks", "small", "layouts", "attention", "lines", "forms", "ways",
+            "volumes")
 
 
 def conv_layer(net, x, activation):
@@ -141,7 +143,7 @@ def network(family, seed):
     return {"conv": conv_network, "transformer": transformer_network, "mixture": mixture_network,
             "blocks": blocks_network, "small": small_network,
             "layouts": layouts_network, "attention": attention_network,
-            "lines": line_network, "forms": forms_network, "ways": ways_network}[family](seed)
+            "lines": line_network, "forms": forms_network, "ways": ways_network, "volumes": volumes_network}[family](seed)
 
 
 def sample(family, seed):

@@ -20,6 +20,7 @@ void factors_rotary(FactorContext& context);
 // factor_rules_matmul.cc
 void factors_matmul(FactorContext& context);
 void factors_matmul_integer(FactorContext& context);
+void factors_packed_matmul(FactorContext& context);  // MatMulNBits
 void factors_gemm(FactorContext& context);
 
 // factor_rules_window.cc
@@ -72,6 +73,7 @@ void factors_one_hot(FactorContext& context);
 // factor_rules_attention.cc: batch and heads; queries where no mask hides later keys.
 void factors_attention(FactorContext& context);
 void factors_multi_head_attention(FactorContext& context);
+void factors_grouped_attention(FactorContext& context);  // GroupQueryAttention
 void factors_rnn(FactorContext& context);
 
 }  // namespace dfsim::inline graphs

@@ -109,6 +109,29 @@ void factors_multi_head_attention(FactorContext& context) {
   }
 }
 
+// query, key, value in rows, past key, past value, lengths... -> y, present key, present value.
+void factors_grouped_attention(FactorContext& context) {
+  const int64_t q_heads = context.attributes().int_or("num_heads", 0);
+  const int64_t kv_heads = context.attributes().int_or("kv_num_heads", 0);
+  if (kv_heads < 1 || q_heads % kv_heads != 0 || context.input(0).rank() != 3 ||
+      context.input(1).rank() != 3 || context.input(2).rank() != 3) {
+    context.set_unsplittable("only queries, keys and values in rows of their own have a rule");
+    return;
+  }
+  add_batch(context, {0, 1, 2, 3, 4});
+  const int heads = context.add("heads", kv_heads);
+  for (const size_t i : {0, 1, 2, 3, 4}) {
+    carry_heads(context, i, heads, kv_heads);
+  }
+  for (size_t o = 0; o < std::min<size_t>(context.output_count(), 3); ++o) {
+    carry_heads_out(context, o, heads, kv_heads);
+  }
+  if (heads != FactorDim::kWhole) {
+    context.map().divided_attributes.emplace_back("num_heads", heads);
+    context.map().divided_attributes.emplace_back("kv_num_heads", heads);
+  }
+}
+
 // Steps follow each other and gates are mixed: only the batch is free.
 void factors_rnn(FactorContext& context) {
   const bool batch_first = context.attributes().int_or("layout", 0) != 0;

@@ -152,6 +152,26 @@ void factors_loss(FactorContext& context) {
 }
 
 // x in heads [B, n, S, h]; packed rows [B, S, n h] stay whole beyond the batch and the positions.
+namespace {
+
+// The last axis of rows holds all heads; the tables of cosines hold half of the size of one.
+void add_packed_heads(FactorContext& context, size_t cos) {
+  const int64_t head = 2 * context.in_extent(cos, context.input(cos).rank() - 1);
+  const bool rotates_parts = context.attributes().int_or("rotary_embedding_dim", 0) != 0;
+  if (context.input(0).rank() != 3 || rotates_parts || head < 1 ||
+      context.in_extent(0, 2) % head != 0) {
+    return;
+  }
+  const int heads = context.add("heads", context.in_extent(0, 2) / head);
+  context.carry_in(0, 2, heads, head);
+  context.carry_out(0, 2, heads, head);
+  if (heads != FactorDim::kWhole && context.attributes().int_or("num_heads", 0) > 0) {
+    context.map().divided_attributes.emplace_back("num_heads", heads);
+  }
+}
+
+}  // namespace
+
 void factors_rotary(FactorContext& context) {
   const Shape& x = context.input(0);
   const bool ours = context.op().domain.empty();  // x, cos, sin, positions; else positions second
@@ -163,6 +183,7 @@ void factors_rotary(FactorContext& context) {
     context.flag(whole, 1, false);
   }
   const std::vector<int> factors = add_axis_factors(context, whole);
+  add_packed_heads(context, cos);
   if (context.input(positions).rank() == 2 && context.in_extent(positions, 0) != 1) {
     context.carry_in(positions, 0, context.at(factors, 0));
   }

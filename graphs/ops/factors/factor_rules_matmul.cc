@@ -76,6 +76,46 @@ void factors_matmul_integer(FactorContext& context) {
   }
 }
 
+// A [..., K] times B [N, blocks of K, bytes of a block], scales and zero points by N and block.
+void factors_packed_matmul(FactorContext& context) {
+  const int rank = context.input(0).rank();
+  const int64_t columns = context.in_extent(1, 0);
+  const int64_t blocks = context.in_extent(1, 1);
+  const int64_t length = context.in_extent(0, rank - 1);
+  if (rank < 1 || context.input(1).rank() != 3 || blocks < 1 || length % blocks != 0) {
+    context.set_unsplittable("its last block of weights is not full");
+    return;
+  }
+  const int k = context.add("k", blocks, Reduction::kSum);
+  const int n = context.add("n", columns);
+  context.carry_in(0, rank - 1, k, length / blocks);
+  context.carry_in(1, 0, n);
+  context.carry_in(1, 1, k);
+  for (const size_t input : {2, 3}) {  // scales, zero points
+    if (context.input(input).rank() == 2 && context.in_extent(input, 1) == blocks) {
+      context.carry_in(input, 0, n);
+      context.carry_in(input, 1, k);
+    }
+  }
+  context.carry_in(5, 0, n);
+  context.carry_out(0, rank - 1, n);
+  for (int axis = 0; axis + 1 < rank; ++axis) {
+    const int rows = context.add(axis + 2 == rank ? "m" : fmt::format("batch{}", axis),
+                                 context.in_extent(0, axis));
+    context.carry_in(0, axis, rows);
+    context.carry_out(0, axis, rows);
+  }
+  if (context.has_input(5)) {
+    context.map().addends.push_back(5);
+  }
+  if (k != FactorDim::kWhole) {
+    context.map().divided_attributes.emplace_back("K", k);
+  }
+  if (n != FactorDim::kWhole) {
+    context.map().divided_attributes.emplace_back("N", n);
+  }
+}
+
 void factors_gemm(FactorContext& context) {
   const bool trans_a = context.attributes().int_or("transA", 0) != 0;
   const bool trans_b = context.attributes().int_or("transB", 0) != 0;

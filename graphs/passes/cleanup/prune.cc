@@ -1,6 +1,7 @@
 // Two sweeps: forwards to find what is constant, backwards from the outputs to find what lives.
 // Rebuilder then copies the rest. Dequantisation of a weight is not folded, because runtimes
-// multiply in 8 bits, and nothing is constant in a graph that updates its weights.
+// multiply in 8 bits, and nothing is constant in a graph that updates its weights. A graph that
+// training will extend keeps what computes with a weight, because each step computes it anew.
 #include "graphs/passes/cleanup/prune.h"
 
 #include <algorithm>
@@ -17,7 +18,23 @@ namespace {
 constexpr std::array<std::string_view, 5> kRandomOps = {
     "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"};
 
-bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& constant) {
+// Results hold the bytes of the first operand as they are, or in another order.
+bool changes_layout_only(const Op& op) {
+  return op.op_class == OpClass::kView || op.op_type == "Transpose";
+}
+
+// What is known of a tensor before the first run.
+struct Fixed {
+  std::vector<bool> constant;  // the same in every run
+  std::vector<bool> trained;   // of those, made of weights that steps of training change
+
+  bool reads_trained(const Op& op) const {
+    return std::any_of(op.inputs.begin(), op.inputs.end(),
+                       [&](TensorId id) { return id.valid() && trained[id.index()]; });
+  }
+};
+
+bool is_foldable(const Graph& graph, const Op& op, const Fixed& fixed) {
   // A weight that is dequantised belongs to the operator that reads it: runtimes multiply in 8
   // bits.
   if (op.op_class == OpClass::kControlFlow || op.op_type == "DequantizeLinear" ||
@@ -28,12 +45,13 @@ bool is_foldable(const Graph& graph, const Op& op, const std::vector<bool>& cons
     return !id.valid() || graph.constant(id) != nullptr;
   });
   const bool inputs_constant = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-    return !id.valid() || constant[id.index()];
+    return !id.valid() || fixed.constant[id.index()];
   });
+  const bool fits_training = changes_layout_only(op) || !fixed.reads_trained(op);
   const bool shapes_known = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
     return !id.valid() || graph.tensor(id).shape.is_static();
   });
-  return values_known || (inputs_constant && shapes_known);
+  return values_known || (inputs_constant && fits_training && shapes_known);
 }
 
 // A weight or bias that an Identity stands for, next to activations in 8 bits. ONNX Runtime
@@ -68,9 +86,8 @@ std::vector<TensorId> storage_roots(const Graph& graph) {
     roots[t] = TensorId(t);
   }
   for (const Op& op : graph.ops()) {
-    const bool layout_only = op.op_class == OpClass::kView || op.op_type == "Transpose";
-    if (layout_only && !op.inputs.empty() && !op.outputs.empty() && op.inputs[0].valid() &&
-        op.outputs[0].valid()) {
+    if (changes_layout_only(op) && !op.inputs.empty() && !op.outputs.empty() &&
+        op.inputs[0].valid() && op.outputs[0].valid()) {
       roots[op.outputs[0].index()] = roots[op.inputs[0].index()];
     }
   }
@@ -80,16 +97,20 @@ std::vector<TensorId> storage_roots(const Graph& graph) {
 // Rebuilds a graph from the ops to keep and the tensors they touch.
 class Rebuilder {
  public:
-  Rebuilder(const Graph& graph, const OpenDims& open, bool keep_replaceable)
+  Rebuilder(const Graph& graph, const OpenDims& open, const PruneOptions& options)
       : graph_(graph),
         open_(open),
-        keep_replaceable_(keep_replaceable),
+        options_(options),
         roots_(storage_roots(graph)),
         new_ids_(graph.tensor_count()) {
     builder_.info() = graph.info();
   }
 
-  StatusOr<Graph> run(const std::vector<bool>& keep, const std::vector<bool>& constant) {
+  StatusOr<Graph> run(const std::vector<bool>& keep, const Fixed& fixed) {
+    const std::vector<bool>& constant = fixed.constant;
+    for (size_t t = 0; t < constant.size(); ++t) {
+      is_weight_.push_back(!options_.for_training || fixed.trained[t]);
+    }
     for (const TensorId input : graph_.inputs()) {
       builder_.mark_input(copy(input, false));
     }
@@ -127,9 +148,10 @@ class Rebuilder {
     tensor.producer = OpId();
     tensor.is_input = false;
     tensor.is_output = false;
-    tensor.is_replaceable = tensor.is_replaceable && keep_replaceable_;
+    tensor.is_replaceable = tensor.is_replaceable && options_.for_onnxruntime;
     if (constant && tensor.role == TensorRole::kActivation) {
-      tensor.role = graph_.constant(id) != nullptr ? TensorRole::kConstant : TensorRole::kWeight;
+      const bool weight = graph_.constant(id) == nullptr && is_weight_[id.index()];
+      tensor.role = weight ? TensorRole::kWeight : TensorRole::kConstant;
     }
     if (tensor.role != TensorRole::kActivation && tensor.storage_key == 0) {
       tensor.storage_key = roots_[id.index()].value() + 1;
@@ -163,35 +185,39 @@ class Rebuilder {
 
   const Graph& graph_;
   const OpenDims& open_;
-  const bool keep_replaceable_;
+  const PruneOptions options_;
   std::vector<TensorId> roots_;
   GraphBuilder builder_;
   std::vector<TensorId> new_ids_;
+  std::vector<bool> is_weight_;  // what is folded to a tensor of unknown value counts as a weight
 };
 
 }  // namespace
 
-StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool for_onnxruntime) {
-  std::vector<bool> constant(graph.tensor_count());
+StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, const PruneOptions& options) {
+  Fixed fixed = {std::vector<bool>(graph.tensor_count()), std::vector<bool>(graph.tensor_count())};
   const bool training = is_training(graph);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
-    const TensorRole role = graph.tensor(TensorId(t)).role;
-    if (for_onnxruntime && graph.tensor(TensorId(t)).is_replaceable) {
+    const Tensor& tensor = graph.tensor(TensorId(t));
+    if (options.for_onnxruntime && tensor.is_replaceable) {
       continue;
     }
-    constant[t] = role == TensorRole::kConstant || (role == TensorRole::kWeight && !training);
+    const bool is_weight = tensor.role == TensorRole::kWeight;
+    fixed.constant[t] = tensor.role == TensorRole::kConstant || (is_weight && !training);
+    fixed.trained[t] = options.for_training && is_weight && is_floating(tensor.dtype);
   }
   PruneResult result;
   std::vector<bool> keep(graph.op_count(), true);
   for (size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
-    if (open.is_constant(OpId(i)) && is_foldable(graph, op, constant) &&
-        !(for_onnxruntime && hides_parameter(graph, op))) {
+    if (open.is_constant(OpId(i)) && is_foldable(graph, op, fixed) &&
+        !(options.for_onnxruntime && hides_parameter(graph, op))) {
       keep[i] = false;
       ++result.folded_ops;
       for (const TensorId output : op.outputs) {
         if (output.valid()) {
-          constant[output.index()] = true;
+          fixed.constant[output.index()] = true;
+          fixed.trained[output.index()] = fixed.reads_trained(op);
         }
       }
     }
@@ -217,7 +243,7 @@ StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, bool for_o
       }
     }
   }
-  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open, for_onnxruntime).run(keep, constant));
+  DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open, options).run(keep, fixed));
   return result;
 }
 

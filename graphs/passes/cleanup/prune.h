@@ -7,6 +7,16 @@
 
 namespace dfsim::inline graphs {
 
+struct PruneOptions {
+  // ONNX Runtime lets callers replace weights that are inputs, too, so nothing is folded that reads
+  // them, where others take them as what they are in the file; and an Identity stays that hides a
+  // weight or bias next to activations in 8 bits.
+  bool for_onnxruntime = false;
+  // The weights will be trained: what computes with one stays, unless it only changes its layout,
+  // and what is folded of constants is no weight.
+  bool for_training = false;
+};
+
 struct PruneResult {
   Graph graph;
   size_t folded_ops = 0;  // computed once, ahead of time
@@ -20,10 +30,7 @@ struct PruneResult {
 // source's storage_key: frameworks read it in place. Ids change; names stay. O(ops + tensors).
 // `open` (of the same graph) says what the runtime doesn't know before a run: what depends on that
 // is not folded, and has no value in the result.
-// `for_onnxruntime`: it lets callers replace weights that are inputs, too, so nothing is folded
-// that reads them, where others take them as what they are in the file; and an Identity stays that
-// hides a weight or bias next to activations in 8 bits.
 StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open = {},
-                            bool for_onnxruntime = false);
+                            const PruneOptions& options = {});
 
 }  // namespace dfsim::inline graphs

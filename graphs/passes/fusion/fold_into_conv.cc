@@ -1,4 +1,5 @@
-// Batch normalisation, scales and sums per channel after a convolution go into its weights.
+// Batch normalisation, scales and sums per channel after a convolution go into its weights; after a
+// transposed one, ONNX Runtime 1.32 folds batch normalisation alone.
 #include <algorithm>
 
 #include "graphs/passes/passes.h"
@@ -13,7 +14,7 @@ bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
     return !extra && std::all_of(next.inputs.begin() + 1, next.inputs.end(),
                                  [&](TensorId id) { return graph.is_fixed(id); });
   }
-  if (next.op_type != "Mul" && next.op_type != "Add") {
+  if (conv.op_type != "Conv" || (next.op_type != "Mul" && next.op_type != "Add")) {
     return false;
   }
   const size_t other = next.inputs[0] == conv.outputs[0] ? 1 : 0;
@@ -25,11 +26,22 @@ bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
   return is_per_channel(graph, next.inputs[other], graph.shape(conv.outputs[0]));
 }
 
+// Of the result: the first extent of a filter, and of a transposed one those of all groups.
+Dim channels_of(const EditableGraph& graph, const Op& conv) {
+  const Shape& filter = graph.shape(conv.inputs[1]);
+  return conv.op_type == "Conv" ? filter[0]
+                                : Dim(filter[1].extent() * conv.attributes.int_or("group", 1));
+}
+
+bool is_convolution(const Op& op) {
+  return op.domain.empty() && (op.op_type == "Conv" || op.op_type == "ConvTranspose");
+}
+
 }  // namespace
 
 void fold_into_conv(EditableGraph& graph) {
   for (OpId id : graph.ops()) {
-    while (graph.op(id).op_type == "Conv" && graph.op(id).domain.empty()) {
+    while (is_convolution(graph.op(id))) {
       const Op& conv = graph.op(id);
       const bool bias = conv.inputs.size() > 2 && conv.inputs[2].valid();
       const OpId next = graph.sole_reader(conv.outputs[0]);
@@ -42,7 +54,7 @@ void fold_into_conv(EditableGraph& graph) {
       if (!bias && graph.op(next).op_type != "Mul") {
         folded.inputs.resize(3);
         folded.inputs[2] = graph.add_weight(conv.name + "/bias", graph.tensor(conv.inputs[1]).dtype,
-                                            Shape({graph.shape(conv.inputs[1])[0]}));
+                                            Shape({channels_of(graph, conv)}));
       }
       id = graph.fuse({id, next}, std::move(folded));
     }

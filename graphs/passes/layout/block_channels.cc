@@ -8,6 +8,7 @@
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/passes/layout/blocked_extents.h"
+#include "graphs/passes/layout/blocked_upsampling.h"
 #include "graphs/passes/layout/permutation.h"
 #include "graphs/passes/passes.h"
 #include "graphs/passes/pattern.h"
@@ -199,34 +200,14 @@ class Blocker {
     become(id, std::move(op), kBlocked, extents);
   }
 
-  // Nearest values by whole factors, counted from the corner. The last operand, scales or sizes, is
-  // a constant; computed sizes are not looked at.
   void upsample(OpId id) {
     Op op = graph_.op(id);
-    const Shape& x = graph_.shape(op.inputs[0]);
-    const Shape& y = graph_.shape(op.outputs[0]);
-    if (!is_blocked(op.inputs[0]) || !graph_.is_fixed(op.inputs.back()) || !x.is_static() ||
-        !y.is_static() || y.rank() != 4 ||
-        op.attributes.string_or("mode", "nearest") != "nearest" ||
-        op.attributes.string_or("coordinate_transformation_mode", "half_pixel") != "asymmetric" ||
-        op.attributes.string_or("nearest_mode", "round_prefer_floor") != "floor") {
+    if (!is_blocked(op.inputs[0]) || !has_blocked_upsampling(graph_, op)) {
       return;
     }
-    std::vector<double> scales;
-    for (int axis = 0; axis < 4; ++axis) {
-      const int64_t from = x[axis].extent();
-      const int64_t to = y[axis].extent();
-      if (from <= 0 || to % from != 0 || (axis < 2 && to != from)) {
-        return;
-      }
-      const int64_t factor = to / from;
-      scales.push_back(static_cast<double>(factor));
-    }
     const BlockedExtents extents = BlockedExtents::of(op.outputs[0]);
-    op.op_type = "Upsample";
+    op = blocked_upsampling(graph_, op);
     op.inputs = {in_blocks(op.inputs[0])};
-    op.attributes = {};
-    op.attributes.set("scales", std::move(scales));
     become(id, std::move(op), kBlocked, extents);
   }
 

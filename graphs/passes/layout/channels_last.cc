@@ -38,7 +38,7 @@ class ChannelMover {
       become(id, "QLinearConv", /*always=*/true);
     } else if (type == "MaxPool" && op.domain.empty() && op.outputs.size() == 1 &&
                dtype_bits(graph_.tensor(op.inputs[0]).dtype) == 8) {
-      become(id, "NhwcMaxPool", /*always=*/true);
+      become(id, "NhwcMaxPool", /*always=*/false);
     } else if (type == "Split" && op.domain.empty()) {
       split(id);
     } else if (op.domain != kMicrosoft) {

@@ -117,6 +117,44 @@ std::vector<bool> read_nodes(const NodeGraph& graph) {
   return read;
 }
 
+// How many loops of TensorFlow 1 each node is inside of. Without the edges that lead back a graph
+// has no cycle; nodes of one that has count as outside.
+std::vector<int> loop_depths(const NodeGraph& graph) {
+  std::vector<std::vector<int32_t>> readers(graph.size());
+  std::vector<int> pending(graph.size(), 0);
+  std::vector<int32_t> ready;
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const auto index = static_cast<int32_t>(i);
+    for (const Source source : graph.node(index).inputs) {
+      if (!source.is_argument() && graph.op(source.node) != "NextIteration" &&
+          graph.op(source.node) != "RefNextIteration") {
+        readers[static_cast<size_t>(source.node)].push_back(index);
+        ++pending[i];
+      }
+    }
+    if (pending[i] == 0) {
+      ready.push_back(index);
+    }
+  }
+  std::vector<int> depths(graph.size(), 0);  // of what a node reads, until it is its turn
+  while (!ready.empty()) {
+    const int32_t node = ready.back();
+    ready.pop_back();
+    const std::string& type = graph.op(node);
+    int& depth = depths[static_cast<size_t>(node)];
+    depth += type == "Enter" || type == "RefEnter" ? 1 : 0;
+    depth -= type == "Exit" || type == "RefExit" ? 1 : 0;
+    for (const int32_t reader : readers[static_cast<size_t>(node)]) {
+      int& of_reader = depths[static_cast<size_t>(reader)];
+      of_reader = std::max(of_reader, depth);
+      if (--pending[static_cast<size_t>(reader)] == 0) {
+        ready.push_back(reader);
+      }
+    }
+  }
+  return depths;
+}
+
 }  // namespace
 
 bool is_input_op(const std::string& type) {
@@ -147,6 +185,7 @@ StatusOr<std::vector<NamedRoot>> find_roots(const TfSource& source, const NodeGr
   }
   const std::vector<bool> read = read_nodes(graph);
   const std::vector<bool> fed = fed_nodes(graph);
+  const std::vector<int> depths = loop_depths(graph);
   std::vector<NamedRoot> roots;
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
@@ -154,6 +193,9 @@ StatusOr<std::vector<NamedRoot>> find_roots(const TfSource& source, const NodeGr
     // Nodes that only initialise a variable depend on no input.
     const bool update = is_update_op(type) || (changes_variable(type) && fed[i]);
     if (!update && (read[i] || is_no_result(type))) {
+      continue;
+    }
+    if (depths[i] > 0) {  // what one trip computes and leaves, such as a counter's last value
       continue;
     }
     // A parameter that is only passed on is not a result.

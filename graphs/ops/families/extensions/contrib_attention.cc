@@ -260,7 +260,7 @@ constexpr OpDef kContribAttentionOps[] = {
     {.op_type = "MultiHeadAttention", .op_class = OpClass::kAttention, .infer = infer_multi_head,
      .work = work_multi_head, .domain = kMicrosoft, .factors = factors_multi_head_attention},
     {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
-     .work = work_grouped, .domain = kMicrosoft},
+     .work = work_grouped, .domain = kMicrosoft, .factors = factors_grouped_attention},
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_contrib_rotary, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
      .factors = factors_rotary},
