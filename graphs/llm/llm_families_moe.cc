@@ -123,7 +123,7 @@ void read_qwen2_moe(ConfigFields& fields, LlmConfig* config) {
 }
 
 void read_qwen3_moe(ConfigFields& fields, LlmConfig* config) {
-  read_dense_decoder(fields, {.head_dim = 128}, config);
+  read_dense_decoder(fields, {}, config);
   config->qkv_bias = config->o_bias = fields.flag_or("attention_bias", false);
   config->qk_norm = true;
   config->experts.experts = count_experts(fields);

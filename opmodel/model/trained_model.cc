@@ -60,7 +60,10 @@ double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
          launch_us;
 }
 
-Bound bound_of(const OpGeometry& geometry, const DeviceSpec& device) {
+// What a kernel does besides its arithmetic, looking up pieces or waiting for weights, is not a bound
+// by arithmetic.
+Bound bound_of(OpGeometry geometry, const DeviceSpec& device) {
+  geometry.cpu_effort = 1;
   const Roofline roofline =
       roofline_of(geometry, device, static_cast<double>(device.launch_overhead_ns) / kNsPerUs);
   return Sol{roofline.compute_us, roofline.memory_us, roofline.floor_us}.bound();

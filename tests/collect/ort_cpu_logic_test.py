@@ -56,6 +56,12 @@ class Attributes(unittest.TestCase):
         self.assertEqual(self.attributes("Conv", {"strides": [2, 2]}, [[1, 3, 8, 8], [4, 3, 3, 3]]),
                          "dilations=1,1;group=1;kernel_shape=3,3;pads=0,0,0,0;strides=2,2")
 
+    def test_axis_of_scatters_counts_unless_it_is_the_innermost(self):
+        shapes = [[4, 3, 1], [4, 3, 1], [4, 3, 1]]
+        self.assertEqual(self.attributes("ScatterElements", {"axis": -2}, shapes), "")
+        self.assertEqual(self.attributes("ScatterElements", {}, shapes), "axis=0")
+        self.assertEqual(self.attributes("GatherElements", {"axis": -3}, shapes), "axis=0")
+
     def test_fused_activation(self):
         self.assertEqual(self.attributes("FusedConv", {"activation": b"Clip"}, [[1, 3, 8, 8], [4, 3, 1, 1]]),
                          "activation=Clip;dilations=1,1;group=1;kernel_shape=1,1;pads=0,0,0,0;strides=1,1")

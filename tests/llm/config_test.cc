@@ -51,6 +51,15 @@ TEST_CASE("Parameters: equal the counts of the published checkpoints") {
   CHECK(total_of(kDeepSeekV3) == 671'026'419'200);
 }
 
+// Counted with transformers 5.24's own classes on the meta device.
+TEST_CASE("Parameters: of the defaults of transformers' configurations") {
+  CHECK(total_of(kQwen3MoeWritten) == 15'350'731'776);
+  CHECK(total_of(kGranite) == 6'738'415'616);
+  CHECK(total_of(kSmolLm3) == 3'075'098'624);
+  CHECK(total_of(kSeedOss) == 28'921'040'896);
+  CHECK(total_of(kStarcoder2) == 3'030'371'328);
+}
+
 TEST_CASE("Parameters: Gemma 4 31B has the 30.7 billion of its model card") {
   CHECK(static_cast<double>(total_of(kGemma4_31b)) == Approx(30.7e9).epsilon(0.005));
 }

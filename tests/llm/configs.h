@@ -53,6 +53,34 @@ inline const char* const kQwen3Moe30b = R"({"model_type": "qwen3_moe", "hidden_s
   "max_position_embeddings": 40960, "num_experts": 128, "num_experts_per_tok": 8,
   "moe_intermediate_size": 768, "decoder_sparse_step": 1, "mlp_only_layers": [],
   "hidden_act": "silu", "tie_word_embeddings": false})";
+// As transformers 5.24 writes them: all defaults of Qwen3MoeConfig, GraniteConfig, SmolLM3Config,
+// SeedOssConfig and Starcoder2Config.
+inline const char* const kQwen3MoeWritten = R"({"model_type": "qwen3_moe", "hidden_size": 2048,
+  "intermediate_size": 6144, "num_hidden_layers": 24, "num_attention_heads": 32,
+  "num_key_value_heads": 4, "vocab_size": 151936, "max_position_embeddings": 32768,
+  "num_local_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768,
+  "decoder_sparse_step": 1, "mlp_only_layers": [], "hidden_act": "silu",
+  "tie_word_embeddings": false})";
+inline const char* const kGranite = R"({"model_type": "granite", "hidden_size": 4096,
+  "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+  "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 2048,
+  "attention_multiplier": 1.0, "embedding_multiplier": 1.0, "logits_scaling": 1.0,
+  "residual_multiplier": 1.0, "hidden_act": "silu", "tie_word_embeddings": false})";
+inline const char* const kSmolLm3 = R"({"model_type": "smollm3", "hidden_size": 2048,
+  "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16,
+  "num_key_value_heads": 4, "vocab_size": 128256, "max_position_embeddings": 32768,
+  "use_sliding_window": false, "no_rope_layer_interval": 4, "hidden_act": "silu",
+  "tie_word_embeddings": true})";
+inline const char* const kSeedOss = R"({"model_type": "seed_oss", "hidden_size": 4096,
+  "intermediate_size": 27648, "num_hidden_layers": 64, "num_attention_heads": 80,
+  "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 155136,
+  "max_position_embeddings": 524288, "attention_bias": true, "attention_out_bias": false,
+  "hidden_act": "silu", "tie_word_embeddings": false})";
+inline const char* const kStarcoder2 = R"({"model_type": "starcoder2", "hidden_size": 3072,
+  "intermediate_size": 12288, "num_hidden_layers": 30, "num_attention_heads": 24,
+  "num_key_value_heads": 2, "vocab_size": 49152, "max_position_embeddings": 4096,
+  "hidden_act": "gelu_pytorch_tanh", "use_bias": true, "sliding_window": null,
+  "tie_word_embeddings": true})";
 inline const char* const kGemma2_9b = R"({"model_type": "gemma2", "hidden_size": 3584,
   "intermediate_size": 14336, "num_hidden_layers": 42, "num_attention_heads": 16,
   "num_key_value_heads": 8, "head_dim": 256, "vocab_size": 256000,

@@ -174,10 +174,61 @@ TEST_CASE("Geometry: convolutions without blocks of channels start a product per
                              {{10, 6, rows, rows}}, "group=6;kernel_shape=3,3;strides=1,1"))
         .cpu_effort;
   };
+  // Depthwise ones have kernels of their own, and copy nothing.
   CHECK(effort("Conv", 1) == Approx(1 + 18'000 / 18.0));
   CHECK(effort("Conv", 3) == Approx(16.0 / 9 + 18'000 / (18.0 * 9)));
   CHECK(effort("Conv", 4) == Approx(1 + 18'000 / (18.0 * 16)));
   CHECK(effort("com.microsoft.nchwc.Conv", 3) == 1);
+}
+
+// 4 results of each of 6 channels, out of 9 elements of each of 8 channels in 2 groups.
+TEST_CASE("Geometry: convolutions without blocks of channels copy what each result reads") {
+  const auto effort = [](int64_t kernel) {
+    return geometry_of(op_of("Conv", OpClass::kConv, {{1, 8, 4, 4}, {6, 4, kernel, kernel}},
+                             {{1, 6, 4, 4}},
+                             fmt::format("group=2;kernel_shape={0},{0};strides=1,1", kernel)))
+        .cpu_effort;
+  };
+  const double flops = 2.0 * 6 * 16 * 4 * 9;
+  CHECK(effort(3) == Approx(1 + 38 * 16 * 8 * 9 / flops + 2 * 18'000 / flops));
+  CHECK(effort(1) == Approx(1 + 2 * 18'000 * 9 / flops));
+}
+
+TEST_CASE("Geometry: gathers and scatters take the time of their pieces") {
+  const auto effort_of_all = [](const std::string& type, std::vector<std::vector<int64_t>> inputs,
+                                std::vector<int64_t> output, const std::string& attributes) {
+    OpDescriptor op =
+        op_of(type, OpClass::kGather, std::move(inputs), {std::move(output)}, attributes);
+    op.input_dtypes = {DType::kFloat32, DType::kInt64, DType::kFloat32};
+    const OpGeometry geometry = geometry_of(op);
+    return geometry.flops * geometry.cpu_effort;
+  };
+  // 9 x 16 indices for each of 2 rows; a last axis of one element changes nothing.
+  CHECK(effort_of_all("Gather", {{2, 20}, {9, 16}}, {2, 9, 16}, "axis=1") == 288 + 700 * 288);
+  CHECK(effort_of_all("Gather", {{2, 20, 1}, {9, 16}}, {2, 9, 16, 1}, "axis=1") == 288 + 700 * 288);
+  CHECK(effort_of_all("Gather", {{20, 64}, {5}}, {5, 64}, "axis=0") == 320 + 700 * 5);
+  CHECK(effort_of_all("ScatterElements", {{4, 8}, {4, 8}, {4, 8}}, {4, 8}, "") == 32 + 300 * 32);
+  // 12,000 rows of 64 columns leave the cache when they are walked column by column.
+  const std::vector<int64_t> edges = {12'000, 64};
+  const double count = 12'000.0 * 64;
+  CHECK(effort_of_all("ScatterElements", {{100, 64}, edges, edges}, {100, 64}, "axis=0") ==
+        Approx(6400 + 10'000 * count));
+  CHECK(effort_of_all("ScatterElements", {{100, 64}, edges, edges}, {100, 64}, "") ==
+        Approx(6400 + 300 * count));
+}
+
+TEST_CASE("Geometry: resampling of volumes and signals looks each result up") {
+  const auto effort = [](std::vector<int64_t> from, std::vector<int64_t> to,
+                         const std::string& mode) {
+    return geometry_of(op_of("Resize", OpClass::kDataMovement, {std::move(from)}, {std::move(to)},
+                             "coordinates=asymmetric;mode=" + mode))
+        .cpu_effort;
+  };
+  CHECK(effort({1, 2, 4, 4}, {1, 2, 8, 8}, "nearest") == 1);
+  CHECK(effort({1, 2, 4, 4, 4}, {1, 2, 8, 8, 8}, "nearest") == 400);
+  CHECK(effort({1, 2, 4}, {1, 2, 8}, "nearest") == 1);
+  CHECK(effort({1, 2, 4}, {1, 2, 8}, "linear") == 80);
+  CHECK(effort({1, 2, 4, 4}, {1, 2, 8, 8}, "linear") == 1);
 }
 
 // 2 directions, 8 gates, 3 inputs and 2 elements of state: in FLOPs of a large product.
@@ -187,8 +238,16 @@ TEST_CASE("Geometry: recurrent layers take the time of more arithmetic than they
         op_of("LSTM", OpClass::kRnn, {{5, batch, 3}, {2, 8, 3}, {2, 8, 2}}, {{5, 2, batch, 2}}));
   };
   CHECK(layer(1).flops == 2 * 5 * 16 * (3 + 2));
-  CHECK(layer(1).flops * layer(1).cpu_effort == Approx(2 * 5 * 16 * (3 + 2 * 3 + 100)));
-  CHECK(layer(4).flops * layer(4).cpu_effort == Approx(2 * 20 * 16 * (3 + 2 * 1.25 + 100)));
+  // Inputs and gates of each step, and the state's products next to reading its 16 weights.
+  CHECK(layer(1).flops * layer(1).cpu_effort ==
+        Approx(10 * (8 * (2 * 3 + 200) + 16 * (2 * 1.25 + 5.5))));
+  CHECK(layer(4).flops * layer(4).cpu_effort ==
+        Approx(10 * (4 * 8 * (2 * 3 + 200) + 16 * (8 * 1.25 + 5.5))));
+  // 4 MiB of weights, 16 times those that are read fast, take 16^0.4 times as long to read.
+  const OpGeometry wide = geometry_of(
+      op_of("LSTM", OpClass::kRnn, {{1, 1, 1}, {1, 2048, 1}, {1, 2048, 512}}, {{1, 1, 1, 512}}));
+  CHECK(wide.flops * wide.cpu_effort ==
+        Approx(2048 * 202.0 + 2048 * 512 * (2.5 + 5.5 * std::pow(16, 0.4))));
   DeviceSpec cpu = toy_device();
   cpu.type = DeviceType::kCpu;
   CHECK(roofline_of(layer(4), cpu, 0).compute_us ==

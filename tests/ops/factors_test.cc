@@ -141,6 +141,50 @@ TEST_CASE("Factors: grouped queries of attention stay with their keys") {
   CHECK(text(map, map.outputs[0]) == "batch(2) heads(2)/4 queries(5) .");
 }
 
+TEST_CASE("Factors: packed weights are split by columns, and by whole blocks of rows") {
+  const FactorMap map = factors_of(
+      {"MatMulNBits",
+       {operand({2, 3, 64}), weight({6, 4, 8}, DType::kUInt8), weight({6, 4}),
+        weight({6, 2}, DType::kUInt8), absent(), weight({6})},
+       {{"K", int64_t{64}}, {"N", int64_t{6}}, {"bits", int64_t{4}}, {"block_size", int64_t{16}}},
+       1,
+       1,
+       "com.microsoft"});
+  CHECK(text(map, map.inputs[0]) == "batch0(2) m(3) k(4)/16");
+  CHECK(text(map, map.inputs[1]) == "n(6) k(4) .");
+  CHECK(text(map, map.inputs[2]) == "n(6) k(4)");
+  CHECK(text(map, map.inputs[3]) == ". .");  // two zero points in a byte
+  CHECK(text(map, map.outputs[0]) == "batch0(2) m(3) n(6)");
+  CHECK(map.addends == std::vector<size_t>{5});
+  CHECK(map.kind(map.inputs[1][1].factor) == FactorKind::kContracted);
+  CHECK(map.divided_attributes.size() == 2);
+}
+
+TEST_CASE("Factors: rows of heads are split by the heads that hold keys") {
+  const FactorMap attention = factors_of(
+      {"GroupQueryAttention",
+       {operand({2, 5, 32}), operand({2, 5, 8}), operand({2, 5, 8}), operand({2, 2, 7, 4}),
+        operand({2, 2, 7, 4}), operand({2}, DType::kInt32), operand({1}, DType::kInt32)},
+       {{"num_heads", int64_t{8}}, {"kv_num_heads", int64_t{2}}},
+       1,
+       1,
+       "com.microsoft"});
+  CHECK(text(attention, attention.inputs[0]) == "batch(2) . heads(2)/16");
+  CHECK(text(attention, attention.inputs[1]) == "batch(2) . heads(2)/4");
+  CHECK(text(attention, attention.inputs[3]) == "batch(2) heads(2) . .");
+  CHECK(text(attention, attention.outputs[0]) == "batch(2) . heads(2)/16");
+  CHECK(attention.divided_attributes.size() == 2);
+  const FactorMap rotary = factors_of(
+      {"RotaryEmbedding",
+       {operand({1, 5, 32}), operand({1, 5}, DType::kInt64), weight({9, 2}), weight({9, 2})},
+       {},
+       1,
+       1,
+       "com.microsoft"});
+  CHECK(text(rotary, rotary.inputs[0]) == ". . heads(8)/4");
+  CHECK(text(rotary, rotary.outputs[0]) == ". . heads(8)/4");
+}
+
 TEST_CASE("Factors: an op that cannot be split gives the reason") {
   CHECK(factors_of({"NonZero", {operand({4, 4})}}).unsplittable ==
         "its extents depend on data, or its operands are lists");

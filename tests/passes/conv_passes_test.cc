@@ -38,6 +38,30 @@ TEST_CASE("conv-fold: merges a batch normalisation into the convolution, which g
   CHECK(result.tensor(result.outputs()[0]).name == "y");
 }
 
+TEST_CASE("conv-fold: a transposed convolution takes a normalisation, but no scale or sum") {
+  for (const std::string next : {"BatchNormalization", "Mul", "Add"}) {
+    PassCase graph;
+    graph.input("x", {1, 8, 4, 4});
+    graph.weight("w", {8, 3, 3, 3});
+    graph.weight("s", {6});
+    graph.weight("scale", {1, 6, 1, 1});
+    graph.op("ConvTranspose", {"x", "w"}, "c", {{"group", int64_t{2}}});
+    if (next == "BatchNormalization") {
+      graph.op(next, {"c", "s", "s", "s", "s"}, "y");
+    } else {
+      graph.op(next, {"c", "scale"}, "y");
+    }
+    graph.output("y");
+    const Graph result = graph.after({"conv-fold"});
+    INFO(next);
+    REQUIRE(result.op_count() == (next == "BatchNormalization" ? 1U : 2U));
+    if (result.op_count() == 1) {
+      REQUIRE(result.op(OpId(0)).inputs.size() == 3);
+      CHECK(result.tensor(result.op(OpId(0)).inputs[2]).shape == Shape({6}));
+    }
+  }
+}
+
 TEST_CASE("conv-fold: keeps a normalisation whose convolution is read twice or returned") {
   PassCase twice;
   add_conv(twice);
@@ -316,15 +340,20 @@ TEST_CASE("nchwc: reorders replace a Transpose that moves channels to or from th
   CHECK(std::count(types.begin(), types.end(), "com.microsoft.nchwc.ReorderOutput") == 2);
 }
 
-TEST_CASE("nchwc: nearest upsampling by integer factors from the corner runs in blocks") {
+TEST_CASE("nchwc: nearest or linear upsampling by integer factors runs in blocks") {
   struct ConvCase {
     const char* mode;
     const char* transformation;
     const char* nearest;
     int64_t size;
   };
-  const ConvCase kept = {"nearest", "asymmetric", "floor", 16};
-  const ConvCase others[] = {{"linear", "asymmetric", "floor", 16},
+  const ConvCase kept[] = {{"nearest", "asymmetric", "floor", 16},
+                           {"linear", "asymmetric", "ceil", 16},
+                           {"linear", "half_pixel", "floor", 16},
+                           {"linear", "align_corners", "floor", 16}};
+  const ConvCase others[] = {{"linear", "pytorch_half_pixel", "floor", 16},
+                             {"linear", "half_pixel", "floor", 12},
+                             {"cubic", "half_pixel", "floor", 16},
                              {"nearest", "half_pixel", "floor", 16},
                              {"nearest", "asymmetric", "round_prefer_floor", 16},
                              {"nearest", "asymmetric", "floor", 12}};
@@ -338,13 +367,19 @@ TEST_CASE("nchwc: nearest upsampling by integer factors from the corner runs in 
     graph.output("y");
     return graph.after({"nchwc-8"});
   };
-  const Graph blocked = resized(kept, PassCase());
-  REQUIRE(blocked.op_count() == 4);
-  const Op& upsample = blocked.op(OpId(2));
-  CHECK(upsample.domain == kMicrosoftBlocked);
-  CHECK(upsample.op_type == "Upsample");
-  CHECK(std::get<std::vector<double>>(*upsample.attributes.find("scales")) ==
-        std::vector<double>{1, 1, 2, 2});
+  for (const ConvCase& how : kept) {
+    INFO(how.mode << " " << how.transformation);
+    const Graph blocked = resized(how, PassCase());
+    REQUIRE(blocked.op_count() == 4);
+    const Op& upsample = blocked.op(OpId(2));
+    CHECK(upsample.domain == kMicrosoftBlocked);
+    CHECK(upsample.op_type == "Upsample");
+    CHECK(upsample.attributes.string_or("mode", "") == how.mode);
+    CHECK(upsample.attributes.string_or("coordinate_transformation_mode", "") ==
+          how.transformation);
+    CHECK(std::get<std::vector<double>>(*upsample.attributes.find("scales")) ==
+          std::vector<double>{1, 1, 2, 2});
+  }
   for (const ConvCase& other : others) {
     INFO(other.mode << " " << other.transformation << " " << other.nearest << " " << other.size);
     const Graph plain = resized(other, PassCase());

@@ -116,7 +116,7 @@ TEST_CASE("half-as-float: a bias that several read through Identities keeps chan
   graph.op("Conv", {"x", "w1", "bias1"}, "a");
   graph.op("Conv", {"a", "w2", "bias2"}, "y");
   graph.output("y");
-  const Graph pruned = prune(graph.built(), {}, true)->graph;
+  const Graph pruned = prune(graph.built(), {}, {.for_onnxruntime = true})->graph;
   const auto rewritten = run_passes(pruned, {{"half-as-float"}, {"nchwc-16"}}, {});
   REQUIRE(rewritten.ok());
   // One cast of the input, of the bias and of the result each.

@@ -96,6 +96,28 @@ TEST_CASE("open dimensions: a computed shape of numbers is known") {
   CHECK(axes_of_y(graph) == "2 6 20");
 }
 
+TEST_CASE("open dimensions: nothing is known behind an operator that nobody knows") {
+  using Ints = std::vector<int64_t>;
+  const std::vector<std::pair<std::string, PassCase::Attributes>> readers = {
+      {"Flatten", {}},
+      {"Slice", {{"starts", Ints{0}}, {"ends", Ints{1}}, {"axes", Ints{2}}}},
+      {"Split", {{"axis", int64_t{1}}}},
+      {"Squeeze", {{"axes", Ints{3}}}},
+      {"Transpose", {{"perm", Ints{1, 0}}}},
+      {"Shape", {}}};
+  for (const auto& [type, attributes] : readers) {
+    PassCase graph(9);
+    graph.input("x", {2, 6});
+    graph.op("Mystery", {"x"}, "m");
+    graph.op(type, {"m"}, "y", attributes);
+    graph.output("y");
+    const Graph built = graph.built();
+    const OpenDims open(built, {{"x", 0, "batch"}});
+    INFO(type);
+    CHECK_FALSE(open.is_constant(OpId(1)));
+  }
+}
+
 TEST_CASE("open dimensions: Expand, Split and Concat know what ONNX's inference knows") {
   PassCase expanded;
   expanded.input("x", {2, 6});

@@ -34,11 +34,11 @@ class PruneCase {
   }
   void output(const std::string& name) { builder_.mark_output(builder_.tensor_by_name(name)); }
 
-  PruneResult prune() {
+  PruneResult prune(const PruneOptions& options = {}) {
     REQUIRE(infer_shapes(builder_, {}).ok());
     const auto graph = builder_.build();
     REQUIRE(graph.ok());
-    auto result = dfsim::prune(*graph);
+    auto result = dfsim::prune(*graph, {}, options);
     REQUIRE(result.ok());
     return std::move(*result);
   }
@@ -84,6 +84,21 @@ TEST_CASE("Prune: folds an op on weights alone into a weight and drops the unuse
   REQUIRE(find(result.graph, "wt") != nullptr);
   CHECK(find(result.graph, "wt")->role == TensorRole::kWeight);
   CHECK(find(result.graph, "w") == nullptr);
+}
+
+TEST_CASE("Prune: what computes with a weight that will be trained stays, its layout aside") {
+  PruneCase example;
+  example.input("x");
+  example.weight("w");
+  example.weight("v");
+  example.op("Transpose", {"w"}, "wt");
+  example.op("Mul", {"wt", "v"}, "scaled");
+  example.op("Add", {"x", "scaled"}, "y");
+  example.output("y");
+  const PruneResult result = example.prune({.for_training = true});
+  CHECK(names(result.graph) == std::vector<std::string>{"scaled", "y"});
+  REQUIRE(find(result.graph, "wt") != nullptr);
+  CHECK(find(result.graph, "wt")->role == TensorRole::kWeight);
 }
 
 TEST_CASE("Prune: folds shape arithmetic although it reads an activation") {

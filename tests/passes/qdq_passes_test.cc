@@ -175,6 +175,17 @@ TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose
   CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "1x8x8x16");
 }
 
+TEST_CASE("nhwc-int8: a pool whose input has its channels in front stays as it is") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.pair("x", "z0");
+  graph.op("MaxPool", {"x_dq"}, "p", {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  graph.pair("p", "z0");
+  graph.output("p_dq");
+  CHECK(graph.types_after({"qdq", "nhwc-int8", "nchwc-8"}) ==
+        Types{"QuantizeLinear", "MaxPool", "DequantizeLinear"});
+}
+
 TEST_CASE("qdq-parameters: a bias or weight left in float is quantised next to activations") {
   for (const bool weight_too : {false, true}) {
     QuantizedCase graph;

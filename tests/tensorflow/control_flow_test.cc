@@ -119,6 +119,30 @@ TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors
   CHECK(output_shape(model->graph, 2) == "3x2x8");
 }
 
+// A loop inside the body whose counter nobody reads when it is done, and which starts from a
+// constant that only waits for the trip.
+TEST_CASE("While of TensorFlow 1: what a trip leaves unread is not a result") {
+  const std::string frame = attr("frame_name", "s: \"inner\"");
+  std::string nested =
+      loop_v1() + node("turn", "Identity", {"v_i/switch:1"}) +
+      node("start", "Const", {"^turn"},
+           attr("value",
+                "tensor { dtype: DT_INT32 tensor_shape { } "
+                "int_val: 0 }")) +
+      node("in/enter", "Enter", {"start"}, frame) +
+      node("in/merge", "Merge", {"in/enter", "in/next"}) +
+      node("in/limit", "Enter", {"six"}, frame + attr("is_constant", "b: true")) +
+      node("in/less", "Less", {"in/merge", "in/limit"}) + node("in/cond", "LoopCond", {"in/less"}) +
+      node("in/switch", "Switch", {"in/merge", "in/cond"}) +
+      node("in/step", "Add", {"in/switch:1", "in/limit"}) +
+      node("in/next", "NextIteration", {"in/step"}) + node("in/exit", "Exit", {"in/switch"});
+  const auto model = import_text(nested);
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  CHECK(op_types(model->graph) == "TensorListReserve Loop TensorListStack Identity Identity");
+  CHECK(graph_totals(model->graph)->macs == 3 * 2 * 8 * 8);
+}
+
 // Freezing a loop of TensorFlow 2 adds constants of the body that wait for an anchor, which no node
 // reads.
 TEST_CASE("While of TensorFlow 1: an anchor of control edges is not a result") {

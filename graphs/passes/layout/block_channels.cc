@@ -189,7 +189,8 @@ class Blocker {
   void pool(OpId id) {
     Op op = graph_.op(id);
     const bool global = op.op_type.starts_with("Global");
-    if (op.outputs.size() > 1 || !aligned(op.inputs[0]) || !graph_.extent_known(op.inputs[0], 1) ||
+    if (op.outputs.size() > 1 || graph_.tensor(op.inputs[0]).dtype != DType::kFloat32 ||
+        !aligned(op.inputs[0]) || !graph_.extent_known(op.inputs[0], 1) ||
         (global && !is_blocked(op.inputs[0]))) {
       return;
     }

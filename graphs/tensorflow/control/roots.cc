@@ -123,14 +123,22 @@ std::vector<int> loop_depths(const NodeGraph& graph) {
   std::vector<std::vector<int32_t>> readers(graph.size());
   std::vector<int> pending(graph.size(), 0);
   std::vector<int32_t> ready;
+  const auto follows = [&](int32_t reader, int32_t node) {
+    if (!graph.op(node).ends_with("NextIteration")) {
+      readers[static_cast<size_t>(node)].push_back(reader);
+      ++pending[static_cast<size_t>(reader)];
+    }
+  };
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
     for (const Source source : graph.node(index).inputs) {
-      if (!source.is_argument() && graph.op(source.node) != "NextIteration" &&
-          graph.op(source.node) != "RefNextIteration") {
-        readers[static_cast<size_t>(source.node)].push_back(index);
-        ++pending[i];
+      if (!source.is_argument()) {
+        follows(index, source.node);
       }
+    }
+    // Constants of a trip only wait for it.
+    for (const int32_t control : graph.node(index).controls) {
+      follows(index, control);
     }
     if (pending[i] == 0) {
       ready.push_back(index);

@@ -224,6 +224,13 @@ void roll(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, {node.plain(0)}, {}, kTensorFlow));
 }
 
+// Bidirectional layers of TensorFlow 1 turn each sequence round up to its own length.
+void reverse_sequence(NodeContext& node, std::string_view target) {
+  node.set(0, node.emit(target, {node.plain(0), node.plain(1)},
+                        {{"time_axis", node.attr_int("seq_dim", 0)},
+                         {"batch_axis", node.attr_int("batch_dim", 0)}}));
+}
+
 // clang-format off
 constexpr TfRule kMovementRules[] = {
     {.type = "ConcatV2", .translate = concat, .target = "Concat", .required_inputs = 2},
@@ -242,6 +249,8 @@ constexpr TfRule kMovementRules[] = {
      .required_inputs = 3},
     {.type = "BatchToSpaceND", .translate = space_batch, .target = "BatchToSpaceND",
      .required_inputs = 3},
+    {.type = "ReverseSequence", .translate = reverse_sequence, .target = "ReverseSequence",
+     .required_inputs = 2},
     {.type = "Roll", .translate = roll, .target = "Roll", .required_inputs = 3},
 };
 // clang-format on

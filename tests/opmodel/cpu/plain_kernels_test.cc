@@ -91,7 +91,18 @@ TEST_CASE("Plain kernels: trees and support vectors go by their work, linear mod
   CHECK(classic("TreeEnsembleClassifier", 2) == Approx(4300 * (0.02 + 0.98 / 2)));
   CHECK(classic("SVMClassifier", 2) == Approx(350));
   CHECK(classic("Scaler", 1) == Approx(68));
-  CHECK(classic("ZipMap", 1) == 0);
+  CHECK(classic("ZipMap", 1) == Approx(2600));
+  CHECK(classic("Normalizer", 1) == 0);
+}
+
+// 2 images with 3 classes of 100 boxes, of which each may keep 10: the tenth is compared with all.
+TEST_CASE("Plain kernels: suppression compares every box with those that its class has kept") {
+  const auto suppression = [](int64_t rows) {
+    return plain_kernel_us(operator_of("NonMaxSuppression", {{2, 100, 4}, {2, 3, 100}}, {rows, 3}),
+                           1);
+  };
+  CHECK(suppression(60) == Approx(6 * (100 * 40 + 10 * 95 * 3.5) / 1e3));
+  CHECK(suppression(600) == Approx(6 * (100 * 40 + 100 * 50 * 3.5) / 1e3));
 }
 
 TEST_CASE("Plain kernels: an image that keeps its extents is copied") {

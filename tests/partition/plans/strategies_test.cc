@@ -31,6 +31,38 @@ TEST_CASE("Tensor parallel: finds Megatron's columns") {
   CHECK(sharded.report.all_macs.value() == sharded.report.source_macs);
 }
 
+// As --precision mixed-bf16 casts both weights in each step, and int8 dequantises them.
+TEST_CASE("Tensor parallel: cuts weights that are cast or dequantised before they are read") {
+  for (const bool quantised : {false, true}) {
+    GraphMaker make;
+    make.input("x", {2, 4, 8});
+    for (const auto& [name, dims] :
+         {std::pair<std::string, Dims>("w1", {8, 32}), {"w2", {32, 8}}}) {
+      make.weight(name, dims, quantised ? DType::kInt8 : DType::kFloat32);
+      make.weight("scale_" + name, {});
+      if (quantised) {
+        make.op("DequantizeLinear", {name, "scale_" + name}, "read_" + name);
+      } else {
+        make.op("Cast", {name}, "read_" + name, {{"to", int64_t{1}}});
+      }
+    }
+    make.op("MatMul", {"x", "read_w1"}, "up");
+    make.op("Relu", {"up"}, "active");
+    make.op("MatMul", {"active", "read_w2"}, "y");
+    const Graph graph = make.finish({"y"});
+    const DeviceMesh mesh = make_mesh({{"tensor", 4}});
+    const auto seeds = tensor_parallel_seeds(graph, mesh, 1);
+    INFO(seeds.status().message());
+    REQUIRE(seeds.ok());
+    ShardingPlan plan;
+    const ShardedGraph sharded = check_sharding_of(graph, mesh, *seeds, &plan);
+    CHECK(sharded.report.communications.size() == 1);
+    CHECK(sharded.report.all_macs.value() == sharded.report.source_macs);
+    CHECK_FALSE(plan.tensors[tensor_named(graph, "w1").index()].dims[1] == 0);
+    CHECK_FALSE(plan.tensors[tensor_named(graph, "w2").index()].dims[0] == 0);
+  }
+}
+
 TEST_CASE("Tensor parallel: eight devices cannot share four heads, but can share the MLP") {
   const Graph graph = transformer_layer(2, 4, 8, 4);
   const auto seeds = tensor_parallel_seeds(graph, make_mesh({{"tensor", 8}}), 1);
