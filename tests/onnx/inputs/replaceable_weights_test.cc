@@ -29,7 +29,7 @@ ModelMaker listed_weights(int64_t ir_version) {
 const std::vector<std::string> kBlocked = {"ReorderInput", "Conv", "ReorderOutput"};
 
 std::vector<std::string> executed(const Graph& graph, bool keep_replaceable) {
-  auto pruned = prune(graph, {}, keep_replaceable);
+  auto pruned = prune(graph, {}, {.for_onnxruntime = keep_replaceable});
   REQUIRE(pruned.ok());
   auto rewritten = run_passes(pruned->graph, {{"conv-fold"}, {"nchwc-8"}});
   REQUIRE(rewritten.ok());

@@ -63,9 +63,10 @@ void rotary(const Op& op, const Values& inputs, RefTensor& out) {
   for_each_index(x.extents, [&](const Index& index) {
     const int64_t step = index[index.size() - 2];
     const auto row = static_cast<int64_t>(positions.broadcast({index[0], step}));
-    Index other = index;
-    other.back() = (index.back() + half) % x.extents.back();
-    const int64_t column = index.back() % half;
+    Index other = index;  // in the same head, of which rows hold several
+    const int64_t in_head = index.back() % (2 * half);
+    other.back() += (in_head + half) % (2 * half) - in_head;
+    const int64_t column = in_head % half;
     out[index] = x[index] * inputs[cos][{row, column}] + x[other] * inputs[cos + 1][{row, column}];
   });
 }
@@ -79,6 +80,9 @@ bool run_attention_op(const Op& op, const std::vector<RefTensor>& inputs,
   } else if (op.op_type == "MultiHeadAttention") {
     const int64_t heads = op.attributes.int_or("num_heads", 0);
     attend(inputs, heads, heads, outputs[0]);
+  } else if (op.op_type == "GroupQueryAttention") {
+    attend({inputs[0], inputs[1], inputs[2]}, op.attributes.int_or("num_heads", 0),
+           op.attributes.int_or("kv_num_heads", 0), outputs[0]);
   } else if (op.op_type == "Attention") {
     const int64_t heads = op.attributes.int_or("q_num_heads", 0);
     attend(inputs, heads, op.attributes.int_or("kv_num_heads", heads), outputs[0]);

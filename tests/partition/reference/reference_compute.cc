@@ -109,6 +109,24 @@ void matmul_op(const Op& op, const Values& inputs, RefTensor& out) {
   }
 }
 
+// A stand-in that unpacks each byte to as many equal weights as a block has per byte.
+void packed_matmul(const Values& inputs, RefTensor& out) {
+  const RefTensor& a = inputs[0];
+  const RefTensor& b = inputs[1];
+  const int64_t block = a.extents.back() / b.extents[1];
+  for_each_index(out.extents, [&](const Index& index) {
+    const int64_t n = index.back();
+    double sum = present(inputs, 5) ? inputs[5][{n}] : 0;
+    for (int64_t k = 0; k < a.extents.back(); ++k) {
+      Index at = index;
+      at.back() = k;
+      const int64_t byte = k % block * b.extents[2] / block;
+      sum += a[at] * b[{n, k / block, byte}] * inputs[2][{n, k / block}];
+    }
+    out[index] = sum;
+  });
+}
+
 // Letters only, explicit output.
 void einsum(const Op& op, const Values& inputs, RefTensor& out) {
   const std::string text = op.attributes.string_or("equation", "");
@@ -366,7 +384,9 @@ bool run_compute_op(const Op& op, const std::vector<RefTensor>& inputs,
                     std::vector<RefTensor>& outputs) {
   const OpDef* def = find_op_def(op.domain, op.op_type);
   const OpClass op_class = def == nullptr ? OpClass::kOpaque : def->op_class;
-  if (op.op_type == "Gemm" || op.op_type == "linear") {
+  if (op.op_type == "MatMulNBits") {
+    packed_matmul(inputs, outputs[0]);
+  } else if (op.op_type == "Gemm" || op.op_type == "linear") {
     gemm(op, inputs, outputs[0]);
   } else if (op.op_type == "Einsum") {
     einsum(op, inputs, outputs[0]);
