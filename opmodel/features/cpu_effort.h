@@ -2,18 +2,19 @@
 //
 // The constants are read off the measured rows of three CPUs. They need not fit one exactly, as the
 // trees learn what is left, but they let times grow with what the kernels count (products, passes,
-// pieces), also at sizes that nobody measured. Internal to opmodel/features. O(rank of an operand).
+// pieces), also at sizes that no campaign measured. Internal to opmodel/features. O(rank of an
+// operand).
 #pragma once
 
 #include "opmodel/features/op_geometry.h"
 
 namespace dfsim::inline opmodel {
 
-// Of a convolution as products of matrices, one for each image and group.
+// A convolution as products of matrices, one for each image and group.
 double image_products_effort(const OpGeometry& geometry);
-// Of a gather or scatter, whose FLOPs are `flops` > 0; 1 for operators that only count as such.
+// A gather or scatter, whose FLOPs are `flops` > 0; 1 for operators that only count as such.
 double indexed_effort(const OpDescriptor& op, double flops);
-// Of a Resize, whose FLOPs are its results.
+// A Resize, whose FLOPs are its results.
 double resampling_effort(const OpDescriptor& op);
 // The FLOPs of a recurrent layer and their effort.
 void add_recurrent_work(const OpDescriptor& op, OpGeometry* geometry);

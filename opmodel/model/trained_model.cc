@@ -60,8 +60,7 @@ double least_kernel_us(const OpGeometry& geometry, const DeviceSpec& device) {
          launch_us;
 }
 
-// What a kernel does besides its arithmetic, looking up pieces or waiting for weights, is not a bound
-// by arithmetic.
+// Looking up pieces or waiting for weights is not arithmetic.
 Bound bound_of(OpGeometry geometry, const DeviceSpec& device) {
   geometry.cpu_effort = 1;
   const Roofline roofline =

@@ -96,7 +96,7 @@ TEST_CASE("open dimensions: a computed shape of numbers is known") {
   CHECK(axes_of_y(graph) == "2 6 20");
 }
 
-TEST_CASE("open dimensions: nothing is known behind an operator that nobody knows") {
+TEST_CASE("open dimensions: nothing is known behind an unknown operator") {
   using Ints = std::vector<int64_t>;
   const std::vector<std::pair<std::string, PassCase::Attributes>> readers = {
       {"Flatten", {}},

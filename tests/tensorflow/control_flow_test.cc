@@ -119,7 +119,7 @@ TEST_CASE("While of TensorFlow 1: frames become one Loop, and arrays are tensors
   CHECK(output_shape(model->graph, 2) == "3x2x8");
 }
 
-// A loop inside the body whose counter nobody reads when it is done, and which starts from a
+// A loop inside the body whose last counter is not read, and which starts from a
 // constant that only waits for the trip.
 TEST_CASE("While of TensorFlow 1: what a trip leaves unread is not a result") {
   const std::string frame = attr("frame_name", "s: \"inner\"");

@@ -1,7 +1,7 @@
 // Two sweeps: forwards to find what is constant, backwards from the outputs to find what lives.
 // Rebuilder then copies the rest. Dequantisation of a weight is not folded, because runtimes
 // multiply in 8 bits, and nothing is constant in a graph that updates its weights. A graph that
-// training will extend keeps what computes with a weight, because each step computes it anew.
+// training will extend keeps what computes with a weight, because each step computes it again.
 #include "graphs/passes/cleanup/prune.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool changes_layout_only(const Op& op) {
   return op.op_class == OpClass::kView || op.op_type == "Transpose";
 }
 
-// What is known of a tensor before the first run.
+// Facts about tensors before the first run.
 struct Fixed {
   std::vector<bool> constant;  // the same in every run
   std::vector<bool> trained;   // of those, made of weights that steps of training change

@@ -13,7 +13,7 @@ struct PruneOptions {
   // weight or bias next to activations in 8 bits.
   bool for_onnxruntime = false;
   // The weights will be trained: what computes with one stays, unless it only changes its layout,
-  // and what is folded of constants is no weight.
+  // and results folded of constants are not weights.
   bool for_training = false;
 };
 

@@ -26,7 +26,8 @@ bool folds(const EditableGraph& graph, const Op& conv, const Op& next) {
   return is_per_channel(graph, next.inputs[other], graph.shape(conv.outputs[0]));
 }
 
-// Of the result: the first extent of a filter, and of a transposed one those of all groups.
+// Channels of the result: the first extent of a filter, and of a transposed one those of all
+// groups.
 Dim channels_of(const EditableGraph& graph, const Op& conv) {
   const Shape& filter = graph.shape(conv.inputs[1]);
   return conv.op_type == "Conv" ? filter[0]

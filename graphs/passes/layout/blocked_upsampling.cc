@@ -30,7 +30,7 @@ bool has_kernel(const Op& op) {
   return mode_of(op) == "nearest" && coordinates == "asymmetric" && rounding == "floor";
 }
 
-// Of each axis; empty when they are not whole or not of height and width alone.
+// One for each axis; empty when they are not whole or not of height and width alone.
 std::vector<double> whole_factors(const Shape& x, const Shape& y) {
   std::vector<double> factors;
   for (int axis = 0; axis < 4; ++axis) {
