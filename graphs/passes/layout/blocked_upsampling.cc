@@ -39,7 +39,8 @@ std::vector<double> whole_factors(const Shape& x, const Shape& y) {
     if (from <= 0 || to % from != 0 || (axis < 2 && to != from)) {
       return {};
     }
-    factors.push_back(static_cast<double>(to / from));
+    const int64_t factor = to / from;  // whole
+    factors.push_back(static_cast<double>(factor));
   }
   return factors;
 }
