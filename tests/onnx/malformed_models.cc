@@ -76,6 +76,13 @@ void add_broken_files(std::map<std::string, std::string>* files) {
   (*files)["html.onnx"] = "<!DOCTYPE html><title>404 Not Found</title>\n";
   (*files)["zip.onnx"] = std::string("PK\x03\x04\x14\0\0\0\x08\0", 10) + std::string(20, '\0');
   (*files)["hdf5.onnx"] = std::string("\x89HDF\r\n\x1a\n", 8) + std::string(24, '\0');
+  (*files)["safetensors.onnx"] =
+      std::string("=\0\0\0\0\0\0\0", 8) +
+      R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})" + std::string(8, '\0');
+  (*files)["gguf.onnx"] = std::string("GGUF\3\0\0\0", 8) + std::string(16, '\0');
+  (*files)["pickle.onnx"] = std::string("\x80\x04\x95\x0a\0\0\0", 7) + std::string(8, '\0');
+  (*files)["numpy.onnx"] = std::string("\x93NUMPY\1\0", 8) + std::string(24, '\0');
+  (*files)["engine.onnx"] = "ftrt" + std::string(28, '\0');
   (*files)["git_lfs_pointer.onnx"] =
       "version https://git-lfs.github.com/spec/v1\n"
       "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
