@@ -1,7 +1,8 @@
 // A decoder-only language model as its makers' Hugging Face config.json describes it.
 //
 // Purpose: one plain description of all supported architectures (Llama, Mistral, Mixtral, Qwen 2/3
-//   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3), from which parameters, memory,
+//   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3, Granite, SmolLM3, Seed-OSS,
+//   StarCoder2), from which parameters, memory,
 //   graphs and kernel shapes follow.
 // Invariants (read_llm_config() in llm_config_reader.h checks them): every count is positive and
 // below 2^31, query heads are a

@@ -94,8 +94,8 @@ void read_granite(ConfigFields& fields, LlmConfig* config) {
 // Llama's layers; some don't rotate queries and keys.
 void read_smollm3(ConfigFields& fields, LlmConfig* config) {
   read_llama(fields, config);
-  fields.ignore({"no_rope_layers", "no_rope_layer_interval", "layer_types", "use_sliding_window",
-                 "sliding_window", "max_window_layers"});
+  fields.ignore({"no_rope_layers", "no_rope_layer_interval", "layer_types", "sliding_window",
+                 "max_window_layers"});
   if (fields.flag_or("use_sliding_window", false)) {
     fields.fail_unsupported("use_sliding_window is true; only full attention is known");
   }

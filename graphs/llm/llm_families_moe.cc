@@ -87,10 +87,6 @@ void read_deepseek(ConfigFields& fields, LlmConfig* config) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // transformers 5 writes the number of experts under the name that Mixtral's had.
 int64_t count_experts(ConfigFields& fields) {
   const int64_t renamed = fields.count_or("num_local_experts", 0, 0);

@@ -178,5 +178,16 @@ TEST_CASE("Shipped hardware: a file loads fast") {
   CHECK(least < std::chrono::milliseconds(20));
 }
 
+TEST_CASE("Shipped hardware: a node has the host that its GPU's own file has") {
+  for (const auto& [node, gpu] : {std::pair("dgx-h100", "h100-sxm"), {"dgx-h200", "h200"}}) {
+    const auto whole = load_platform(node);
+    const auto one = load_platform(gpu);
+    REQUIRE(whole.ok());
+    REQUIRE(one.ok());
+    CHECK(one->host.dispatch_speed > 1);
+    CHECK(whole->host.dispatch_speed == one->host.dispatch_speed);
+  }
+}
+
 }  // namespace
 }  // namespace dfsim

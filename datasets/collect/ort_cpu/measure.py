@@ -176,12 +176,7 @@ def load_executed(path):
 
 def kernel_times_us(model, feed, threads, folder, runs, seconds=0.0):
     """(operator, median) of each kernel over that many runs and seconds or more, with the profiler on."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    options.enable_profiling = True
-    options.profile_file_prefix = os.path.join(folder, "profile")
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = make_session(model, threads, profile_prefix=os.path.join(folder, "profile"))
     start, done = time.perf_counter(), 0
     while done < runs or time.perf_counter() - start < seconds:
         session.run(None, feed)

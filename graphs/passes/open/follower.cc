@@ -156,14 +156,14 @@ bool Follower::reads_unranked(const Op& op) const {
 
 // The rules index axes without a check, so they hold for resolved operators only: those have the
 // axes that their attributes name.
-bool Follower::is_resolved(const Op& op) const {
+bool Follower::has_ranked_results(const Op& op) const {
   return std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
     return !id.valid() || graph_.tensor(id).shape.has_rank();
   });
 }
 
 void Follower::infer(const Op& op) {
-  if (!is_resolved(op)) {
+  if (!has_ranked_results(op)) {
     return unranked(op);
   }
   const bool copes = op.domain.empty() && (op.op_type == "Shape" || op.op_type == "Reshape" ||

@@ -97,7 +97,7 @@ class Follower {
   std::optional<std::vector<int64_t>> list(const Op& op, std::string_view name, size_t input) const;
   void set_constant_elements(TensorId id);
   bool is_constant(const Op& op) const;
-  bool is_resolved(const Op& op) const;
+  bool has_ranked_results(const Op& op) const;
   void infer(const Op& op);
   void believe_file(const Op& op);
   // Broadcasts the axes of all operands but the last `skipped` of each.
