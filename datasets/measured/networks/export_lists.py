@@ -5,7 +5,7 @@ Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.o
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
 usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
-newest, final, tune or train
+newest, final, turin, tune or train
 """
 
 import argparse
@@ -83,6 +83,11 @@ TRANSFORMERS = {
     "biogpt_small": ("BioGptConfig", "BioGptModel", {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000}),
     "rembert_small": ("RemBertConfig", "RemBertModel",
                       {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000, "input_embedding_size": 128}),
+    "falcon_small": ("FalconConfig", "FalconModel",
+                     {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 32000}),
+    "big_bird_small": ("BigBirdConfig", "BigBirdModel",
+                       {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000, "attention_type": "original_full"}),
+    "yolos_small": ("YolosConfig", "YolosModel", {**SMALL, "num_hidden_layers": 4, "image_size": [224, 224]}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",
@@ -97,6 +102,7 @@ TRANSFORMERS = {
 INPUTS = {
     "dinov2_small": ("pixel_values", (2, 3, 224, 224)),
     "segformer_b0": ("pixel_values", (2, 3, 224, 224)),
+    "yolos_small": ("pixel_values", (2, 3, 224, 224)),
     "clip_vision_small": ("pixel_values", (2, 3, 224, 224)),
     "wav2vec2_small": ("input_values", (2, 16000)),
 }
