@@ -71,7 +71,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Further dependencies of the libraries; the program needs none of it.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, g++, libonnx-dev, libprotobuf-dev, libxgboost-dev, \
 libyaml-cpp-dev, libfmt-dev, libexpat1-dev, libsimdjson-dev, libsqlite3-dev, libbabeltrace2-dev, \
-zlib1g-dev, coinor-libclp-dev")
+zlib1g-dev, liblzma-dev, coinor-libclp-dev")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 include(CPack)

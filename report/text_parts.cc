@@ -21,6 +21,12 @@ std::string duration_text(double time_us) {
 }
 
 std::string unknown_work_text(const UnknownWork& unknown) {
+  if (unknown.ops == 0 && unknown.uncounted_loops == 0) {
+    return fmt::format(
+        "of {} only the bound on its arithmetic and traffic is known, as of '{}': {}",
+        counted(unknown.whole_loops, "loop"), printable(unknown.first.name, 60),
+        unknown.first.reason);
+  }
   if (unknown.ops == 0) {
     return fmt::format("the work of {} is known for one trip only, as that of '{}': {}",
                        counted(unknown.uncounted_loops, "loop"), printable(unknown.first.name, 60),

@@ -98,7 +98,7 @@ THIRD_PARTY = [
         ["base/json/json_tree.cc", "report/html/*.cc", "study/*.cc", "opmodel/*.cc", "graphs/llm/*.cc",
          "serving/kernels/kernel_set.cc", "bench/tree_bench.cc"],
     ),
-    (r"spdlog/|fmt/|zlib\.h$", ["*.cc"]),
+    (r"spdlog/|fmt/|zlib\.h$|lzma\.h$", ["*.cc"]),
     (r"catch2/", []),
     (r"benchmark/", ["bench/*"]),
     (r"simgrid/", ["bench/simgrid/*"]),

@@ -1,7 +1,7 @@
-// Text files line by line or whole, plain or gzip, in bounded memory.
+// Text files line by line or whole, plain, gzip or xz, in bounded memory.
 //
-// gzip is recognised by the file's first bytes when reading and by a name ending in ".gz" when
-// writing. zlib stays inside text_file.cc.
+// A packed file is recognised by its first bytes when reading (unpacked_file.h) and by a name that
+// ends in ".gz" or ".xz" when writing (text_packer.h).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class LineReader {
   ~LineReader();
 
   // Points `line` at the next line, valid until the next call; false at the end. Errors
-  // (kInvalidInput): a line over the limit, a NUL byte (not text), truncated or damaged gzip.
+  // (kInvalidInput): a line over the limit, a NUL byte (not text), truncated or damaged gzip or xz.
   StatusOr<bool> next(std::string_view* line);
   // 1-based number of the line that next() gave last.
   int64_t line_number() const;
@@ -39,12 +39,14 @@ class LineReader {
   std::unique_ptr<State> state_;
 };
 
-// The whole content, unpacked when it is gzip. Errors: as LineReader::open(), and kInvalidInput
-// when the content is larger than `max_bytes` or the gzip stream is truncated or damaged.
+// The whole content, unpacked when it is gzip or xz. Errors: as LineReader::open(), and
+// kInvalidInput when the content is larger than `max_bytes` or its packed form is truncated or
+// damaged.
 StatusOr<std::string> read_text_file(const std::string& path, int64_t max_bytes);
 
-// Writes text in pieces to an OutputFile, which close() commits. A name that ends in ".gz" is
-// compressed, reproducibly (no time stamp). Without a successful close() nothing is left behind.
+// Writes text in pieces to an OutputFile, which close() commits. A name that ends in ".gz" or
+// ".xz" is compressed, reproducibly (no time stamp). Without a successful close() nothing is left
+// behind.
 class TextWriter {
  public:
   static StatusOr<TextWriter> open(const std::string& path);

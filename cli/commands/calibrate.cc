@@ -57,7 +57,7 @@ OptionTable calibrate_options(CalibrateCommand& o) {
            "Learn the operators of this measured CPU as well, which makes short calibrations more "
            "accurate; trains some minutes longer",
        .value = "NAME",
-       .choices = "epyc-genoa,epyc-milan,xeon-cascade-lake"},
+       .choices = "epyc-genoa,epyc-milan,epyc-turin,xeon-cascade-lake"},
       {.names = "--batch",
        .target = &o.batches,
        .help = "Batch size of the measured networks; repeatable; default: 1",

@@ -119,7 +119,7 @@ CommandSpec import_command() {
              .value = "FILE"},
             {.names = "-o,--output",
              .target = &o.output,
-             .help = "Profile to write: .csv, .jsonl, each also with .gz; - is stdout",
+             .help = "Profile to write: .csv, .jsonl, each also with .gz or .xz; - is stdout",
              .show_default = true}}}),
       .footer = formats_help(),
       .examples = {{"dfsim profiles import --format kineto trace.json.gz -o ops.csv.gz",

@@ -157,7 +157,8 @@ StatusOr<Profile> read_profiles(std::span<const std::string> paths, DropReport* 
 }
 
 Status write_profile(const Profile& profile, const std::string& path) {
-  const bool json = path.ends_with(".jsonl") || path.ends_with(".jsonl.gz");
+  const bool json =
+      path.ends_with(".jsonl") || path.ends_with(".jsonl.gz") || path.ends_with(".jsonl.xz");
   DFSIM_ASSIGN_OR_RETURN(TextWriter writer, TextWriter::open(path));
   std::string out;
   if (!json) {

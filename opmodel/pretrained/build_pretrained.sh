@@ -9,9 +9,9 @@ out=${OUT:+$(realpath "$OUT")}
 out=${out:-opmodel/pretrained}  # relative, as the reports show it
 cd "$root"
 [ $# -gt 0 ] && shift
-models=${*:-a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa xeon-cascade-lake prior}
+models=${*:-a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa epyc-turin xeon-cascade-lake prior}
 data=${DFSIM_SHARED:-}/data
-for model in $models; do  # three were measured here, the others are trained on data that does not ship
+for model in $models; do  # four were measured here, the others are trained on data that does not ship
   case $model in
     epyc-* | xeon-*) ;;
     *) : "${DFSIM_SHARED:?DFSIM_SHARED is not set: the folder that holds data/}" ;;
@@ -95,14 +95,14 @@ for model in $models; do
       train prior 60 "$neusight" "$second" \
         $(for system in a100_sxm h100_sxm h200_sxm l40s; do tables "$system" '(gemm|attention)/vllm'; done) \
         --prior --no-lookup ;;
-    epyc-milan | epyc-genoa | xeon-cascade-lake)
+    epyc-milan | epyc-genoa | epyc-turin | xeon-cascade-lake)
       measured=datasets/measured/$model
-      train "$model" 0 "$measured/ops.csv.gz" --overheads "$measured/overheads.json"
+      train "$model" 0 "$measured/ops.csv.xz" --overheads "$measured/overheads.json"
       fit=$(mktemp)
       interval_runs "$measured" > "$fit"
       "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt"
       rm -f "$fit" ;;
-    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa xeon-cascade-lake prior" >&2; exit 2 ;;
+    *) echo "unknown model '$model'; valid: a100 v100 t4 p100 p4 l4 h100 h200 epyc-milan epyc-genoa epyc-turin xeon-cascade-lake prior" >&2; exit 2 ;;
   esac
 done
 # Cards of models elsewhere would land here.

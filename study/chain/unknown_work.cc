@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "graphs/ops/infer.h"
 #include "graphs/ops/op_def.h"
+#include "graphs/passes/cleanup/control_runs.h"
+#include "graphs/passes/cleanup/expand.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -56,6 +58,15 @@ std::string reason_of(const Op& op, const ImportReport& report) {
              : "a shape that it needs is not known";
 }
 
+std::string reason_to_stay_whole(const Op& op) {
+  const auto runs = runs_of(op);
+  if (!runs) {
+    return "dfsim does not write this operator out";
+  }
+  return fmt::format("its {} would become {:.0f} operators, and dfsim writes out {} in all",
+                     counted(runs->trips, "trip"), ExpandedSizes().of(op), kMostExpandedOps);
+}
+
 }  // namespace
 
 bool has_unknown_work(const Graph& graph, OpId id) {
@@ -66,6 +77,7 @@ bool has_unknown_work(const Graph& graph, OpId id) {
 UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
   UnknownWork unknown;
   bool named = false;
+  const Op* whole_loop = nullptr;
   for (size_t i = 0; i < executed.op_count(); ++i) {
     const Op& op = executed.op(OpId(i));
     const bool is_unknown = has_unknown_work(executed, OpId(i));
@@ -76,6 +88,10 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
       unknown.has_no_definition = is_unknown_operator(op);
       named = true;
     }
+    if (op.op_class == OpClass::kControlFlow) {
+      ++unknown.whole_loops;
+      whole_loop = whole_loop != nullptr ? whole_loop : &op;
+    }
     unknown.of += carries_work(op) ? 1 : 0;
     unknown.ops += is_unknown && carries_work(op) ? 1 : 0;
   }
@@ -83,6 +99,10 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
   if (!report.uncounted_loops.empty() && !named) {
     unknown.first = {report.uncounted_loops[0], "Loop",
                      "how often it runs is not known before the run; use --trip-count NAME=N"};
+    named = true;
+  }
+  if (whole_loop != nullptr && !named) {
+    unknown.first = {whole_loop->name, whole_loop->op_type, reason_to_stay_whole(*whole_loop)};
   }
   return unknown;
 }

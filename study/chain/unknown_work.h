@@ -21,8 +21,11 @@ struct UnknownWork {
   bool has_no_definition = false;  // the first cause is an operator that dfsim does not know
   // Loops whose trips are not known, of which one trip is counted. Their operators are known.
   size_t uncounted_loops = 0;
+  // Loops that stay one operator (expand.h): the bound on the work of their trips is counted, and
+  // nothing for starting the operators of each trip.
+  size_t whole_loops = 0;
 
-  bool complete() const { return ops == 0 && uncounted_loops == 0; }
+  bool complete() const { return ops == 0 && uncounted_loops == 0 && whole_loops == 0; }
 };
 
 // The work of an operator is not known when a shape that it touches is not, when dfsim has no

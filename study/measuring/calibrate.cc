@@ -48,7 +48,7 @@ class Calibrator {
     DFSIM_RETURN_IF_ERROR(check_options());
     DFSIM_RETURN_IF_ERROR(check_cover());
     if (!options_.like.empty()) {
-      DFSIM_ASSIGN_OR_RETURN(like_ops_, find_data_file(measured_file("ops.csv.gz")));
+      DFSIM_ASSIGN_OR_RETURN(like_ops_, find_data_file(measured_file("ops.csv.xz")));
       DFSIM_ASSIGN_OR_RETURN(like_overheads_, find_data_file(measured_file(kOverheadsFile)));
     }
     DFSIM_ASSIGN_OR_RETURN(collector_, find_data_file(kCollector));

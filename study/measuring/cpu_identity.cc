@@ -14,9 +14,10 @@ namespace {
 
 constexpr NearestCpu kMostMeasured = {"epyc-genoa", false};
 
-// AMD's families of Zen 1 and 2 (23), Zen 3 and 4 (25).
+// AMD's families of Zen 1 and 2 (23), Zen 3 and 4 (25), Zen 5 (26).
 constexpr int kZen2Family = 23;
 constexpr int kZen4Family = 25;
+constexpr int kZen5Family = 26;
 // Intel's Skylake-SP, Cascade Lake and Cooper Lake share a number: one core design with AVX-512.
 constexpr int kIntelFamily = 6;
 constexpr int kCascadeLakeModel = 85;
@@ -84,6 +85,9 @@ CpuIdentity this_cpu() {
 NearestCpu nearest_measured_cpu(const CpuIdentity& cpu) {
   if (cpu.vendor == "AuthenticAMD" && cpu.family == kZen4Family) {
     return is_zen4(cpu.model) ? NearestCpu{"epyc-genoa", true} : NearestCpu{"epyc-milan", true};
+  }
+  if (cpu.vendor == "AuthenticAMD" && cpu.family == kZen5Family) {
+    return {"epyc-turin", true};  // laptops have vectors of half the width, as their rates show
   }
   if (cpu.vendor == "AuthenticAMD" && cpu.family == kZen2Family) {
     return {"epyc-milan", false};  // vectors of the same width, and blocks of 8 channels

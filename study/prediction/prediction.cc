@@ -333,6 +333,21 @@ double bound_only_share(const PredictionInput& input) {
   return all_ns > 0 ? static_cast<double>(bound_only_ns) / static_cast<double>(all_ns) : 0;
 }
 
+// What one run of the graph computes; of a training step all of it, not the forward pass alone.
+void set_arithmetic(const LoadedModel& model, Prediction* prediction) {
+  prediction->macs = model.totals.macs;
+  prediction->flops = model.totals.flops;
+  if (!model.is_training) {
+    return;
+  }
+  prediction->macs = prediction->flops = 0;
+  for (size_t t = 0; t < model.workload.graph.task_count(); ++t) {
+    const OpWork& work = model.workload.rows[model.workload.graph.cost_row(TaskId(t))].work;
+    prediction->macs += work.macs;
+    prediction->flops += work.flops;
+  }
+}
+
 // The parts that follow from model and machine alone, not from the run.
 Prediction prediction_of_parts(const PredictionInput& input) {
   Prediction prediction;
@@ -347,8 +362,7 @@ Prediction prediction_of_parts(const PredictionInput& input) {
   prediction.batch = input.model.report.batch;
   prediction.dims = input.model.report.dims;
   prediction.open_dims = input.model.open_dims;
-  prediction.macs = input.model.totals.macs;
-  prediction.flops = input.model.totals.flops;
+  set_arithmetic(input.model, &prediction);
   prediction.parameters = input.model.totals.parameters;
   prediction.file_nodes = static_cast<size_t>(input.model.report.file_nodes);
   prediction.graph_ops = input.model.imported_ops;

@@ -36,8 +36,8 @@ struct PredictedOp {
   uint32_t queue = 0;
   TimeNs start_ns = 0;
   TimeNs duration_ns = 0;
-  int64_t macs = 0;
-  int64_t flops = 0;
+  int64_t macs = 0;   // of one run; of the whole step in training
+  int64_t flops = 0;  // the same
   Bytes bytes = 0;
   DType dtype = DType::kUnknown;
   Bound bound = Bound::kNone;

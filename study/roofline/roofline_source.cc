@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/io/text_file.h"
 #include "base/text.h"
 #include "datasets/profiles/runs.h"
 #include "datasets/traces/counters/counter_file.h"
@@ -126,14 +127,26 @@ bool holds_ctf(const fs::path& folder) {
   return false;
 }
 
+// Traces are JSON, too, but they are larger, and none has the key by which every config of Hugging
+// Face names its architecture.
+bool is_model_config(const std::string& path) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  const StatusOr<std::string> text = read_text_file(path, kMostBytes);
+  return text.ok() && text->find("\"model_type\"") != std::string::npos;
+}
+
 }  // namespace
 
 StatusOr<RooflineKind> roofline_kind(const std::string& path) {
   std::error_code error;
+  if (path.starts_with("hf:")) {
+    return RooflineKind::kModel;
+  }
   if (fs::is_directory(path, error)) {
     const fs::path folder(path);
     const bool model = fs::exists(folder / "saved_model.pb", error) ||
-                       fs::exists(folder / "saved_model.pbtxt", error);
+                       fs::exists(folder / "saved_model.pbtxt", error) ||
+                       fs::exists(folder / "config.json", error);
     return !model && holds_ctf(folder) ? RooflineKind::kTrace : RooflineKind::kModel;
   }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
@@ -150,11 +163,15 @@ StatusOr<RooflineKind> roofline_kind(const std::string& path) {
     return RooflineKind::kRuns;
   }
   const std::string name = to_lower(path);
-  if (name.ends_with(".onnx.gz") || name.ends_with(".csv.gz")) {  // other packed files are traces
-    return name.ends_with(".csv.gz") ? RooflineKind::kRuns : RooflineKind::kModel;
+  const bool packed_table = name.ends_with(".csv.gz") || name.ends_with(".csv.xz");
+  if (name.ends_with(".onnx.gz") || packed_table) {  // other packed files are traces
+    return packed_table ? RooflineKind::kRuns : RooflineKind::kModel;
   }
   const size_t first = head.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (head[first] == '{' || head[first] == '[');
+  if (json && is_model_config(path)) {
+    return RooflineKind::kModel;
+  }
   return json || head.starts_with("\x1f\x8b") ? RooflineKind::kTrace : RooflineKind::kModel;
 }
 

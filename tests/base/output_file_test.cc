@@ -200,7 +200,8 @@ TEST_CASE("check_writable_directory: a path below a file is refused, and nothing
 
 TEST_CASE("TextWriter: compressed text is the same text when it is read again") {
   const OutputFolder folder;
-  const std::string path = folder.file("lines.gz");
+  const std::string path = folder.file(GENERATE("lines.gz", "lines.xz"));
+  CAPTURE(path);
   std::string text;
   for (int i = 0; i < 100000; ++i) {
     text += std::to_string(i * 7919) + "\n";

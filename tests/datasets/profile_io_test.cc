@@ -49,7 +49,8 @@ std::string text_of(const Profile& profile, const ScratchFolder& folder, const s
 TEST_CASE("Profile files: every format reads back what was written") {
   const ScratchFolder folder;
   const std::string expected = text_of(sample(), folder, "a.csv");
-  for (const std::string name : {"b.csv", "b.csv.gz", "b.jsonl", "b.jsonl.gz"}) {
+  for (const std::string name :
+       {"b.csv", "b.csv.gz", "b.csv.xz", "b.jsonl", "b.jsonl.gz", "b.jsonl.xz"}) {
     CAPTURE(name);
     REQUIRE(write_profile(sample(), folder.file(name)).ok());
     DropReport drops;
@@ -60,17 +61,19 @@ TEST_CASE("Profile files: every format reads back what was written") {
   }
 }
 
-TEST_CASE("Profile files: gzip output is deterministic and smaller") {
+TEST_CASE("Profile files: packed output is deterministic and smaller") {
   const ScratchFolder folder;
   Profile profile;
   for (int i = 0; i < 200; ++i) {
     profile.append(sample());
   }
-  REQUIRE(write_profile(profile, folder.file("a.csv.gz")).ok());
-  REQUIRE(write_profile(profile, folder.file("b.csv.gz")).ok());
   REQUIRE(write_profile(profile, folder.file("c.csv")).ok());
-  const auto a = read_file(folder.file("a.csv.gz"), 1 << 20);
-  CHECK(*a == *read_file(folder.file("b.csv.gz"), 1 << 20));
+  const std::string end = GENERATE(".csv.gz", ".csv.xz");
+  CAPTURE(end);
+  REQUIRE(write_profile(profile, folder.file("a" + end)).ok());
+  REQUIRE(write_profile(profile, folder.file("b" + end)).ok());
+  const auto a = read_file(folder.file("a" + end), 1 << 20);
+  CHECK(*a == *read_file(folder.file("b" + end), 1 << 20));
   CHECK(a->size() * 5 < read_file(folder.file("c.csv"), 1 << 20)->size());
 }
 
@@ -131,7 +134,7 @@ TEST_CASE("Profile files: a file in another format gives one clear error") {
   CHECK_FALSE(read_profile(folder.file("."), &drops).ok());
 }
 
-TEST_CASE("Profile files: truncated and damaged gzip is an error, not fewer rows") {
+TEST_CASE("Profile files: truncated and damaged packed files are errors, not fewer rows") {
   const ScratchFolder folder;
   Profile profile;
   for (int i = 0; i < 2000; ++i) {
@@ -141,15 +144,17 @@ TEST_CASE("Profile files: truncated and damaged gzip is an error, not fewer rows
     row.op_type = profile.intern("Op" + std::to_string(i * 7919 % 1000));
     profile.add(row);
   }
-  REQUIRE(write_profile(profile, folder.file("p.csv.gz")).ok());
-  std::string bytes = *read_file(folder.file("p.csv.gz"), 1 << 24);
+  const std::string end = GENERATE(".csv.gz", ".csv.xz");
+  CAPTURE(end);
+  REQUIRE(write_profile(profile, folder.file("p" + end)).ok());
+  std::string bytes = *read_file(folder.file("p" + end), 1 << 24);
   DropReport drops;
   const auto cut =
-      read_profile(folder.write("cut.csv.gz", bytes.substr(0, bytes.size() / 2)), &drops);
+      read_profile(folder.write("cut" + end, bytes.substr(0, bytes.size() / 2)), &drops);
   REQUIRE_FALSE(cut.ok());
   CHECK(cut.status().message().find("ends too early") != std::string::npos);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x55);
-  CHECK_FALSE(read_profile(folder.write("bad.csv.gz", bytes), &drops).ok());
+  CHECK_FALSE(read_profile(folder.write("bad" + end, bytes), &drops).ok());
 }
 
 TEST_CASE("Profile files: rows faster than half of their bound are dropped") {

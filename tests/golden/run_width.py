@@ -18,7 +18,7 @@ from run_golden import CASES, ROOT, TIMEOUT_S, case_names, clean_environment
 WIDTH = 80
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # For programs, or drawings whose width is asked for.
-OPS = "datasets/measured/epyc-milan/ops.csv.gz"
+OPS = "datasets/measured/epyc-milan/ops.csv.xz"
 # Commands whose golden cases print no tables.
 MORE = (
     ["ops"], ["hardware"], ["hardware", "a100"], ["hardware", "8xdgx-a100"],

@@ -44,6 +44,8 @@ TEST_CASE("Nearest CPU: the measured one with the same cores, else the one with 
   CHECK(nearest("AuthenticAMD", 25, 1).model == "epyc-milan");
   CHECK(nearest("AuthenticAMD", 25, 1).same_design);
   CHECK(nearest("AuthenticAMD", 25, 0x50).model == "epyc-milan");
+  CHECK(nearest("AuthenticAMD", 26, 2).model == "epyc-turin");
+  CHECK(nearest("AuthenticAMD", 26, 2).same_design);
   CHECK(nearest("AuthenticAMD", 23, 49).model == "epyc-milan");
   CHECK_FALSE(nearest("AuthenticAMD", 23, 49).same_design);
   CHECK(nearest("GenuineIntel", 6, 85).model == "xeon-cascade-lake");

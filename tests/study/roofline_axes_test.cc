@@ -132,11 +132,13 @@ TEST_CASE("Roofline sweeps: one operator at once is the sweep without a pool") {
   CHECK(at_point(pool, "1").network.time_s == Approx(at_point(threads, "40").network.time_s));
 }
 
-TEST_CASE("Roofline: packed models and packed runs are known by their names") {
+TEST_CASE("Roofline: models, configs and packed tables are told apart") {
   const std::string folder = DFSIM_SOURCE_DIR "/datasets/measured/";
+  CHECK(*roofline_kind(DFSIM_SOURCE_DIR "/examples/llm/qwen3-8b.json") == RooflineKind::kModel);
   for (const auto& [file, kind] : {std::pair{"networks/resnet34.onnx.gz", RooflineKind::kModel},
                                    std::pair{"networks/googlenet.onnx", RooflineKind::kModel},
                                    std::pair{"h100/ops.csv.gz", RooflineKind::kRuns},
+                                   std::pair{"epyc-milan/ops.csv.xz", RooflineKind::kRuns},
                                    std::pair{"h100/graph_fp32_runs.csv", RooflineKind::kRuns}}) {
     const auto found = roofline_kind(folder + file);
     REQUIRE(found.ok());

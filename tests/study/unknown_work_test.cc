@@ -4,10 +4,13 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/infer.h"
+#include "graphs/passes/cleanup/expand.h"
 #include "study/comparison/comparison.h"
 #include "study/partitioning/partitioning.h"
 #include "study/prediction/prediction.h"
 #include "study/validation/validation.h"
+#include "tests/onnx/loop_maker.h"
+#include "tests/onnx/model_maker.h"
 
 using namespace dfsim;
 
@@ -86,6 +89,31 @@ TEST_CASE("Unknown work: a loop whose trips are not known makes every time a low
   CHECK(unknown.uncounted_loops == 2);
   CHECK(unknown.first.name == "decoder/steps");
   CHECK(unknown.first.reason.find("--trip-count") != std::string::npos);
+}
+
+TEST_CASE("UnknownWork: a loop that is not written out makes every time a lower limit") {
+  ModelMaker model;  // h = Relu(h)
+  model.input("h0", {1, 8});
+  GraphMaker body = add_loop(&model, 100'000, "h0", {"last"});
+  body.input("before", {1, 8});
+  body.node("Relu", {"before"}, {"after"}, "relu");
+  body.output("after");
+  model.output("last");
+  const auto imported = model.import({});
+  REQUIRE(imported.ok());
+
+  const auto expanded = expand_control_flow(imported->graph, 10);
+  REQUIRE(expanded.ok());
+  const UnknownWork unknown = unknown_work(*expanded, imported->report);
+  CHECK_FALSE(unknown.complete());
+  CHECK(unknown.ops == 0);
+  CHECK(unknown.whole_loops == 1);
+  CHECK(unknown.first.op_type == "Loop");
+  CHECK(unknown.first.reason.find("100000 trips") != std::string::npos);
+
+  const auto written_out = expand_control_flow(imported->graph, 1'000'000);
+  REQUIRE(written_out.ok());
+  CHECK(unknown_work(*written_out, imported->report).complete());
 }
 
 TEST_CASE("UnknownWork: a graph with known operators and shapes is complete") {

@@ -375,7 +375,7 @@ def parse_arguments():
     command = commands.add_parser("export", help="write profiles and a runs file")
     command.add_argument("results", type=pathlib.Path, nargs="+", help="folders of results")
     command.add_argument("--device", required=True, help="the processor's name; threads are added to it")
-    command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv or .csv.gz)")
+    command.add_argument("-o", "--output", type=pathlib.Path, required=True, help="profile to write (.csv, .csv.gz or .csv.xz)")
     command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
     command.add_argument("--busy", type=pathlib.Path, nargs="*", default=[],
                          help="those of the folders that were measured while other work ran: only their single-threaded measurements count")

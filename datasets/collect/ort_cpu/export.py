@@ -1,13 +1,13 @@
 """Profiles (datasets/profiles/SCHEMA.md) and runs files (docs/reference/validation.md) from what collect.py measured."""
 
 import csv
-import gzip
 import io
 import json
 import math
 import statistics
 
 import rows
+from packed import write_text
 from results import RESULTS, BadInput, read_results
 
 RUNS_COLUMNS = ["network", "batch", "dims", "shapes", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms",
@@ -249,15 +249,12 @@ def arena_bytes(arena):
 
 
 def write_csv(path, columns, table):
-    """The same rows give the same bytes: gzip without a time stamp."""
+    """The same rows give the same bytes."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(table)
-    data = text.getvalue().encode()
-    if path.suffix == ".gz":
-        data = gzip.compress(data, 9, mtime=0)
-    path.write_bytes(data)
+    write_text(path, text.getvalue())
 
 
 def export(options):

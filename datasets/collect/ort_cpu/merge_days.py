@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Adds the operators of another day to a profile, at the speed and the profiler's overhead of the first day.
 
-usage: merge_days.py PROFILE.csv.gz OVERHEADS.json RUNS.csv... --added DAY.csv.gz DAY_OVERHEADS.json DAY_RUNS.csv
-                     [--only OP,...] [-o OUTPUT.csv.gz]
+usage: merge_days.py PROFILE.csv.xz OVERHEADS.json RUNS.csv... --added DAY.csv.xz DAY_OVERHEADS.json DAY_RUNS.csv
+                     [--only OP,...] [-o OUTPUT.csv.xz]
 
 A virtual machine is slower on some days. Networks that both days measured show by how much: the median of their times'
 ratios, per number of threads, at least three runs each. Rows of networks stay out, so that a network counts as on one
@@ -11,7 +11,6 @@ day; so does every operator but those of --only. The output replaces the profile
 
 import argparse
 import csv
-import gzip
 import io
 import json
 import statistics
@@ -33,8 +32,7 @@ def read_runs(paths):
 
 
 def read_profile(path):
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
+    rows = list(csv.reader(io.StringIO(read_text(path))))
     return rows[0], rows[1:]
 
 
@@ -92,9 +90,7 @@ def main():
         count += 1
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
-    with open(options.output or options.profile, "wb") as file:
-        with gzip.GzipFile("", mode="wb", fileobj=file, mtime=0, compresslevel=9) as packed:
-            packed.write(text.getvalue().encode())
+    write_text(options.output or options.profile, text.getvalue())
     for name, factor in sorted(speed.items()):
         print(f"{name}: the other day was {100 * (factor - 1):+.1f} % slower, its profiler "
               f"{added_overheads[name] - overheads[name]:+.2f} us longer")

@@ -3,14 +3,14 @@
 
 usage: unprofiled_networks.py CPU NETWORKS [--draws N] [--dfsim PROGRAM]       CPU: epyc-genoa or epyc-milan
 
-Draws that many of the networks in CPU's ops.csv.gz (single-threaded rows, no samples), trains a model on their
+Draws that many of the networks in CPU's ops.csv.xz (single-threaded rows, no samples), trains a model on their
 operators alone, and validates it on the runs of all other networks. Prints the errors of each draw and of all.
 """
 
 import argparse
 import csv
-import gzip
 import json
+import lzma
 import pathlib
 import random
 import statistics
@@ -23,7 +23,7 @@ ONE_THREAD = ", 1 thread"
 
 
 def read(path):
-    open_text = gzip.open if path.suffix == ".gz" else open
+    open_text = lzma.open if path.suffix == ".xz" else open
     with open_text(path, "rt", encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if row["device"].endswith(ONE_THREAD)]
 
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--dfsim", default=str(ROOT / "build/release/dfsim"))
     options = parser.parse_args()
     data = ROOT / "datasets/measured" / options.cpu
-    rows = [row for row in read(data / "ops.csv.gz") if row["network"]]
+    rows = [row for row in read(data / "ops.csv.xz") if row["network"]]
     runs = read(data / "known_runs.csv")
     overheads = {name: us for name, us in json.loads((data / "overheads.json").read_text(encoding="utf-8")).items()
                  if name.endswith(ONE_THREAD)}
