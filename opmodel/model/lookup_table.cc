@@ -1,6 +1,6 @@
 // A sorted array of (hash of shape, device and timing; time), searched by bisection. The file has
-// the differences of the hashes: measured shapes are most of a model that ships, and 48 bits tell
-// hundreds of thousands apart.
+// the differences of the hashes and 16-bit codes of the times: measured shapes are much of a model that
+// ships, and 40 bits tell hundreds of thousands apart.
 #include "opmodel/model/lookup_table.h"
 
 #include <fmt/format.h>
@@ -15,9 +15,23 @@
 namespace dfsim::inline opmodel {
 
 namespace {
-constexpr std::string_view kMagic = "dfsimLT2";
-constexpr int kKeyBits = 48;  // another shape has the key of a measured one once in 10^9 questions
+constexpr std::string_view kMagic = "dfsimLT3";
+// Another shape has the key of one of 200,000 measured ones once in five million questions.
+constexpr int kKeyBits = 40;
+constexpr double kLeastUs = 1e-3;
+constexpr double kMostUs = 1e9;
+constexpr double kMostCode = 65535;
+
+uint16_t code_of(double time_us) {
+  const double place = std::log(std::clamp(time_us, kLeastUs, kMostUs) / kLeastUs);
+  return static_cast<uint16_t>(std::lround(place / std::log(kMostUs / kLeastUs) * kMostCode));
 }
+
+double time_us_of(uint16_t code) {
+  return kLeastUs * std::exp(code / kMostCode * std::log(kMostUs / kLeastUs));
+}
+
+}  // namespace
 
 uint64_t lookup_key(const OpGeometry& geometry, std::string_view device_model, TimingKind timing) {
   return Hasher().add(geometry.key).add(device_model).add(static_cast<uint64_t>(timing)).digest() >>
@@ -36,7 +50,7 @@ LookupTable::LookupTable(std::vector<std::pair<uint64_t, float>> entries_us) {
     for (size_t i = first; i < last; ++i) {
       times.push_back(entries_us[i].second);
     }
-    times_us_.push_back(static_cast<float>(median(times)));
+    codes_.push_back(code_of(median(times)));
     first = last;
   }
 }
@@ -47,7 +61,7 @@ StatusOr<LookupTable> LookupTable::parse(std::string_view bytes, std::string_vie
   bool good = bytes.starts_with(kMagic);
   bytes.remove_prefix(good ? kMagic.size() : 0);
   uint64_t count = 0;
-  good = good && take_value(bytes, &count) && count <= bytes.size() / sizeof(float);
+  good = good && take_value(bytes, &count) && count <= bytes.size() / sizeof(uint16_t);
   table.keys_.resize(good ? count : 0);
   uint64_t last = 0;
   for (size_t i = 0; good && i < count; ++i) {
@@ -56,19 +70,14 @@ StatusOr<LookupTable> LookupTable::parse(std::string_view bytes, std::string_vie
     last += step;
     table.keys_[i] = last;
   }
-  if (!good || bytes.size() != count * sizeof(float)) {
+  if (!good || bytes.size() != count * sizeof(uint16_t)) {
     return invalid_input(
         fmt::format("{}: {} bytes that are not a table of measured shapes; train "
                     "the model again or restore the file",
                     place, size));
   }
-  table.times_us_.resize(count);
-  std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(table.times_us_.data()));
-  if (!std::all_of(table.times_us_.begin(), table.times_us_.end(),
-                   [](float time) { return std::isfinite(time) && time > 0; })) {
-    return invalid_input(
-        fmt::format("{}: times that are not positive; train the model again", place));
-  }
+  table.codes_.resize(count);
+  std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(table.codes_.data()));
   return table;
 }
 
@@ -80,7 +89,7 @@ std::string LookupTable::serialize() const {
     append_varint(bytes, key - last);
     last = key;
   }
-  bytes.append(reinterpret_cast<const char*>(times_us_.data()), times_us_.size() * sizeof(float));
+  bytes.append(reinterpret_cast<const char*>(codes_.data()), codes_.size() * sizeof(uint16_t));
   return bytes;
 }
 
@@ -89,14 +98,14 @@ std::optional<double> LookupTable::find_us(uint64_t key) const {
   if (it == keys_.end() || *it != key) {
     return std::nullopt;
   }
-  return times_us_[static_cast<size_t>(it - keys_.begin())];
+  return time_us_of(codes_[static_cast<size_t>(it - keys_.begin())]);
 }
 
 std::vector<std::pair<uint64_t, float>> LookupTable::entries() const {
   std::vector<std::pair<uint64_t, float>> entries;
   entries.reserve(keys_.size());
   for (size_t i = 0; i < keys_.size(); ++i) {
-    entries.emplace_back(keys_[i], times_us_[i]);
+    entries.emplace_back(keys_[i], static_cast<float>(time_us_of(codes_[i])));
   }
   return entries;
 }

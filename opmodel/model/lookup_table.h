@@ -1,8 +1,11 @@
 // LookupTable: times of exactly measured shapes, found before any model is asked.
 //
-// File: an 8-byte magic, the count, then the differences of sorted 48-bit keys as varints and
-// 32-bit float microseconds, little-endian: 9 bytes a shape. The checksum of the manifest is
-// compared first, so that a damaged file is an error.
+// File: an 8-byte magic, the count, then the differences of sorted 40-bit keys as varints and the
+// times as 16-bit codes, little-endian: 6 bytes a shape. The checksum of the manifest is compared
+// first, so that a damaged file is an error.
+//
+// Codes are steps of a logarithm from 1 ns to 1,000 s, so a time comes back within 0.022 %, far
+// below what repeated measurements differ by.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +21,14 @@
 
 namespace dfsim::inline opmodel {
 
-// Identifies an op on a device under a kind of timing, in 48 bits.
+// Identifies an op on a device under a kind of timing, in 40 bits.
 uint64_t lookup_key(const OpGeometry& geometry, std::string_view device_model, TimingKind timing);
 
 class LookupTable {
  public:
   LookupTable() = default;
-  // Keeps the median of several times for one key.
+  // Keeps the median of several times for one key, in us; times beyond the codes' range become its
+  // ends.
   explicit LookupTable(std::vector<std::pair<uint64_t, float>> entries_us);
 
   static StatusOr<LookupTable> parse(std::string_view bytes, std::string_view place);
@@ -37,7 +41,7 @@ class LookupTable {
 
  private:
   std::vector<uint64_t> keys_;
-  std::vector<float> times_us_;
+  std::vector<uint16_t> codes_;  // of the times
 };
 
 }  // namespace dfsim::inline opmodel

@@ -36,6 +36,8 @@ constexpr MeasuredSet kSets[] = {
     {"epyc-milan/unseen_runs.csv", "epyc-milan"},
     {"epyc-milan/unseen_runs.csv", "epyc-milan-1t"},
     {"epyc-milan/int8_runs.csv", "epyc-milan-1t"},
+    {"epyc-turin/known_runs.csv", "epyc-turin"},
+    {"epyc-turin/known_runs.csv", "epyc-turin-1t"},
     {"xeon-cascade-lake/known_runs.csv", "xeon-cascade-lake"},
     {"xeon-cascade-lake/known_runs.csv", "xeon-cascade-lake-1t"},
 };

@@ -181,7 +181,7 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "turin", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
