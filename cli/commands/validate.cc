@@ -86,8 +86,8 @@ OptionTable validate_options(ValidateCommand& o) {
       {{
            {.names = "--runs",
             .target = &o.validate.runs,
-            .help =
-                "Measured runs: CSV as docs/reference/validation.md describes it, plain, gzip or xz",
+            .help = "Measured runs: CSV as docs/reference/validation.md describes it, plain, gzip "
+                    "or xz",
             .value = "FILE",
             .required = true},
            {.names = "--model",

@@ -1,7 +1,7 @@
 // Profiles in files: CSV (".csv") and JSON Lines (".jsonl"), each also as ".gz" or ".xz".
 //
-// Columns and keys: datasets/profiles/SCHEMA.md. Reading streams; a packed file is recognised by its
-// first bytes whatever its name is, and JSON Lines by a first line that starts with '{'.
+// Columns and keys: datasets/profiles/SCHEMA.md. Reading streams; a packed file is recognised by
+// its first bytes whatever its name is, and JSON Lines by a first line that starts with '{'.
 // Complexity: O(bytes); about 300,000 rows a second.
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace dfsim::inline datasets {
 
 // Reads one file. Rows whose time or cells cannot be used are left out and counted in `drops`.
-// Errors (kInvalidInput unless said): kNotFound; not text, truncated gzip or xz, a line over the limit,
-// another schema (the message names the nearest column), or not one usable row.
+// Errors (kInvalidInput unless said): kNotFound; not text, truncated gzip or xz, a line over the
+// limit, another schema (the message names the nearest column), or not one usable row.
 StatusOr<Profile> read_profile(const std::string& path, DropReport* drops);
 // Reads and appends several.
 StatusOr<Profile> read_profiles(std::span<const std::string> paths, DropReport* drops);

@@ -1,6 +1,6 @@
 // A sorted array of (hash of shape, device and timing; time), searched by bisection. The file has
-// the differences of the hashes and 16-bit codes of the times: measured shapes are much of a model that
-// ships, and 40 bits tell hundreds of thousands apart.
+// the differences of the hashes and 16-bit codes of the times: measured shapes are much of a model
+// that ships, and 40 bits tell hundreds of thousands apart.
 #include "opmodel/model/lookup_table.h"
 
 #include <fmt/format.h>

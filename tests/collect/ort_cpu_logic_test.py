@@ -19,6 +19,7 @@ sys.path.insert(0, str(COLLECTOR))
 import adapt  # noqa: E402
 import collect  # noqa: E402
 import export  # noqa: E402
+import handover  # noqa: E402
 import results  # noqa: E402
 import rows  # noqa: E402
 
@@ -38,6 +39,45 @@ class Times(unittest.TestCase):
     def test_short_times_are_means_of_the_middle_half(self):
         # Whole microseconds: 2.25 on average between the outliers.
         self.assertEqual(rows.middle_time_us([2, 2, 2, 3, 2, 2, 90, 1]), 2.5)
+
+
+def sample(number, threads, second, us):
+    """A sample of twelve operators that take so long each."""
+    rows_of = [{"op_type": "Relu", "inputs": f"float32[{i}]", "attributes": "", "name": f"n{i}", "time_ns": 1000 * us}
+               for i in range(12)]
+    return {"kind": "ops", "family": "small", "seed": number, "dtype": "float32", "level": "all", "threads": threads,
+            "date": f"2026-11-29T00:{second // 60:02}:{second % 60:02}+00:00", "rows": rows_of}
+
+
+class Handover(unittest.TestCase):
+    @staticmethod
+    def campaign(two_threads_us):
+        """Samples five seconds apart; the times with one thread are 20 us."""
+        records = []
+        for number, us in enumerate(two_threads_us):
+            records += [sample(number, 1, 5 * number, 20), sample(number, 2, 5 * number + 1, us)]
+        return records
+
+    def test_minutes_of_slow_handover_are_left_out_with_several_threads_alone(self):
+        records = self.campaign([12] * 8 + [22] * 4 + [12] * 8)
+        (kept,), slow = handover.without_slow([records])
+        self.assertEqual(slow, 4)
+        self.assertEqual(kept, [r for r in records if r["threads"] == 1 or r["seed"] not in range(8, 12)])
+
+    def test_cores_that_are_always_slow_lose_nothing(self):
+        records = self.campaign([22] * 20)
+        (kept,), slow = handover.without_slow([records])
+        self.assertEqual((len(kept), slow), (40, 0))
+
+    def test_a_measurement_without_short_operators_follows_its_neighbours(self):
+        records = self.campaign([12] * 8 + [22] * 5 + [12] * 8)
+        long_one = sample(10, 2, 51, 900)
+        records = [long_one if (r["seed"], r["threads"]) == (10, 2) else r for r in records]
+        for row in records[2 * 10]["rows"]:
+            row["time_ns"] = 1_000_000
+        (kept,), slow = handover.without_slow([records])
+        self.assertEqual(slow, 5)
+        self.assertNotIn(long_one, kept)
 
 
 class Attributes(unittest.TestCase):

@@ -379,6 +379,8 @@ def parse_arguments():
     command.add_argument("--runs", type=pathlib.Path, help="runs file to write (.csv)")
     command.add_argument("--busy", type=pathlib.Path, nargs="*", default=[],
                          help="those of the folders that were measured while other work ran: only their single-threaded measurements count")
+    command.add_argument("--any-handover", action="store_true",
+                         help="keep measurements with several threads of minutes in which the cores handed work over slowly")
     command.add_argument("--overheads", type=pathlib.Path,
                          help="file to write what the profiler added to each operator, for dfsim train (.json)")
     command.add_argument("--leave-out", type=pathlib.Path, nargs="*", default=[],

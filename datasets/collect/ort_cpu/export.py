@@ -7,6 +7,7 @@ import math
 import statistics
 
 import rows
+from handover import without_slow
 from packed import write_text
 from results import RESULTS, BadInput, read_results
 
@@ -267,6 +268,10 @@ def export(options):
             raise BadInput(f"{folder}: no {RESULTS}; expected a folder that `collect.py run` wrote")
         busy = folder in options.busy
         campaigns.append([r for r in read_results(folder) if r["threads"] == 1 or not busy])
+    if not options.any_handover:
+        campaigns, slow = without_slow(campaigns)
+        if slow:
+            print(f"{slow} measurements with several threads left out: the cores handed work over slowly")
     tasks = by_task(campaigns)
     if not tasks:
         raise BadInput("nothing was measured yet; run `collect.py run` first")

@@ -1,27 +1,20 @@
-#!/usr/bin/env python3
-"""Leaves out measurements with two threads that were taken while the cores handed work over slowly.
-
-usage: handover.py CAMPAIGN... -o FOLDER
+"""Which measurements with several threads were taken while the cores handed work over slowly.
 
 A hypervisor moves virtual cores: two threads may share a last-level cache for a minute and not the next, and nothing
-in /proc shows it. Operators of 10 to 60 us then take half as long again or more with two threads, and as long as before
-with one. Samples and networks are measured with one thread and with two seconds apart, so the ratio of the two times
+in /proc shows it. Operators of 10 to 60 us then take half as long again or more with several threads, and as long as before
+with one. Samples and networks are measured with one thread and with several seconds apart, so the ratio of the two times
 tells: of each short operator, less the usual ratio of its type, the median over the measurement and over those within
-some seconds of it. Writes the campaigns' records without the slow ones, one folder per campaign, for collect.py export.
+some seconds of it.
 """
 
-import argparse
 import collections
 import datetime
-import json
 import math
-import pathlib
 import statistics
-
-from results import RESULTS, read_results
 
 SHORT_NS = (8_000, 60_000)  # with one thread
 FEWEST_OPS = 3
+ENOUGH_RATIOS = 9  # of a type, to know what is usual
 SURE_OPS = 10  # a measurement of so many short operators speaks for itself
 NEAR_SECONDS = 8
 SLOW = 0.15  # ln of how much longer than usual; fast and slow states lie at 0 and 0.4
@@ -37,19 +30,19 @@ def op_identity(row):
     return row["op_type"], row["inputs"], row["attributes"], row["name"]
 
 
-def ratios_of(records):
-    """For each measurement with two threads: (operator's type, ln of two threads' time over one's) of short operators."""
+def ratios_of(records, threads):
+    """Per measurement with so many threads: (operator's type, ln of its time over that with one) of short operators."""
     alone = {}
     for record in records:
         if record["threads"] == 1 and "rows" in record:
             alone[identity(record)] = {op_identity(row): row["time_ns"] for row in record["rows"]}
     found = []
     for record in records:
-        if record["threads"] != 2 or "rows" not in record:
+        if record["threads"] != threads or "rows" not in record:
             continue
         one = alone.get(identity(record), {})
         times = [(row["op_type"], row["time_ns"], one.get(op_identity(row), 0)) for row in record["rows"]]
-        found.append((record, [(kind, math.log(two / single)) for kind, two, single in times
+        found.append((record, [(kind, math.log(several / single)) for kind, several, single in times
                                if SHORT_NS[0] < single < SHORT_NS[1]]))
     return found
 
@@ -58,50 +51,41 @@ def seconds(record):
     return datetime.datetime.fromisoformat(record["date"]).timestamp()
 
 
+def usual_ratio(ratios):
+    """Most of the time is fast, so the lower half is: the median of an hour with many slow minutes is neither."""
+    return statistics.quantiles(ratios, n=8)[2]
+
+
 def scores(found):
-    """Per measurement: (when, how much longer than usual, number of short operators)."""
-    usual = collections.defaultdict(list)
+    """Per measurement: (when, by how much longer than usual or None, number of short operators)."""
+    by_kind = collections.defaultdict(list)
     for _, ratios in found:
         for kind, ratio in ratios:
-            usual[kind].append(ratio)
-    # Most of the time is fast, so the lower quartile is: the median of an hour with many slow minutes is neither.
-    usual = {kind: statistics.quantiles(values, n=8)[2] if len(values) > 8 else min(values)
-             for kind, values in usual.items()}
+            by_kind[kind].append(ratio)
+    usual = {kind: usual_ratio(ratios) for kind, ratios in by_kind.items() if len(ratios) >= ENOUGH_RATIOS}
     result = []
     for record, ratios in found:
-        own = statistics.median(ratio - usual[kind] for kind, ratio in ratios) if len(ratios) >= FEWEST_OPS else None
-        result.append((seconds(record), own, len(ratios)))
+        over = [ratio - usual[kind] for kind, ratio in ratios if kind in usual]
+        result.append((seconds(record), statistics.median(over) if len(over) >= FEWEST_OPS else None, len(over)))
     return result
 
 
-def slow_records(records):
-    """The positions, among the measurements with two threads, of those of the slow state."""
-    found = ratios_of(records)
+def slow_of(found):
+    """Identities of the records of the slow state."""
     scored = scores(found)
     slow = set()
-    for index, (when, own, ops) in enumerate(scored):
+    for (record, _), (when, own, ops) in zip(found, scored):
         near = [other for at, other, _ in scored if other is not None and abs(at - when) <= NEAR_SECONDS]
         value = own if own is not None and ops >= SURE_OPS else statistics.median(near) if near else 0
         if value > SLOW:
-            slow.add(index)
-    return {id(found[index][0]) for index in slow}, len(found)
+            slow.add(id(record))
+    return slow
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("campaigns", nargs="+", type=pathlib.Path)
-    parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
-    options = parser.parse_args()
-    campaigns = {folder: read_results(folder) for folder in options.campaigns}
-    slow, measured = slow_records([record for records in campaigns.values() for record in records])
-    for folder, records in campaigns.items():
-        target = options.output / folder.name
-        target.mkdir(parents=True, exist_ok=True)
-        kept = [record for record in records if id(record) not in slow]
-        (target / RESULTS).write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
-        print(f"{target}: {len(records) - len(kept)} of {sum(r['threads'] == 2 for r in records)} measurements with two "
-              "threads left out")
-
-
-if __name__ == "__main__":
-    main()
+def without_slow(campaigns):
+    """The campaigns (lists of records) without measurements of the slow state, and how many those are."""
+    records = [record for records in campaigns for record in records]
+    slow = set()
+    for threads in sorted({record["threads"] for record in records} - {1}):
+        slow |= slow_of(ratios_of(records, threads))
+    return [[record for record in records if id(record) not in slow] for records in campaigns], len(slow)

@@ -16,6 +16,8 @@ import json
 import statistics
 import sys
 
+from packed import read_text, write_text
+
 KEY = ("network", "batch", "dims", "shapes", "dtype", "device")
 DEFAULTS = {"shapes": "static"}  # of older files
 LEAST_COMMON = 3
