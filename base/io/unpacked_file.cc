@@ -26,7 +26,7 @@ constexpr std::string_view kXzMagic(
     "\xFD"
     "7zXZ\0",
     6);
-// What `xz -9` needs, and a little more: a header of a few bytes can ask for 4 GiB.
+// Enough for `xz -9`, and a little more: a header of a few bytes can ask for 4 GiB.
 constexpr uint64_t kXzMemoryBytes = uint64_t{70} << 20;
 
 Status ends_too_early(const std::string& path, std::string_view format) {

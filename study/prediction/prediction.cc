@@ -333,7 +333,7 @@ double bound_only_share(const PredictionInput& input) {
   return all_ns > 0 ? static_cast<double>(bound_only_ns) / static_cast<double>(all_ns) : 0;
 }
 
-// What one run of the graph computes; of a training step all of it, not the forward pass alone.
+// Counts the arithmetic of one run; of a training step all of it, not the forward pass alone.
 void set_arithmetic(const LoadedModel& model, Prediction* prediction) {
   prediction->macs = model.totals.macs;
   prediction->flops = model.totals.flops;

@@ -19,7 +19,6 @@ sys.path.insert(0, str(COLLECTOR))
 import adapt  # noqa: E402
 import collect  # noqa: E402
 import export  # noqa: E402
-import handover  # noqa: E402
 import results  # noqa: E402
 import rows  # noqa: E402
 
@@ -60,13 +59,13 @@ class Handover(unittest.TestCase):
 
     def test_minutes_of_slow_handover_are_left_out_with_several_threads_alone(self):
         records = self.campaign([12] * 8 + [22] * 4 + [12] * 8)
-        (kept,), slow = handover.without_slow([records])
+        (kept,), slow = results.without_slow([records])
         self.assertEqual(slow, 4)
         self.assertEqual(kept, [r for r in records if r["threads"] == 1 or r["seed"] not in range(8, 12)])
 
     def test_cores_that_are_always_slow_lose_nothing(self):
         records = self.campaign([22] * 20)
-        (kept,), slow = handover.without_slow([records])
+        (kept,), slow = results.without_slow([records])
         self.assertEqual((len(kept), slow), (40, 0))
 
     def test_a_measurement_without_short_operators_follows_its_neighbours(self):
@@ -75,7 +74,7 @@ class Handover(unittest.TestCase):
         records = [long_one if (r["seed"], r["threads"]) == (10, 2) else r for r in records]
         for row in records[2 * 10]["rows"]:
             row["time_ns"] = 1_000_000
-        (kept,), slow = handover.without_slow([records])
+        (kept,), slow = results.without_slow([records])
         self.assertEqual(slow, 5)
         self.assertNotIn(long_one, kept)
 

@@ -42,12 +42,12 @@ TEST_CASE("Training: a model learns a toy GPU, reports its error, and beats the 
   CHECK(unseen->overall.all.n == 300);
   CHECK(unseen->overall.all.coverage == 1);
   CHECK(unseen->overall.all.model.mape < 0.04);
-  // Seen shapes come from the lookup, exactly but for the rounding to float.
+  // Seen shapes come from the lookup, exactly but for the step of its codes.
   const auto seen = evaluate_model(**model, profile, {});
   REQUIRE(seen.ok());
   const auto& cell = seen->overall.by_seen[static_cast<size_t>(Seen::kShape)];
   CHECK(cell.n == seen->overall.all.n);
-  CHECK(cell.model.mape < 1e-5);
+  CHECK(cell.model.mape < 2.2e-4);
 }
 
 TEST_CASE("Training: the times of one device alone can be kept") {
@@ -384,9 +384,9 @@ TEST_CASE("Trained model: errors about damaged, newer and missing models name a 
         std::string::npos);
   CHECK(message_of(replaced("\"version\": 1", "\"version\": 2")).find("update dfsim") !=
         std::string::npos);
-  CHECK(message_of(replaced("\"kind\": \"linear\"", "\"kind\": 3")).find("'kind'") !=
+  CHECK(message_of(replaced("\"kind\":\"linear\"", "\"kind\":3")).find("'kind'") !=
         std::string::npos);
-  CHECK(message_of(replaced("\"family\": \"gemm\"", "\"family\": \"gem\"")).find("'gem'") !=
+  CHECK(message_of(replaced("\"family\":\"gemm\"", "\"family\":\"gem\"")).find("'gem'") !=
         std::string::npos);
   CHECK(message_of("{}").find("'format'") != std::string::npos);
   CHECK(message_of(manifest).empty());

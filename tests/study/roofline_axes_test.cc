@@ -132,7 +132,7 @@ TEST_CASE("Roofline sweeps: one operator at once is the sweep without a pool") {
   CHECK(at_point(pool, "1").network.time_s == Approx(at_point(threads, "40").network.time_s));
 }
 
-TEST_CASE("Roofline: models, configs and packed tables are told apart") {
+TEST_CASE("Roofline: the kind of a file follows from its name or content") {
   const std::string folder = DFSIM_SOURCE_DIR "/datasets/measured/";
   CHECK(*roofline_kind(DFSIM_SOURCE_DIR "/examples/llm/qwen3-8b.json") == RooflineKind::kModel);
   for (const auto& [file, kind] : {std::pair{"networks/resnet34.onnx.gz", RooflineKind::kModel},

@@ -1,15 +1,16 @@
 """Profiles (datasets/profiles/SCHEMA.md) and runs files (docs/reference/validation.md) from what collect.py measured."""
 
 import csv
+import gzip
 import io
 import json
+import lzma
 import math
+import pathlib
 import statistics
 
 import rows
-from handover import without_slow
-from packed import write_text
-from results import RESULTS, BadInput, read_results
+from results import RESULTS, BadInput, read_results, without_slow
 
 RUNS_COLUMNS = ["network", "batch", "dims", "shapes", "dtype", "device", "runtime", "runtime_version", "time_ms", "spread_ms",
                 "samples", "ops_ms", "ops", "arena_bytes", "date", "provenance"]
@@ -249,8 +250,29 @@ def arena_bytes(arena):
     return "" if requested is None else requested["peak"] - requested["before"]
 
 
+def read_text(path):
+    """A text file, packed as its name says: .gz, .xz or not at all."""
+    data = pathlib.Path(path).read_bytes()
+    suffix = pathlib.Path(path).suffix
+    if suffix == ".gz":
+        data = gzip.decompress(data)
+    elif suffix == ".xz":
+        data = lzma.decompress(data)
+    return data.decode()
+
+
+def write_text(path, text):
+    """The same text gives the same bytes."""
+    data = text.encode()
+    suffix = pathlib.Path(path).suffix
+    if suffix == ".gz":
+        data = gzip.compress(data, 9, mtime=0)  # no time stamp
+    elif suffix == ".xz":
+        data = lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)
+    pathlib.Path(path).write_bytes(data)
+
+
 def write_csv(path, columns, table):
-    """The same rows give the same bytes."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()

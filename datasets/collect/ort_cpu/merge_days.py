@@ -16,7 +16,7 @@ import json
 import statistics
 import sys
 
-from packed import read_text, write_text
+from export import read_text, write_text
 
 KEY = ("network", "batch", "dims", "shapes", "dtype", "device")
 DEFAULTS = {"shapes": "static"}  # of older files
