@@ -198,7 +198,10 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
   fields.number("overlap_slowdown", {1, 10}, &device->overlap_slowdown);
   fields.text("cost_model", &device->cost_model);
   device->clock_hz = device->type == DeviceType::kGpu ? implied_clock_hz(*device) : 0;
-  read_memory_levels(fields);  // no caller keeps these three: whoever wants them reads them again
+  // The device keeps one figure of these three: whoever wants the others reads them again.
+  if (const std::vector<MemoryLevel> levels = read_memory_levels(fields); !levels.empty()) {
+    device->cache_bytes_per_s = levels.back().bytes_per_s;
+  }
   read_roofs(fields);
   check_numa(fields, *device);
   merge_citations(node, read_citations(fields, node, device_figures(), sources),

@@ -52,6 +52,7 @@ struct DeviceSpec {
   double clock_hz = 0;       // that the printed fp32 peak of a GPU implies; 0 = not known
   Bytes memory_bytes = 0;
   Bytes l2_bytes = 0;             // last-level cache
+  double cache_bytes_per_s = 0;   // its roof, all units together; 0 = not known
   int compute_units = 0;          // SMs, CUs, AI cores or CPU cores
   TimeNs launch_overhead_ns = 0;  // least device time of any kernel
   int queues = 1;                 // streams that can run at once

@@ -19,8 +19,9 @@ namespace {
 bool alike(const DeviceSpec& a, const DeviceSpec& b) {
   const auto key = [](const DeviceSpec& d) {
     return std::tie(d.model, d.type, d.tf32_flops_per_s, d.allow_tf32, d.memory_bytes_per_s,
-                    d.memory_bytes, d.l2_bytes, d.compute_units, d.launch_overhead_ns, d.queues,
-                    d.copy_engines, d.overlap_slowdown, d.cost_model);
+                    d.memory_bytes, d.l2_bytes, d.cache_bytes_per_s, d.compute_units,
+                    d.launch_overhead_ns, d.queues, d.copy_engines, d.overlap_slowdown,
+                    d.cost_model);
   };
   return key(a) == key(b) && std::equal(a.peaks.begin(), a.peaks.end(), b.peaks.begin(),
                                         b.peaks.end(), [](const PeakRate& x, const PeakRate& y) {
