@@ -24,6 +24,35 @@ void collect_loops(const Graph& graph, std::vector<std::string>* names) {
   }
 }
 
+// Names the operators, also those of loop bodies and branches, that make a tensor whose extents
+// depend on data out of tensors whose extents do not. Single elements do not count: what a loop's
+// counter becomes is marked, too, as no trip's value is that of the others. A GraphBuilder or a
+// Graph.
+template <typename Ops>
+void collect_bounds(const Ops& graph, std::vector<std::string>* names) {
+  const auto depends = [&graph](const std::vector<TensorId>& ids) {
+    return std::any_of(ids.begin(), ids.end(), [&graph](TensorId id) {
+      if (!id.valid() || !graph.tensor(id).data_dependent) {
+        return false;
+      }
+      const Shape& shape = graph.tensor(id).shape;
+      return !shape.is_static() || shape.elements() != Count(1);
+    });
+  };
+  for (size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    if (depends(op.outputs) && !depends(op.inputs) &&
+        op.op_class != OpClass::kControlFlow) {  // those have notes of their own
+      names->push_back(op.op_type + " " + op.name);
+    }
+    for (const auto& [name, value] : op.attributes.entries()) {
+      if (const auto* body = std::get_if<GraphPtr>(&value)) {
+        collect_bounds(**body, names);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::string some_names(std::string_view what, const std::vector<std::string>& names) {
@@ -61,19 +90,8 @@ void note_assumptions(const std::vector<OpenLoop>& open_loops,
 }
 
 void note_bounds(const GraphBuilder& builder, std::vector<std::string>* notes) {
-  const auto depends = [&](const std::vector<TensorId>& ids) {
-    return std::any_of(ids.begin(), ids.end(), [&](TensorId id) {
-      return id.valid() && builder.tensor(id).data_dependent;
-    });
-  };
   std::vector<std::string> names;
-  for (size_t i = 0; i < builder.op_count(); ++i) {
-    const Op& op = builder.op(OpId(i));
-    if (depends(op.outputs) && !depends(op.inputs) &&
-        op.op_class != OpClass::kControlFlow) {  // those have notes of their own
-      names.push_back(op.op_type + " " + op.name);
-    }
-  }
+  collect_bounds(builder, &names);
   if (!names.empty()) {
     notes->push_back(
         fmt::format("how much {} returns depends on the data, the most possible is assumed",

@@ -106,6 +106,26 @@ TEST_CASE("Loop: nested loops that all grow are imported in bounded time") {
   CHECK_FALSE(result.report.unresolved.empty());
 }
 
+TEST_CASE("Loop: a slice of the body whose extent depends on data is noted by its name") {
+  ModelMaker model;  // as EmbeddingBag: rows from one offset to another
+  model.input("table", {64, 4});
+  model.input("offset", {1}, onnx::TensorProto::INT64);
+  model.input("state", {1, 4});
+  GraphMaker body = add_loop(&model, 3, "state", {"last"});
+  body.input("before", {1, 4});
+  body.node("Slice", {"table", "offset", "offset"}, {"rows"}, "bag");
+  set_int(body.node("ReduceSum", {"rows"}, {"sum"}), "keepdims", 1);
+  body.node("Add", {"before", "sum"}, {"after"});
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported_loop(model);
+  CHECK(std::any_of(result.report.notes.begin(), result.report.notes.end(),
+                    [](const std::string& note) {
+                      return note.find("'Slice bag'") != std::string::npos &&
+                             note.find("the most possible is assumed") != std::string::npos;
+                    }));
+}
+
 TEST_CASE("FlexAttention: counts the work of its subgraphs") {
   ModelMaker model(25);
   auto* preview = model.model().add_opset_import();
