@@ -22,12 +22,12 @@ Status check_complete(const std::string& model, const UnknownWork& unknown, bool
   }
   // No size that a user could give makes an operator known.
   const bool loops_alone = unknown.ops == 0 && unknown.uncounted_loops == 0;
-  return failed(fmt::format(
-      "{}: {}; times are lower limits: {}, or accept limits with "
-      "--allow-incomplete",
-      printable(model), unknown_work_text(unknown),
-      unknown.has_no_definition ? "export the model without that operator"
-      : loops_alone             ? "shorten the loops with --batch or --dim"
+  return failed(
+      fmt::format("{}: {}; times are lower limits: {}, or accept limits with "
+                  "--allow-incomplete",
+                  printable(model), unknown_work_text(unknown),
+                  unknown.has_no_definition ? "export the model without that operator"
+                  : loops_alone             ? "shorten the loops with --batch or --dim"
                                 : "say what is missing with --batch, --dim or --input-shape"));
 }
 

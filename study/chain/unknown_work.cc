@@ -8,6 +8,7 @@
 #include <memory>
 #include <variant>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "graphs/ops/infer.h"
 #include "graphs/ops/op_def.h"
