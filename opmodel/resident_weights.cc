@@ -45,9 +45,8 @@ double resident_gain_us(const OpDescriptor& op, const DeviceSpec& device, double
                         double time_us) {
   const auto weights = static_cast<double>(op.work.weight_bytes);
   const double cores = std::max(1, device.compute_units);
-  const double from_cache = device.cache_bytes_per_s > 0
-                                ? kShareOfCache * device.cache_bytes_per_s
-                                : cores * kCacheBytesPerS;
+  const double from_cache = device.cache_bytes_per_s > 0 ? kShareOfCache * device.cache_bytes_per_s
+                                                         : cores * kCacheBytesPerS;
   const double from_memory =
       std::min({cores * kMemoryBytesPerS, kShareOfMemory * device.memory_bytes_per_s, from_cache});
   if (!waits_for_weights(op.op_class) || !(weights > 0) || !(from_memory > 0)) {
