@@ -108,7 +108,7 @@ def has_drifted(reference, baseline):
 def identity(record):
     if record["kind"] == "ops":
         return record.get("family"), record.get("seed"), record["dtype"], record.get("level")
-    return record["network"], record["batch"], record["shapes"], record.get("level")
+    return record["network"], record["batch"], record.get("shapes"), record.get("level")
 
 
 def op_identity(row):
