@@ -23,9 +23,12 @@ std::string duration_text(double time_us) {
 std::string unknown_work_text(const UnknownWork& unknown) {
   if (unknown.ops == 0 && unknown.uncounted_loops == 0) {
     return fmt::format(
-        "of {} only the bound on its arithmetic and traffic is known, as of '{}': {}",
+        "of {} only the bound on the arithmetic and traffic is known, as of '{}': {}{}",
         counted(unknown.whole_loops, "loop"), printable(unknown.first.name, 60),
-        unknown.first.reason);
+        unknown.first.reason,
+        unknown.assumes_most
+            ? "; extents that depend on data count as the largest possible, so no limit is sure"
+            : "");
   }
   if (unknown.ops == 0) {
     return fmt::format("the work of {} is known for one trip only, as that of '{}': {}",

@@ -38,6 +38,22 @@ bool body_has_unknown_work(const Op& op) {
   return false;
 }
 
+// Whether a tensor of the operator's loop body has extents that depend on data. Single elements
+// are marked because their values differ from trip to trip.
+bool body_depends_on_data(const Op& op) {
+  for (const auto& [name, value] : op.attributes.entries()) {
+    const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value);
+    for (size_t i = 0; body != nullptr && *body != nullptr && i < (*body)->tensor_count(); ++i) {
+      const Tensor& tensor = (*body)->tensor(TensorId(i));
+      const bool single = tensor.shape.is_static() && tensor.shape.elements() == Count(1);
+      if (tensor.data_dependent && !single) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool is_unknown_operator(const Op& op) {
   return op.op_class == OpClass::kOpaque && find_op_def(op.domain, op.op_type) == nullptr;
 }
@@ -91,6 +107,7 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
     }
     if (op.op_class == OpClass::kControlFlow) {
       ++unknown.whole_loops;
+      unknown.assumes_most = unknown.assumes_most || body_depends_on_data(op);
       whole_loop = whole_loop != nullptr ? whole_loop : &op;
     }
     unknown.of += carries_work(op) ? 1 : 0;

@@ -24,6 +24,9 @@ struct UnknownWork {
   // Loops that stay one operator (expand.h): the bound on the work of their trips is counted, and
   // nothing for starting the operators of each trip.
   size_t whole_loops = 0;
+  // Such a loop's body has extents that depend on data, of which the largest possible count: its
+  // part of the time is no lower limit.
+  bool assumes_most = false;
 
   bool complete() const { return ops == 0 && uncounted_loops == 0 && whole_loops == 0; }
 };

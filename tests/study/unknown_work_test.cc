@@ -110,10 +110,32 @@ TEST_CASE("UnknownWork: a loop that is not written out makes every time a lower 
   CHECK(unknown.whole_loops == 1);
   CHECK(unknown.first.op_type == "Loop");
   CHECK(unknown.first.reason.find("100000 trips") != std::string::npos);
+  CHECK_FALSE(unknown.assumes_most);
 
   const auto written_out = expand_control_flow(imported->graph, 1'000'000);
   REQUIRE(written_out.ok());
   CHECK(unknown_work(*written_out, imported->report).complete());
+}
+
+TEST_CASE("UnknownWork: a whole loop over slices of unknown length is no sure limit") {
+  ModelMaker model;
+  model.input("table", {64, 4});
+  model.input("offset", {1}, onnx::TensorProto::INT64);
+  model.input("state", {1, 4});
+  GraphMaker body = add_loop(&model, 100'000, "state", {"last"});
+  body.input("before", {1, 4});
+  body.node("Slice", {"table", "offset", "offset"}, {"rows"}, "bag");
+  body.node("ReduceSum", {"rows"}, {"sum"});
+  body.node("Add", {"before", "sum"}, {"after"});
+  body.output("after");
+  model.output("last");
+  const auto imported = model.import({});
+  REQUIRE(imported.ok());
+  const auto expanded = expand_control_flow(imported->graph, 10);
+  REQUIRE(expanded.ok());
+  const UnknownWork unknown = unknown_work(*expanded, imported->report);
+  CHECK(unknown.whole_loops == 1);
+  CHECK(unknown.assumes_most);
 }
 
 TEST_CASE("UnknownWork: a graph with known operators and shapes is complete") {
