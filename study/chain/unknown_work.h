@@ -25,7 +25,7 @@ struct UnknownWork {
   // nothing for starting the operators of each trip.
   size_t whole_loops = 0;
   // Such a loop's body has extents that depend on data, of which the largest possible count: its
-  // part of the time is no lower limit.
+  // part of the time is not a lower limit.
   bool assumes_most = false;
 
   bool complete() const { return ops == 0 && uncounted_loops == 0 && whole_loops == 0; }

@@ -117,7 +117,7 @@ TEST_CASE("UnknownWork: a loop that is not written out makes every time a lower 
   CHECK(unknown_work(*written_out, imported->report).complete());
 }
 
-TEST_CASE("UnknownWork: a whole loop over slices of unknown length is no sure limit") {
+TEST_CASE("UnknownWork: a whole loop over slices of unknown length is not a sure limit") {
   ModelMaker model;
   model.input("table", {64, 4});
   model.input("offset", {1}, onnx::TensorProto::INT64);
