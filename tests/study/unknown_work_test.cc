@@ -55,6 +55,15 @@ Graph row_of(const std::vector<UnknownStep>& steps) {
   return std::move(graph).value();
 }
 
+// Imports the model and expands its loops to so many operators at most.
+UnknownWork unknown_when_expanded(ModelMaker& model, size_t most_ops) {
+  const auto imported = model.import({});
+  REQUIRE(imported.ok());
+  const auto expanded = expand_control_flow(imported->graph, most_ops);
+  REQUIRE(expanded.ok());
+  return unknown_work(*expanded, imported->report);
+}
+
 ImportReport report_on(const char* op, const char* reason) {
   ImportReport report;
   report.unresolved.push_back({op, "NonZero", reason});
@@ -99,22 +108,15 @@ TEST_CASE("UnknownWork: a loop that is not written out makes every time a lower 
   body.node("Relu", {"before"}, {"after"}, "relu");
   body.output("after");
   model.output("last");
-  const auto imported = model.import({});
-  REQUIRE(imported.ok());
 
-  const auto expanded = expand_control_flow(imported->graph, 10);
-  REQUIRE(expanded.ok());
-  const UnknownWork unknown = unknown_work(*expanded, imported->report);
+  const UnknownWork unknown = unknown_when_expanded(model, 10);
   CHECK_FALSE(unknown.complete());
   CHECK(unknown.ops == 0);
   CHECK(unknown.whole_loops == 1);
   CHECK(unknown.first.op_type == "Loop");
   CHECK(unknown.first.reason.find("100000 trips") != std::string::npos);
   CHECK_FALSE(unknown.assumes_most);
-
-  const auto written_out = expand_control_flow(imported->graph, 1'000'000);
-  REQUIRE(written_out.ok());
-  CHECK(unknown_work(*written_out, imported->report).complete());
+  CHECK(unknown_when_expanded(model, 1'000'000).complete());
 }
 
 TEST_CASE("UnknownWork: a whole loop over slices of unknown length is not a sure limit") {
@@ -129,11 +131,8 @@ TEST_CASE("UnknownWork: a whole loop over slices of unknown length is not a sure
   body.node("Add", {"before", "sum"}, {"after"});
   body.output("after");
   model.output("last");
-  const auto imported = model.import({});
-  REQUIRE(imported.ok());
-  const auto expanded = expand_control_flow(imported->graph, 10);
-  REQUIRE(expanded.ok());
-  const UnknownWork unknown = unknown_work(*expanded, imported->report);
+
+  const UnknownWork unknown = unknown_when_expanded(model, 10);
   CHECK(unknown.whole_loops == 1);
   CHECK(unknown.assumes_most);
 }
