@@ -5,7 +5,7 @@ Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.o
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
 usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
-newest, final, turin, tune or train
+newest, final, turin, milan, tune or train
 """
 
 import argparse
@@ -88,6 +88,14 @@ TRANSFORMERS = {
     "big_bird_small": ("BigBirdConfig", "BigBirdModel",
                        {**SMALL, "num_hidden_layers": 4, "vocab_size": 32000, "attention_type": "original_full"}),
     "yolos_small": ("YolosConfig", "YolosModel", {**SMALL, "num_hidden_layers": 4, "image_size": [224, 224]}),
+    "squeezebert_small": ("SqueezeBertConfig", "SqueezeBertModel",
+                          {**SMALL, "num_hidden_layers": 4, "embedding_size": 384, "q_groups": 4, "k_groups": 4}),
+    "mpnet_small": ("MPNetConfig", "MPNetModel", {**SMALL, "num_hidden_layers": 4}),
+    "stablelm_small": ("StableLmConfig", "StableLmModel",
+                       {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8,
+                        "intermediate_size": 1376, "vocab_size": 32000}),
+    "codegen_small": ("CodeGenConfig", "CodeGenModel",
+                      {"n_embd": 512, "n_layer": 4, "n_head": 8, "rotary_dim": 32, "vocab_size": 32000}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",
@@ -181,7 +189,8 @@ def export(entry, folder, keep_batch_norms=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "turin", "tune", "train"])
+    parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "turin", "milan",
+                                         "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
