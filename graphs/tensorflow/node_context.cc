@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "graphs/ops/onnx_dtype.h"
 #include "graphs/tensorflow/node_context_internal.h"
 
 namespace dfsim::inline graphs {
@@ -117,6 +118,25 @@ TensorId NodeContext::help(std::string_view type, std::vector<TensorId> inputs,
                            AttrList attributes) {
   return emitter_.emit_one(
       {type, "", fmt::format("{}/{}", name_, type), std::move(inputs), std::move(attributes)});
+}
+
+void NodeContext::set_known(std::string_view type, std::vector<TensorId> inputs,
+                            const std::vector<KnownOutput>& outputs, AttrList attributes) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string suffix = i == 0 ? "" : std::to_string(i);
+    attributes.emplace_back("shape" + suffix, outputs[i].shape);
+    if (outputs[i].dtype != DType::kUnknown) {
+      attributes.emplace_back("dtype" + suffix, int64_t{dtype_to_onnx(outputs[i].dtype)});
+    }
+    if (outputs[i].at_most) {
+      attributes.emplace_back("at_most" + suffix, int64_t{1});
+    }
+  }
+  const auto results =
+      emit_many(type, std::move(inputs), std::move(attributes), outputs.size(), kTensorFlow);
+  for (size_t i = 0; i < results.size(); ++i) {
+    set(i, results[i]);
+  }
 }
 
 void NodeContext::set_value(size_t output, ValueId value) {

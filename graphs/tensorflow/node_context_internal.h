@@ -12,6 +12,13 @@
 
 namespace dfsim::inline graphs {
 
+// An output whose shape a rule has worked out.
+struct KnownOutput {
+  std::vector<int64_t> shape;
+  DType dtype = DType::kUnknown;  // unknown: that of input 0
+  bool at_most = false;           // the data may leave rows out
+};
+
 class NodeContext {
  public:
   NodeContext(Emitter& emitter, const tf::NodeDef& def, std::string name,
@@ -63,6 +70,9 @@ class NodeContext {
                                   AttrList attributes, size_t outputs,
                                   std::string_view domain = "");
   TensorId help(std::string_view type, std::vector<TensorId> inputs, AttrList attributes = {});
+  // Emits an operator of TensorFlow's own and sets the node's outputs.
+  void set_known(std::string_view type, std::vector<TensorId> inputs,
+                 const std::vector<KnownOutput>& outputs, AttrList attributes = {});
 
   void set(size_t output, TensorId tensor) { set_value(output, emitter_.add_plain(tensor)); }
   void set_channels_first(size_t output, TensorId tensor) {

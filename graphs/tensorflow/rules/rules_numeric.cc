@@ -10,16 +10,10 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr int64_t kFloat = 1;  // ONNX's codes of element types
-constexpr int64_t kInt = 6;
-constexpr int64_t kDouble = 11;
-constexpr int64_t kComplex = 14;
-constexpr int64_t kDoubleComplex = 15;
-
 void emit_with_shape(NodeContext& node, std::string_view target, std::vector<TensorId> inputs,
-                     std::vector<int64_t> shape, AttrList more = {}) {
-  more.insert(more.begin(), {"shape", std::move(shape)});
-  node.set(0, node.emit(target, std::move(inputs), more, kTensorFlow));
+                     std::vector<int64_t> shape, DType dtype = DType::kUnknown,
+                     AttrList more = {}) {
+  node.set_known(target, std::move(inputs), {{std::move(shape), dtype}}, std::move(more));
 }
 
 void keep_shape(NodeContext& node, std::string_view target) {
@@ -36,7 +30,7 @@ void crop_and_resize(NodeContext& node, std::string_view target) {
   const Shape image = node.shape(0);
   emit_with_shape(node, target, {node.plain(0), node.plain(1), node.plain(2)},
                   {node.shape(1)[0].extent(), (*size)[0], (*size)[1], image[3].extent()},
-                  {{"mode", node.attr_string("method", "bilinear")}, {"dtype", kFloat}});
+                  DType::kFloat32, {{"mode", node.attr_string("method", "bilinear")}});
 }
 
 // boxes [N, A, q, 4], scores [N, A, K], then per class, in all, overlap, score.
@@ -73,6 +67,7 @@ void fourier(NodeContext& node, std::string_view target) {
   }
   std::vector<int64_t> shape = x.extents();
   AttrList attributes = {{"axes", axes}};
+  DType dtype = DType::kUnknown;
   const bool to_complex = node.type().starts_with("RFFT");
   const bool to_real = node.type().starts_with("IRFFT");
   if (to_complex || to_real) {
@@ -87,10 +82,10 @@ void fourier(NodeContext& node, std::string_view target) {
     }
     const bool wide = is_double(node.dtype(0));
     attributes.emplace_back("real", int64_t{1});
-    attributes.emplace_back(
-        "dtype", to_real ? (wide ? kDouble : kFloat) : (wide ? kDoubleComplex : kComplex));
+    dtype = to_real ? (wide ? DType::kFloat64 : DType::kFloat32)
+                    : (wide ? DType::kComplex128 : DType::kComplex64);
   }
-  emit_with_shape(node, target, {node.plain(0)}, std::move(shape), attributes);
+  emit_with_shape(node, target, {node.plain(0)}, std::move(shape), dtype, std::move(attributes));
 }
 
 // The right side keeps its shape.
@@ -197,7 +192,7 @@ void extract_patches(NodeContext& node, std::string_view target) {
 }
 
 void string_length(NodeContext& node, std::string_view target) {
-  emit_with_shape(node, target, {node.plain(0)}, node.shape(0).extents(), {{"dtype", kInt}});
+  emit_with_shape(node, target, {node.plain(0)}, node.shape(0).extents(), DType::kInt32);
 }
 
 // clang-format off

@@ -150,7 +150,8 @@ void range(NodeContext& node, std::string_view target) {
 // Uniform or normal numbers of a shape that is an input.
 void random(NodeContext& node, std::string_view target) {
   const auto extents = node.ints(0);
-  const DType dtype = node.attr_dtype("dtype");
+  const bool whole = node.type() == "RandomUniformInt";  // its attribute has another name
+  const DType dtype = node.attr_dtype(whole ? "Tout" : "dtype");
   if (!extents || std::any_of(extents->begin(), extents->end(),
                               [](int64_t e) { return e < 0 || e > kMaxExtent; })) {
     node.unresolved("its shape is not known before the run");
@@ -214,6 +215,7 @@ constexpr TfRule kShapeRules[] = {
     {.type = "Shape", .translate = shape_of, .target = "Shape"},
     {.type = "ShapeN", .translate = shape_of, .target = "Shape"},
     {.type = "Size", .translate = shape_of, .target = "Size"},
+    {.type = "VariableShape", .translate = shape_of, .target = "Shape"},
     {.type = "Rank", .translate = rank_of},
     {.type = "ZerosLike", .translate = fill_like, .target = "0"},
     {.type = "OnesLike", .translate = fill_like, .target = "1"},
@@ -229,6 +231,13 @@ constexpr TfRule kShapeRules[] = {
     {.type = "StatelessRandomUniformV2", .translate = random, .target = "RandomUniform"},
     {.type = "StatelessRandomNormal", .translate = random, .target = "RandomNormal"},
     {.type = "StatelessRandomNormalV2", .translate = random, .target = "RandomNormal"},
+    {.type = "StatelessTruncatedNormal", .translate = random, .target = "RandomNormal"},
+    {.type = "StatelessTruncatedNormalV2", .translate = random, .target = "RandomNormal"},
+    {.type = "RandomUniformInt", .translate = random, .target = "RandomUniform"},
+    {.type = "StatelessRandomUniformInt", .translate = random, .target = "RandomUniform"},
+    {.type = "StatelessRandomUniformIntV2", .translate = random, .target = "RandomUniform"},
+    {.type = "StatelessRandomUniformFullInt", .translate = random, .target = "RandomUniform"},
+    {.type = "StatelessRandomUniformFullIntV2", .translate = random, .target = "RandomUniform"},
     {.type = "StatelessRandomGetKeyCounter", .translate = random_key, .tolerant = true},
     {.type = "StatelessRandomGetAlg", .translate = random_algorithm, .required_inputs = 0,
      .tolerant = true},

@@ -5,29 +5,36 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "graphs/ops/families/extensions/tensorflow_ops.h"
 #include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
 
 namespace dfsim::inline graphs {
-namespace {
 
-// Attribute "shape" is that of output 0, "dtype" its type where it is not the first input's.
 Status infer_given_shape(InferContext& context) {
-  const auto* extents = context.attributes().get_ints("shape");
-  if (extents == nullptr) {
-    return context.error("has no attribute 'shape'");
-  }
-  for (const int64_t extent : *extents) {
-    if (extent < 0 || extent > kMaxExtent) {
-      return context.error(fmt::format("attribute 'shape' has the extent {}", extent));
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    const std::string suffix = i == 0 ? "" : std::to_string(i);
+    const auto* extents = context.attributes().get_ints("shape" + suffix);
+    if (extents == nullptr) {
+      return context.error(fmt::format("has no attribute 'shape{}'", suffix));
+    }
+    for (const int64_t extent : *extents) {
+      if (extent < 0 || extent > kMaxExtent) {
+        return context.error(fmt::format("attribute 'shape{}' has the extent {}", suffix, extent));
+      }
+    }
+    const auto code = context.attributes().get_int("dtype" + suffix);
+    context.set_output(i, code ? dtype_from_onnx(*code) : context.dtype(0), Shape::of(*extents));
+    if (context.attributes().int_or("at_most" + suffix, 0) != 0) {
+      context.mark_data_dependent(i);
     }
   }
-  const auto code = context.attributes().get_int("dtype");
-  context.set_output(0, code ? dtype_from_onnx(*code) : context.dtype(0), Shape::of(*extents));
   return ok_status();
 }
+
+namespace {
 
 // Boxes [N, M, 4], their scores and classes [N, M], how many are valid [N]; M is padded.
 Status infer_combined_suppression(InferContext& context) {
