@@ -2,8 +2,8 @@
 //
 // Purpose: one plain description of all supported architectures (Llama, Mistral, Mixtral, Qwen 2/3
 //   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3, Granite, SmolLM3, Seed-OSS,
-//   StarCoder2), from which parameters, memory,
-//   graphs and kernel shapes follow.
+//   StarCoder2, OLMo, Cohere, Nemotron, GLM 4, Llama 4), from which parameters, memory, graphs and
+//   kernel shapes follow.
 // Invariants (read_llm_config() in llm_config_reader.h checks them): every count is positive and
 // below 2^31, query heads are a
 //   multiple of key/value heads, `layers` holds one entry per layer.
@@ -87,6 +87,8 @@ struct LlmConfig {
   bool norm_bias = false;        // LayerNorm with a bias in place of RMSNorm (Phi)
   bool parallel_blocks = false;  // attention and MLP read one norm's result (Phi)
   bool qk_norm = false;          // RMSNorm of each head's query and key
+  bool qk_norm_whole = false;    // OLMo: of all heads together, with a weight per element
+  bool qk_norm_by_head = false;  // Cohere: each head has weights of its own
   bool sinks = false;            // gpt-oss: one learnt logit per head
   bool post_norms = false;       // Gemma: also normalises the results of both blocks
   bool tied_embeddings = false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -101,6 +102,15 @@ void ignore_common(ConfigFields& fields) {
                  "encoder_no_repeat_ngram_size"});
 }
 
+// nullptr for a model_type that no family has.
+const LlmFamily* family_of(std::string_view model_type) {
+  const std::span<const LlmFamily> families = llm_families();
+  const auto found = std::find_if(families.begin(), families.end(), [&](const LlmFamily& family) {
+    return family.model_type == model_type;
+  });
+  return found == families.end() ? nullptr : &*found;
+}
+
 StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
                                  const std::string& name) {
   ConfigFields top(root, place);
@@ -108,19 +118,23 @@ StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
   config.name = name;
   config.model_type = top.text_or("model_type", "");
   DFSIM_RETURN_IF_ERROR(top.status());
-  std::vector<std::string> names;
-  const LlmFamily* family = nullptr;
-  for (const LlmFamily& known : llm_families()) {
-    names.emplace_back(known.model_type);
-    family = known.model_type == config.model_type ? &known : family;
+  // Models that also see images keep the decoder's fields apart, and its family with them.
+  const Json* text = top.object("text_config");
+  DFSIM_RETURN_IF_ERROR(top.status());
+  const LlmFamily* family = family_of(config.model_type);
+  if (family == nullptr && text != nullptr) {
+    ConfigFields inner(*text, place + ": text_config");
+    family = family_of(inner.text_or("model_type", ""));
+    DFSIM_RETURN_IF_ERROR(inner.status());
   }
   if (family == nullptr) {
+    std::vector<std::string> names;
+    for (const LlmFamily& known : llm_families()) {
+      names.emplace_back(known.model_type);
+    }
     return unsupported(
         fmt::format("{}: {}", place, unknown_name_message("model_type", config.model_type, names)));
   }
-  // Models that also see images keep the decoder's fields apart.
-  const Json* text = top.object("text_config");
-  DFSIM_RETURN_IF_ERROR(top.status());
   const Json& object = text == nullptr ? root : *text;
   ConfigFields fields(object, place);
   family->read(fields, &config);

@@ -76,7 +76,7 @@ void read_phi3(ConfigFields& fields, LlmConfig* config) {
 }
 
 void read_phi(ConfigFields& fields, LlmConfig* config) {
-  read_dense_decoder(fields, {}, config);
+  read_dense_decoder(fields, {.gated = false}, config);
   config->activation = LlmActivation::kGelu;
   config->qkv_bias = config->o_bias = config->mlp_bias = config->lm_head_bias = true;
   config->norm_bias = config->parallel_blocks = true;
@@ -154,8 +154,8 @@ void read_dense_decoder(ConfigFields& fields, const LlmDefaults& defaults, LlmCo
                 fmt::format("a divisor of num_attention_heads {}", layer.heads));
   }
   const std::string named = fields.text_or("hidden_act", "silu");
-  config->activation = activation_of(fields, fields.text_or("hidden_activation", named),
-                                     config->model_type != "phi");
+  config->activation =
+      activation_of(fields, fields.text_or("hidden_activation", named), defaults.gated);
   config->layers.assign(static_cast<size_t>(std::min(layers, kMostLayers)), layer);
 }
 
@@ -180,7 +180,9 @@ void read_windows(ConfigFields& fields, int64_t default_window, bool (*is_slidin
 }
 
 std::span<const LlmFamily> llm_families() {
-  static constexpr std::array<LlmFamily, 24> kFamilies = {{
+  static constexpr std::array<LlmFamily, 42> kFamilies = {{
+      {"cohere", read_cohere},
+      {"cohere2", read_cohere2},
       {"deepseek_v2", read_deepseek_v2},
       {"deepseek_v3", read_deepseek_v3},
       {"gemma", read_gemma},
@@ -191,17 +193,33 @@ std::span<const LlmFamily> llm_families() {
       {"gemma4_text", read_gemma4},
       {"gemma4_unified", read_gemma4},
       {"gemma4_unified_text", read_gemma4},
+      {"glm4", read_glm4},
+      {"glm4_moe", read_glm4_moe},
       {"gpt_oss", read_gpt_oss},
       {"granite", read_granite},
+      {"granitemoe", read_granite_moe},
+      {"granitemoeshared", read_granite_moe},
+      {"kimi_k2", read_deepseek_v3},
       {"llama", read_llama},
+      {"llama4_text", read_llama4},
       {"mistral", read_mistral},
       {"mixtral", read_mixtral},
+      {"nemotron", read_nemotron},
+      {"olmo2", read_olmo2},
+      {"olmo3", read_olmo3},
+      {"olmoe", read_olmoe},
       {"phi", read_phi},
       {"phi3", read_phi3},
       {"qwen2", read_qwen2},
+      {"qwen2_5_vl", read_qwen2},
+      {"qwen2_5_vl_text", read_qwen2},
       {"qwen2_moe", read_qwen2_moe},
+      {"qwen2_vl", read_qwen2},
+      {"qwen2_vl_text", read_qwen2},
       {"qwen3", read_qwen3},
       {"qwen3_moe", read_qwen3_moe},
+      {"qwen3_vl_moe_text", read_qwen3_moe},
+      {"qwen3_vl_text", read_qwen3},
       {"seed_oss", read_seed_oss},
       {"smollm3", read_smollm3},
       {"starcoder2", read_starcoder2},

@@ -26,12 +26,16 @@ struct LlmDefaults {
   int64_t vocab = 0;
   int64_t max_positions = 0;
   bool tied = false;
+  bool gated = true;  // false: two products around an activation
 };
 void read_dense_decoder(ConfigFields& fields, const LlmDefaults& defaults, LlmConfig* config);
 // The window of layers that are "sliding_attention" in layer_types, or (without that list) of those
 // for which `is_sliding(layer)`.
 void read_windows(ConfigFields& fields, int64_t default_window, bool (*is_sliding)(size_t layer),
                   LlmConfig* config);
+
+// No token goes to more experts than there are; `key` is the field that says to how many.
+void check_top_k(ConfigFields& fields, std::string_view key, const LlmConfig& config);
 
 // Families with routed experts or latent attention, in llm_families_moe.cc.
 void read_mixtral(ConfigFields& fields, LlmConfig* config);
@@ -40,6 +44,17 @@ void read_qwen3_moe(ConfigFields& fields, LlmConfig* config);
 void read_gpt_oss(ConfigFields& fields, LlmConfig* config);
 void read_deepseek_v2(ConfigFields& fields, LlmConfig* config);
 void read_deepseek_v3(ConfigFields& fields, LlmConfig* config);
+// In llm_families_more.cc.
+void read_olmo2(ConfigFields& fields, LlmConfig* config);
+void read_olmo3(ConfigFields& fields, LlmConfig* config);
+void read_olmoe(ConfigFields& fields, LlmConfig* config);
+void read_cohere(ConfigFields& fields, LlmConfig* config);
+void read_cohere2(ConfigFields& fields, LlmConfig* config);
+void read_nemotron(ConfigFields& fields, LlmConfig* config);
+void read_glm4(ConfigFields& fields, LlmConfig* config);
+void read_glm4_moe(ConfigFields& fields, LlmConfig* config);
+void read_granite_moe(ConfigFields& fields, LlmConfig* config);
+void read_llama4(ConfigFields& fields, LlmConfig* config);
 // Gemma, in llm_families_gemma.cc.
 void read_gemma(ConfigFields& fields, LlmConfig* config);
 void read_gemma2(ConfigFields& fields, LlmConfig* config);

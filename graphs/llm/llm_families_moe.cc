@@ -7,14 +7,14 @@
 
 namespace dfsim::inline graphs {
 
-namespace {
-
 void check_top_k(ConfigFields& fields, std::string_view key, const LlmConfig& config) {
   if (config.experts.per_token > config.experts.experts) {
     fields.fail(key, std::to_string(config.experts.per_token),
                 fmt::format("at most the number of experts, {}", config.experts.experts));
   }
 }
+
+namespace {
 
 void make_all_moe(LlmConfig* config) {
   for (LlmLayer& layer : config->layers) {

@@ -1,5 +1,7 @@
 #include "graphs/ops/totals.h"
 
+#include <set>
+
 #include "graphs/ops/infer.h"
 
 namespace dfsim::inline graphs {
@@ -42,10 +44,14 @@ StatusOr<GraphTotals> graph_totals(const Graph& graph) {
   const std::vector<bool> statistics = running_statistics(graph);
   Count parameters;
   Count weight_bytes;
+  std::set<uint32_t> seen;  // storage that several tensors share
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
     const Tensor& tensor = graph.tensor(TensorId(t));
     if (tensor.role != TensorRole::kWeight || tensor.producer.valid() ||
         graph.consumers(TensorId(t)).empty() || !tensor.shape.is_static()) {
+      continue;
+    }
+    if (tensor.storage_key != 0 && !seen.insert(tensor.storage_key).second) {
       continue;
     }
     weight_bytes += tensor.bytes();

@@ -1,34 +1,43 @@
-// A sorted array of (hash of shape, device and timing; time), searched by bisection. The file has
-// the differences of the hashes and 16-bit codes of the times: measured shapes are much of a model
-// that ships, and 40 bits tell hundreds of thousands apart.
+// A sorted array of (hash of shape, device and timing; time), searched by bisection. Measured
+// shapes are much of a model that ships, so the file has the differences of the hashes in Rice's
+// code, of which 40 bits tell hundreds of thousands apart.
 #include "opmodel/model/lookup_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "base/hash.h"
+#include "base/io/packed_bits.h"
 #include "base/io/packed_bytes.h"
 #include "datasets/profiles/statistics.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
-constexpr std::string_view kMagic = "dfsimLT3";
+constexpr std::string_view kMagic = "dfsimLT4";
 // Another shape has the key of one of 200,000 measured ones once in five million questions.
 constexpr int kKeyBits = 40;
-constexpr double kLeastUs = 1e-3;
-constexpr double kMostUs = 1e9;
-constexpr double kMostCode = 65535;
+constexpr uint64_t kMostKey = (uint64_t{1} << kKeyBits) - 1;
 
-uint16_t code_of(double time_us) {
-  const double place = std::log(std::clamp(time_us, kLeastUs, kMostUs) / kLeastUs);
-  return static_cast<uint16_t>(std::lround(place / std::log(kMostUs / kLeastUs) * kMostCode));
-}
-
-double time_us_of(uint16_t code) {
-  return kLeastUs * std::exp(code / kMostCode * std::log(kMostUs / kLeastUs));
+// Low bits with which Rice's code of the steps between rising keys is shortest.
+int best_low_bits(const std::vector<uint64_t>& keys) {
+  int best = 0;
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  for (int low = 0; low <= kKeyBits; ++low) {
+    uint64_t bits = 0;
+    uint64_t last = 0;
+    for (const uint64_t key : keys) {
+      bits += ((key - last) >> low) + 1 + static_cast<uint64_t>(low);
+      last = key;
+    }
+    if (bits < fewest) {
+      best = low;
+      fewest = bits;
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -50,7 +59,7 @@ LookupTable::LookupTable(std::vector<std::pair<uint64_t, float>> entries_us) {
     for (size_t i = first; i < last; ++i) {
       times.push_back(entries_us[i].second);
     }
-    codes_.push_back(code_of(median(times)));
+    times_us_.push_back(static_cast<float>(median(times)));
     first = last;
   }
 }
@@ -61,35 +70,43 @@ StatusOr<LookupTable> LookupTable::parse(std::string_view bytes, std::string_vie
   bool good = bytes.starts_with(kMagic);
   bytes.remove_prefix(good ? kMagic.size() : 0);
   uint64_t count = 0;
-  good = good && take_value(bytes, &count) && count <= bytes.size() / sizeof(uint16_t);
+  uint8_t low = 0;
+  good = good && take_value(bytes, &count) && take_value(bytes, &low) && low <= kKeyBits &&
+         count <= bytes.size() / sizeof(float);
   table.keys_.resize(good ? count : 0);
+  BitReader keys(bytes);
   uint64_t last = 0;
   for (size_t i = 0; good && i < count; ++i) {
     uint64_t step = 0;
-    good = take_varint(bytes, (uint64_t{1} << kKeyBits) - 1 - last, &step) && (step > 0 || i == 0);
+    good = keys.take_rice(low, kMostKey - last, &step) && (step > 0 || i == 0);
     last += step;
     table.keys_[i] = last;
   }
-  if (!good || bytes.size() != count * sizeof(uint16_t)) {
+  bytes = keys.rest();
+  if (!good || bytes.size() != count * sizeof(float)) {
     return invalid_input(
         fmt::format("{}: {} bytes that are not a table of measured shapes; train "
                     "the model again or restore the file",
                     place, size));
   }
-  table.codes_.resize(count);
-  std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(table.codes_.data()));
+  table.times_us_.resize(count);
+  std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(table.times_us_.data()));
   return table;
 }
 
 std::string LookupTable::serialize() const {
   std::string bytes(kMagic);
+  const int low = best_low_bits(keys_);
   append_value(bytes, static_cast<uint64_t>(keys_.size()));
+  append_value(bytes, static_cast<uint8_t>(low));
+  BitWriter keys;
   uint64_t last = 0;
   for (const uint64_t key : keys_) {
-    append_varint(bytes, key - last);
+    keys.append_rice(key - last, low);
     last = key;
   }
-  bytes.append(reinterpret_cast<const char*>(codes_.data()), codes_.size() * sizeof(uint16_t));
+  bytes += std::move(keys).bytes();
+  bytes.append(reinterpret_cast<const char*>(times_us_.data()), times_us_.size() * sizeof(float));
   return bytes;
 }
 
@@ -98,14 +115,14 @@ std::optional<double> LookupTable::find_us(uint64_t key) const {
   if (it == keys_.end() || *it != key) {
     return std::nullopt;
   }
-  return time_us_of(codes_[static_cast<size_t>(it - keys_.begin())]);
+  return times_us_[static_cast<size_t>(it - keys_.begin())];
 }
 
 std::vector<std::pair<uint64_t, float>> LookupTable::entries() const {
   std::vector<std::pair<uint64_t, float>> entries;
   entries.reserve(keys_.size());
   for (size_t i = 0; i < keys_.size(); ++i) {
-    entries.emplace_back(keys_[i], static_cast<float>(time_us_of(codes_[i])));
+    entries.emplace_back(keys_[i], times_us_[i]);
   }
   return entries;
 }

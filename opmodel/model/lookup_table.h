@@ -1,11 +1,8 @@
 // LookupTable: times of exactly measured shapes, found before any model is asked.
 //
-// File: an 8-byte magic, the count, then the differences of sorted 40-bit keys as varints and the
-// times as 16-bit codes, little-endian: 6 bytes a shape. The checksum of the manifest is compared
-// first, so that a damaged file is an error.
-//
-// Codes are steps of a logarithm from 1 ns to 1,000 s, so a time comes back within 0.022 %, far
-// below what repeated measurements differ by.
+// File: an 8-byte magic, the count, the low bits of Rice's code (one byte), the differences of
+// sorted 40-bit keys in that code, and the times as floats, little-endian: 7 bytes a shape. The
+// checksum of the manifest is compared first, so that a damaged file is an error.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +24,7 @@ uint64_t lookup_key(const OpGeometry& geometry, std::string_view device_model, T
 class LookupTable {
  public:
   LookupTable() = default;
-  // Keeps the median of several times for one key, in us; times beyond the codes' range become its
-  // ends.
+  // Keeps the median of several times for one key, in us.
   explicit LookupTable(std::vector<std::pair<uint64_t, float>> entries_us);
 
   static StatusOr<LookupTable> parse(std::string_view bytes, std::string_view place);
@@ -41,7 +37,7 @@ class LookupTable {
 
  private:
   std::vector<uint64_t> keys_;
-  std::vector<uint16_t> codes_;  // of the times
+  std::vector<float> times_us_;
 };
 
 }  // namespace dfsim::inline opmodel

@@ -60,7 +60,7 @@ class TreeReader {
       return damaged("it has members of both layouts");
     }
     if (!has_learner && !compact_.found()) {
-      return damaged("it has no trees");
+      return damaged("it has no trees of this version of dfsim");
     }
     if (const char* const reason = has_learner ? nullptr : compact_.unpack(&trees_)) {
       return damaged(reason);

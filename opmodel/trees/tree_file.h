@@ -1,8 +1,9 @@
 // Files of the trees of a part, in either of two UBJSON layouts.
 //
 // XGBoost's own (what Booster::save() gives): 34 bytes a node, most of it statistics that only
-// further training needs. The compact one (compact_trees.h), for models that ship: 3 bytes a node.
-// Errors (kInvalidInput): bytes that are neither: truncated, another booster than gbtree, more than
+// further training needs. The compact one (compact_trees.h), for models that ship: 2.5 bytes a
+// node. Errors (kInvalidInput): bytes that are neither: truncated, another booster than gbtree,
+// more than
 //   one output, categorical splits, children out of range or in a cycle, leaves not finite.
 #pragma once
 
