@@ -194,6 +194,12 @@ std::string resize_attributes(const Op& op) {
       op.attributes.int_or(kSerialImages, 0) != 0 ? fmt::format(";{}=1", kSerialImages) : "");
 }
 
+// Opset 20 renamed two of three.
+std::string sampling_mode(const Op& op) {
+  const std::string mode = op.attributes.string_or("mode", "linear");
+  return mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
+}
+
 // The axis is an operand; nothing where its value is not known.
 std::string running_sum_axis(const Graph& graph, const Op& op) {
   const ConstValue* const axis =
@@ -254,6 +260,10 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
                        op.attributes.int_or("bits", 4));
+  }
+  if (type == "GridSample") {
+    return fmt::format("align={};mode={};padding={}", op.attributes.int_or("align_corners", 0),
+                       sampling_mode(op), op.attributes.string_or("padding_mode", "zeros"));
   }
   if (type == "RoiAlign") {
     return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));

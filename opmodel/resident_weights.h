@@ -4,7 +4,7 @@
 //   rows takes as long as its weights take from memory. Where all weights of a network fit into the
 //   cache, the same product takes half of that or less.
 // Method: rates of the cache and the memory, measured with chains of products
-//   (datasets/collect/ort_cpu/resident_weights.py; datasets/measured/other-cpus).
+//   (datasets/collect/ort_cpu/kernels/resident_weights.py; datasets/measured/other-cpus).
 // Internal to opmodel: make_cost_table() applies it.
 #pragma once
 

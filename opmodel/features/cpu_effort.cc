@@ -10,8 +10,6 @@
 
 namespace dfsim::inline opmodel {
 
-namespace {
-
 // ONNX Runtime scatters along an axis that is not the innermost one column by column: each element
 // is in another line of memory than the one before, and so are its index and its new value. Up to
 // the size of a core's second cache that takes no longer than along rows (5 ns), beyond it 45 to
@@ -34,8 +32,6 @@ bool walks_columns(const OpDescriptor& op) {
   }
   return inner >= kLine && bytes > kSecondCache;
 }
-
-}  // namespace
 
 // Columns fill vectors, and each product takes as long to start as some FLOPs. A kernel of more
 // than one element first copies what each result reads (im2col), which a few output channels do not

@@ -11,7 +11,7 @@
 
 #include "base/io/file.h"
 #include "hardware/sustained_rates.h"
-#include "opmodel/model/laws/cpu_kernels.h"
+#include "opmodel/model/laws/cpu/cpu_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/other_cpus.h"

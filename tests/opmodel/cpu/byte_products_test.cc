@@ -1,5 +1,5 @@
 // Products of bytes by the types of their operands: times by hand, and which costs they change.
-#include "opmodel/model/laws/byte_products.h"
+#include "opmodel/model/laws/cpu/byte_products.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // Operators of language models on CPUs: times by hand.
-#include "opmodel/model/laws/decoder_kernels.h"
+#include "opmodel/model/laws/cpu/decoder_kernels.h"
 
 #include <catch2/catch.hpp>
 #include <string>

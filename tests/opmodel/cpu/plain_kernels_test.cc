@@ -1,5 +1,5 @@
 // Operators that no campaign measured: times by hand, and which answers they replace.
-#include "opmodel/model/laws/plain_kernels.h"
+#include "opmodel/model/laws/cpu/plain_kernels.h"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -163,6 +163,31 @@ TEST_CASE("Plain kernels: replace answers on CPUs about forms that no part has r
   longer.time_ns = 50'000'000;
   apply_plain_kernel(op, geometry, cpu, {}, &longer);
   CHECK(longer.time_ns == 27'800'500);
+}
+
+TEST_CASE("Plain forms: sampling takes a time per result, by its mode") {
+  const auto us = [](const std::string& attributes, std::vector<int64_t> y = {1, 10, 10, 10}) {
+    return plain_kernel_us(
+        operator_of("GridSample", {{1, 10, 99, 99}, {1, 10, 10, 2}}, std::move(y), attributes), 1);
+  };
+  CHECK(us("align=0;mode=linear;padding=zeros") == Approx(2.8));
+  CHECK(us("align=1;mode=linear;padding=zeros") == Approx(38));
+  CHECK(us("align=0;mode=linear;padding=reflection") == Approx(61));
+  CHECK(us("align=0;mode=nearest;padding=border") == Approx(16));
+  CHECK(us("align=0;mode=cubic;padding=zeros") == Approx(53));
+}
+
+TEST_CASE("Plain forms: selection, one-hot rows, doubled images") {
+  CHECK(plain_kernel_us(operator_of("TopK", {{10, 100}, {1}}, {10, 10}), 1) ==
+        Approx((1000 + 100 * 200 * (1 - 0.06)) / 1e3));
+  CHECK(plain_kernel_us(operator_of("OneHot", {{10}, {1}, {2}}, {10, 100}), 1) == Approx(2.7));
+  const std::string nearest = "coordinates=asymmetric;mode=nearest";
+  CHECK(plain_kernel_us(operator_of("Resize", {{1, 10, 5, 5}}, {1, 10, 10, 10}, nearest), 1) ==
+        Approx(0.12));
+  CHECK(plain_kernel_us(operator_of("Resize", {{1, 10, 5, 5}}, {1, 10, 10, 15}, nearest), 1) == 0);
+  // Shapes tell the axis: an inner one is walked through.
+  CHECK(plain_kernel_us(operator_of("ArgMax", {{1, 10, 100}}, {1, 1, 100}), 1) == Approx(2.6));
+  CHECK(plain_kernel_us(operator_of("ArgMax", {{1, 10, 100}}, {1, 10, 1}), 1) == 0);
 }
 
 }  // namespace

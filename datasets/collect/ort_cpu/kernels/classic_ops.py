@@ -8,6 +8,7 @@ columns, converted, and run 12 times on 10,000 other rows (support vectors: 1,00
 the median of the kernel's times counts, for each row.
 """
 import csv
+import pathlib
 import sys
 import tempfile
 
@@ -19,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from measure import kernel_times_us
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from measure import kernel_times_us  # noqa: E402
 
 MODELS = {
     "100 trees of any depth": (RandomForestClassifier(100, random_state=0), 10_000),

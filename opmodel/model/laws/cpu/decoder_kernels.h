@@ -4,7 +4,7 @@
 // Purpose: no campaign measured them. Trees that know other products and attention with its
 //   projections answer up to 500 times too long for one token next to a cache.
 // Method: measured on one machine with one and two threads
-// (datasets/collect/ort_cpu/decoder_ops.py;
+// (datasets/collect/ort_cpu/kernels/decoder_ops.py;
 //   datasets/measured/other-cpus/decoder_ops.csv), as shares of the device's rates of products.
 // Internal to opmodel.
 #pragma once

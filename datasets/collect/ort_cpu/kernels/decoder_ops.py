@@ -13,13 +13,15 @@ The others: attention with a cache, attention without one, and the embedding bef
 import argparse
 import csv
 import statistics
+import pathlib
 import sys
 import tempfile
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from measure import kernel_times_us
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from measure import kernel_times_us  # noqa: E402
 
 SECONDS = 1.0
 FEWEST_RUNS = 5

@@ -3,7 +3,7 @@
 // Purpose: models of CPUs are trained on unsigned activations and signed weights, which x86
 //   multiplies in one instruction (VPMADDUBSW, VPDPBUSD). With others the same product takes 1.3 to
 //   30 times as long, and no row of a campaign shows it.
-// Method: measured without VNNI and with it (datasets/collect/ort_cpu/byte_products.py;
+// Method: measured without VNNI and with it (datasets/collect/ort_cpu/kernels/byte_products.py;
 //   datasets/measured/other-cpus/byte_products.csv, byte_products_vnni.csv). MLAS has no kernel for
 //   signed activations on x86 without AVX-VNNI-INT8 and computes them in portable code; it widens
 //   unsigned weights to 16 bits, which costs little next to three instructions for a product and

@@ -1,5 +1,5 @@
 // Which operands are activations and weights, then a time per multiply-add, weight and result.
-#include "opmodel/model/laws/byte_products.h"
+#include "opmodel/model/laws/cpu/byte_products.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "opmodel/features/feature_writer.h"
-#include "opmodel/model/laws/kernel_terms.h"
+#include "opmodel/model/laws/cpu/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 

@@ -8,13 +8,15 @@ profiler on; the sum of the medians of its kernels' times counts, as ONNX Runtim
 some convolutions. Types are those of activations and weights: u8 s8, u8 u8, s8 s8.
 """
 import csv
+import pathlib
 import sys
 import tempfile
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from measure import kernel_times_us
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from measure import kernel_times_us  # noqa: E402
 
 RUNS = 12
 TYPES = {"u8 s8": (np.uint8, np.int8), "u8 u8": (np.uint8, np.uint8), "s8 s8": (np.int8, np.int8)}

@@ -4,7 +4,8 @@
 //   inner axis, or run on one thread, far from any roofline: trees that know only other operators
 //   predict them 3 to 100 times too short.
 // Method: time per element and per Fourier transform, measured on one machine with one and two
-//   threads (datasets/collect/ort_cpu/plain_ops.py; datasets/measured/other-cpus/plain_ops.csv).
+//   threads (datasets/collect/ort_cpu/kernels/plain_ops.py;
+//   datasets/measured/other-cpus/plain_ops.csv).
 // Internal to opmodel.
 #pragma once
 

@@ -10,6 +10,7 @@ profiler's own microseconds do not matter. Fourier transforms are timed per tran
 import argparse
 import csv
 import math
+import pathlib
 import sys
 import tempfile
 
@@ -17,7 +18,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from measure import kernel_times_us
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from measure import kernel_times_us  # noqa: E402
 
 RUNS = 15
 ELEMENTWISE = ("Acos Acosh Asin Asinh Atan Atanh Celu Cosh Mish Selu Sign Sinh Tan".split())

@@ -1,13 +1,13 @@
 // Each operator's time is a sum: multiply-adds, a time per score or element, copies. Coefficients
 // are of decoder_ops.csv, in nanoseconds on one core with the rates of kernel_terms.h.
-#include "opmodel/model/laws/decoder_kernels.h"
+#include "opmodel/model/laws/cpu/decoder_kernels.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
-#include "opmodel/model/laws/kernel_terms.h"
+#include "opmodel/model/laws/cpu/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 

@@ -1,8 +1,10 @@
-// The order does not matter: no operator has a law of both kinds.
-#include "opmodel/model/laws/cpu_kernels.h"
+// No operator has a law of both of the first kinds; what pieces take at least comes last, as it
+// lifts what the others say.
+#include "opmodel/model/laws/cpu/cpu_kernels.h"
 
-#include "opmodel/model/laws/byte_products.h"
-#include "opmodel/model/laws/plain_kernels.h"
+#include "opmodel/model/laws/cpu/byte_products.h"
+#include "opmodel/model/laws/cpu/plain_kernels.h"
+#include "opmodel/model/laws/cpu/short_pieces.h"
 
 namespace dfsim::inline opmodel {
 
@@ -11,6 +13,7 @@ void apply_cpu_kernels(const OpDescriptor& op, const OpGeometry& geometry, const
   if (device.type == DeviceType::kCpu) {
     apply_plain_kernel(op, geometry, device, manifest, cost);
     apply_byte_product(op, device, cost);
+    apply_short_pieces(op, device, cost);
   }
 }
 

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Measures operators whose kernels work piece by piece, at few and many elements a piece.
+
+usage: plain_forms.py [OPERATOR...] > plain_forms.csv
+
+Needs numpy, onnx and onnxruntime. Each row is a network of one operator, run 9 times and a tenth of a second or longer
+with the profiler on, and again; the lower median counts, as other load only makes a kernel longer. `pieces` is what the
+laws count (opmodel/model/laws/cpu/short_pieces.h, plain_forms.h): calls of an inner loop, elements of a window,
+results.
+"""
+import csv
+import math
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from measure import kernel_times_us  # noqa: E402
+
+RNG = np.random.default_rng(0)
+
+
+def random(*extents):
+    return RNG.standard_normal(extents).astype(np.float32)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+class Case:
+    def __init__(self, op, form, pieces, feeds, constants=(), opset=20, outputs=1, **attributes):
+        self.op, self.form, self.pieces = op, form, pieces
+        self.feeds, self.constants = feeds, constants
+        self.opset, self.outputs, self.attributes = opset, outputs, attributes
+
+    def network(self):
+        kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
+                 np.dtype(bool): TensorProto.BOOL}
+        inputs = [helper.make_tensor_value_info(f"x{i}", kinds[x.dtype], x.shape) for i, x in enumerate(self.feeds)]
+        weights = [None if w is None else numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(self.constants)]
+        names = [x.name for x in inputs] + ["" if w is None else w.name for w in weights]
+        outputs = [f"y{i}" for i in range(self.outputs)]
+        node = helper.make_node(self.op, names, outputs, **self.attributes)
+        graph = helper.make_graph([node], self.op, inputs, [helper.make_empty_tensor_value_info(n) for n in outputs],
+                                  [w for w in weights if w is not None])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=9)
+        return onnx.shape_inference.infer_shapes(model), {f"x{i}": x for i, x in enumerate(self.feeds)}
+
+
+def broadcasts():
+    for run in (1, 2, 3, 4, 8, 16, 64):
+        n = 65536
+        for op in ("Mul", "Add") if run > 1 else ("Mul",):
+            yield Case(op, f"rows of {run} by a row", n, [random(n, run), random(run)])
+        yield Case("Mul", f"rows of {run} by a column", n, [random(n, run), random(n, 1)])
+        yield Case("Expand", f"to rows of {run}", n, [random(n, 1)], [ints(n, run)])
+    yield Case("Mul", "[64,64,16,1] by a scalar", 65536, [random(64, 64, 16, 1)], [np.float32(2)])
+    yield Case("Mul", "[64,64,16] by a scalar", 1, [random(64, 64, 16)], [np.float32(2)])
+    yield Case("Add", "[64,64,16,1] twice", 65536, [random(64, 64, 16, 1), random(64, 64, 16, 1)])
+    yield Case("Sub", "[512,1,3] and [1,512,3]", 512 * 512, [random(512, 1, 3), random(1, 512, 3)])
+    yield Case("Div", "rows of 3 by a row", 65536, [random(65536, 3), random(3)])
+    yield Case("Pow", "rows of 3 by a row", 65536, [abs(random(65536, 3)), abs(random(3))])
+    yield Case("Max", "rows of 3 by a row", 65536, [random(65536, 3), random(3)])
+    yield Case("Less", "rows of 3 by a row", 65536, [random(65536, 3), random(3)])
+    yield Case("Where", "rows of 3, by a column", 65536, [random(65536, 1) > 0, random(65536, 3), random(65536, 3)])
+    yield Case("PRelu", "rows of 3 by a row", 65536, [random(65536, 3), random(3)])
+
+
+def copies():
+    for run in (1, 3, 8, 32):
+        n = 20000
+        yield Case("Concat", f"8 times {run}", 8 * n, [random(n, run) for _ in range(8)], axis=1)
+        yield Case("Slice", f"{run} of {run + 2}", n, [random(n, run + 2)], [ints(0), ints(run), ints(1)])
+        yield Case("Split", f"into 3 of {run}", 3 * n, [random(n, 3 * run)], outputs=3, axis=1, num_outputs=3)
+        yield Case("Pad", f"{run} to {run + 2}", n, [random(n, run)], [ints(0, 1, 0, 1)])
+        yield Case("Tile", f"{run} to {3 * run}", 3 * n, [random(n, run)], [ints(1, 3)])
+
+
+def reductions():
+    n = 65536
+    for op in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2"):
+        for middle, inner in ((3, 1), (3, 2), (20, 3), (3, 32)):
+            count = n if inner < 32 else n // 8
+            yield Case(op, f"middle {middle}, inner {inner}", count, [random(4, count // 4, middle, inner)], [ints(2)],
+                       opset=18)
+        yield Case(op, "last 3", n, [random(n, 3)], [ints(1)], opset=18)
+    for op in ("ArgMax", "ArgMin"):
+        yield Case(op, "first of [1000,512]", 512000, [random(1000, 512)], axis=0)
+        yield Case(op, "second of [1,21,128,128]", 21 * 128 * 128, [random(1, 21, 128, 128)], axis=1)
+        yield Case(op, "last of [16384,21]", 21 * 16384, [random(16384, 21)], axis=1)
+    for axis, x in ((1, random(1, 4096, 64)), (0, random(100, 64, 64)), (1, random(64, 4096)), (1, random(16, 64, 64))):
+        yield Case("CumSum", f"axis {axis} of {list(x.shape)}", x.size, [x], [ints(axis)[0]])
+
+
+def pools():
+    def pool(op, form, channels, extents, side, stride=1):
+        axes = len(extents)
+        pads = {} if stride > 1 else {"pads": [side // 2] * 2 * axes}
+        read = channels * math.prod(extents) * side ** axes
+        x = random(1, channels, *(stride * extent for extent in extents))
+        return Case(op, form, read, [x], kernel_shape=[side] * axes, strides=[stride] * axes, **pads)
+
+    for op in ("MaxPool", "AveragePool"):
+        for side in (3, 5, 9, 13):
+            yield pool(op, f"{side}x{side}, blocks", 64, [56, 56], side)
+            yield pool(op, f"{side}x{side} stride {side}, blocks", 64, [8, 8], side, side)
+        for side in (3, 9, 25):
+            yield pool(op, f"{side}, signal", 64, [3136], side)
+        for side in (3, 5):
+            yield pool(op, f"{side}x{side}x{side}, volume", 16, [16, 16, 16], side)
+        for side in (5, 9):
+            yield pool(op, f"{side}x{side}, 3 channels", 3, [56, 56], side)
+
+
+def samples():
+    x, grid = random(1, 64, 64, 64), np.clip(random(1, 64, 64, 2), -1.2, 1.2)
+
+    def sampled(form, image, points, **attributes):
+        results = math.prod(image.shape[:2]) * math.prod(points.shape[1:-1])
+        return Case("GridSample", form, results, [image, points], **{"mode": "linear", **attributes})
+
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for align in (0, 1):
+                form = f"{mode} {padding} {align}"
+                yield sampled(form, x, grid, mode=mode, padding_mode=padding, align_corners=align)
+    yield sampled("linear zeros 0, fewer results", x, grid[:, :16, :16])
+    yield sampled("linear zeros 0, small input", x[:, :, :16, :16], grid)
+    yield sampled("linear zeros 1, many images", random(320, 1, 2, 2), random(320, 7, 7, 2), align_corners=1)
+    yield sampled("linear volume", random(1, 8, 16, 32, 32), random(1, 16, 32, 32, 3))
+    for c, side in ((64, 112), (32, 64), (256, 28)):
+        operands = [random(1, c, side, side), random(c, c, 3, 3), random(1, 18, side, side)]
+        yield Case("DeformConv", f"{c} channels, {side}", c * 9 * side * side, operands, opset=19, pads=[1] * 4,
+                   kernel_shape=[3, 3])
+    for rows, classes in ((1024, 512), (8192, 16)):
+        values = [np.array(classes, np.int64), np.array([0, 1], np.float32)]
+        yield Case("OneHot", f"{classes} classes", rows * classes, [ints(*range(rows)) % classes], values)
+
+
+def selections():
+    image, wide = (1, 64, 64, 64), (1, 256, 32, 32)
+    for shape, scales in ((image, (2, 2)), (wide, (2, 2)), (image, (3, 3)), (image, (2, 1)), (image, (4, 4))):
+        y = [*shape[:2], shape[2] * scales[0], shape[3] * scales[1]]
+        for transform, nearest in (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")):
+            yield Case("Resize", f"nearest {transform} {y} from {list(shape)}", math.prod(y), [random(*shape)],
+                       [None, np.array((1, 1, *scales), np.float32)], mode="nearest",
+                       coordinate_transformation_mode=transform, nearest_mode=nearest)
+    for n in (1000, 10000, 100000):
+        for k in (1, 10, 100, 1000, 10000):
+            if k <= n:
+                rows = 100000 // n
+                yield Case("TopK", f"{k} of {n}", rows * n, [random(rows, n)], [ints(k)], outputs=2)
+
+
+def scatters():
+    for rows, columns in ((4000, 16), (4000, 64), (10556, 64), (40000, 64), (4000, 1)):
+        index = np.repeat(RNG.integers(0, 500, (rows, 1)), columns, 1)
+        operands = [random(500, columns), index, random(rows, columns)]
+        yield Case("ScatterElements", f"rows of {columns}, {rows}", index.size, operands, axis=0, reduction="add",
+                   opset=18)
+
+
+def recurrent():
+    for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        for t, b, h in ((50, 1, 256), (50, 8, 256), (50, 32, 256), (100, 8, 64), (100, 16, 128)):
+            w = [random(1, gates * h, h) * .05, random(1, gates * h, h) * .05]
+            yield Case(op, f"{t} steps, batch {b}, state {h}", t * b * gates * h, [random(t, b, h)], w, opset=14,
+                       hidden_size=h)
+
+
+GROUPS = (broadcasts, copies, reductions, pools, samples, selections, scatters, recurrent)
+
+
+def lowest_us(model, feed, threads, folder):
+    """The lower of two medians."""
+    text = model.SerializeToString()
+    return min(sum(us for _, us in kernel_times_us(text, feed, threads, folder, 9, 0.1)) for _ in range(2))
+
+
+def main():
+    wanted = set(sys.argv[1:])
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["operator", "form", "pieces", "us_1_thread", "us_2_threads", "ns_per_piece"])
+    with tempfile.TemporaryDirectory() as folder:
+        for case in (case for group in GROUPS for case in group()):
+            if wanted and case.op not in wanted:
+                continue
+            model, feed = case.network()
+            times = [lowest_us(model, feed, threads, folder) for threads in (1, 2)]
+            writer.writerow([case.op, case.form, case.pieces] + [f"{us:.1f}" for us in times] +
+                            [f"{1000 * times[0] / case.pieces:.2f}"])
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+// A rate for each mode of GridSample, and laws of selection, one-hot rows and doubled images.
+#include "opmodel/model/laws/cpu/plain_forms.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "datasets/profiles/profile.h"
+#include "opmodel/features/feature_writer.h"
+#include "opmodel/model/laws/cpu/kernel_terms.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+bool has_four_axes(const std::vector<int64_t>& extents) { return extents.size() == 4; }
+
+// Per result. Zeros around an image whose corners are not aligned are a vectorised case of its own;
+// any other form asks a function for each pixel, and reflection computes with doubles.
+double grid_sample_ns(const OpDescriptor& op) {
+  constexpr double kVectors = 2.8;
+  constexpr double kVolume = 86;
+  const std::string_view mode = attribute_value(op.attributes, "mode");
+  const bool reflects = attribute_value(op.attributes, "padding") == "reflection";
+  const bool zeros = attribute_value(op.attributes, "padding") == "zeros";
+  if (!has_four_axes(op.input_extents[0])) {
+    return kVolume;
+  }
+  if (mode == "nearest") {
+    return reflects ? 30 : 16;
+  }
+  if (mode == "cubic") {
+    return reflects ? 135 : 53;
+  }
+  return reflects ? 61 : zeros && attribute_value(op.attributes, "align") == "0" ? kVectors : 38;
+}
+
+// Looks at each element; what it keeps goes through a heap, or is sorted where that is most.
+double top_k_us(const OpDescriptor& op) {
+  constexpr double kElementNs = 1.0;
+  constexpr double kSelectedNs = 200;
+  constexpr double kSortedShare = 0.6;  // saved where all are kept
+  const double elements = element_count(op.input_extents[0]);
+  const double selected = op.output_extents.empty() ? 0 : element_count(op.output_extents[0]);
+  const double share = elements > 0 ? selected / elements : 0;
+  return (elements * kElementNs + selected * kSelectedNs * (1 - kSortedShare * share)) / 1e3;
+}
+
+}  // namespace
+
+bool selects_along_inner_axis(const OpDescriptor& op) {
+  if ((op.op_type != "ArgMax" && op.op_type != "ArgMin") || op.input_extents.empty() ||
+      op.output_extents.empty()) {
+    return false;
+  }
+  const std::vector<int64_t>& x = op.input_extents[0];
+  const std::vector<int64_t>& y = op.output_extents[0];
+  size_t axis = 0;  // the first that is not as in the input
+  while (axis < x.size() && axis < y.size() && x[axis] == y[axis]) {
+    ++axis;
+  }
+  return axis < x.size() && std::any_of(x.begin() + static_cast<ptrdiff_t>(axis) + 1, x.end(),
+                                        [](int64_t extent) { return extent > 1; });
+}
+
+bool doubles_image(const OpDescriptor& op) {
+  if ((op.op_type != "Resize" && op.op_type != "Upsample") || op.input_extents.empty() ||
+      op.output_extents.empty() || !has_four_axes(op.input_extents[0]) ||
+      !has_four_axes(op.output_extents[0]) || attribute_value(op.attributes, "mode") != "nearest" ||
+      attribute_value(op.attributes, "coordinates") != "asymmetric") {
+    return false;
+  }
+  const std::vector<int64_t>& x = op.input_extents[0];
+  const std::vector<int64_t>& y = op.output_extents[0];
+  return y[0] == x[0] && y[1] == x[1] && y[2] == 2 * x[2] && y[3] == 2 * x[3];
+}
+
+double plain_form_us(const OpDescriptor& op, int cores) {
+  constexpr double kDoubledNs = 0.12;
+  constexpr double kOneHotNs = 2.7;
+  constexpr double kInnerSelectionNs = 2.6;
+  if (op.input_extents.empty() || op.output_extents.empty()) {
+    return 0;
+  }
+  const double results = element_count(op.output_extents[0]);
+  if (op.op_type == "GridSample") {
+    return shared_by_cores(results * grid_sample_ns(op) / 1e3, cores);
+  }
+  if (op.op_type == "TopK") {
+    return top_k_us(op);
+  }
+  if (op.op_type == "OneHot") {
+    return results * kOneHotNs / 1e3;
+  }
+  if (doubles_image(op)) {
+    return results * kDoubledNs / 1e3;
+  }
+  return selects_along_inner_axis(op) ? element_count(op.input_extents[0]) * kInnerSelectionNs / 1e3
+                                      : 0;
+}
+
+}  // namespace dfsim::inline opmodel
