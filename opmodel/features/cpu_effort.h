@@ -14,7 +14,7 @@ namespace dfsim::inline opmodel {
 double image_products_effort(const OpGeometry& geometry);
 // A gather or scatter, whose FLOPs are `flops` > 0; 1 for operators that only count as such.
 double indexed_effort(const OpDescriptor& op, double flops);
-// A scatter whose elements lie in columns that do not fit into a core's second cache.
+// A scatter whose elements are in columns that do not fit into a core's second cache.
 bool walks_columns(const OpDescriptor& op);
 // A Resize, whose FLOPs are its results.
 double resampling_effort(const OpDescriptor& op);

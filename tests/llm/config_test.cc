@@ -60,6 +60,38 @@ TEST_CASE("Parameters: of the defaults of transformers' configurations") {
   CHECK(total_of(kStarcoder2) == 3'030'371'328);
 }
 
+// Counted the same way, of six small layers each.
+TEST_CASE("Parameters: of families that move norms, biases or experts") {
+  const auto total = [](const std::string& type, const std::string& more) {
+    return total_of(R"({"model_type": ")" + type + R"(", "hidden_size": 512, "num_hidden_layers": 6,
+      "intermediate_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4,
+      "vocab_size": 32000, "max_position_embeddings": 4096)" +
+                    more + "}");
+  };
+  const std::string experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2)";
+  CHECK(total("olmo2", "") == 46'935'040);
+  CHECK(total("olmo3", "") == 46'935'040);
+  CHECK(total("olmoe", R"(, "num_experts": 8, "num_experts_per_tok": 2)") == 113'019'904);
+  CHECK(total("cohere", R"(, "use_qk_norm": true)") == 30'547'968);
+  CHECK(total("cohere2", "") == 30'543'360);
+  CHECK(total("nemotron", R"(, "hidden_act": "relu2")") == 43'791'360);
+  CHECK(total("glm4", R"(, "head_dim": 64, "attention_bias": true)") == 46'942'720);
+  CHECK(total("glm4_moe", R"(, "n_routed_experts": 8, "num_experts_per_tok": 2, "head_dim": 64,
+    "moe_intermediate_size": 256, "n_shared_experts": 1, "first_k_dense_replace": 2,
+    "use_qk_norm": true, "attention_bias": true)") == 54'818'080);
+  CHECK(total("granitemoe", experts) == 113'015'296);
+  CHECK(total("granitemoeshared", experts + R"(, "shared_intermediate_size": 512)") == 117'733'888);
+  CHECK(total("llama4_text", R"(, "num_local_experts": 4, "num_experts_per_tok": 1, "head_dim": 64,
+    "intermediate_size_mlp": 2048, "interleave_moe_layer_step": 2)") == 70'529'536);
+}
+
+TEST_CASE("Config: a model that sees images has the family of its text_config") {
+  const std::string text =
+      std::string(R"({"model_type": "llava", "vision_config": {}, "text_config": )") + kLlama2_7b +
+      "}";
+  CHECK(total_of(text.c_str()) == 6'738'415'616);
+}
+
 TEST_CASE("Parameters: Gemma 4 31B has the 30.7 billion of its model card") {
   CHECK(static_cast<double>(total_of(kGemma4_31b)) == Approx(30.7e9).epsilon(0.005));
 }

@@ -293,6 +293,19 @@ TEST_CASE("nchwc: a pool runs in blocks and reorders its input; channels must fi
   }
 }
 
+TEST_CASE("nchwc: averages that round up and count padding stay in rows") {
+  for (const int64_t counts : {0, 1}) {
+    PassCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.op("AveragePool", {"x"}, "y",
+             {{"kernel_shape", std::vector<int64_t>{2, 2}},
+              {"ceil_mode", int64_t{1}},
+              {"count_include_pad", counts}});
+    graph.output("y");
+    CHECK((graph.types_after({"nchwc-8"}) == Types{"AveragePool"}) == (counts == 1));
+  }
+}
+
 TEST_CASE("nchwc: a global pool runs in blocks only if its input is in blocks") {
   PassCase plain;
   plain.input("x", {1, 16, 8, 8});

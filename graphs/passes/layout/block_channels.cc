@@ -185,10 +185,15 @@ class Blocker {
     graph_.add_op(std::move(reorder));
   }
 
-  // Pools with a window are worth a reorder of what they read, those over everything are not.
+  // Pools with a window are worth a reorder of what they read, those over everything are not. ONNX
+  // Runtime's kernel for blocks can't average windows that reach over the edge by both roundings.
   void pool(OpId id) {
     Op op = graph_.op(id);
     const bool global = op.op_type.starts_with("Global");
+    if (op.op_type == "AveragePool" && op.attributes.int_or("ceil_mode", 0) != 0 &&
+        op.attributes.int_or("count_include_pad", 0) != 0) {
+      return;
+    }
     if (op.outputs.size() > 1 || graph_.tensor(op.inputs[0]).dtype != DType::kFloat32 ||
         !aligned(op.inputs[0]) || !graph_.extent_known(op.inputs[0], 1) ||
         (global && !is_blocked(op.inputs[0]))) {

@@ -29,7 +29,7 @@ double spans(const Lists& inputs, const std::vector<int64_t>& output) {
   return broadcast_spans(kernel_of("Mul", inputs, {output}));
 }
 
-TEST_CASE("Short pieces: a broadcast starts anew where an operand begins or ends to have axes") {
+TEST_CASE("Short pieces: a broadcast starts again where an operand begins or ends to have axes") {
   CHECK(spans({{100, 3}, {3}}, {100, 3}) == 100);
   CHECK(spans({{100, 3}, {100, 1}}, {100, 3}) == 100);
   CHECK(spans({{5, 20, 3}, {20, 3}}, {5, 20, 3}) == 5);

@@ -17,7 +17,7 @@
 
 namespace dfsim::inline opmodel {
 
-// How many times in a row ONNX Runtime's broadcast of two operands starts anew: the results that
+// How many times in a row ONNX Runtime's broadcast of two operands starts again: the results that
 // one call computes are those of the last axes, as long as each operand has them all or none of
 // them. An axis of one element at the end counts as one that no operand has. 0 where both operands
 // have the same shape, or the result is not known. O(rank).
@@ -27,7 +27,7 @@ double broadcast_spans(const OpDescriptor& op);
 double short_pieces_us(const OpDescriptor& op, int cores);
 
 // Microseconds of a scatter along columns that leave a core's second cache, where the last cache is
-// fast enough to hold them at hand: each element waits as long as a core reads sixteen lines. 0 for
+// fast enough to serve them: each element waits as long as a core reads sixteen lines. 0 for
 // other operators and for slower caches, whose rows teach the trees. O(rank).
 double column_scatter_us(const OpDescriptor& op, const DeviceSpec& device);
 
