@@ -167,12 +167,9 @@ StatusOr<ImportedModel> import_model(const ModelOptions& options) {
 StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
                                           const ImportOptions& import_options) {
   if (is_llm_config(options.path)) {
-    // Other precisions start from fp32, as they do for exported models; those that only pack
-    // weights leave activations and caches as the model has them.
-    const bool as_published = options.precision.empty() || options.precision == "int8-weights" ||
-                              options.precision == "int4-weights";
+    // Other precisions start from fp32, as they do for exported models.
     return import_llm_config(options.path, import_options,
-                             as_published ? DType::kBFloat16 : DType::kFloat32);
+                             options.precision.empty() ? DType::kBFloat16 : DType::kFloat32);
   }
   if (recognise_tensorflow(options.path)) {
     return import_tensorflow(options.path, import_options, options.signature);

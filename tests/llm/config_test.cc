@@ -63,10 +63,12 @@ TEST_CASE("Parameters: of the defaults of transformers' configurations") {
 // Counted the same way, of six small layers each.
 TEST_CASE("Parameters: of families that move norms, biases or experts") {
   const auto total = [](const std::string& type, const std::string& more) {
-    return total_of(R"({"model_type": ")" + type + R"(", "hidden_size": 512, "num_hidden_layers": 6,
+    const std::string text = R"({"model_type": ")" + type +
+                             R"(", "hidden_size": 512, "num_hidden_layers": 6,
       "intermediate_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 4,
       "vocab_size": 32000, "max_position_embeddings": 4096)" +
-                    more + "}");
+                             more + "}";
+    return total_of(text.c_str());
   };
   const std::string experts = R"(, "num_local_experts": 8, "num_experts_per_tok": 2)";
   CHECK(total("olmo2", "") == 46'935'040);

@@ -253,6 +253,88 @@ void add_tensorflow(Cases* cases) {
       1);
 }
 
+// Segments, tables, factorisations, strings: the importer has put the shape into the attribute,
+// here one that fits matrices of 6 x 4 (and indices of their rows).
+void add_tensorflow_tables(Cases* cases) {
+  const std::string tf = "tensorflow::";
+  const std::string own = "LookupTableSizeV2";
+  add(cases, tf + own, {}, {list("shape", {}), number("dtype", 7)}, 1);
+  for (const char* name : {"Real",
+                           "Imag",
+                           "Angle",
+                           "AdjustContrastv2",
+                           "AdjustHue",
+                           "AdjustSaturation",
+                           "RGBToHSV",
+                           "HSVToRGB",
+                           "InvertPermutation",
+                           "Multinomial",
+                           "StatelessMultinomial",
+                           "RandomShuffle",
+                           "LinSpace",
+                           "MatrixDeterminant",
+                           "LogMatrixDeterminant",
+                           "Lu",
+                           "Qr",
+                           "Svd",
+                           "SelfAdjointEigV2",
+                           "Eig",
+                           "Bincount",
+                           "DenseBincount",
+                           "SparseReshape",
+                           "Bucketize",
+                           "LookupTableFindV2",
+                           "StringLower",
+                           "StringUpper",
+                           "StringStrip",
+                           "RegexReplace",
+                           "StaticRegexReplace",
+                           "Substr",
+                           "AsString",
+                           "StringToNumber",
+                           "StringToHashBucketFast",
+                           "StringToHashBucketStrong",
+                           "StringToHashBucket",
+                           "StringJoin"}) {
+    add(cases, tf + name, {operand({6, 4})}, {list("shape", {6, 4})}, 1);
+  }
+  for (const char* name : {"Complex",
+                           "ImageProjectiveTransformV2",
+                           "ImageProjectiveTransformV3",
+                           "ScaleAndTranslate",
+                           "SegmentSum",
+                           "SegmentMean",
+                           "SegmentMax",
+                           "SegmentMin",
+                           "SegmentProd",
+                           "SegmentSumV2",
+                           "SegmentMaxV2",
+                           "SegmentMinV2",
+                           "SegmentProdV2",
+                           "UnsortedSegmentMax",
+                           "UnsortedSegmentMin",
+                           "UnsortedSegmentProd",
+                           "DynamicPartition",
+                           "DynamicStitch",
+                           "ParallelDynamicStitch",
+                           "SparseToDense",
+                           "SparseFillEmptyRows",
+                           "ListDiff",
+                           "SearchSorted",
+                           "LowerBound",
+                           "UpperBound"}) {
+    add(cases, tf + name, {operand({6, 4}), operand({6}, DType::kInt32)}, {list("shape", {3, 4})},
+        1);
+  }
+  for (const char* name : {"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN",
+                           "SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments",
+                           "SparseSegmentSqrtNWithNumSegments", "SparseTensorDenseMatMul"}) {
+    add(cases, tf + name,
+        {operand({6, 4}), operand({5}, DType::kInt32), operand({5}, DType::kInt32)},
+        {list("shape", {3, 4})}, 1);
+  }
+}
+
 }  // namespace
 
 const std::map<std::string, OpCase>& own_op_cases() {
@@ -265,6 +347,7 @@ const std::map<std::string, OpCase>& own_op_cases() {
     add_training(&made);
     add_ours(&made);
     add_tensorflow(&made);
+    add_tensorflow_tables(&made);
     return made;
   }();
   return cases;
