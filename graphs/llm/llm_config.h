@@ -87,8 +87,7 @@ struct LlmConfig {
   bool norm_bias = false;        // LayerNorm with a bias in place of RMSNorm (Phi)
   bool parallel_blocks = false;  // attention and MLP read one norm's result (Phi)
   bool qk_norm = false;          // RMSNorm of each head's query and key
-  bool qk_norm_whole = false;    // OLMo: of all heads together, with a weight per element
-  bool qk_norm_by_head = false;  // Cohere: each head has weights of its own
+  bool qk_norm_by_head = false;  // OLMo, Cohere: each head has weights of its own
   bool sinks = false;            // gpt-oss: one learnt logit per head
   bool post_norms = false;       // Gemma: also normalises the results of both blocks
   bool tied_embeddings = false;

@@ -30,7 +30,7 @@ void read_attention_bias(ConfigFields& fields, LlmConfig* config) {
 void read_olmo2(ConfigFields& fields, LlmConfig* config) {
   read_dense_decoder(fields, {}, config);
   read_attention_bias(fields, config);
-  config->qk_norm = config->qk_norm_whole = true;
+  config->qk_norm = config->qk_norm_by_head = true;
 }
 
 void read_olmo3(ConfigFields& fields, LlmConfig* config) {

@@ -54,9 +54,8 @@ int64_t norm_parameters(const LlmConfig& config, const LlmLayer& layer) {
   norms += config.per_layer_hidden > 0 ? 1 : 0;
   int64_t count = norms * one;
   if (config.qk_norm) {
-    const bool every_head = config.qk_norm_whole || config.qk_norm_by_head;
-    const int64_t queries = every_head ? layer.heads : 1;
-    const int64_t keys = layer.shares_kv ? 0 : every_head ? layer.kv_heads : 1;
+    const int64_t queries = config.qk_norm_by_head ? layer.heads : 1;
+    const int64_t keys = layer.shares_kv ? 0 : config.qk_norm_by_head ? layer.kv_heads : 1;
     count += (queries + keys) * layer.head_dim;
   }
   if (layer.attention == LlmAttention::kLatent) {

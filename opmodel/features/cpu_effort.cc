@@ -14,13 +14,13 @@ namespace dfsim::inline opmodel {
 // is in another line of memory than the one before, and so are its index and its new value. Up to
 // the size of a core's second cache that takes no longer than along rows (5 ns), beyond it 45 to
 // 190 ns on a Cascade Lake.
-bool walks_columns(const OpDescriptor& op) {
+double scattered_column_bytes(const OpDescriptor& op) {
   constexpr double kSecondCache = 1.5e6;  // bytes
   constexpr double kLine = 16;            // elements
   const std::vector<size_t> axis = index_list(op, "axis");
   if ((op.op_type != "ScatterElements" && op.op_type != "Scatter") || axis.empty() ||
       op.input_extents.size() < 3 || op.input_dtypes.size() < 3) {
-    return false;
+    return 0;
   }
   double inner = 1;
   for (size_t i = axis[0] + 1; i < op.input_extents[0].size(); ++i) {
@@ -30,7 +30,7 @@ bool walks_columns(const OpDescriptor& op) {
   for (size_t i = 0; i < 3; ++i) {
     bytes += element_count(op.input_extents[i]) * dtype_bits(op.input_dtypes[i]) / 8;
   }
-  return inner >= kLine && bytes > kSecondCache;
+  return inner >= kLine && bytes > kSecondCache ? bytes : 0;
 }
 
 // Columns fill vectors, and each product takes as long to start as some FLOPs. A kernel of more
@@ -58,7 +58,7 @@ double indexed_effort(const OpDescriptor& op, double flops) {
   constexpr double kPiece = 700;
   constexpr double kElement = 300;
   constexpr double kColumnElement = 10'000;
-  const double each = walks_columns(op)                  ? kColumnElement
+  const double each = scattered_column_bytes(op) > 0     ? kColumnElement
                       : op.op_type.ends_with("Elements") ? kElement
                                                          : kPiece;
   return 1 + indexed_pieces(op) * each / flops;

@@ -14,8 +14,9 @@ namespace dfsim::inline opmodel {
 double image_products_effort(const OpGeometry& geometry);
 // A gather or scatter, whose FLOPs are `flops` > 0; 1 for operators that only count as such.
 double indexed_effort(const OpDescriptor& op, double flops);
-// A scatter whose elements are in columns that do not fit into a core's second cache.
-bool walks_columns(const OpDescriptor& op);
+// Bytes that a scatter along columns walks through; 0 where they fit into a core's second cache,
+// and for other operators.
+double scattered_column_bytes(const OpDescriptor& op);
 // A Resize, whose FLOPs are its results.
 double resampling_effort(const OpDescriptor& op);
 // The FLOPs of a recurrent layer and their effort.

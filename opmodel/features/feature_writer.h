@@ -105,6 +105,9 @@ std::vector<size_t> index_list(const OpDescriptor& op, std::string_view name);
 // Pieces that a gather copies or a scatter writes, each of elements that lie side by side; 0 for
 // other operators.
 double indexed_pieces(const OpDescriptor& op);
+// Elements that lie side by side in both of two tensors of one rank: a slice, part or join and its
+// whole.
+double common_run(const std::vector<int64_t>& x, const std::vector<int64_t>& y);
 // The axis whose removal leaves the others in order; perm.size() when there is none. Kernels for
 // one moved axis copy blocks, others go element by element.
 size_t single_moved_axis(const std::vector<size_t>& perm);

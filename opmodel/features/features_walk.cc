@@ -195,6 +195,10 @@ Walk walk_of(const OpDescriptor& op) {
 
 }  // namespace
 
+double common_run(const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
+  return copy(x, y).run;
+}
+
 double indexed_pieces(const OpDescriptor& op) {
   if ((!is_gather(op) && !is_scatter(op)) || op.input_extents.empty() ||
       op.output_extents.empty()) {

@@ -6,23 +6,10 @@
 #include <vector>
 
 #include "opmodel/features/op_form.h"
+#include "tests/opmodel/cpu/operator_of.h"
 
 namespace dfsim {
 namespace {
-
-OpDescriptor operator_of(const std::string& op_type, std::vector<std::vector<int64_t>> inputs,
-                         std::vector<int64_t> output, const std::string& attributes = "") {
-  OpDescriptor op;
-  op.op_type = op_type;
-  op.op_class = OpClass::kElementwise;
-  op.dtype = DType::kFloat32;
-  op.input_dtypes.assign(inputs.size(), DType::kFloat32);
-  op.input_extents = std::move(inputs);
-  op.output_extents = {std::move(output)};
-  op.output_dtypes = {DType::kFloat32};
-  op.attributes = attributes;
-  return op;
-}
 
 TEST_CASE("Plain kernels: time per element, divided by the cores only where threads share it") {
   const OpDescriptor mish = operator_of("Mish", {{10, 100}}, {10, 100});

@@ -6,27 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/opmodel/cpu/operator_of.h"
+
 namespace dfsim {
 namespace {
 
 using Lists = std::vector<std::vector<int64_t>>;
 
-OpDescriptor kernel_of(const std::string& op_type, Lists inputs, Lists outputs,
-                       const std::string& attributes = "") {
-  OpDescriptor op;
-  op.op_type = op_type;
-  op.op_class = OpClass::kElementwise;
-  op.dtype = DType::kFloat32;
-  op.input_dtypes.assign(inputs.size(), DType::kFloat32);
-  op.output_dtypes.assign(outputs.size(), DType::kFloat32);
-  op.input_extents = std::move(inputs);
-  op.output_extents = std::move(outputs);
-  op.attributes = attributes;
-  return op;
-}
-
 double spans(const Lists& inputs, const std::vector<int64_t>& output) {
-  return broadcast_spans(kernel_of("Mul", inputs, {output}));
+  return broadcast_spans(operator_of("Mul", inputs, output));
 }
 
 TEST_CASE("Short pieces: a broadcast starts again where an operand begins or ends to have axes") {
@@ -40,24 +28,26 @@ TEST_CASE("Short pieces: a broadcast starts again where an operand begins or end
   CHECK(spans({{100, 3, 1}, {}}, {100, 3, 1}) == 300);
   // Operands of one shape are one span, whatever it is.
   CHECK(spans({{100, 3, 1}, {100, 3, 1}}, {100, 3, 1}) == 0);
-  CHECK(broadcast_spans(kernel_of("Relu", {{100, 3}, {3}}, {{100, 3}})) == 0);
+  CHECK(broadcast_spans(operator_of("Relu", {{100, 3}, {3}}, {100, 3})) == 0);
 }
 
 TEST_CASE("Short pieces: rows of a few elements take a time per row, long ones none") {
   const auto mul = [](int64_t run) {
-    return short_pieces_us(kernel_of("Mul", {{1000, run}, {run}}, {{1000, run}}), 1);
+    return short_pieces_us(operator_of("Mul", {{1000, run}, {run}}, {1000, run}), 1);
   };
   CHECK(mul(3) == Approx(15));
   CHECK(mul(32) == Approx(15));
   CHECK(mul(33) == 0);
-  CHECK(short_pieces_us(kernel_of("Pow", {{1000, 3}, {3}}, {{1000, 3}}), 1) == Approx(32));
-  CHECK(short_pieces_us(kernel_of("Mul", {{1000, 3}, {3}}, {{1000, 3}}), 2) ==
+  CHECK(short_pieces_us(operator_of("Pow", {{1000, 3}, {3}}, {1000, 3}), 1) == Approx(32));
+  CHECK(short_pieces_us(operator_of("Mul", {{1000, 3}, {3}}, {1000, 3}), 2) ==
         Approx(15 * (0.02 + 0.98 / 2)));
 }
 
 TEST_CASE("Short pieces: copies count the runs that lie side by side") {
   const auto us = [](const std::string& type, const Lists& x, const Lists& y) {
-    return short_pieces_us(kernel_of(type, x, y), 1);
+    OpDescriptor op = operator_of(type, x, y[0]);
+    op.output_extents = y;
+    return short_pieces_us(op, 1);
   };
   CHECK(us("Concat", {{1000, 3}, {1000, 5}}, {{1000, 8}}) == Approx(2 * 5));
   CHECK(us("Split", {{1000, 9}}, {{1000, 3}, {1000, 3}, {1000, 3}}) == Approx(3 * 4));
@@ -71,7 +61,7 @@ TEST_CASE("Short pieces: copies count the runs that lie side by side") {
 TEST_CASE("Short pieces: sums over a middle axis take a time per outer element") {
   const auto us = [](const std::string& type, const std::vector<int64_t>& x,
                      const std::string& axes) {
-    return short_pieces_us(kernel_of(type, {x}, {{1}}, "axes=" + axes + ";keepdims=0"), 1);
+    return short_pieces_us(operator_of(type, {x}, {1}, "axes=" + axes + ";keepdims=0"), 1);
   };
   CHECK(us("ReduceSum", {4, 250, 3, 2}, "2") == Approx(1000 * (150 + 5 * 3) / 1e3));
   CHECK(us("ReduceMax", {4, 250, 3, 2}, "2") == Approx(6000 * 0.7 / 1e3));
@@ -83,7 +73,7 @@ TEST_CASE("Short pieces: sums over a middle axis take a time per outer element")
 TEST_CASE("Short pieces: windows that campaigns lack take a time per element that they read") {
   const auto us = [](const std::string& type, const std::vector<int64_t>& x,
                      const std::string& side) {
-    return short_pieces_us(kernel_of(type, {x}, {x}, "kernel_shape=" + side), 1);
+    return short_pieces_us(operator_of(type, {x}, x, "kernel_shape=" + side), 1);
   };
   CHECK(us("com.microsoft.nchwc.MaxPool", {1, 64, 10, 10}, "13,13") ==
         Approx(6400 * 169 * 0.055 / 1e3));
@@ -95,7 +85,7 @@ TEST_CASE("Short pieces: only answers that are far below are lifted") {
   DeviceSpec device;
   device.type = DeviceType::kCpu;
   device.compute_units = 1;
-  const OpDescriptor op = kernel_of("Mul", {{1000, 3}, {3}}, {{1000, 3}});  // 15 us
+  const OpDescriptor op = operator_of("Mul", {{1000, 3}, {3}}, {1000, 3});  // 15 us
   const auto answer = [&](double us, CostSource source) {
     OpCost cost;
     cost.time_ns = static_cast<TimeNs>(us * 1e3);
@@ -123,7 +113,7 @@ TEST_CASE("Short pieces: columns of a scatter wait for the last cache where it i
   device.memory_bytes_per_s = 20e9;
   device.cache_bytes_per_s = 102.4e9;
   OpDescriptor op =
-      kernel_of("ScatterElements", {{500, 64}, {4000, 64}, {4000, 64}}, {{500, 64}}, "axis=0");
+      operator_of("ScatterElements", {{500, 64}, {4000, 64}, {4000, 64}}, {500, 64}, "axis=0");
   op.input_dtypes[1] = DType::kInt64;
   CHECK(column_scatter_us(op, device) == Approx(4000 * 64 * 10 / 1e3));  // 10 ns each
   device.l2_bytes = Bytes{1} << 20;

@@ -75,18 +75,6 @@ double broadcast_us(const OpDescriptor& op, int cores) {
   return shared_by_cores(spans * (found == kSpanNs.end() ? kNs : found->second) / 1e3, cores);
 }
 
-// Elements that lie side by side in both.
-double common_run(const Extents& x, const Extents& y) {
-  double run = 1;
-  for (size_t i = 1; i <= std::min(x.size(), y.size()); ++i) {
-    run *= static_cast<double>(std::min(x[x.size() - i], y[y.size() - i]));
-    if (x[x.size() - i] != y[y.size() - i]) {
-      break;
-    }
-  }
-  return run;
-}
-
 // Results side by side that one element is copied to; 1 where the last axis is not repeated.
 double repeated_run(const Extents& x, const Extents& y) {
   double run = 1;
@@ -258,13 +246,10 @@ double column_scatter_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr double kLine = 64;            // bytes
   constexpr double kLatencyInLines = 16;  // that a core reads in the time that one element waits
   constexpr double kFastCache = 50e9;     // bytes a second and core
-  if (!walks_columns(op) || device.cache_bytes_per_s < kFastCache * device.compute_units ||
+  const double bytes = scattered_column_bytes(op);
+  if (bytes <= 0 || device.cache_bytes_per_s < kFastCache * device.compute_units ||
       device.memory_bytes_per_s <= 0) {
     return 0;
-  }
-  double bytes = 0;
-  for (size_t i = 0; i < 3; ++i) {
-    bytes += element_count(op.input_extents[i]) * dtype_bits(op.input_dtypes[i]) / 8;
   }
   const double rate = bytes <= static_cast<double>(device.l2_bytes) ? device.cache_bytes_per_s
                                                                     : device.memory_bytes_per_s;
