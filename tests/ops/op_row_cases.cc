@@ -231,8 +231,6 @@ void add_tensorflow(Cases* cases) {
       {list("blocks", {2, 2}), list("edges", {0, 0, 1, 1})}, 1);
   add(cases, tf + "TensorListReserve", {}, {list("shape", {5, 2, 3}), text("dtype", "float32")}, 1);
   add(cases, tf + "BlockLSTM", {operand({5, 2, 3}), weight({7, 16})}, {}, 1, 7);
-  add(cases, tf + "UnsortedSegmentSum", {operand({6, 4}), operand({6}, DType::kInt32)},
-      {number("segments", 3)}, 1);
   add(cases, tf + "BatchedGather", {operand({2, 5, 3}), operand({2, 7}, DType::kInt32)},
       {number("axis", 1), number("batch_dims", 1)}, 1);
   add(cases, tf + "NonMaxSuppression", {operand({20, 4}), operand({20})}, {number("most", 5)}, 1,
@@ -312,6 +310,7 @@ void add_tensorflow_tables(Cases* cases) {
                            "SegmentMinV2",
                            "SegmentProdV2",
                            "UnsortedSegmentMax",
+                           "UnsortedSegmentSum",
                            "UnsortedSegmentMin",
                            "UnsortedSegmentProd",
                            "DynamicPartition",

@@ -127,17 +127,6 @@ void in_top_k(NodeContext& node, std::string_view target) {
   node.set(0, node.emit(target, {node.plain(0), node.plain(1)}, {}, kTensorFlow));
 }
 
-// data, segment ids, number of segments.
-void segment_sum(NodeContext& node, std::string_view target) {
-  const auto count = node.integer(2);
-  if (!count || *count < 0 || *count > kMaxExtent) {
-    node.unresolved("the number of segments is not known before the run");
-    return;
-  }
-  node.set(0,
-           node.emit(target, {node.plain(0), node.plain(1)}, {{"segments", *count}}, kTensorFlow));
-}
-
 // clang-format off
 constexpr TfRule kReduceRules[] = {
     {.type = "Sum", .translate = reduce, .target = "ReduceSum", .required_inputs = 2},
@@ -162,8 +151,6 @@ constexpr TfRule kReduceRules[] = {
      .target = "SparseSoftmaxCrossEntropyWithLogits", .required_inputs = 2},
     {.type = "InTopKV2", .translate = in_top_k, .target = "InTopK", .required_inputs = 2},
     {.type = "InTopK", .translate = in_top_k, .target = "InTopK", .required_inputs = 2},
-    {.type = "UnsortedSegmentSum", .translate = segment_sum, .target = "UnsortedSegmentSum",
-     .required_inputs = 3},
 };
 // clang-format on
 

@@ -29,31 +29,34 @@ std::optional<int64_t> range_of(const NodeContext& node, size_t input) {
   return *std::max_element(ids->begin(), ids->end()) + 1;
 }
 
-// data, sorted segment ids (and their number): a row for each segment.
-void segments(NodeContext& node, std::string_view target) {
-  auto count = node.has_input(2) ? node.integer(2) : range_of(node, 1);
-  if (node.has_input(2) && !is_extent(count)) {
+// data, (indices of rows,) segment ids (, their number): a row for each segment. `axes` of the data
+// count as rows.
+void reduce_segments(NodeContext& node, std::string_view target, size_t ids, int axes) {
+  const bool given = node.has_input(ids + 1);
+  const auto count = given ? node.integer(ids + 1) : range_of(node, ids);
+  if (given && !is_extent(count)) {
     node.unresolved("the number of segments is not known before the run");
     return;
   }
-  const bool at_most = !count;
-  count = count.value_or(node.rank(1) == 1 ? node.shape(1)[0].extent() : 0);
-  node.set_known(
-      target, {node.plain(0), node.plain(1)},
-      {{with_rows(node.shape(0), std::max(1, node.rank(1)), *count), DType::kUnknown, at_most}});
+  std::vector<TensorId> inputs;
+  for (size_t i = 0; i <= ids; ++i) {
+    inputs.push_back(node.plain(i));
+  }
+  const int64_t most = node.rank(ids) == 1 ? node.shape(ids)[0].extent() : 0;
+  node.set_known(target, std::move(inputs),
+                 {{with_rows(node.shape(0), axes, count.value_or(most)), DType::kUnknown, !count}});
 }
 
-// data, indices of rows, segment ids (and their number): sums of the rows that each segment names.
-void sparse_segments(NodeContext& node, std::string_view target) {
-  auto count = node.has_input(3) ? node.integer(3) : range_of(node, 2);
-  if (node.has_input(3) && !is_extent(count)) {
-    node.unresolved("the number of segments is not known before the run");
+void segments(NodeContext& node, std::string_view target) {
+  if (node.rank(1) > node.rank(0)) {
+    node.error("its segment ids have more axes than its data");
     return;
   }
-  const bool at_most = !count;
-  count = count.value_or(node.rank(2) == 1 ? node.shape(2)[0].extent() : 0);
-  node.set_known(target, {node.plain(0), node.plain(1), node.plain(2)},
-                 {{with_rows(node.shape(0), 1, *count), DType::kUnknown, at_most}});
+  reduce_segments(node, target, 1, std::max(1, node.rank(1)));
+}
+
+void sparse_segments(NodeContext& node, std::string_view target) {
+  reduce_segments(node, target, 2, 1);
 }
 
 // data, partition of each row: as many outputs as partitions, each of which may get all rows.
@@ -220,6 +223,7 @@ constexpr TfRule kSparseRules[] = {
     {.type = "SegmentMaxV2", .translate = segments, .target = "SegmentMaxV2", .required_inputs = 3},
     {.type = "SegmentMinV2", .translate = segments, .target = "SegmentMinV2", .required_inputs = 3},
     {.type = "SegmentProdV2", .translate = segments, .target = "SegmentProdV2", .required_inputs = 3},
+    {.type = "UnsortedSegmentSum", .translate = segments, .target = "UnsortedSegmentSum", .required_inputs = 3},
     {.type = "UnsortedSegmentMax", .translate = segments, .target = "UnsortedSegmentMax", .required_inputs = 3},
     {.type = "UnsortedSegmentMin", .translate = segments, .target = "UnsortedSegmentMin", .required_inputs = 3},
     {.type = "UnsortedSegmentProd", .translate = segments, .target = "UnsortedSegmentProd", .required_inputs = 3},

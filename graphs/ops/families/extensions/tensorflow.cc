@@ -26,12 +26,6 @@ StatusOr<Shape> shape_attribute(const InferContext& context) {
   return Shape::of(*extents);
 }
 
-Status infer_from_attribute(InferContext& context) {
-  DFSIM_ASSIGN_OR_RETURN(Shape shape, shape_attribute(context));
-  context.set_output(0, context.dtype(0), std::move(shape));
-  return ok_status();
-}
-
 Status infer_tf_predicate(InferContext& context) {
   context.set_output(0, DType::kBool, context.shape(0));
   return ok_status();
@@ -210,23 +204,6 @@ Status infer_batched_gather(InferContext& context) {
   return ok_status();
 }
 
-// One row per segment.
-Status infer_segments(InferContext& context) {
-  const Shape& x = context.shape(0);
-  const Shape& ids = context.shape(1);
-  if (!x.has_rank() || !ids.has_rank()) {
-    return ok_status();
-  }
-  if (ids.rank() > x.rank()) {
-    return context.error(
-        fmt::format("segment ids {} do not fit data {}", format_shape(ids), format_shape(x)));
-  }
-  Dims dims(x.dims().begin() + ids.rank(), x.dims().end());
-  dims.insert(dims.begin(), Dim(context.attributes().int_or("segments", 0)));
-  context.set_output(0, context.dtype(0), Shape(std::move(dims)));
-  return ok_status();
-}
-
 // Indices, scores, how many.
 Status infer_suppression(InferContext& context) {
   const Dim most(std::max<int64_t>(0, context.attributes().int_or("most", 0)));
@@ -266,12 +243,12 @@ void work_block_lstm(WorkContext& context) {
 
 // clang-format off
 constexpr OpDef kTensorflowOps[] = {
-    {.op_type = "ConvFilterGrad", .op_class = OpClass::kConv, .infer = infer_from_attribute,
+    {.op_type = "ConvFilterGrad", .op_class = OpClass::kConv, .infer = infer_given_shape,
      .work = work_filter_gradient, .required_inputs = 2, .domain = kTensorFlow,
      .factors = factors_filter_gradient},
-    {.op_type = "MaxPoolGrad", .op_class = OpClass::kPool, .infer = infer_from_attribute,
+    {.op_type = "MaxPoolGrad", .op_class = OpClass::kPool, .infer = infer_given_shape,
      .work = work_pool_gradient, .domain = kTensorFlow, .factors = factors_pool_gradient},
-    {.op_type = "AveragePoolGrad", .op_class = OpClass::kPool, .infer = infer_from_attribute,
+    {.op_type = "AveragePoolGrad", .op_class = OpClass::kPool, .infer = infer_given_shape,
      .work = work_pool_gradient, .domain = kTensorFlow, .factors = factors_pool_gradient},
     {.op_type = "BatchNormGrad", .op_class = OpClass::kNorm, .infer = infer_batch_norm_gradient,
      .work = work_per_input_element, .flops_per_element = 11, .required_inputs = 5,
@@ -344,9 +321,6 @@ constexpr OpDef kTensorflowOps[] = {
     {.op_type = "InTopK", .op_class = OpClass::kReduce, .infer = infer_in_top_k,
      .work = work_per_input_element, .flops_per_element = 1, .required_inputs = 2,
      .domain = kTensorFlow},
-    {.op_type = "UnsortedSegmentSum", .op_class = OpClass::kGather, .infer = infer_segments,
-     .work = work_per_input_element, .flops_per_element = 1, .required_inputs = 2,
-     .domain = kTensorFlow},
     {.op_type = "BatchedGather", .op_class = OpClass::kGather, .infer = infer_batched_gather,
      .work = work_copy, .required_inputs = 2, .domain = kTensorFlow},
     {.op_type = "GradientDescent", .op_class = OpClass::kOptimizer, .infer = infer_tf_update,
@@ -379,9 +353,9 @@ constexpr OpDef kTensorflowOps[] = {
      .work = work_copy, .domain = kTensorFlow},
     {.op_type = "DynamicSlice", .op_class = OpClass::kDataMovement, .infer = infer_dynamic_slice,
      .work = work_copy, .required_inputs = 2, .domain = kTensorFlow},
-    {.op_type = "SliceGrad", .op_class = OpClass::kDataMovement, .infer = infer_from_attribute,
+    {.op_type = "SliceGrad", .op_class = OpClass::kDataMovement, .infer = infer_given_shape,
      .domain = kTensorFlow, .factors = factors_slice_gradient},
-    {.op_type = "ResizeGrad", .op_class = OpClass::kDataMovement, .infer = infer_from_attribute,
+    {.op_type = "ResizeGrad", .op_class = OpClass::kDataMovement, .infer = infer_given_shape,
      .work = work_per_input_element, .flops_per_element = 8, .domain = kTensorFlow,
      .factors = factors_slice_gradient},
     {.op_type = "NonMaxSuppression", .op_class = OpClass::kSort, .infer = infer_suppression,

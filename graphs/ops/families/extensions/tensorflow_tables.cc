@@ -206,6 +206,8 @@ constexpr OpDef kTfTableOps[] = {
      .work = work_per_datum, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
     {.op_type = "SegmentProdV2", .op_class = OpClass::kGather, .infer = infer_given_shape,
      .work = work_per_datum, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
+    {.op_type = "UnsortedSegmentSum", .op_class = OpClass::kGather, .infer = infer_given_shape,
+     .work = work_per_datum, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
     {.op_type = "UnsortedSegmentMax", .op_class = OpClass::kGather, .infer = infer_given_shape,
      .work = work_per_datum, .flops_per_element = 1, .required_inputs = 2, .domain = kTensorFlow},
     {.op_type = "UnsortedSegmentMin", .op_class = OpClass::kGather, .infer = infer_given_shape,
