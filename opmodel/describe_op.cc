@@ -104,10 +104,12 @@ std::string window_attributes(const Graph& graph, const Op& op) {
     // A memory format: the shapes are those of channels first.
     const bool gradient =
         op.op_type == "ConvTranspose" && op.attributes.int_or(kInputGradient, 0) != 0;
-    const bool may_be_last =
-        (op.op_type == "Conv" && op.domain.empty()) || gradient || op.op_type == "ConvFilterGrad";
+    const bool may_be_last = (op.op_type == "Conv" && op.domain.empty()) ||
+                             op.op_type == "FusedConv" || gradient ||
+                             op.op_type == "ConvFilterGrad";
     return fmt::format(
-        "{}{}dilations={};group={};{}{};{}pads={};strides={}", activation_attribute(op),
+        "{}{}{}dilations={};group={};{}{};{}pads={};strides={}", activation_attribute(op),
+        op.attributes.int_or(kBiasInKernel, 0) != 0 ? fmt::format("{}=1;", kBiasInKernel) : "",
         may_be_last ? last_format(op) : "", list_or(op, "dilations", n, 1), group_of(graph, op),
         gradient ? fmt::format("{}=1;", kInputGradient) : "", common, extra, pads, strides);
   }

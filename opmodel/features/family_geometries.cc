@@ -57,15 +57,6 @@ int64_t int_attribute(const OpDescriptor& op, std::string_view name, int64_t fal
   return value;
 }
 
-// The input that holds the right operand: those of quantised operators come with scale and zero
-// point.
-size_t right_operand(const OpDescriptor& op) {
-  const std::string_view type = op.op_type;
-  const size_t dot = type.rfind('.');
-  const std::string_view name = dot == std::string_view::npos ? type : type.substr(dot + 1);
-  return name == "QLinearMatMul" || name == "QLinearConv" || name == "QGemm" ? 3 : 1;
-}
-
 // Kernels of ONNX Runtime tell no signed from unsigned bytes.
 DType arithmetic_of(DType dtype) { return dtype == DType::kUInt8 ? DType::kInt8 : dtype; }
 
@@ -93,6 +84,13 @@ Extents with_batch_in_front(const OpDescriptor& op, size_t input, std::string_vi
 }
 
 }  // namespace
+
+size_t right_operand(const OpDescriptor& op) {
+  const std::string_view type = op.op_type;
+  const size_t dot = type.rfind('.');
+  const std::string_view name = dot == std::string_view::npos ? type : type.substr(dot + 1);
+  return name == "QLinearMatMul" || name == "QLinearConv" || name == "QGemm" ? 3 : 1;
+}
 
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out) {
   if (op.op_class != OpClass::kMatMul) {

@@ -60,6 +60,10 @@ bool runs_on_channels_last(const OpDescriptor& op, const OpGeometry& geometry);
 // microseconds that no shape shows.
 bool has_costly_activation(const OpDescriptor& op);
 
+// The input of a product or convolution that holds the right operand: those of quantised operators
+// come with scale and zero point.
+size_t right_operand(const OpDescriptor& op);
+
 // Geometries of family_geometries.cc, one per family.
 bool gemm_geometry(const OpDescriptor& op, OpGeometry* out);
 bool conv_geometry(const OpDescriptor& op, OpGeometry* out);

@@ -187,8 +187,9 @@ bool knows_gradient(const ModelManifest& manifest, const OpDescriptor& op);
 
 // `ops` as a model of that manifest is asked about them: gradients that no part learned become the
 // convolution with the same work; normalisations of training steps and resized images lose the
-// marks that only dfsim's own graphs have. Empty where there are none.
+// marks that only dfsim's own graphs have; on GPUs, a convolution loses what its kernel does to
+// results before it stores them. Empty where there are none.
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
-                                     std::span<const OpDescriptor> ops);
+                                     std::span<const OpDescriptor> ops, DeviceType device);
 
 }  // namespace dfsim::inline opmodel

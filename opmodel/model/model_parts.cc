@@ -6,6 +6,8 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/model/laws/conv_epilogue.h"
+#include "opmodel/model/laws/neighbour_dtypes.h"
 #include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/model/model_manifest.h"
@@ -105,15 +107,23 @@ bool knows_gradient(const ModelManifest& manifest, const OpDescriptor& op) {
 }
 
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
-                                     std::span<const OpDescriptor> ops) {
-  const auto differs = [](const OpDescriptor& op) {
-    return is_conv_gradient(op) || is_training_norm(op) || has_serial_images(op);
+                                     std::span<const OpDescriptor> ops, DeviceType device) {
+  const bool gpu = device == DeviceType::kGpu;
+  const auto differs = [gpu](const OpDescriptor& op) {
+    return (gpu && has_conv_epilogue(op)) || is_conv_gradient(op) || is_training_norm(op) ||
+           has_serial_images(op) || runs_as_fp32(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
   }
   std::vector<OpDescriptor> learned(ops.begin(), ops.end());
   for (OpDescriptor& op : learned) {
+    if (gpu && has_conv_epilogue(op)) {
+      op = without_conv_epilogue(op);
+    }
+    if (runs_as_fp32(op)) {
+      op = as_fp32(op);
+    }
     if (is_conv_gradient(op) && !knows_gradient(manifest, op)) {
       op = forward_convolution(op);
     } else if (is_training_norm(op)) {

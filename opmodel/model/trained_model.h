@@ -106,6 +106,9 @@ class TrainedModel : public CostModel {
   Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
                    const DeviceSpec& device, std::span<ModelAnswer> answers) const;
 
+  Status ask_neighbours(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
+                        const DeviceSpec& device, std::span<OpCost> out) const;
+
   bool use_lookup_ = true;
   std::shared_ptr<const TrainedModel> prior_;
   mutable std::mutex mutex_;

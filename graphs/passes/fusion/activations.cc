@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/rules.h"
 #include "graphs/passes/passes.h"
 #include "graphs/passes/pattern.h"
@@ -41,17 +42,23 @@ void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, 
   graph.fuse(replaced, std::move(fused));
 }
 
-// A convolution with a bias whose result only the sum reads.
+// A convolution whose result only the sum reads.
 OpId summed_conv(const EditableGraph& graph, const Op& sum) {
   for (const TensorId input : sum.inputs) {
     const OpId conv = graph.producer(input);
     if (conv.valid() && graph.op(conv).op_type == "Conv" && graph.op(conv).domain.empty() &&
-        graph.op(conv).inputs.size() == 3 && graph.op(conv).inputs[2].valid() &&
-        graph.sole_reader(input).valid() && graph.tensor(input).dtype == DType::kFloat32) {
+        graph.sole_reader(input).valid()) {
       return conv;
     }
   }
   return {};
+}
+
+// ONNX Runtime's CPU kernel adds to convolutions of fp32 with a bias.
+bool is_summed_by_ort(const EditableGraph& graph, OpId conv) {
+  const Op& op = graph.op(conv);
+  return op.inputs.size() == 3 && op.inputs[2].valid() &&
+         graph.tensor(op.outputs[0]).dtype == DType::kFloat32;
 }
 
 // x * HardSigmoid(x)
@@ -69,6 +76,42 @@ bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
     }
   }
   return false;
+}
+
+// The convolution that an Add of two images of one shape can go into; none otherwise.
+OpId conv_before_sum(const EditableGraph& graph, OpId id) {
+  if (!graph.alive(id) || graph.op(id).op_type != "Add" || !graph.op(id).domain.empty()) {
+    return {};
+  }
+  const Op& sum = graph.op(id);
+  const Shape& image = graph.shape(sum.inputs[0]);
+  if (image.rank() != 4 || image != graph.shape(sum.inputs[1]) ||
+      !graph.comparable(sum.inputs[0], sum.inputs[1])) {
+    return {};
+  }
+  return summed_conv(graph, sum);
+}
+
+// The convolution adds its fourth operand, then applies the activation after the sum.
+void fuse_sum(EditableGraph& graph, OpId conv, OpId id) {
+  const Op& sum = graph.op(id);
+  Op fused = graph.op(conv);
+  const bool first = sum.inputs[0] == fused.outputs[0];
+  fused.domain = kMicrosoft;
+  fused.op_type = "FusedConv";
+  fused.inputs.resize(3);
+  fused.inputs.push_back(sum.inputs[first ? 1 : 0]);
+  fused.outputs = sum.outputs;
+  std::vector<OpId> replaced = {conv, id};
+  const OpId next = graph.sole_reader(sum.outputs[0]);
+  if (next.valid() && graph.op(next).domain.empty() &&
+      (is_one_of(kConvActivations, graph.op(next).op_type) ||
+       is_fixed_clip(graph, graph.op(next)))) {
+    fused.attributes.set("activation", graph.op(next).op_type);
+    fused.outputs = graph.op(next).outputs;
+    replaced.push_back(next);
+  }
+  graph.fuse(replaced, std::move(fused));
 }
 
 }  // namespace
@@ -90,32 +133,29 @@ void fuse_conv_activation(EditableGraph& graph) {
 
 void fuse_conv_sum(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
-    if (!graph.alive(id) || graph.op(id).op_type != "Add" || !graph.op(id).domain.empty()) {
-      continue;
+    const OpId conv = conv_before_sum(graph, id);
+    if (conv.valid() && is_summed_by_ort(graph, conv)) {
+      fuse_sum(graph, conv, id);
     }
-    const Op& sum = graph.op(id);
-    const Shape& image = graph.shape(sum.inputs[0]);
-    const OpId conv = summed_conv(graph, sum);
-    if (!conv.valid() || image.rank() != 4 || image != graph.shape(sum.inputs[1]) ||
-        !graph.comparable(sum.inputs[0], sum.inputs[1])) {
-      continue;
+  }
+}
+
+void fuse_conv_residual(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    if (const OpId conv = conv_before_sum(graph, id); conv.valid()) {
+      fuse_sum(graph, conv, id);
     }
-    Op fused = graph.op(conv);
-    const bool first = sum.inputs[0] == fused.outputs[0];
-    fused.domain = kMicrosoft;
-    fused.op_type = "FusedConv";
-    fused.inputs.push_back(sum.inputs[first ? 1 : 0]);
-    fused.outputs = sum.outputs;
-    std::vector<OpId> replaced = {conv, id};
-    const OpId next = graph.sole_reader(sum.outputs[0]);
-    if (next.valid() && graph.op(next).domain.empty() &&
-        (is_one_of(kConvActivations, graph.op(next).op_type) ||
-         is_fixed_clip(graph, graph.op(next)))) {
-      fused.attributes.set("activation", graph.op(next).op_type);
-      fused.outputs = graph.op(next).outputs;
-      replaced.push_back(next);
+  }
+}
+
+void mark_conv_bias(EditableGraph& graph) {
+  for (const OpId id : graph.ops()) {
+    const Op& op = graph.op(id);
+    const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
+    if (op.op_type == "Conv" && op.domain.empty() && has_bias &&
+        op.attributes.int_or(kBiasInKernel, 0) == 0) {
+      graph.attributes(id).set(std::string(kBiasInKernel), int64_t{1});
     }
-    graph.fuse(replaced, std::move(fused));
   }
 }
 

@@ -12,9 +12,11 @@
 namespace dfsim::inline graphs {
 namespace {
 
+// QuantizeLinear and DequantizeLinear scale and round each element on its own.
 bool is_pointwise(const Op& op) {
-  return op.op_class == OpClass::kElementwise ||
-         (op.op_type == "BatchNormalization" && op.domain.empty());
+  const bool scales = op.op_type == "BatchNormalization" || op.op_type == "QuantizeLinear" ||
+                      op.op_type == "DequantizeLinear";
+  return op.op_class == OpClass::kElementwise || (scales && op.domain.empty());
 }
 
 // The compiled operator that a reduction becomes; "" for what is none.

@@ -66,6 +66,8 @@ class FormatKeeper {
         conv(id);
       }
       last_.insert(graph_.op(id).outputs[0]);
+    } else if (op.op_type == "QLinearConv" && converts_) {
+      last_.insert(op.outputs[0]);  // kernels of 8 bits have no other layout
     } else if (op.op_type == "Transpose") {
       transpose(op);
     } else if (op.op_type == "Reshape" || op.op_type == "Flatten") {
@@ -127,8 +129,9 @@ class FormatKeeper {
   }
 
   bool keeps_format(const Op& op) const {
-    constexpr std::array<std::string_view, 7> kTypes = {"Concat", "Pad",  "Resize", "Split",
-                                                        "Slice",  "Cast", "Dropout"};
+    constexpr std::array<std::string_view, 9> kTypes = {
+        "Concat", "Pad",     "Resize",         "Split",           "Slice",
+        "Cast",   "Dropout", "QuantizeLinear", "DequantizeLinear"};
     const bool by_class = op.op_class == OpClass::kElementwise || op.op_class == OpClass::kPool ||
                           op.op_type == "BatchNormalization" ||
                           op.op_type == "GroupNormalization" ||

@@ -75,9 +75,9 @@ TEST_CASE("Gradients: the image's has a kind of its own, and a model that knows 
   manifest.parts.resize(1);
   manifest.parts[0].kind = "dense";
   const std::vector<OpDescriptor> ops = {input_gradient()};
-  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].op_type == "Conv");
   manifest.parts[0].kind = "dense-image-gradient";
-  CHECK(as_learned(manifest, ops)[0].op_type == "ConvTranspose");
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].op_type == "ConvTranspose");
 }
 
 TEST_CASE("Filter gradient: a model that has not learned it is asked about the convolution") {
@@ -85,10 +85,11 @@ TEST_CASE("Filter gradient: a model that has not learned it is asked about the c
   manifest.parts.resize(1);
   manifest.parts[0].kind = "dense";
   const std::vector<OpDescriptor> ops = {filter_gradient()};
-  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
-  CHECK(as_learned(manifest, ops)[0].input_extents[1] == ops[0].output_extents[0]);
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].op_type == "Conv");
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].input_extents[1] ==
+        ops[0].output_extents[0]);
   manifest.parts[0].kind = "dense-filter-gradient";
-  CHECK(as_learned(manifest, ops)[0].op_type == "tensorflow.ConvFilterGrad");
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].op_type == "tensorflow.ConvFilterGrad");
 }
 
 TEST_CASE("Input gradient: every model is asked about the convolution, a layer as such is not") {
@@ -102,9 +103,10 @@ TEST_CASE("Input gradient: every model is asked about the convolution, a layer a
   layer.attributes = layer.attributes.substr(layer.attributes.find(';') + 1);
   CHECK_FALSE(is_input_gradient(layer));
   ModelManifest manifest;
-  CHECK(as_learned(manifest, std::vector<OpDescriptor>{layer}).empty());
-  CHECK(as_learned(manifest, std::vector<OpDescriptor>{layer, input_gradient()})[1].op_type ==
-        "Conv");
+  CHECK(as_learned(manifest, std::vector<OpDescriptor>{layer}, DeviceType::kGpu).empty());
+  CHECK(
+      as_learned(manifest, std::vector<OpDescriptor>{layer, input_gradient()}, DeviceType::kGpu)[1]
+          .op_type == "Conv");
 }
 
 TEST_CASE(

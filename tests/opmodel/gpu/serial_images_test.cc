@@ -72,7 +72,7 @@ TEST_CASE("Serial images: a measured time stays, as do other kernels and devices
 
 TEST_CASE("Serial images: a model is asked without the mark, which no profile has") {
   const std::vector<OpDescriptor> ops = {resize_to(32)};
-  const std::vector<OpDescriptor> learned = as_learned(ModelManifest(), ops);
+  const std::vector<OpDescriptor> learned = as_learned(ModelManifest(), ops, DeviceType::kGpu);
   REQUIRE(learned.size() == 1);
   CHECK(learned[0].attributes == "coordinates=half_pixel;mode=linear");
 }

@@ -146,7 +146,7 @@ TEST_CASE("TrainingKernels: a model's gradients do not answer for channels last"
   CHECK_FALSE(knows_gradient(manifest, last));
   CHECK(cost_of(last, 1, board(), manifest).time_ns == 11'520);
   const std::vector<OpDescriptor> ops = {last};
-  CHECK(as_learned(manifest, ops)[0].op_type == "Conv");
+  CHECK(as_learned(manifest, ops, DeviceType::kGpu)[0].op_type == "Conv");
 }
 
 TEST_CASE("TrainingKernels: other devices and unknown clocks keep what the model says") {
@@ -161,7 +161,8 @@ TEST_CASE("TrainingKernels: other devices and unknown clocks keep what the model
 
 TEST_CASE("TrainingKernels: the model is asked about operators without the marks of a step") {
   const OpDescriptor norm = forward_norm({64, 10, 100, 100});
-  const std::vector<OpDescriptor> learned = as_learned(ModelManifest{}, std::vector{norm});
+  const std::vector<OpDescriptor> learned =
+      as_learned(ModelManifest{}, std::vector{norm}, DeviceType::kGpu);
   REQUIRE(learned.size() == 1);
   CHECK(learned[0].attributes.empty());
   CHECK(learned[0].op_type == "BatchNormalization");

@@ -144,7 +144,8 @@ Status infer_q_gemm(InferContext& context) {
   }
   const bool trans_a = context.attributes().int_or("transA", 0) != 0;
   const bool trans_b = context.attributes().int_or("transB", 0) != 0;
-  const DType dtype = context.has_input(8) ? context.dtype(8) : DType::kFloat32;
+  // Without a scale of its own the result has the type of the scales.
+  const DType dtype = context.dtype(context.has_input(8) ? 8 : 1);
   context.set_output(0, dtype, Shape({a[trans_a ? 1 : 0], b[trans_b ? 0 : 1]}));
   return ok_status();
 }

@@ -10,6 +10,8 @@ namespace dfsim::inline graphs {
 inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
 // Attribute of convolutions: whether images have their channels last.
 inline constexpr std::string_view kChannelsLast = "channels_last";
+// Attribute of convolutions: the kernel adds the bias before it stores its results.
+inline constexpr std::string_view kBiasInKernel = "bias_in_kernel";
 // Attribute of a ConvTranspose: it is the gradient of a convolution's image in a training step.
 inline constexpr std::string_view kInputGradient = "input_gradient";
 // Attribute of a Resize: a thread walks through all channels of one pixel, as in PyTorch's kernel.

@@ -1,0 +1,190 @@
+// What engines make of convolutions and of quantised graphs (runtime tensorrt).
+#include <algorithm>
+
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "tests/passes/pass_case.h"
+
+namespace dfsim {
+namespace {
+
+// x [1, 16, 8, 8] -> Conv 1x1 -> c; c + x -> y, and a Relu after that.
+void add_residual_block(PassCase& graph, DType dtype, bool bias) {
+  graph.input("x", {1, 16, 8, 8}, dtype);
+  graph.weight("w", {16, 16, 1, 1}, dtype);
+  graph.weight("b", {16}, dtype);
+  graph.op("Conv",
+           bias ? std::vector<std::string>{"x", "w", "b"} : std::vector<std::string>{"x", "w"},
+           "c");
+  graph.op("Add", {"x", "c"}, "y");
+  graph.op("Relu", {"y"}, "z");
+  graph.output("z");
+}
+
+TEST_CASE("conv-residual: sum and activation go into a convolution of any type") {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    for (const bool bias : {true, false}) {
+      PassCase graph;
+      add_residual_block(graph, dtype, bias);
+      const Graph& result = graph.after({"conv-residual"});
+      REQUIRE(result.op_count() == 1);
+      const Op& fused = result.op(OpId(0));
+      CHECK(fused.op_type == "FusedConv");
+      REQUIRE(fused.inputs.size() == 4);
+      CHECK(fused.inputs[2].valid() == bias);
+      CHECK(result.tensor(fused.inputs[3]).name == "x");
+      CHECK(fused.attributes.string_or("activation", "") == "Relu");
+      CHECK(graph_totals(result)->macs == 16 * 16 * 64);
+    }
+  }
+}
+
+TEST_CASE("conv-sum: takes fp32 with a bias alone, as ONNX Runtime does") {
+  PassCase half;
+  add_residual_block(half, DType::kFloat16, true);
+  CHECK(half.types_after({"conv-sum"}) == std::vector<std::string>{"Conv", "Add", "Relu"});
+  PassCase plain;
+  add_residual_block(plain, DType::kFloat32, false);
+  CHECK(plain.types_after({"conv-sum"}) == std::vector<std::string>{"Conv", "Add", "Relu"});
+  PassCase summed;
+  add_residual_block(summed, DType::kFloat32, true);
+  CHECK(summed.types_after({"conv-sum"}) == std::vector<std::string>{"com.microsoft.FusedConv"});
+}
+
+TEST_CASE("conv-bias: marks convolutions that have a bias") {
+  for (const bool bias : {true, false}) {
+    PassCase graph;
+    add_residual_block(graph, DType::kFloat32, bias);
+    const Graph& result = graph.after({"conv-bias"});
+    CHECK(result.op(OpId(0)).attributes.int_or(kBiasInKernel, 0) == (bias ? 1 : 0));
+  }
+}
+
+class ByteCase : public PassCase {
+ public:
+  ByteCase() {
+    number("s", 0.02);
+    number("t", 0.03);
+    integer("z", DType::kUInt8, 128);
+    integer("wz", DType::kInt8, 0);
+  }
+  void quantise(const std::string& from, const std::string& to, const std::string& scale = "s") {
+    op("QuantizeLinear", {from, scale, "z"}, to);
+  }
+  void dequantise(const std::string& from, const std::string& to, const std::string& scale = "s") {
+    op("DequantizeLinear", {from, scale, "z"}, to);
+  }
+  // [12, 16] times [16, 16], with a quantised result.
+  void product(const std::string& from, const std::string& to) {
+    weight("w", {16, 16}, DType::kInt8);
+    op("com.microsoft.QGemm", {from, "s", "z", "w", "s", "wz", "", "t", "z"}, to);
+  }
+};
+
+TEST_CASE("requantize: what is quantised right after it was dequantised stays in 8 bits") {
+  ByteCase graph;
+  graph.input("x", {3, 4, 16});
+  graph.quantise("x", "q");
+  graph.dequantise("q", "d");
+  graph.ints("rows", {12, 16});
+  graph.op("Reshape", {"d", "rows"}, "r");
+  graph.quantise("r", "r_q", "t");
+  graph.product("r_q", "y");
+  graph.output("y");
+  CHECK(graph.types_after({"requantize"}) ==
+        std::vector<std::string>{"QuantizeLinear", "Reshape", "com.microsoft.QGemm"});
+}
+
+TEST_CASE("requantize: a dequantised tensor that something else reads, too, keeps its operator") {
+  ByteCase graph;
+  graph.input("x", {12, 16});
+  graph.quantise("x", "q");
+  graph.dequantise("q", "d");
+  graph.quantise("d", "e", "t");
+  graph.product("e", "y");
+  graph.op("Relu", {"d"}, "other");
+  graph.output("y");
+  graph.output("other");
+  const auto types = graph.types_after({"requantize"});
+  CHECK(std::count(types.begin(), types.end(), "QuantizeLinear") == 1);
+  CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 1);
+}
+
+TEST_CASE("requantize: a QuantizeLinear behind a Reshape moves in front of it") {
+  ByteCase graph;
+  graph.input("x", {3, 4, 16});
+  graph.op("Relu", {"x"}, "v");
+  graph.ints("rows", {12, 16});
+  graph.op("Reshape", {"v", "rows"}, "r");
+  graph.quantise("r", "q");
+  graph.product("q", "y");
+  graph.output("y");
+  const Graph& result = graph.after({"requantize"});
+  REQUIRE(result.op_count() == 4);
+  CHECK(result.op(OpId(1)).op_type == "QuantizeLinear");
+  CHECK(result.op(OpId(2)).op_type == "Reshape");
+  CHECK(result.tensor(result.op(OpId(2)).outputs[0]).dtype == DType::kUInt8);
+}
+
+TEST_CASE("requantize: a product whose values are only moved before they are real writes reals") {
+  ByteCase graph;
+  graph.input("x", {12, 16});
+  graph.quantise("x", "q");
+  graph.product("q", "y");
+  graph.ints("heads", {3, 4, 16});
+  graph.op("Reshape", {"y", "heads"}, "h");
+  graph.split("h", {"left", "right"}, 2);
+  graph.dequantise("left", "l", "t");
+  graph.dequantise("right", "r", "t");
+  graph.op("Add", {"l", "r"}, "sum");
+  graph.output("sum");
+  const Graph& result = graph.after({"requantize"});
+  REQUIRE(result.op_count() == 5);
+  const Op& product = result.op(OpId(1));
+  CHECK(product.op_type == "QGemm");
+  CHECK(product.inputs.size() == 7);
+  CHECK(result.tensor(product.outputs[0]).dtype == DType::kFloat32);
+}
+
+TEST_CASE("requantize: a product whose bytes are read keeps them") {
+  ByteCase graph;
+  graph.input("x", {12, 16});
+  graph.quantise("x", "q");
+  graph.product("q", "y");
+  graph.dequantise("y", "d", "t");
+  graph.op("com.microsoft.QGemm", {"y", "t", "z", "w", "s", "wz", "", "t", "z"}, "next");
+  graph.output("d");
+  graph.output("next");
+  const Graph& result = graph.after({"requantize"});
+  CHECK(result.op_count() == 4);
+  CHECK(result.tensor(result.op(OpId(1)).outputs[0]).dtype == DType::kUInt8);
+}
+
+TEST_CASE("pointwise: scaling to and from 8 bits is part of a kernel") {
+  ByteCase graph;
+  graph.input("x", {12, 16}, DType::kUInt8);
+  graph.dequantise("x", "d");
+  graph.op("Softmax", {"d"}, "soft", {{"axis", int64_t{-1}}});
+  graph.quantise("soft", "q");
+  graph.output("q");
+  const Graph& result = graph.after({"pointwise"});
+  REQUIRE(result.op_count() == 1);
+  CHECK(result.op(OpId(0)).op_type == "softmax");
+  CHECK(result.tensor(result.outputs()[0]).dtype == DType::kUInt8);
+}
+
+TEST_CASE("channels-last: convolutions of 8 bits leave images with their channels last") {
+  ByteCase graph;
+  graph.input("x", {1, 16, 8, 8}, DType::kUInt8);
+  graph.weight("w", {16, 16, 3, 3}, DType::kInt8);
+  graph.op("QLinearConv", {"x", "s", "z", "w", "s", "wz", "t", "z"}, "c",
+           {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  graph.dequantise("c", "d", "t");
+  graph.weight("v", {16, 16, 1, 1});
+  graph.op("Conv", {"d", "v"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"channels-last"}) ==
+        std::vector<std::string>{"QLinearConv", "DequantizeLinear", "Conv"});
+}
+
+}  // namespace
+}  // namespace dfsim
