@@ -51,25 +51,32 @@ struct SweepCommand {
 OptionTable sweep_table(SweepCommand& o);
 
 // "a,b" and "c", given by two options, are three values.
-void split_values(std::vector<std::string>* values) {
+Status split_values(std::string_view option, std::vector<std::string>* values) {
   std::vector<std::string> all;
   for (const std::string& text : *values) {
     for (std::string& value : split(text, ',')) {
-      if (!value.empty()) {
-        all.push_back(std::move(value));
+      if (value.empty()) {
+        return invalid_input(fmt::format(
+            "{}: found an empty value in '{}', expected values between commas; leave the option "
+            "out where its default is meant",
+            option, printable(text)));
       }
+      all.push_back(std::move(value));
     }
   }
   *values = std::move(all);
+  return ok_status();
 }
 
 StatusOr<SweepOptions> sweep_options_of(const SweepCommand& command) {
   SweepOptions options = command.sweep;
   SweepAxes& axes = options.axes;
-  for (std::vector<std::string>* values :
-       {&axes.models, &axes.hardware, &axes.runtimes, &axes.precisions, &axes.modes, &axes.policies,
-        &axes.batches}) {
-    split_values(values);
+  const std::pair<std::string_view, std::vector<std::string>*> lists[] = {
+      {"--models", &axes.models},        {"--hw", &axes.hardware}, {"--runtime", &axes.runtimes},
+      {"--precision", &axes.precisions}, {"--mode", &axes.modes},  {"--policy", &axes.policies},
+      {"--batch", &axes.batches}};
+  for (const auto& [option, values] : lists) {
+    DFSIM_RETURN_IF_ERROR(split_values(option, values));
   }
   if (!command.file.empty()) {
     DFSIM_RETURN_IF_ERROR(read_sweep_file(command.file, &options));

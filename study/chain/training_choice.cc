@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace dfsim::inline study {
@@ -11,6 +12,7 @@ namespace {
 // Operators that these passes join or fold have no backward pass.
 bool is_for_inference(const std::string& fusion) {
   return fusion == "conv-fold" || fusion == "conv-activation" || fusion == "conv-sum" ||
+         fusion == "conv-residual" || fusion == "conv-bias" || fusion == "requantize" ||
          fusion == "gemm-activation" || fusion == "pointwise" || fusion.starts_with("nchwc");
 }
 
@@ -30,6 +32,17 @@ bool looks_folded(const Graph& model, const Op& op) {
   });
 }
 
+// The first option that has another value than it starts with and says nothing of inference.
+std::string_view given_option(const TrainingChoice& choice) {
+  const TrainingChoice plain;
+  return choice.optimizer != plain.optimizer     ? "--optimizer"
+         : choice.recompute != plain.recompute   ? "--recompute"
+         : choice.kernels != plain.kernels       ? "--update-kernels"
+         : choice.loss != plain.loss             ? "--loss"
+         : choice.accumulate != plain.accumulate ? "--accumulate"
+                                                 : "";
+}
+
 }  // namespace
 
 StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
@@ -39,6 +52,12 @@ StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
   DFSIM_ASSIGN_OR_RETURN(options.kernels, update_kernels_of(kernels));
   DFSIM_ASSIGN_OR_RETURN(options.loss, loss_of(loss));
   options.accumulate = accumulate;
+  if (const std::string_view given = given_option(*this); !is_training() && !given.empty()) {
+    return invalid_input(
+        fmt::format("{}: found with mode '{}', expected mode 'train': it is about a training step; "
+                    "add --mode train or leave it out",
+                    given, mode));
+  }
   return is_training() ? std::optional<TrainingOptions>(options) : std::nullopt;
 }
 

@@ -20,7 +20,7 @@ struct TrainingChoice {
   bool training_mode = false;  // dropout drops, and is added where the architecture has it
 
   bool is_training() const { return mode == "train"; }
-  // Nothing in inference. Errors: unknown names.
+  // Nothing in inference. Errors: unknown names; in inference, a setting that only training has.
   StatusOr<std::optional<TrainingOptions>> options() const;
 };
 

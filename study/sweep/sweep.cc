@@ -144,11 +144,20 @@ class Sweeper {
   Status load(SweepPlan points) {
     result_.points = std::move(points);
     DFSIM_ASSIGN_OR_RETURN(result_.rows, SweepRows::make(result_.points.size()));
-    DFSIM_RETURN_IF_ERROR(options_.training.options().status());
+    DFSIM_RETURN_IF_ERROR(check_training());
     DFSIM_RETURN_IF_ERROR(check_policies());
     DFSIM_RETURN_IF_ERROR(check_precisions());
     DFSIM_RETURN_IF_ERROR(progress_.stage("loading machines"));
     return machines_.load(result_.points, options_.cost_model);
+  }
+
+  // Of the whole sweep: a part of it may have no point that trains.
+  Status check_training() const {
+    const bool trains = std::ranges::count(options_.axes.modes, "train") > 0 ||
+                        std::ranges::count(options_.points, "train", &SweepPoint::mode) > 0;
+    TrainingChoice training = options_.training;
+    training.mode = trains ? "train" : "infer";
+    return training.options().status();
   }
 
   Status check_policies() const {
@@ -272,11 +281,20 @@ class Sweeper {
     }
   }
 
+  // Settings of training steps do not concern points that infer.
+  TrainingChoice training_of(const SweepPoint& point) const {
+    TrainingChoice training;
+    if (point.mode == "train") {
+      training = options_.training;
+      training.mode = point.mode;
+    }
+    return training;
+  }
+
   StatusOr<SweepFigures> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
     const SweepMachine& machine = machines_.of(point);
     const ModelOptions model_options = model_options_of(point);
-    TrainingChoice training = options_.training;
-    training.mode = point.mode;
+    const TrainingChoice training = training_of(point);
     // Whether the machine has such a precision is its own matter; the rest is shared.
     DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
     const auto& imported = graphs.imported.get([&] { return import_model(model_options); });
