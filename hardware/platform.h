@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,6 +117,7 @@ struct RuntimeSpec {
   std::string description;
   std::string source_file;
   Framework framework = Framework::kNone;
+  std::optional<DeviceType> device;  // the only type of device that it runs on; nullopt: any
   DispatchCosts dispatch;
   TimeNs gap_ns = 0;            // the device idles so long between two kernels
   TimeNs dispatch_ns = 0;       // host time to dispatch one op that runs on the device

@@ -99,6 +99,11 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
                     &framework)) {
     runtime.framework = static_cast<Framework>(framework);
   }
+  size_t device = 0;
+  if (fields.choice("device", {"any", "cpu", "gpu", "npu"}, &device) && device > 0) {
+    constexpr DeviceType kTypes[] = {DeviceType::kCpu, DeviceType::kGpu, DeviceType::kNpu};
+    runtime.device = kTypes[device - 1];
+  }
   fields.boolean("asynchronous", &runtime.asynchronous, Need::kRequired);
   fields.integer("queue_depth", {1, 1e6}, &runtime.queue_depth);
   fields.integer("dispatch_threads", {1, 1024}, &runtime.dispatch_threads);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -12,12 +13,36 @@
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
+namespace {
+
+// A runtime whose kernels are for one type of device needs such a device.
+Status check_runtime_device(const Platform& platform) {
+  const std::optional<DeviceType> wanted = platform.runtime.device;
+  const auto fits = [wanted](const DeviceSpec& device) { return device.type == *wanted; };
+  if (!wanted || std::ranges::any_of(platform.devices, fits)) {
+    return ok_status();
+  }
+  std::string others;
+  for (const std::string& name : builtin_runtimes()) {
+    const auto runtime = load_runtime(name);
+    if (runtime.ok() && (!runtime->device || *runtime->device == platform.devices.front().type)) {
+      others += (others.empty() ? "" : ", ") + name;
+    }
+  }
+  return invalid_input(fmt::format(
+      "runtime '{}' on '{}': found a {}, expected a {}; choose one of {}",
+      printable(platform.runtime.name), printable(platform.name),
+      device_type_name(platform.devices.front().type), device_type_name(*wanted), others));
+}
+
+}  // namespace
 
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime) {
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_platform(hardware));
   if (!runtime.empty()) {
     DFSIM_ASSIGN_OR_RETURN(platform.runtime, load_runtime(runtime));
   }
+  DFSIM_RETURN_IF_ERROR(check_runtime_device(platform));
   DFSIM_RETURN_IF_ERROR(check_dispatch_names(platform.runtime));
   scale_dispatch(platform.host.dispatch_speed, &platform.runtime);
   return platform;
