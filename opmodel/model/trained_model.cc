@@ -11,6 +11,7 @@
 #include "hardware/sustained_rates.h"
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
+#include "opmodel/model/laws/larger_work.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/neighbour_dtypes.h"
 #include "opmodel/model/laws/network_factors.h"
@@ -126,8 +127,18 @@ DeviceSpec TrainedModel::as_known(const ModelPart& part, const DeviceSpec& devic
   return known;
 }
 
-Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSpec& device,
+Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                              std::span<OpCost> out) const {
+  DFSIM_RETURN_IF_ERROR(predict_alone(ops, device, out));
+  DFSIM_RETURN_IF_ERROR(ask_dtypes(ops, device, out));
+  return ask_larger(ops, device, out);
+}
+
+Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const DeviceSpec& device,
+                                   std::span<OpCost> out) const {
+  if (given.empty()) {
+    return ok_status();
+  }
   const std::vector<OpDescriptor> learned = as_learned(manifest_, given, device.type);
   const std::span<const OpDescriptor> ops = learned.empty() ? given : learned;
   std::vector<OpGeometry> geometries;
@@ -169,40 +180,64 @@ Status TrainedModel::predict(std::span<const OpDescriptor> given, const DeviceSp
     apply_serial_images(given[i], device, &out[i]);
     apply_cpu_kernels(ops[i], geometries[i], device, manifest_, &out[i]);
   }
-  return ask_neighbours(ops, geometries, device, out);
+  return ok_status();
 }
 
-// Predicts the operators that have them again, on the element types next to theirs. Neighbours have
-// none themselves, so this ends.
-Status TrainedModel::ask_neighbours(std::span<const OpDescriptor> ops,
-                                    std::span<const OpGeometry> geometries,
-                                    const DeviceSpec& device, std::span<OpCost> out) const {
+// Predicts the operators that have them again, on the element types next to theirs.
+Status TrainedModel::ask_dtypes(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                                std::span<OpCost> out) const {
   struct Asked {
     size_t op;
+    OpGeometry geometry;
     size_t narrow;  // index into `neighbours`; the wide one, where there is one, comes next
     bool has_wide;
   };
   std::vector<Asked> asked;
   std::vector<OpDescriptor> neighbours;
   for (size_t i = 0; i < ops.size(); ++i) {
-    std::optional<DTypeNeighbours> found = dtype_neighbours(ops[i], geometries[i], device);
-    if (!found || out[i].source == CostSource::kMeasured) {
+    if (out[i].source == CostSource::kMeasured || !may_have_dtype_neighbours(ops[i])) {
       continue;
     }
-    asked.push_back({i, neighbours.size(), found->wide.has_value()});
-    neighbours.push_back(std::move(found->narrow));
-    if (found->wide) {
-      neighbours.push_back(*std::move(found->wide));
+    const OpGeometry geometry = geometry_of(ops[i]);
+    if (auto found = dtype_neighbours(ops[i], geometry, device)) {
+      asked.push_back({i, geometry, neighbours.size(), found->wide.has_value()});
+      neighbours.push_back(std::move(found->narrow));
+      if (found->wide) {
+        neighbours.push_back(*std::move(found->wide));
+      }
     }
   }
-  if (asked.empty()) {
-    return ok_status();
-  }
   std::vector<OpCost> costs(neighbours.size());
-  DFSIM_RETURN_IF_ERROR(predict(neighbours, device, costs));
+  DFSIM_RETURN_IF_ERROR(predict_alone(neighbours, device, costs));
   for (const Asked& entry : asked) {
     const OpCost wide = entry.has_wide ? costs[entry.narrow + 1] : OpCost();
-    apply_dtype_neighbours(geometries[entry.op], device, wide, costs[entry.narrow], &out[entry.op]);
+    apply_dtype_neighbours(entry.geometry, device, wide, costs[entry.narrow], &out[entry.op]);
+  }
+  return ok_status();
+}
+
+// Predicts priors again with more rows or images.
+Status TrainedModel::ask_larger(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                                std::span<OpCost> out) const {
+  std::vector<size_t> asked;
+  std::vector<OpDescriptor> larger;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (out[i].source != CostSource::kPrior) {
+      continue;
+    }
+    const OpGeometry geometry = geometry_of(ops[i]);
+    for (const int64_t times : {2, 4}) {
+      if (auto found = with_more_rows(ops[i], geometry, device, times)) {
+        asked.push_back(i);
+        larger.push_back(*std::move(found));
+      }
+    }
+  }
+  std::vector<OpCost> costs(larger.size());
+  DFSIM_RETURN_IF_ERROR(predict_alone(larger, device, costs));
+  DFSIM_RETURN_IF_ERROR(ask_dtypes(larger, device, costs));
+  for (size_t k = 0; k < asked.size(); ++k) {
+    limit_by_larger(costs[k], &out[asked[k]]);
   }
   return ok_status();
 }

@@ -106,8 +106,13 @@ class TrainedModel : public CostModel {
   Status ask_prior(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
                    const DeviceSpec& device, std::span<ModelAnswer> answers) const;
 
-  Status ask_neighbours(std::span<const OpDescriptor> ops, std::span<const OpGeometry> geometries,
-                        const DeviceSpec& device, std::span<OpCost> out) const;
+  // predict() before operators are compared with others.
+  Status predict_alone(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                       std::span<OpCost> out) const;
+  Status ask_dtypes(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                    std::span<OpCost> out) const;
+  Status ask_larger(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                    std::span<OpCost> out) const;
 
   bool use_lookup_ = true;
   std::shared_ptr<const TrainedModel> prior_;

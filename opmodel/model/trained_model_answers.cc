@@ -67,7 +67,7 @@ int TrainedModel::choose_part(const OpDescriptor& op, const OpGeometry& geometry
       continue;
     }
     const int score = (part.kind == geometry.kind || part.kind == kAnyKind ? 32 : 0) +
-                      (part.trained_on(geometry.dtype) ? 16 : 0) +
+                      (dtype_known(part, geometry.dtype) ? 16 : 0) +
                       (part.find_device(known_name(part, device)) != nullptr ? 8 : 0) +
                       (is_device_time(part.timing) == is_device_time(timing) ? 4 : 0) +
                       (part.kind == geometry.kind ? 2 : 0) + (part.file.empty() ? 0 : 1);

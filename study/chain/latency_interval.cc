@@ -30,18 +30,28 @@ struct Deviation {
     independent += count * count * deviation * deviation;
     common += count * deviation;
   }
-  // The 80 % interval's factor on that side of the latency: in proportion, so that the lower end
-  // stays above 0.
-  // Operators of a device that was not measured are too slow or too fast together: `common_width`
-  // (in ln) does not average out.
-  double factor(double latency, double scale, double common_width) const {
+  // The 80 % interval's width over the latency, on that side.
+  double width(double latency, double scale) const {
     const double scatter = kRunScatter * latency;
     const double deviation = std::sqrt((1 - kCommonShare) * independent +
                                        kCommonShare * common * common + scatter * scatter);
-    const double width = latency > 0 ? scale * kSpan * deviation / latency : 0;
-    return std::exp(std::min(std::hypot(width, common_width), kWidest));
+    return latency > 0 ? scale * kSpan * deviation / latency : 0;
   }
 };
+
+// The width as a factor (in ln). The operators' times add up, and a sum on top of the latency is a
+// factor only as long as it is small: three times the latency on top does not make a factor of e^3.
+// Beyond kSmall the factor follows the tangent.
+double log_above(double width) {
+  constexpr double kSmall = 0.5;
+  return std::min(width, kSmall) + std::log1p(std::max(width - kSmall, 0.0));
+}
+
+// Operators of a device that was not measured are too slow or too fast together: `common` (in ln)
+// does not average out.
+double factor_of(double width, double common) {
+  return std::exp(std::min(std::hypot(width, common), kWidest));
+}
 
 // A bound of an operator's interval without what its device's operators have in common (in ln),
 // which Deviation::factor() adds once for all of them: the squares of both add up to its square.
@@ -82,8 +92,11 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
   const auto latency = static_cast<double>(latency_ns);
   const double scale = total > 0 ? scaled / total : 1;
   const double common = total > 0 ? spread / total : 0;
-  return {static_cast<TimeNs>(std::llround(latency / below.factor(latency, scale, common))),
-          static_cast<TimeNs>(std::llround(latency * above.factor(latency, scale, common)))};
+  // In proportion, so that the lower end stays above 0.
+  const double down = factor_of(below.width(latency, scale), common);
+  const double up = factor_of(log_above(above.width(latency, scale)), common);
+  return {static_cast<TimeNs>(std::llround(latency / down)),
+          static_cast<TimeNs>(std::llround(latency * up))};
 }
 
 }  // namespace dfsim::inline study

@@ -151,7 +151,7 @@ class Sweeper {
     return machines_.load(result_.points, options_.cost_model);
   }
 
-  // Of the whole sweep: a part of it may have no point that trains.
+  // Looks at the whole sweep, as a part of it may have no point that trains.
   Status check_training() const {
     const bool trains = std::ranges::count(options_.axes.modes, "train") > 0 ||
                         std::ranges::count(options_.points, "train", &SweepPoint::mode) > 0;

@@ -1,4 +1,4 @@
-// What engines make of convolutions and of quantised graphs (runtime tensorrt).
+// Engines rewrite convolutions and quantised graphs (runtime tensorrt).
 #include <algorithm>
 
 #include "graphs/ops/families/extensions/runtime_ops.h"

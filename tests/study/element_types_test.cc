@@ -39,6 +39,18 @@ TEST_CASE("element types: TF32 takes longer for more images, and no longer than 
   }
 }
 
+TEST_CASE("element types: a board without rows takes longer for more images") {
+  for (const std::string network : {"bert_base", "resnet50"}) {
+    TimeNs before = 0;
+    for (const int64_t batch : {1, 4, 16}) {
+      INFO(network << " " << batch);
+      const TimeNs latency = latency_of(network, "b200", "fp32", "cuda-graph", batch);
+      CHECK(latency > before);
+      before = latency;
+    }
+  }
+}
+
 TEST_CASE("element types: an engine runs quantised networks faster than those in fp16") {
   for (const std::string hardware : {"h100", "l4", "t4"}) {
     for (const std::string network : {"resnet50", "bert_base", "vit_b_16", "mobilenet_v2"}) {

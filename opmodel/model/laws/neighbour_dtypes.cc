@@ -138,12 +138,17 @@ OpDescriptor as_fp32(const OpDescriptor& op) {
   return wide;
 }
 
+bool may_have_dtype_neighbours(const OpDescriptor& op) {
+  return op.dtype == DType::kTFloat32 || is_byte(op.dtype);
+}
+
 std::optional<DTypeNeighbours> dtype_neighbours(const OpDescriptor& op, const OpGeometry& geometry,
                                                 const DeviceSpec& device) {
   if (device.type != DeviceType::kGpu) {
     return std::nullopt;
   }
-  if (geometry.dtype == DType::kTFloat32 && geometry.family == Family::kConv) {
+  if (geometry.dtype == DType::kTFloat32 && geometry.family == Family::kConv &&
+      !is_one_of_groups(geometry)) {
     return DTypeNeighbours{as_fp32(op), tf32_as_fp16(op)};
   }
   if (is_on_bytes(op, geometry)) {

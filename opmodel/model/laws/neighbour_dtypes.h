@@ -26,6 +26,9 @@ bool runs_as_fp32(const OpDescriptor& op);
 // The same operator on fp32 operands, where it is one of TF32. Otherwise as it is. O(size of op).
 OpDescriptor as_fp32(const OpDescriptor& op);
 
+// Whether dtype_neighbours() may find any, by the element type alone. O(1).
+bool may_have_dtype_neighbours(const OpDescriptor& op);
+
 // The same work on other element types. `wide` is absent where only 16 bits are asked for.
 struct DTypeNeighbours {
   std::optional<OpDescriptor> wide;  // fp32
