@@ -135,8 +135,10 @@ class Importer {
     note_assumptions(open_loops, open_ifs, &report_);
     note_bounds(builder_, &report_.notes);
     for (const UnresolvedOp& op : unresolved) {
-      report_.unresolved.push_back(
-          {builder_.op(op.op).name, builder_.op(op.op).op_type, op.reason});
+      report_.unresolved.push_back({builder_.op(op.op).name, builder_.op(op.op).op_type, op.reason,
+                                    op.reason == kDependsOnValues
+                                        ? declared.names_of_open_extents(builder_, op.op)
+                                        : std::vector<std::string>()});
     }
     return ok_status();
   }
