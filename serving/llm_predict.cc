@@ -60,6 +60,7 @@ LlmInspection inspect_llm(const LlmConfig& config, const LlmPrecisions& precisio
   LlmInspection result;
   result.name = config.name;
   result.model_type = config.model_type;
+  result.left_out = config.left_out;
   result.layers = config.layer_count();
   result.parameters = llm_parameters(config);
   result.active_parameters = llm_active_parameters(config);
@@ -97,6 +98,9 @@ StatusOr<LlmPrediction> predict_llm(const LlmPredictOptions& options) {
   result.decode_tokens_per_s = static_cast<double>(options.sequences) * 1e9 /
                                static_cast<double>(result.decode.cost.interval_ns);
   result.notes = model->notes();
+  if (std::string note = left_out_text(options.deployment.model); !note.empty()) {
+    result.notes.push_back(std::move(note));
+  }
   return result;
 }
 

@@ -16,6 +16,7 @@ namespace dfsim::inline serving {
 struct LlmInspection {
   std::string name;
   std::string model_type;
+  std::vector<std::string> left_out;  // LlmConfig::left_out
   int64_t layers = 0;
   LlmParameters parameters;
   int64_t active_parameters = 0;

@@ -2,8 +2,8 @@
 //
 // Purpose: one plain description of all supported architectures (Llama, Mistral, Mixtral, Qwen 2/3
 //   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3, Granite, SmolLM3, Seed-OSS,
-//   StarCoder2, OLMo, Cohere, Nemotron, GLM 4, Llama 4), from which parameters, memory, graphs and
-//   kernel shapes follow.
+//   StarCoder2, OLMo, Cohere, Nemotron, GLM 4, Llama 4, Hunyuan), from which parameters, memory,
+//   graphs and kernel shapes follow.
 // Invariants (read_llm_config() in llm_config_reader.h checks them): every count is positive and
 // below 2^31, query heads are a
 //   multiple of key/value heads, `layers` holds one entry per layer.
@@ -73,6 +73,8 @@ struct LlmExperts {
 struct LlmConfig {
   std::string name;        // the folder's or file's name, for messages
   std::string model_type;  // as in the file
+  // Encoders next to the language model, which nothing here counts: "vision_config".
+  std::vector<std::string> left_out;
   int64_t hidden = 0;
   int64_t vocab = 0;
   int64_t max_positions = 0;
@@ -103,6 +105,9 @@ struct LlmConfig {
 
   int64_t layer_count() const { return static_cast<int64_t>(layers.size()); }
 };
+
+// One line on the encoders that are left out; "" without any.
+std::string left_out_text(const LlmConfig& config);
 
 // Names as users write them: bf16, fp16, fp8, fp8_block, int8, int4, mxfp4, nvfp4.
 std::string llm_precision_name(LlmPrecision precision);

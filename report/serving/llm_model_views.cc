@@ -104,7 +104,8 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
          fmt::format("\n{} of weights, {} of cache and {} per token\n",
                      format_bytes(static_cast<Bytes>(r.weight_bytes)),
                      format_bytes(static_cast<Bytes>(r.cache_bytes_per_token)),
-                     format_count(r.flops_per_token, "FLOP"));
+                     format_count(r.flops_per_token, "FLOP")) +
+         (config.left_out.empty() ? "" : fmt::format("note: {}\n", left_out_text(config)));
 }
 
 JsonTree llm_inspection_json(const LlmInspection& r) {
@@ -123,6 +124,7 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
   return {{"schema", "dfsim.llm-inspect/1"},
           {"name", r.name},
           {"model_type", r.model_type},
+          {"left_out", r.left_out},
           {"parameters",
            {{"embedding", r.parameters.embedding},
             {"lm_head", r.parameters.lm_head},

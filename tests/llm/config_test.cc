@@ -83,6 +83,14 @@ TEST_CASE("Parameters: of families that move norms, biases or experts") {
     "use_qk_norm": true, "attention_bias": true)") == 54'818'080);
   CHECK(total("granitemoe", experts) == 113'015'296);
   CHECK(total("granitemoeshared", experts + R"(, "shared_intermediate_size": 512)") == 117'733'888);
+  CHECK(total("hunyuan_v1_dense", R"(, "head_dim": 64)") == 46'931'200);
+  CHECK(total("hunyuan_v1_dense", R"(, "head_dim": 128, "tie_word_embeddings": true,
+    "attention_bias": true)") == 35'281'920);
+  CHECK(total("hunyuan_v1_moe", R"(, "head_dim": 64, "num_experts": 8, "moe_topk": 2)") ==
+        122'453'248);
+  CHECK(total("hunyuan_v1_moe", R"(, "head_dim": 64, "num_experts": 8,
+    "moe_topk": [2, 2, 2, 2, 2, 2], "num_shared_expert": [1, 1, 1, 1, 1, 1],
+    "moe_intermediate_size": [1024, 1024, 1024, 1024, 1024, 1024])") == 122'453'248);
   CHECK(total("llama4_text", R"(, "num_local_experts": 4, "num_experts_per_tok": 1, "head_dim": 64,
     "intermediate_size_mlp": 2048, "interleave_moe_layer_step": 2)") == 70'529'536);
 }
@@ -92,6 +100,44 @@ TEST_CASE("Config: a model that sees images has the family of its text_config") 
       std::string(R"({"model_type": "llava", "vision_config": {}, "text_config": )") + kLlama2_7b +
       "}";
   CHECK(total_of(text.c_str()) == 6'738'415'616);
+}
+
+TEST_CASE("Config: Hunyuan's lists of experts must be the same in all layers") {
+  const std::string text = R"({"model_type": "hunyuan_v1_moe", "hidden_size": 512, "head_dim": 64,
+    "num_hidden_layers": 2, "intermediate_size": 1024, "num_attention_heads": 8,
+    "num_experts": 8, "moe_topk": [2, 2], "vocab_size": 100, "max_position_embeddings": 64})";
+  CHECK(parse(text)->experts.per_token == 2);
+  CHECK(mentions(error_of(text, "[2, 2]", "[2, 4]"), "moe_topk differs from layer to layer"));
+  CHECK(mentions(error_of(text, "\"head_dim\": 64", "\"head_dim\": 64, \"use_mla\": true"),
+                 "use_mla is true"));
+}
+
+TEST_CASE("Config: architectures with a state instead of a cache are refused with the reason") {
+  const auto refused = [](const std::string& type) {
+    return parse(R"({"model_type": ")" + type + "\"}").status().message();
+  };
+  CHECK(mentions(refused("mamba2"), "mamba2: its layers keep a state (Mamba)"));
+  CHECK(mentions(refused("jamba"), "export the model to ONNX"));
+  CHECK(mentions(refused("rwkv7"), "model_type"));
+}
+
+TEST_CASE("Config: names the encoders that it leaves out") {
+  CHECK(left_out_text(*parse(kLlama2_7b)).empty());
+  std::string text = kLlama2_7b;  // one object for text and images, as Qwen2-VL's
+  text.insert(text.find('{') + 1, R"("vision_config": {"depth": 32}, "audio_config": null, )");
+  const auto config = parse(text);
+  REQUIRE(config.ok());
+  CHECK(config->left_out == std::vector<std::string>{"vision_config"});
+  CHECK(left_out_text(*config) ==
+        "the language model alone is counted; its vision tower (vision_config) is left out");
+  const auto both =
+      parse(std::string(R"({"model_type": "gemma3", "vision_config": {}, "audio_config": {},
+                            "text_config": )") +
+            kGemma3_1b + "}");
+  REQUIRE(both.ok());
+  CHECK(left_out_text(*both) ==
+        "the language model alone is counted; its vision tower and audio tower (vision_config, "
+        "audio_config) are left out");
 }
 
 TEST_CASE("Parameters: Gemma 4 31B has the 30.7 billion of its model card") {
