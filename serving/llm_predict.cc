@@ -72,6 +72,7 @@ LlmInspection inspect_llm(const LlmConfig& config, const LlmPrecisions& precisio
   for (const LlmLayer& layer : config.layers) {
     result.cache_bytes_per_token += static_cast<double>(llm_kv_elements_per_token(config, layer)) *
                                     llm_bits_per_weight(precisions.kv_cache) / 8;
+    result.state_elements += llm_state_elements(config, layer) + llm_past_elements(config, layer);
     const auto at = std::find_if(result.groups.begin(), result.groups.end(),
                                  [&](const auto& group) { return group.layer == layer; });
     if (at == result.groups.end()) {

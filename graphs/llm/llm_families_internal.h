@@ -60,6 +60,13 @@ void read_granite_moe(ConfigFields& fields, LlmConfig* config);
 void read_llama4(ConfigFields& fields, LlmConfig* config);
 void read_hunyuan(ConfigFields& fields, LlmConfig* config);
 void read_hunyuan_moe(ConfigFields& fields, LlmConfig* config);
+// Layers of linear attention, in llm_families_linear.cc: those that layer_types names or, without
+// that list, for which is_linear(layer, interval).
+void read_linear_layers(ConfigFields& fields, LlmAttention kind,
+                        bool (*is_linear)(int64_t, int64_t), int64_t interval, LlmConfig* config);
+void read_delta(ConfigFields& fields, LlmConfig* config);
+void read_minimax(ConfigFields& fields, LlmConfig* config);
+void read_qwen3_next(ConfigFields& fields, LlmConfig* config);
 // Gemma, in llm_families_gemma.cc.
 void read_gemma(ConfigFields& fields, LlmConfig* config);
 void read_gemma2(ConfigFields& fields, LlmConfig* config);
