@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "base/text.h"
 #include "report/text_parts.h"
 
@@ -16,19 +19,41 @@ OptionSpec allow_incomplete_option(bool* allow) {
               "time a lower limit"};
 }
 
+namespace {
+
+// A way to make the work known.
+std::string remedy_for(const UnknownWork& unknown) {
+  if (unknown.has_no_definition) {
+    return "export the model without that operator";
+  }
+  // No size that a user could give makes an operator known.
+  if (unknown.ops == 0 && unknown.uncounted_loops == 0) {
+    return "shorten the loops with --batch or --dim";
+  }
+  if (!unknown.depends_on_values) {
+    return "say what is missing with --batch, --dim or --input-shape";
+  }
+  if (unknown.first.extents.empty()) {
+    return "no size of the inputs changes that: export the model with a fixed shape there";
+  }
+  std::vector<std::string> options;
+  for (const std::string& extent : unknown.first.extents) {
+    options.push_back(fmt::format("--dim '{}=N'", printable(extent, 80)));
+  }
+  return fmt::format("no size of the inputs changes that: give the extent with {}",
+                     join(options, " "));
+}
+
+}  // namespace
+
 Status check_complete(const std::string& model, const UnknownWork& unknown, bool allow) {
   if (unknown.complete() || allow) {
     return ok_status();
   }
-  // No size that a user could give makes an operator known.
-  const bool loops_alone = unknown.ops == 0 && unknown.uncounted_loops == 0;
   return failed(
       fmt::format("{}: {}; times are lower limits: {}, or accept limits with "
                   "--allow-incomplete",
-                  printable(model), unknown_work_text(unknown),
-                  unknown.has_no_definition ? "export the model without that operator"
-                  : loops_alone             ? "shorten the loops with --batch or --dim"
-                                : "say what is missing with --batch, --dim or --input-shape"));
+                  printable(model), unknown_work_text(unknown), remedy_for(unknown)));
 }
 
 OptionSpec allow_oversubscription_option(bool* allow) {

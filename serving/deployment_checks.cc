@@ -81,6 +81,13 @@ Status check_deployment(const LlmDeployment& deployment) {
                                      widths.pp, config.name, config.layer_count()));
   }
   for (const LlmLayer& layer : config.layers) {
+    if (layer.is_linear()) {
+      return unsupported(
+          fmt::format("{}: no measured kernel has the linear attention of {}; use dfsim predict, "
+                      "which costs its "
+                      "graph",
+                      config.name, config.model_type));
+    }
     DFSIM_RETURN_IF_ERROR(check_layer(config, layer, widths));
   }
   return check_experts(config, widths);

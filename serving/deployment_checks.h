@@ -10,7 +10,7 @@
 namespace dfsim::inline serving {
 
 // Errors (kInvalidInput): widths that are not positive, do not divide heads, blocks, experts or
-// layers, or need more GPUs than one server has.
+// layers, or need more GPUs than one server has; kUnsupported: layers of linear attention.
 Status check_deployment(const LlmDeployment& deployment);
 
 // (moe_tp, moe_ep), the first completed to what the second leaves of tp * dp.

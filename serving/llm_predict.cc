@@ -60,6 +60,7 @@ LlmInspection inspect_llm(const LlmConfig& config, const LlmPrecisions& precisio
   LlmInspection result;
   result.name = config.name;
   result.model_type = config.model_type;
+  result.left_out = config.left_out;
   result.layers = config.layer_count();
   result.parameters = llm_parameters(config);
   result.active_parameters = llm_active_parameters(config);
@@ -71,6 +72,7 @@ LlmInspection inspect_llm(const LlmConfig& config, const LlmPrecisions& precisio
   for (const LlmLayer& layer : config.layers) {
     result.cache_bytes_per_token += static_cast<double>(llm_kv_elements_per_token(config, layer)) *
                                     llm_bits_per_weight(precisions.kv_cache) / 8;
+    result.state_elements += llm_state_elements(config, layer) + llm_past_elements(config, layer);
     const auto at = std::find_if(result.groups.begin(), result.groups.end(),
                                  [&](const auto& group) { return group.layer == layer; });
     if (at == result.groups.end()) {
@@ -97,6 +99,9 @@ StatusOr<LlmPrediction> predict_llm(const LlmPredictOptions& options) {
   result.decode_tokens_per_s = static_cast<double>(options.sequences) * 1e9 /
                                static_cast<double>(result.decode.cost.interval_ns);
   result.notes = model->notes();
+  if (std::string note = left_out_text(options.deployment.model); !note.empty()) {
+    result.notes.push_back(std::move(note));
+  }
   return result;
 }
 

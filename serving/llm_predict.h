@@ -16,12 +16,14 @@ namespace dfsim::inline serving {
 struct LlmInspection {
   std::string name;
   std::string model_type;
+  std::vector<std::string> left_out;  // LlmConfig::left_out
   int64_t layers = 0;
   LlmParameters parameters;
   int64_t active_parameters = 0;
   double flops_per_token = 0;  // of a decode over an empty cache, logits included
   double weight_bytes = 0;     // at the given precisions, all GPUs together without replicas
   double cache_bytes_per_token = 0;
+  int64_t state_elements = 0;  // of a sequence of any length, in layers of linear attention
   // Layers that are alike.
   struct LayerGroup {
     LlmLayer layer;

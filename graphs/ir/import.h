@@ -50,6 +50,9 @@ struct UnresolvedOpInfo {
   std::string name;
   std::string op_type;
   std::string reason;
+  // The extents of its results that depend on data, by the names that --dim takes; empty where no
+  // name exists.
+  std::vector<std::string> extents = {};
 };
 
 struct ImportReport {

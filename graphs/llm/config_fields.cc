@@ -55,6 +55,11 @@ int64_t ConfigFields::count_or(std::string_view key, int64_t fallback, int64_t l
   return has(key) ? count(key, least) : fallback;
 }
 
+bool ConfigFields::is_list(std::string_view key) {
+  const Json* value = find(key);
+  return value != nullptr && value->is_array();
+}
+
 bool ConfigFields::flag_or(std::string_view key, bool fallback) {
   const Json* value = find(key);
   if (value == nullptr) {

@@ -26,6 +26,7 @@ class ConfigFields {
   // A whole number from 1 (or `least`) below 2^31.
   int64_t count(std::string_view key, int64_t least = 1);
   int64_t count_or(std::string_view key, int64_t fallback, int64_t least = 1);
+  bool is_list(std::string_view key);
   bool flag_or(std::string_view key, bool fallback);
   std::string text_or(std::string_view key, std::string_view fallback);
   std::vector<std::string> texts(std::string_view key);

@@ -1,6 +1,8 @@
 // Names and sizes of the numeric formats: one table, which all three functions look into.
 #include "graphs/llm/llm_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -34,6 +36,19 @@ const PrecisionRow& row_of(LlmPrecision precision) {
 }
 
 }  // namespace
+
+std::string left_out_text(const LlmConfig& config) {
+  if (config.left_out.empty()) {
+    return "";
+  }
+  std::vector<std::string> towers;
+  for (const std::string& key : config.left_out) {
+    towers.push_back(key.substr(0, key.find('_')) + " tower");
+  }
+  return fmt::format("the language model alone is counted; its {} ({}) {} left out",
+                     join(towers, " and "), join(config.left_out, ", "),
+                     towers.size() == 1 ? "is" : "are");
+}
 
 std::string llm_precision_name(LlmPrecision precision) {
   return std::string(row_of(precision).name);

@@ -2,8 +2,8 @@
 //
 // Purpose: one plain description of all supported architectures (Llama, Mistral, Mixtral, Qwen 2/3
 //   dense and MoE, Gemma 2/3/4, gpt-oss, Phi 3, DeepSeek V2/V3, Granite, SmolLM3, Seed-OSS,
-//   StarCoder2, OLMo, Cohere, Nemotron, GLM 4, Llama 4), from which parameters, memory, graphs and
-//   kernel shapes follow.
+//   StarCoder2, OLMo, Cohere, Nemotron, GLM 4, Llama 4, Hunyuan), from which parameters, memory,
+//   graphs and kernel shapes follow.
 // Invariants (read_llm_config() in llm_config_reader.h checks them): every count is positive and
 // below 2^31, query heads are a
 //   multiple of key/value heads, `layers` holds one entry per layer.
@@ -20,7 +20,9 @@ namespace dfsim::inline graphs {
 
 // How a layer's feed-forward block turns its first product into the second one's input.
 enum class LlmActivation : uint8_t { kSwiGlu, kGeGlu, kGelu };
-enum class LlmAttention : uint8_t { kGrouped, kLatent };  // kLatent: DeepSeek's MLA
+// kLatent: DeepSeek's MLA. The other two keep a state per head in place of a cache: kGatedDelta is
+// Qwen3-Next's, kLightning MiniMax's.
+enum class LlmAttention : uint8_t { kGrouped, kLatent, kGatedDelta, kLightning };
 
 // Numeric formats of weights, activations and caches, named as serving engines name them.
 enum class LlmPrecision : uint8_t {
@@ -47,6 +49,9 @@ struct LlmLayer {
   bool dense = true;       // has a dense block
   int64_t intermediate = 0;  // width of the dense block
 
+  bool is_linear() const {
+    return attention == LlmAttention::kGatedDelta || attention == LlmAttention::kLightning;
+  }
   bool operator==(const LlmLayer&) const = default;
 };
 
@@ -56,6 +61,19 @@ struct LlmLatent {
   int64_t kv_lora_rank = 0;
   int64_t rope_head_dim = 0;
   int64_t v_head_dim = 0;
+};
+
+// Layers of gated delta rules; all 0 without. Each value head has a state of key_dim x value_dim.
+struct LlmDelta {
+  int64_t key_heads = 0;
+  int64_t value_heads = 0;
+  int64_t key_dim = 0;
+  int64_t value_dim = 0;
+  int64_t kernel = 0;  // taps of the convolution over tokens
+
+  int64_t keys() const { return key_heads * key_dim; }
+  int64_t values() const { return value_heads * value_dim; }
+  int64_t channels() const { return 2 * keys() + values(); }
 };
 
 // Routed experts; experts == 0 without.
@@ -73,11 +91,14 @@ struct LlmExperts {
 struct LlmConfig {
   std::string name;        // the folder's or file's name, for messages
   std::string model_type;  // as in the file
+  // Encoders next to the language model, which nothing here counts: "vision_config".
+  std::vector<std::string> left_out;
   int64_t hidden = 0;
   int64_t vocab = 0;
   int64_t max_positions = 0;
   std::vector<LlmLayer> layers;
   LlmLatent latent;
+  LlmDelta delta;
   LlmExperts experts;
   LlmActivation activation = LlmActivation::kSwiGlu;
   bool qkv_bias = false;
@@ -88,6 +109,7 @@ struct LlmConfig {
   bool parallel_blocks = false;  // attention and MLP read one norm's result (Phi)
   bool qk_norm = false;          // RMSNorm of each head's query and key
   bool qk_norm_by_head = false;  // OLMo, Cohere: each head has weights of its own
+  bool attention_gate = false;   // Qwen3-Next: q's product has a gate of attention's result, too
   bool sinks = false;            // gpt-oss: one learnt logit per head
   bool post_norms = false;       // Gemma: also normalises the results of both blocks
   bool tied_embeddings = false;
@@ -103,6 +125,9 @@ struct LlmConfig {
 
   int64_t layer_count() const { return static_cast<int64_t>(layers.size()); }
 };
+
+// One line on the encoders that are left out; "" without any.
+std::string left_out_text(const LlmConfig& config);
 
 // Names as users write them: bf16, fp16, fp8, fp8_block, int8, int4, mxfp4, nvfp4.
 std::string llm_precision_name(LlmPrecision precision);

@@ -127,6 +127,9 @@ StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
     family = family_of(inner.text_or("model_type", ""));
     DFSIM_RETURN_IF_ERROR(inner.status());
   }
+  if (const std::string_view reason = reason_to_refuse(config.model_type); !reason.empty()) {
+    return unsupported(fmt::format("{}: {}: {}", place, config.model_type, reason));
+  }
   if (family == nullptr) {
     std::vector<std::string> names;
     for (const LlmFamily& known : llm_families()) {
@@ -145,6 +148,12 @@ StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
         "{}: key '{}' of {} is not known and may change the network; remove it if it does not",
         place, printable(key), config.model_type));
   }
+  for (const char* key : {"vision_config", "audio_config", "speech_config"}) {
+    if (top.object(key) != nullptr) {
+      config.left_out.emplace_back(key);
+    }
+  }
+  DFSIM_RETURN_IF_ERROR(top.status());
   if (const Json* quantization = top.object("quantization_config"); quantization != nullptr) {
     DFSIM_RETURN_IF_ERROR(read_quantization(*quantization, place, &config));
   }

@@ -180,7 +180,7 @@ void read_windows(ConfigFields& fields, int64_t default_window, bool (*is_slidin
 }
 
 std::span<const LlmFamily> llm_families() {
-  static constexpr std::array<LlmFamily, 42> kFamilies = {{
+  static constexpr std::array<LlmFamily, 46> kFamilies = {{
       {"cohere", read_cohere},
       {"cohere2", read_cohere2},
       {"deepseek_v2", read_deepseek_v2},
@@ -199,9 +199,12 @@ std::span<const LlmFamily> llm_families() {
       {"granite", read_granite},
       {"granitemoe", read_granite_moe},
       {"granitemoeshared", read_granite_moe},
+      {"hunyuan_v1_dense", read_hunyuan},
+      {"hunyuan_v1_moe", read_hunyuan_moe},
       {"kimi_k2", read_deepseek_v3},
       {"llama", read_llama},
       {"llama4_text", read_llama4},
+      {"minimax", read_minimax},
       {"mistral", read_mistral},
       {"mixtral", read_mixtral},
       {"nemotron", read_nemotron},
@@ -218,6 +221,7 @@ std::span<const LlmFamily> llm_families() {
       {"qwen2_vl_text", read_qwen2},
       {"qwen3", read_qwen3},
       {"qwen3_moe", read_qwen3_moe},
+      {"qwen3_next", read_qwen3_next},
       {"qwen3_vl_moe_text", read_qwen3_moe},
       {"qwen3_vl_text", read_qwen3},
       {"seed_oss", read_seed_oss},
@@ -225,6 +229,41 @@ std::span<const LlmFamily> llm_families() {
       {"starcoder2", read_starcoder2},
   }};
   return kFamilies;
+}
+
+std::string_view reason_to_refuse(std::string_view model_type) {
+  struct Refused {
+    std::string_view model_type;
+    std::string_view reason;
+  };
+  constexpr std::string_view kState =
+      "its layers keep a state (Mamba) instead of a cache of keys and values, which the kernels of "
+      "dfsim llm lack; export the model to ONNX and use dfsim predict";
+  constexpr std::string_view kLinear =
+      "its layers of linear attention keep a state instead of a cache of keys and values, which "
+      "the "
+      "kernels of dfsim llm lack; export the model to ONNX and use dfsim predict";
+  static constexpr std::array<Refused, 15> kRefused = {{
+      {"bamba", kState},
+      {"falcon_h1", kState},
+      {"falcon_mamba", kState},
+      {"granitemoehybrid", kState},
+      {"jamba", kState},
+      {"kimi_linear", kLinear},
+      {"mamba", kState},
+      {"mamba2", kState},
+      {"nemotron_h", kState},
+      {"olmo_hybrid", kLinear},
+      {"qwen3_5", kLinear},
+      {"qwen3_5_moe", kLinear},
+      {"rwkv", kState},
+      {"zamba", kState},
+      {"zamba2", kState},
+  }};
+  const auto found = std::find_if(kRefused.begin(), kRefused.end(), [&](const Refused& refused) {
+    return refused.model_type == model_type;
+  });
+  return found == kRefused.end() ? std::string_view() : found->reason;
 }
 
 }  // namespace dfsim::inline graphs

@@ -17,6 +17,9 @@ struct LlmFamily {
 
 std::span<const LlmFamily> llm_families();
 
+// Why dfsim reads no config.json of a known architecture; "" for others.
+std::string_view reason_to_refuse(std::string_view model_type);
+
 // Steps that the families share, in llm_families.cc: dimensions of the transformer and its layers,
 // all alike, with full attention. `head_dim` 0 = hidden / heads.
 struct LlmDefaults {
@@ -55,6 +58,15 @@ void read_glm4(ConfigFields& fields, LlmConfig* config);
 void read_glm4_moe(ConfigFields& fields, LlmConfig* config);
 void read_granite_moe(ConfigFields& fields, LlmConfig* config);
 void read_llama4(ConfigFields& fields, LlmConfig* config);
+void read_hunyuan(ConfigFields& fields, LlmConfig* config);
+void read_hunyuan_moe(ConfigFields& fields, LlmConfig* config);
+// Layers of linear attention, in llm_families_linear.cc: those that layer_types names or, without
+// that list, for which is_linear(layer, interval).
+void read_linear_layers(ConfigFields& fields, LlmAttention kind,
+                        bool (*is_linear)(int64_t, int64_t), int64_t interval, LlmConfig* config);
+void read_delta(ConfigFields& fields, LlmConfig* config);
+void read_minimax(ConfigFields& fields, LlmConfig* config);
+void read_qwen3_next(ConfigFields& fields, LlmConfig* config);
 // Gemma, in llm_families_gemma.cc.
 void read_gemma(ConfigFields& fields, LlmConfig* config);
 void read_gemma2(ConfigFields& fields, LlmConfig* config);

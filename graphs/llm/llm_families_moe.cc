@@ -129,6 +129,33 @@ void read_qwen3_moe(ConfigFields& fields, LlmConfig* config) {
   make_qwen_moe(fields, config);
 }
 
+// Every fourth layer has attention, with a gate behind it; the others a gated delta rule.
+void read_qwen3_next(ConfigFields& fields, LlmConfig* config) {
+  read_dense_decoder(fields, {.head_dim = 256}, config);
+  config->qkv_bias = config->o_bias = fields.flag_or("attention_bias", false);
+  config->qk_norm = true;
+  config->attention_gate = true;
+  read_linear_layers(
+      fields, LlmAttention::kGatedDelta,
+      [](int64_t layer, int64_t interval) { return (layer + 1) % interval != 0; },
+      fields.count_or("full_attention_interval", 4), config);
+  read_delta(fields, config);
+  fields.ignore({"partial_rotary_factor", "output_router_logits", "router_aux_loss_coef",
+                 "num_experts", "num_local_experts", "num_experts_per_tok", "moe_intermediate_size",
+                 "shared_expert_intermediate_size", "decoder_sparse_step", "mlp_only_layers",
+                 "norm_topk_prob", "use_sliding_window", "sliding_window", "max_window_layers"});
+  if (fields.count_or("num_experts", 512, 0) == 0) {
+    return;
+  }
+  config->experts.experts = count_experts(fields);
+  config->experts.per_token = fields.count("num_experts_per_tok");
+  config->experts.intermediate = fields.count("moe_intermediate_size");
+  config->experts.shared_intermediate = fields.count("shared_expert_intermediate_size");
+  config->experts.shared_gate = true;
+  check_top_k(fields, "num_experts_per_tok", *config);
+  make_qwen_moe(fields, config);
+}
+
 void read_gpt_oss(ConfigFields& fields, LlmConfig* config) {
   read_dense_decoder(fields, {.head_dim = 64}, config);
   read_windows(

@@ -1,5 +1,5 @@
 // Families that differ from Llama's, Mixtral's and DeepSeek's in norms, biases or the place of
-// experts: OLMo, Cohere, Nemotron, GLM, Granite with experts, OLMoE, Llama 4.
+// experts: OLMo, Cohere, Nemotron, GLM, Granite with experts, OLMoE, Llama 4, Hunyuan.
 #include "graphs/llm/llm_families_internal.h"
 
 #include <fmt/format.h>
@@ -145,6 +145,60 @@ void read_llama4(ConfigFields& fields, LlmConfig* config) {
                              : (i + 1) % 4 != 0;
     layer.window = rotates ? chunk : 0;
   }
+}
+
+// Llama's layers with norms of each head's query and key.
+void read_hunyuan(ConfigFields& fields, LlmConfig* config) {
+  read_dense_decoder(fields, {}, config);
+  read_attention_bias(fields, config);
+  config->qk_norm = true;
+  fields.ignore({"attention_head_dim", "dense_list", "mlp_bias", "norm_type", "use_qk_norm",
+                 "num_media_embeds", "add_classification_head", "class_num", "cla_share_factor",
+                 "anyres_pooling_size", "pool_type", "kv_lora_rank", "q_lora_rank",
+                 "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"});
+  for (const char* key : {"use_cla", "use_mla", "mlp_bias"}) {
+    if (fields.flag_or(key, false)) {
+      fields.fail_unsupported(
+          std::string(key) +
+          " is true, which Hunyuan V1 of transformers does not have; only false is known");
+    }
+  }
+  if (!fields.flag_or("use_qk_norm", true)) {
+    fields.fail_unsupported("use_qk_norm is false; only norms of queries and keys are known");
+  }
+}
+
+// A number, or a list with one for each layer that has to be the same everywhere.
+int64_t same_in_all_layers(ConfigFields& fields, std::string_view key, int64_t fallback) {
+  if (!fields.is_list(key)) {
+    return fields.count_or(key, fallback);
+  }
+  const std::vector<int64_t> listed = fields.counts(key);
+  const bool same = !listed.empty() && std::all_of(listed.begin(), listed.end(),
+                                                   [&](int64_t one) { return one == listed[0]; });
+  if (!same) {
+    fields.fail_unsupported(
+        fmt::format("{} differs from layer to layer; only one number for all is known", key));
+  }
+  return same ? listed[0] : fallback;
+}
+
+// A shared expert of the same width next to the routed ones, in every layer.
+void read_hunyuan_moe(ConfigFields& fields, LlmConfig* config) {
+  read_hunyuan(fields, config);
+  LlmExperts& experts = config->experts;
+  const int64_t width = fields.count("intermediate_size");
+  experts.experts = same_in_all_layers(fields, "num_experts", 1);
+  experts.per_token = same_in_all_layers(fields, "moe_topk", 1);
+  experts.intermediate = same_in_all_layers(fields, "moe_intermediate_size", width);
+  experts.shared_intermediate = width * same_in_all_layers(fields, "num_shared_expert", 1);
+  check_top_k(fields, "moe_topk", *config);
+  const int64_t skipped = fields.count_or("moe_layer_num_skipped", 0, 0);
+  fields.ignore({"use_mixed_mlp_moe", "moe_drop_tokens", "moe_random_routing_dropped_token",
+                 "norm_topk_prob", "group_limited_greedy", "n_group", "topk_group",
+                 "routed_scaling_factor", "num_local_experts", "num_experts_per_tok",
+                 "output_router_logits", "router_aux_loss_coef"});
+  give_experts(config, skipped);
 }
 
 }  // namespace dfsim::inline graphs

@@ -6,30 +6,26 @@
 #include <algorithm>
 #include <map>
 
-#include "graphs/ir/graph_builder.h"
+#include "graphs/llm/llm_graph_internal.h"
 #include "graphs/ops/infer.h"
 
 namespace dfsim::inline graphs {
 
 namespace {
 
-constexpr const char* kContribDomain = "com.microsoft";
-constexpr int kStandardOpset = 18;
-
 // Keys and values of a layer, for the layers that share them.
 struct LayerCache {
   TensorId key, value, past_key, past_value;
 };
 
-class LlmGraphBuilder {
+class LlmGraphBuilder : private LlmGraphParts {
  public:
-  LlmGraphBuilder(const LlmConfig& config, const LlmGraphOptions& options)
-      : config_(config), options_(options) {}
+  using LlmGraphParts::LlmGraphParts;
 
   StatusOr<Graph> build() {
     graph_.info().name = config_.name;
     graph_.info().producer = "dfsim";
-    graph_.info().opsets = {{"", kStandardOpset}, {kContribDomain, 1}};
+    graph_.info().opsets = {{"", opset_}, {kContribDomain, 1}};
     const TensorId ids = input("input_ids", DType::kInt64, {options_.batch, options_.new_tokens});
     positions_ = input("position_ids", DType::kInt64, {options_.batch, options_.new_tokens});
     const TensorId table = weight("embed_tokens", {config_.vocab, config_.hidden});
@@ -50,83 +46,6 @@ class LlmGraphBuilder {
   }
 
  private:
-  std::string named(const std::string& name) const {
-    return place_.empty() ? name : place_ + "/" + name;
-  }
-
-  TensorId tensor(const std::string& name, DType dtype, TensorRole role,
-                  const std::vector<int64_t>& extents) {
-    Tensor tensor;
-    tensor.name = name;
-    tensor.dtype = dtype;
-    tensor.role = role;
-    tensor.shape = Shape::of(extents);
-    return graph_.add_tensor(std::move(tensor));
-  }
-  TensorId input(const std::string& name, DType dtype, const std::vector<int64_t>& extents) {
-    const TensorId id = tensor(named(name), dtype, TensorRole::kActivation, extents);
-    graph_.mark_input(id);
-    return id;
-  }
-  TensorId weight(const std::string& name, const std::vector<int64_t>& extents) {
-    return tensor(named(name), options_.dtype, TensorRole::kWeight, extents);
-  }
-  TensorId integers(const std::string& name, const std::vector<int64_t>& values) {
-    const auto count = static_cast<int64_t>(values.size());
-    const TensorId id = tensor(named(name), DType::kInt64, TensorRole::kConstant, {count});
-    graph_.set_constant(id, {DType::kInt64, {count}, values, {}});
-    return id;
-  }
-
-  std::vector<TensorId> op(const std::string& name, const std::string& type,
-                           const std::string& domain, std::vector<TensorId> inputs,
-                           const std::vector<std::pair<std::string, AttrValue>>& attributes = {},
-                           size_t outputs = 1) {
-    Op op;
-    op.name = named(name);
-    op.op_type = type;
-    op.domain = domain;
-    op.version = domain.empty() ? kStandardOpset : 1;
-    op.inputs = std::move(inputs);
-    for (size_t i = 0; i < outputs; ++i) {
-      Tensor result;
-      result.name = named(name + (i == 0 ? "_out" : fmt::format("_out{}", i)));
-      op.outputs.push_back(graph_.add_tensor(std::move(result)));
-    }
-    for (const auto& [key, value] : attributes) {
-      op.attributes.set(key, value);
-    }
-    std::vector<TensorId> results = op.outputs;
-    const StatusOr<OpId> added = graph_.add_op(std::move(op));
-    if (!added.ok() && problem_.ok()) {
-      problem_ = added.status();
-    }
-    return results;
-  }
-
-  TensorId linear(const std::string& name, TensorId x, int64_t inputs, int64_t outputs, bool bias) {
-    TensorId y = op(name, "MatMul", "", {x, weight(name + ".weight", {inputs, outputs})}).front();
-    if (bias) {
-      y = op(name + "_bias", "Add", "", {y, weight(name + ".bias", {outputs})}).front();
-    }
-    return y;
-  }
-  TensorId norm(const std::string& name, TensorId x, int64_t width) {
-    if (config_.norm_bias) {
-      return op(name, "LayerNormalization", "",
-                {x, weight(name + ".weight", {width}), weight(name + ".bias", {width})})
-          .front();
-    }
-    return op(name, "SimplifiedLayerNormalization", "", {x, weight(name + ".weight", {width})})
-        .front();
-  }
-  // Each head has its own.
-  TensorId head_norm(const std::string& name, TensorId x, int64_t heads, int64_t d) {
-    const TensorId apart = integers(name + "_heads", {0, 0, heads, d});
-    const TensorId together = integers(name + "_flat", {0, 0, heads * d});
-    const TensorId y = op(name + "_split", "Reshape", "", {x, apart}).front();
-    return op(name + "_merge", "Reshape", "", {norm(name, y, d), together}).front();
-  }
   TensorId rotate(const std::string& name, TensorId x, int64_t heads, int64_t d) {
     if (rope_.count(d) == 0) {
       const std::string place = std::exchange(place_, "rope");
@@ -142,8 +61,7 @@ class LlmGraphBuilder {
 
   TensorId add_layer(const LlmLayer& layer, TensorId x) {
     const TensorId normed = norm("input_norm", x, config_.hidden);
-    TensorId attended = layer.attention == LlmAttention::kLatent ? latent_attention(layer, normed)
-                                                                 : attention(layer, normed);
+    TensorId attended = mixed_tokens(layer, normed);
     if (config_.post_norms) {
       attended = norm("post_attention_norm", attended, config_.hidden);
     }
@@ -156,7 +74,7 @@ class LlmGraphBuilder {
     if (layer.moe) {
       results.push_back(experts(block));
       if (config_.experts.shared_intermediate > 0) {
-        results.push_back(mlp("shared_expert", block, config_.experts.shared_intermediate));
+        results.push_back(shared_expert(block));
       }
     }
     for (size_t i = 0; i < results.size(); ++i) {
@@ -171,6 +89,19 @@ class LlmGraphBuilder {
     return sum;
   }
 
+  TensorId mixed_tokens(const LlmLayer& layer, TensorId x) {
+    switch (layer.attention) {
+      case LlmAttention::kLatent:
+        return latent_attention(layer, x);
+      case LlmAttention::kGatedDelta:
+        return add_gated_delta(*this, x);
+      case LlmAttention::kLightning:
+        return add_lightning(*this, layer, x);
+      default:
+        return attention(layer, x);
+    }
+  }
+
   // Keys that a query of the cache can still see.
   int64_t cached(const LlmLayer& layer) const {
     return layer.window > 0 ? std::min(options_.context_tokens, layer.window - 1)
@@ -180,7 +111,15 @@ class LlmGraphBuilder {
   TensorId attention(const LlmLayer& layer, TensorId x) {
     const int64_t d = layer.head_dim;
     const int64_t hidden = config_.hidden;
-    TensorId q = linear("q_proj", x, hidden, layer.heads * d, config_.qkv_bias);
+    const int64_t width = layer.heads * d;
+    TensorId q =
+        linear("q_proj", x, hidden, width * (config_.attention_gate ? 2 : 1), config_.qkv_bias);
+    TensorId gate;
+    if (config_.attention_gate) {
+      const std::vector<TensorId> halves = split("q_gate", q, {width, width});
+      q = halves[0];
+      gate = halves[1];
+    }
     q = config_.qk_norm ? head_norm("q_norm", q, layer.heads, d) : q;
     q = rotate("q_rope", q, layer.heads, d);
     LayerCache& cache = caches_[layer.window];
@@ -198,11 +137,14 @@ class LlmGraphBuilder {
         cache.past_value = input("past_value", options_.dtype, shape);
       }
     }
-    const TensorId mixed = op("attention", "GroupQueryAttention", kContribDomain,
-                              {q, cache.key, cache.value, cache.past_key, cache.past_value},
-                              {{"num_heads", layer.heads}, {"kv_num_heads", layer.kv_heads}})
-                               .front();
-    return linear("o_proj", mixed, layer.heads * d, hidden, config_.o_bias);
+    TensorId mixed = op("attention", "GroupQueryAttention", kContribDomain,
+                        {q, cache.key, cache.value, cache.past_key, cache.past_value},
+                        {{"num_heads", layer.heads}, {"kv_num_heads", layer.kv_heads}})
+                         .front();
+    if (gate.valid()) {
+      mixed = gated("attention", mixed, gate);
+    }
+    return linear("o_proj", mixed, width, hidden, config_.o_bias);
   }
 
   TensorId latent_attention(const LlmLayer& layer, TensorId x) {
@@ -275,6 +217,14 @@ class LlmGraphBuilder {
     return linear(name + ".down_proj", inner, width, config_.hidden, bias);
   }
 
+  TensorId shared_expert(TensorId x) {
+    const TensorId y = mlp("shared_expert", x, config_.experts.shared_intermediate);
+    return config_.experts.shared_gate
+               ? gated("shared_expert", y,
+                       linear("shared_expert_gate", x, config_.hidden, 1, false))
+               : y;
+  }
+
   TensorId experts(TensorId x) {
     const LlmExperts& e = config_.experts;
     const TensorId scores = linear("router", x, config_.hidden, e.experts, e.biases);
@@ -316,11 +266,6 @@ class LlmGraphBuilder {
     graph_.mark_output(logits);
   }
 
-  const LlmConfig& config_;
-  const LlmGraphOptions& options_;
-  GraphBuilder graph_;
-  Status problem_;
-  std::string place_;
   TensorId positions_;
   std::map<int64_t, std::pair<TensorId, TensorId>> rope_;  // by head dimension
   std::map<int64_t, LayerCache> caches_;                   // by window: the last layer that has one

@@ -4,25 +4,19 @@
 //   commands on graphs (inspect, predict, partition, compare) take a config.json like an ONNX file.
 // Operators are those of ONNX exports of such models: MatMul, SimplifiedLayerNormalization, and of
 //   com.microsoft GroupQueryAttention, RotaryEmbedding, MoE, MultiHeadAttention (latent attention,
-//   with keys and values expanded).
+//   with keys and values expanded). Layers of linear attention are LinearAttention of opset 27,
+//   with one step per token.
 // Limits: attention counts all pairs of queries and keys, the masked ones too, as the kernels of
 //   runtimes without causal shortcuts do; a window limits the cached keys. Per-layer embeddings of
 //   Gemma 4 E2B and E4B are kUnsupported here.
 // Complexity: O(layers).
 #pragma once
 
-#include "base/dtype.h"
 #include "graphs/ir/graph.h"
 #include "graphs/llm/llm_config.h"
+#include "graphs/llm/llm_graph_options.h"
 
 namespace dfsim::inline graphs {
-
-struct LlmGraphOptions {
-  int64_t batch = 1;
-  int64_t new_tokens = 1;      // per sequence: 1 = decode
-  int64_t context_tokens = 0;  // in each sequence's cache
-  DType dtype = DType::kBFloat16;
-};
 
 // Errors: kInvalidInput for counts below 1 (context: 0) or more tokens than the model's positions;
 // kUnsupported as above.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "graphs/llm/llm_config_reader.h"
@@ -85,6 +87,9 @@ StatusOr<ImportedModel> import_llm_config(const std::string& path, const ImportO
   }
   model.graph = std::move(*built);
   model.report.batch = graph.batch;
+  if (std::string note = left_out_text(config); !note.empty()) {
+    model.report.notes.push_back(std::move(note));
+  }
   model.report.file_nodes = static_cast<int64_t>(model.graph.op_count());
   return model;
 }

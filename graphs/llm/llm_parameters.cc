@@ -24,14 +24,26 @@ int64_t latent_attention_parameters(const LlmConfig& config, const LlmLayer& lay
   return query + key_value + biased(layer.heads * latent.v_head_dim, config.hidden, config.o_bias);
 }
 
+int64_t delta_parameters(const LlmConfig& config) {
+  const LlmDelta& delta = config.delta;
+  return config.hidden * (delta.channels() + delta.values() + 2 * delta.value_heads) +
+         delta.channels() * delta.kernel + delta.values() * config.hidden;
+}
+
 int64_t attention_parameters(const LlmConfig& config, const LlmLayer& layer) {
+  if (layer.attention == LlmAttention::kGatedDelta) {
+    return delta_parameters(config);
+  }
+  if (layer.attention == LlmAttention::kLightning) {  // q, k, v, gate, o
+    return 5 * config.hidden * layer.heads * layer.head_dim;
+  }
   if (layer.attention == LlmAttention::kLatent) {
     return latent_attention_parameters(config, layer);
   }
   const int64_t q = layer.heads * layer.head_dim;
   const int64_t kv = layer.kv_heads * layer.head_dim;
   const int64_t own = layer.shares_kv ? 0 : layer.value_is_key ? 1 : 2;
-  return biased(config.hidden, q, config.qkv_bias) +
+  return (config.attention_gate ? 2 : 1) * biased(config.hidden, q, config.qkv_bias) +
          own * biased(config.hidden, kv, config.qkv_bias) +
          biased(q, config.hidden, config.o_bias) + (config.sinks ? layer.heads : 0);
 }
@@ -53,6 +65,12 @@ int64_t norm_parameters(const LlmConfig& config, const LlmLayer& layer) {
   norms += layer.moe && config.experts.scaled_router ? 3 : 0;
   norms += config.per_layer_hidden > 0 ? 1 : 0;
   int64_t count = norms * one;
+  if (layer.attention == LlmAttention::kGatedDelta) {  // also the decay's scale and bias
+    return count + config.delta.value_dim + 2 * config.delta.value_heads;
+  }
+  if (layer.attention == LlmAttention::kLightning) {
+    return count + layer.heads * layer.head_dim;
+  }
   if (config.qk_norm) {
     const int64_t queries = config.qk_norm_by_head ? layer.heads : 1;
     const int64_t keys = layer.shares_kv ? 0 : config.qk_norm_by_head ? layer.kv_heads : 1;
@@ -90,6 +108,13 @@ double attended_pairs(double fresh, double context, double window) {
   // Queries see fewer than `window` keys while context + position is below it.
   const double growing = std::clamp(window - context, 0.0, fresh);
   return growing * context + growing * (growing + 1) / 2 + (fresh - growing) * window;
+}
+
+// For a token, each state takes an outer product and gives one with the query; a delta rule asks it
+// once more.
+double linear_flops(const LlmConfig& config, const LlmLayer& layer) {
+  const int64_t products = layer.attention == LlmAttention::kGatedDelta ? 3 : 2;
+  return 2.0 * static_cast<double>(products * llm_state_elements(config, layer));
 }
 
 }  // namespace
@@ -153,6 +178,10 @@ double llm_flops(const LlmConfig& config, int64_t new_tokens, int64_t context_to
     flops += 2 * fresh *
              (static_cast<double>(p.attention + p.mlp + p.router) +
               share * static_cast<double>(p.experts));
+    if (layer.is_linear()) {
+      flops += fresh * linear_flops(config, layer);
+      continue;
+    }
     const bool latent = layer.attention == LlmAttention::kLatent;
     const int64_t qk = layer.head_dim + (latent ? config.latent.rope_head_dim : 0);
     const int64_t v = latent ? config.latent.v_head_dim : layer.head_dim;
@@ -164,12 +193,29 @@ double llm_flops(const LlmConfig& config, int64_t new_tokens, int64_t context_to
 }
 
 int64_t llm_kv_elements_per_token(const LlmConfig& config, const LlmLayer& layer) {
-  if (layer.shares_kv) {
+  if (layer.shares_kv || layer.is_linear()) {
     return 0;
   }
   return layer.attention == LlmAttention::kLatent
              ? config.latent.kv_lora_rank + config.latent.rope_head_dim
              : 2 * layer.kv_heads * layer.head_dim;
+}
+
+int64_t llm_state_elements(const LlmConfig& config, const LlmLayer& layer) {
+  switch (layer.attention) {
+    case LlmAttention::kGatedDelta:
+      return config.delta.value_heads * config.delta.key_dim * config.delta.value_dim;
+    case LlmAttention::kLightning:
+      return layer.heads * layer.head_dim * layer.head_dim;
+    default:
+      return 0;
+  }
+}
+
+int64_t llm_past_elements(const LlmConfig& config, const LlmLayer& layer) {
+  return layer.attention == LlmAttention::kGatedDelta
+             ? config.delta.channels() * (config.delta.kernel - 1)
+             : 0;
 }
 
 }  // namespace dfsim::inline graphs

@@ -33,4 +33,9 @@ double llm_flops(const LlmConfig& config, int64_t new_tokens, int64_t context_to
 // key). 0 for a layer that shares another one's cache.
 int64_t llm_kv_elements_per_token(const LlmConfig& config, const LlmLayer& layer);
 
+// Elements that a layer of linear attention keeps for each sequence, whatever its length: the
+// states of all heads, and the last inputs of its convolution. 0 for other layers.
+int64_t llm_state_elements(const LlmConfig& config, const LlmLayer& layer);
+int64_t llm_past_elements(const LlmConfig& config, const LlmLayer& layer);
+
 }  // namespace dfsim::inline graphs

@@ -114,6 +114,31 @@ bool DeclaredShapes::is_inner(const GraphBuilder& builder, const std::string& na
   return found;
 }
 
+std::vector<std::string> DeclaredShapes::names_of_open_extents(const GraphBuilder& builder,
+                                                               OpId op) {
+  index_names();
+  std::vector<std::string> names;
+  for (const TensorId output : builder.op(op).outputs) {
+    if (!output.valid() || !builder.tensor(output).shape.has_rank()) {
+      continue;
+    }
+    const Tensor& tensor = builder.tensor(output);
+    const auto it = by_name_.find(tensor.name);
+    for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
+      if (tensor.shape[axis].known()) {
+        continue;
+      }
+      std::string name = fmt::format("{}[{}]", tensor.name, axis);
+      if (it != by_name_.end() && axis < it->second->type().tensor_type().shape().dim_size()) {
+        const std::string& symbol = it->second->type().tensor_type().shape().dim(axis).dim_param();
+        name = symbol.empty() ? name : symbol;
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 DeclaredShapes::Given* DeclaredShapes::find_given(const GraphBuilder& builder, const Tensor& tensor,
                                                   const Shape& declared, int axis) {
   std::string symbol;

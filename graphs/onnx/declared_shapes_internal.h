@@ -29,6 +29,9 @@ class DeclaredShapes {
   // another tensor, or "TENSOR[AXIS]" of a tensor that is not an input. O(declared shapes).
   bool is_inner(const GraphBuilder& builder, const std::string& name);
 
+  // The names by which --dim gives the unknown extents of `op`'s outputs. O(axes).
+  std::vector<std::string> names_of_open_extents(const GraphBuilder& builder, OpId op);
+
   // Writes the extents given for inner dimensions over those of `op`'s outputs that are unknown or
   // upper bounds.
   void apply_given(GraphBuilder& builder, OpId op);

@@ -79,7 +79,7 @@ std::string unresolved_reason(const GraphBuilder& builder, const Op& op, bool ha
                              printable(op.op_type, 40))
                : fallback_reason;
   }
-  return "its shape depends on values that are not known before the run";
+  return std::string(kDependsOnValues);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -51,6 +52,11 @@ struct InferOptions {
 // Attribute of an op that an importer could not translate: it keeps its name, but no definition of
 // that name describes its operands.
 inline constexpr std::string_view kUntranslated = "dfsim.untranslated";
+
+// Why an op stays unresolved whose inputs have known shapes and whose results depend on their
+// values.
+inline constexpr std::string_view kDependsOnValues =
+    "its shape depends on values that are not known before the run";
 
 // Sorts the ops, then in one sweep gives each op its class and its outputs dtype, shape and, where
 // all inputs are known, value. One sweep is the fixpoint: information only flows forward.

@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
 #include "graphs/ops/families/extensions/gradient_ops.h"
 
 namespace dfsim::inline graphs {
+
+namespace {
+
+bool has_known_inputs(const Graph& graph, const Op& op) {
+  return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+    return !input.valid() || graph.tensor(input).shape.is_static();
+  });
+}
+
+}  // namespace
 
 Op as_in_training(Op op) {
   if (op.op_type == "BatchNormalization" && op.domain.empty()) {
@@ -38,9 +49,12 @@ Status copy_forward(const Graph& forward, const std::vector<bool>& depends, Grap
     for (const TensorId output : op.outputs) {
       if (output.valid() && depends[output.index()] && !forward.tensor(output).shape.is_static()) {
         return invalid_input(fmt::format(
-            "training: the shape of what {} '{}' returns is not known; give the model's dynamic "
-            "dimensions with --batch, --dim or --input-shape",
-            printable(op.op_type, 40), printable(op.name)));
+            "training: the shape of what {} '{}' returns is not known; {}",
+            printable(op.op_type, 40), printable(op.name),
+            has_known_inputs(forward, op)
+                ? "it depends on the data of a run: give it with --dim 'TENSOR[AXIS]=N', or export "
+                  "the model with a fixed shape there"
+                : "give the model's dynamic dimensions with --batch, --dim or --input-shape"));
       }
     }
     DFSIM_RETURN_IF_ERROR(builder->add_op(as_in_training(op)).status());

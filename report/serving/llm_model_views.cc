@@ -22,6 +22,19 @@ std::string feed_forward_text(const LlmConfig& config, const LlmLayer& layer) {
                      config.experts.experts, config.experts.intermediate, config.experts.per_token);
 }
 
+const char* attention_text(const LlmLayer& layer) {
+  switch (layer.attention) {
+    case LlmAttention::kLatent:
+      return "latent";
+    case LlmAttention::kGatedDelta:
+      return "gated-delta";
+    case LlmAttention::kLightning:
+      return "lightning";
+    default:
+      return "grouped";
+  }
+}
+
 double in_milliseconds(TimeNs time_ns) { return static_cast<double>(time_ns) * 1e-6; }
 
 std::string predicted_step_text(const std::string& what, const StepPrediction& step) {
@@ -93,8 +106,7 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
                     {"feed forward"}});
   for (const LlmInspection::LayerGroup& group : r.groups) {
     const LlmLayer& layer = group.layer;
-    layers.add_row({fmt::format("{}", group.count),
-                    layer.attention == LlmAttention::kLatent ? "latent" : "grouped",
+    layers.add_row({fmt::format("{}", group.count), attention_text(layer),
                     fmt::format("{}", layer.heads), fmt::format("{}", layer.kv_heads),
                     fmt::format("{}", layer.head_dim),
                     layer.window > 0 ? fmt::format("{}", layer.window) : "-",
@@ -104,25 +116,30 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
          fmt::format("\n{} of weights, {} of cache and {} per token\n",
                      format_bytes(static_cast<Bytes>(r.weight_bytes)),
                      format_bytes(static_cast<Bytes>(r.cache_bytes_per_token)),
-                     format_count(r.flops_per_token, "FLOP"));
+                     format_count(r.flops_per_token, "FLOP")) +
+         (r.state_elements == 0
+              ? ""
+              : fmt::format("{} of state per sequence in layers of linear attention\n",
+                            counted(r.state_elements, "number"))) +
+         (config.left_out.empty() ? "" : fmt::format("note: {}\n", left_out_text(config)));
 }
 
 JsonTree llm_inspection_json(const LlmInspection& r) {
   JsonTree groups = JsonTree::array();
   for (const LlmInspection::LayerGroup& group : r.groups) {
-    groups.push_back(
-        {{"layers", group.count},
-         {"attention", group.layer.attention == LlmAttention::kLatent ? "latent" : "grouped"},
-         {"heads", group.layer.heads},
-         {"kv_heads", group.layer.kv_heads},
-         {"head_dim", group.layer.head_dim},
-         {"window", group.layer.window},
-         {"intermediate", group.layer.intermediate},
-         {"experts", group.layer.moe}});
+    groups.push_back({{"layers", group.count},
+                      {"attention", attention_text(group.layer)},
+                      {"heads", group.layer.heads},
+                      {"kv_heads", group.layer.kv_heads},
+                      {"head_dim", group.layer.head_dim},
+                      {"window", group.layer.window},
+                      {"intermediate", group.layer.intermediate},
+                      {"experts", group.layer.moe}});
   }
   return {{"schema", "dfsim.llm-inspect/1"},
           {"name", r.name},
           {"model_type", r.model_type},
+          {"left_out", r.left_out},
           {"parameters",
            {{"embedding", r.parameters.embedding},
             {"lm_head", r.parameters.lm_head},
@@ -136,6 +153,7 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
           {"flops_per_token", r.flops_per_token},
           {"weight_bytes", r.weight_bytes},
           {"cache_bytes_per_token", r.cache_bytes_per_token},
+          {"state_elements", r.state_elements},
           {"layer_groups", std::move(groups)}};
 }
 

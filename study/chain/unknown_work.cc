@@ -60,19 +60,21 @@ bool is_unknown_operator(const Op& op) {
 
 // The importer may have given a reason for this operator or for one in its body. Fused operators
 // have names of their own, and an operator that dfsim does not know may have shapes from the file.
-std::string reason_of(const Op& op, const ImportReport& report) {
+UnresolvedOpInfo cause_of(const Op& op, const ImportReport& report) {
+  UnresolvedOpInfo cause{op.name, op.op_type, "a shape that it needs is not known"};
   const std::string inside = printable(op.name) + "/";
   const auto found = std::find_if(
       report.unresolved.begin(), report.unresolved.end(),
       [&](const auto& entry) { return entry.name == op.name || entry.name.starts_with(inside); });
   if (found != report.unresolved.end()) {
-    return found->reason;
+    cause.reason = found->reason;
+    cause.extents = found->extents;
+  } else if (is_unknown_operator(op)) {
+    cause.reason = fmt::format(
+        "dfsim knows no operator {}{}, only the bytes that this one moves",
+        op.domain.empty() ? "" : printable(op.domain, 40) + "::", printable(op.op_type, 40));
   }
-  return is_unknown_operator(op)
-             ? fmt::format("dfsim knows no operator {}{}, only the bytes that this one moves",
-                           op.domain.empty() ? "" : printable(op.domain, 40) + "::",
-                           printable(op.op_type, 40))
-             : "a shape that it needs is not known";
+  return cause;
 }
 
 std::string reason_to_stay_whole(const Op& op) {
@@ -101,8 +103,9 @@ UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {
     // Operators are in topological order: the first one is a cause, those behind it may only be
     // consequences. A view can be the cause.
     if (is_unknown && !named) {
-      unknown.first = {op.name, op.op_type, reason_of(op, report)};
+      unknown.first = cause_of(op, report);
       unknown.has_no_definition = is_unknown_operator(op);
+      unknown.depends_on_values = unknown.first.reason == kDependsOnValues;
       named = true;
     }
     if (op.op_class == OpClass::kControlFlow) {

@@ -19,6 +19,9 @@ struct UnknownWork {
   size_t of = 0;                   // executed operators that carry work
   UnresolvedOpInfo first;          // the first cause, with the reason; perhaps a view
   bool has_no_definition = false;  // the first cause is an operator that dfsim does not know
+  // The shapes of the first cause's inputs are known: only the data of a run tell those of its
+  // results. `first.extents` are those that --dim can give.
+  bool depends_on_values = false;
   // Loops whose trips are not known, of which one trip is counted. Their operators are known.
   size_t uncounted_loops = 0;
   // Loops that stay one operator (expand.h): the bound on the work of their trips is counted, and

@@ -26,6 +26,11 @@ std::string error_of(std::string text, const std::string& from, const std::strin
   return config.status().message();
 }
 
+// Fields that Qwen3-Next has next to Llama's.
+const std::string kSmallDelta = R"(, "head_dim": 64, "num_experts": 8, "num_experts_per_tok": 2,
+  "moe_intermediate_size": 256, "shared_expert_intermediate_size": 256, "linear_num_key_heads": 4,
+  "linear_num_value_heads": 8, "linear_key_head_dim": 32, "linear_value_head_dim": 64)";
+
 bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -58,6 +63,8 @@ TEST_CASE("Parameters: of the defaults of transformers' configurations") {
   CHECK(total_of(kSmolLm3) == 3'075'098'624);
   CHECK(total_of(kSeedOss) == 28'921'040'896);
   CHECK(total_of(kStarcoder2) == 3'030'371'328);
+  CHECK(total_of(kQwen3Next) == 79'674'391'296);
+  CHECK(total_of(kMiniMax) == 47'373'946'880);
 }
 
 // Counted the same way, of six small layers each.
@@ -83,6 +90,16 @@ TEST_CASE("Parameters: of families that move norms, biases or experts") {
     "use_qk_norm": true, "attention_bias": true)") == 54'818'080);
   CHECK(total("granitemoe", experts) == 113'015'296);
   CHECK(total("granitemoeshared", experts + R"(, "shared_intermediate_size": 512)") == 117'733'888);
+  CHECK(total("hunyuan_v1_dense", R"(, "head_dim": 64)") == 46'931'200);
+  CHECK(total("hunyuan_v1_dense", R"(, "head_dim": 128, "tie_word_embeddings": true,
+    "attention_bias": true)") == 35'281'920);
+  CHECK(total("hunyuan_v1_moe", R"(, "head_dim": 64, "num_experts": 8, "moe_topk": 2)") ==
+        122'453'248);
+  CHECK(total("hunyuan_v1_moe", R"(, "head_dim": 64, "num_experts": 8,
+    "moe_topk": [2, 2, 2, 2, 2, 2], "num_shared_expert": [1, 1, 1, 1, 1, 1],
+    "moe_intermediate_size": [1024, 1024, 1024, 1024, 1024, 1024])") == 122'453'248);
+  CHECK(total("qwen3_next", kSmallDelta) == 59'728'912);
+  CHECK(total("minimax", R"(, "head_dim": 64)" + experts) == 114'589'696);
   CHECK(total("llama4_text", R"(, "num_local_experts": 4, "num_experts_per_tok": 1, "head_dim": 64,
     "intermediate_size_mlp": 2048, "interleave_moe_layer_step": 2)") == 70'529'536);
 }
@@ -92,6 +109,44 @@ TEST_CASE("Config: a model that sees images has the family of its text_config") 
       std::string(R"({"model_type": "llava", "vision_config": {}, "text_config": )") + kLlama2_7b +
       "}";
   CHECK(total_of(text.c_str()) == 6'738'415'616);
+}
+
+TEST_CASE("Config: Hunyuan's lists of experts must be the same in all layers") {
+  const std::string text = R"({"model_type": "hunyuan_v1_moe", "hidden_size": 512, "head_dim": 64,
+    "num_hidden_layers": 2, "intermediate_size": 1024, "num_attention_heads": 8,
+    "num_experts": 8, "moe_topk": [2, 2], "vocab_size": 100, "max_position_embeddings": 64})";
+  CHECK(parse(text)->experts.per_token == 2);
+  CHECK(mentions(error_of(text, "[2, 2]", "[2, 4]"), "moe_topk differs from layer to layer"));
+  CHECK(mentions(error_of(text, "\"head_dim\": 64", "\"head_dim\": 64, \"use_mla\": true"),
+                 "use_mla is true"));
+}
+
+TEST_CASE("Config: architectures with a state instead of a cache are refused with the reason") {
+  const auto refused = [](const std::string& type) {
+    return parse(R"({"model_type": ")" + type + "\"}").status().message();
+  };
+  CHECK(mentions(refused("mamba2"), "mamba2: its layers keep a state (Mamba)"));
+  CHECK(mentions(refused("jamba"), "export the model to ONNX"));
+  CHECK(mentions(refused("rwkv7"), "model_type"));
+}
+
+TEST_CASE("Config: names the encoders that it leaves out") {
+  CHECK(left_out_text(*parse(kLlama2_7b)).empty());
+  std::string text = kLlama2_7b;  // one object for text and images, as Qwen2-VL's
+  text.insert(text.find('{') + 1, R"("vision_config": {"depth": 32}, "audio_config": null, )");
+  const auto config = parse(text);
+  REQUIRE(config.ok());
+  CHECK(config->left_out == std::vector<std::string>{"vision_config"});
+  CHECK(left_out_text(*config) ==
+        "the language model alone is counted; its vision tower (vision_config) is left out");
+  const auto both =
+      parse(std::string(R"({"model_type": "gemma3", "vision_config": {}, "audio_config": {},
+                            "text_config": )") +
+            kGemma3_1b + "}");
+  REQUIRE(both.ok());
+  CHECK(left_out_text(*both) ==
+        "the language model alone is counted; its vision tower and audio tower (vision_config, "
+        "audio_config) are left out");
 }
 
 TEST_CASE("Parameters: Gemma 4 31B has the 30.7 billion of its model card") {
@@ -123,6 +178,36 @@ TEST_CASE("Layers: windows, caches and latent attention are those of the archite
   CHECK(global->layers[5].head_dim == 512);
   CHECK(global->layers[5].kv_heads == 4);
   CHECK(global->layers[5].value_is_key);
+}
+
+TEST_CASE("Layers: linear attention keeps a state for each sequence and no cache") {
+  const auto next = parse(kQwen3Next);
+  REQUIRE(next.ok());
+  CHECK(next->layers[2].attention == LlmAttention::kGatedDelta);
+  CHECK(next->layers[3].attention == LlmAttention::kGrouped);
+  CHECK(llm_kv_elements_per_token(*next, next->layers[2]) == 0);
+  CHECK(llm_kv_elements_per_token(*next, next->layers[3]) == 2 * 2 * 256);
+  CHECK(llm_state_elements(*next, next->layers[2]) == 32 * 128 * 128);
+  // Three earlier tokens of 16 keys, 16 queries and 32 values of 128.
+  CHECK(llm_past_elements(*next, next->layers[2]) == 3 * 128 * (16 + 16 + 32));
+  CHECK(llm_state_elements(*next, next->layers[3]) == 0);
+  const auto minimax = parse(kMiniMax);
+  REQUIRE(minimax.ok());
+  CHECK(minimax->layers[0].attention == LlmAttention::kGrouped);
+  CHECK(minimax->layers[1].attention == LlmAttention::kLightning);
+  CHECK(llm_state_elements(*minimax, minimax->layers[1]) == 32 * 128 * 128);
+  CHECK(
+      mentions(error_of(kMiniMax, "\"vocab_size\"", "\"layer_types\": [\"mamba\"], \"vocab_size\""),
+               "layer_types is a list of 1"));
+}
+
+TEST_CASE("FLOPs: a token's work in linear attention does not grow with the context") {
+  const auto next = parse(kQwen3Next);
+  // A delta rule: three products of each state per token, in 36 of 48 layers; 12 layers with heads
+  // of 256 look at the keys.
+  const double near = llm_flops(*next, 1, 0, 0);
+  CHECK(llm_flops(*next, 1, 1000, 0) - near == Approx(12 * 4.0 * 16 * 256 * 1000).epsilon(1e-9));
+  CHECK(near > 36 * 2.0 * 3 * 32 * 128 * 128);
 }
 
 TEST_CASE("FLOPs: equal a count by hand for a token of Llama 3.1 8B") {

@@ -129,4 +129,19 @@ inline const char* const kDeepSeekV3 = R"({"model_type": "deepseek_v3", "hidden_
   "num_nextn_predict_layers": 1, "hidden_act": "silu", "tie_word_embeddings": false,
   "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})";
 
+// The defaults of transformers 5.24.
+inline const char* const kQwen3Next = R"({"model_type": "qwen3_next", "hidden_size": 2048,
+  "intermediate_size": 5632, "num_hidden_layers": 48, "num_attention_heads": 16, "head_dim": 256,
+  "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768,
+  "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128, "linear_value_head_dim": 128,
+  "linear_num_key_heads": 16, "linear_num_value_heads": 32, "decoder_sparse_step": 1,
+  "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512, "num_experts": 512,
+  "num_experts_per_tok": 10, "full_attention_interval": 4, "partial_rotary_factor": 0.25,
+  "mlp_only_layers": [], "tie_word_embeddings": false})";
+inline const char* const kMiniMax = R"({"model_type": "minimax", "hidden_size": 4096,
+  "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+  "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 131072,
+  "num_local_experts": 8, "num_experts_per_tok": 2, "block_size": 256,
+  "tie_word_embeddings": false})";
+
 }  // namespace dfsim

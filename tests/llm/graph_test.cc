@@ -40,8 +40,9 @@ GraphSums sums_of(const LlmConfig& config, const LlmGraphOptions& options) {
 }  // namespace
 
 TEST_CASE("LLM graphs: hold the published parameters") {
-  for (const char* const text : {kLlama31_8b, kLlama32_1b, kQwen2_7b, kQwen3_32b, kMixtral8x7b,
-                                 kGemma2_9b, kGemma3_1b, kPhi2, kPhi3Mini, kDeepSeekV2Lite}) {
+  for (const char* const text :
+       {kLlama31_8b, kLlama32_1b, kQwen2_7b, kQwen3_32b, kMixtral8x7b, kGemma2_9b, kGemma3_1b,
+        kPhi2, kPhi3Mini, kDeepSeekV2Lite, kQwen15Moe, kQwen3Next, kMiniMax}) {
     const auto config = parse(text);
     INFO(config->model_type);
     CHECK(sums_of(*config, {}).weights == static_cast<double>(llm_parameters(*config).total()));
@@ -49,7 +50,8 @@ TEST_CASE("LLM graphs: hold the published parameters") {
 }
 
 TEST_CASE("LLM graphs: a decode has the FLOPs that the config counts") {
-  for (const char* const text : {kLlama31_8b, kMistral7b, kQwen3_32b, kGemma3_1b, kPhi2}) {
+  for (const char* const text :
+       {kLlama31_8b, kMistral7b, kQwen3_32b, kGemma3_1b, kPhi2, kQwen3Next, kMiniMax}) {
     const auto config = parse(text);
     LlmGraphOptions options;
     options.context_tokens = 1000;

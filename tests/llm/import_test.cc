@@ -51,6 +51,15 @@ TEST_CASE("Config import: the graph has the tokens that were given, and says whi
   CHECK(macs_of(decode->graph) == macs_of(*built));
 }
 
+TEST_CASE("Config import: a note says that the encoder of images is left out") {
+  const std::string path = std::string(DFSIM_SOURCE_DIR) + "/tests/golden/data/llava.json";
+  const auto model = import_llm_config(path, {}, DType::kBFloat16);
+  INFO(model.status().message());
+  REQUIRE(model.ok());
+  REQUIRE(model->report.notes.size() == 1);
+  CHECK(model->report.notes[0].find("vision tower") != std::string::npos);
+}
+
 TEST_CASE("Config import: options that it lacks are refused in one line") {
   const auto refused = [](const std::string& path, const ImportOptions& options) {
     const auto model = import_llm_config(path, options, DType::kBFloat16);

@@ -1,6 +1,7 @@
 // Extents that only the run knows: upper bounds, and --dim for dimensions that no input has.
 #include <catch2/catch.hpp>
 
+#include "graphs/ops/infer.h"
 #include "tests/onnx/model_maker.h"
 
 namespace dfsim {
@@ -41,6 +42,27 @@ TEST_CASE("Inner dimensions: a count of data is an upper bound until --dim gives
   REQUIRE(given->report.dims.size() == 1);
   CHECK(given->report.dims[0].name == "count");
   CHECK(given->report.dims[0].origin == "given");
+}
+
+TEST_CASE("Inner dimensions: an unresolved operator names the extents that depend on data") {
+  ModelMaker model;  // Range(0, most of x, 1), as long as a value of the input says
+  model.input("x", {4}, onnx::TensorProto::INT64);
+  set_int(model.node("ReduceMax", {"x"}, {"limit"}), "keepdims", 0);
+  model.ints("start", {0})->clear_dims();
+  model.ints("step", {1})->clear_dims();
+  model.node("Range", {"start", "limit", "step"}, {"positions"});
+  model.node("Neg", {"positions"}, {"y"});
+  model.output("y");
+  const auto open = model.import();
+  REQUIRE(open->report.unresolved.size() == 2);
+  CHECK(open->report.unresolved[0].reason == kDependsOnValues);
+  CHECK(open->report.unresolved[0].extents == std::vector<std::string>{"positions[0]"});
+  CHECK(open->report.unresolved[1].extents.empty());
+  declare(model.graph().add_value_info(), "positions", {"frames"}, onnx::TensorProto::INT64);
+  CHECK(model.import()->report.unresolved[0].extents == std::vector<std::string>{"frames"});
+  const auto given = model.import({.dims = {{"frames", 9}}});
+  CHECK(given->report.unresolved.empty());
+  CHECK(shape_of(given->graph, "y") == "9");
 }
 
 TEST_CASE("Inner dimensions: TENSOR[AXIS] names one that the file gives no name") {

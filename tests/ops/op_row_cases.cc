@@ -251,6 +251,27 @@ void add_tensorflow(Cases* cases) {
       1);
 }
 
+// Cells, CTC, ragged tensors, quantisation.
+void add_tensorflow_layers(Cases* cases) {
+  const std::string tf = "tensorflow::";
+  for (const char* name :
+       {"CTCGreedyDecoder", "RaggedTensorToTensor", "RaggedTensorToSparse", "RaggedBincount",
+        "DecodePaddedRaw", "DecodeBase64", "EncodeBase64", "QuantizeV2", "Dequantize", "Requantize",
+        "RequantizationRange", "QuantizedRelu", "QuantizedRelu6"}) {
+    add(cases, tf + name, {operand({6, 4})}, {list("shape", {6, 4})}, 1);
+  }
+  add(cases, tf + "QuantizedBiasAdd", {operand({6, 4}), operand({4})}, {list("shape", {6, 4})}, 1);
+  add(cases, tf + "LSTMBlockCell", {operand({6, 4}), operand({6, 3}), weight({7, 12})},
+      {list("shape", {6, 3})}, 1);
+  add(cases, tf + "GRUBlockCell",
+      {operand({6, 4}), operand({6, 3}), weight({7, 6}), weight({7, 3})}, {list("shape", {6, 3})},
+      1);
+  add(cases, tf + "CTCLoss", {operand({5, 2, 8}), operand({6}, DType::kInt32)},
+      {list("shape", {2})}, 1);
+  add(cases, tf + "CTCBeamSearchDecoder", {operand({5, 2, 8})},
+      {list("shape", {10, 2}), number("beam_width", 4)}, 1);
+}
+
 // Segments, tables, factorisations, strings: the importer has put the shape into the attribute,
 // here one that fits matrices of 6 x 4 (and indices of their rows).
 void add_tensorflow_tables(Cases* cases) {
@@ -347,6 +368,7 @@ const std::map<std::string, OpCase>& own_op_cases() {
     add_ours(&made);
     add_tensorflow(&made);
     add_tensorflow_tables(&made);
+    add_tensorflow_layers(&made);
     return made;
   }();
   return cases;

@@ -259,6 +259,42 @@ TEST_CASE("skip-layer-norm: shapes are compared by numbers and names") {
   }
 }
 
+// A sum of x with itself under a computed shape [own batch, -1, 16], in front of a norm. ONNX
+// Runtime makes the shape constant unless another operator reads it, or an equal one.
+TEST_CASE("skip-layer-norm: a computed shape that two operators read stays computed") {
+  enum class Second { kNone, kSame, kEqual, kOther };
+  for (const Second second : {Second::kNone, Second::kSame, Second::kEqual, Second::kOther}) {
+    PassCase graph;
+    graph.input("x", {2, 8, 16});
+    graph.weight("scale", {16});
+    graph.weight("shift", {16});
+    graph.ints("at", {0});
+    graph.ints("rest", {-1});
+    graph.ints("again", {-1});
+    graph.ints("width", {second == Second::kOther ? 8 : 16});
+    graph.ints("own_width", {16});
+    graph.op("Relu", {"x"}, "r");
+    graph.op("Shape", {"x"}, "whole");
+    graph.op("Gather", {"whole", "at"}, "batch");
+    graph.op("Concat", {"batch", "rest", "own_width"}, "target", {{"axis", int64_t{0}}});
+    graph.op("Reshape", {"r", "target"}, "moved");
+    graph.op("Add", {"moved", "x"}, "sum");
+    graph.op("LayerNormalization", {"sum", "scale", "shift"}, "y");
+    graph.output("y");
+    if (second != Second::kNone) {
+      graph.op("Shape", {"x"}, "whole2");
+      graph.op("Gather", {"whole2", "at"}, "batch2");
+      graph.op("Concat", {"batch2", "again", "width"}, "target2", {{"axis", int64_t{0}}});
+      graph.op("Reshape", {"x", second == Second::kSame ? "target" : "target2"}, "z");
+      graph.output("z");
+    }
+    const Types types = graph.types_after({"skip-layer-norm"}, {{"x", 0, "batch"}});
+    const bool fused =
+        std::count(types.begin(), types.end(), "com.microsoft.SkipLayerNormalization") == 1;
+    CHECK(fused == (second == Second::kNone || second == Second::kOther));
+  }
+}
+
 TEST_CASE("transposes: end at Shape, whose extents a Gather puts in order") {
   PassCase graph;
   graph.input("x", {2, 3, 4});

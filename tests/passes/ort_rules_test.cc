@@ -65,6 +65,17 @@ TEST_CASE("function-bodies: GroupNormalization takes scales of groups, later one
   }
 }
 
+TEST_CASE("half-as-float: casts of fp32 to fp32 in the bodies of functions stay") {
+  PassCase norm(21);
+  norm.input("x", {2, 32, 4, 4});
+  norm.weight("scale", {32});
+  norm.weight("bias", {32});
+  norm.op("GroupNormalization", {"x", "scale", "bias"}, "y", {{"num_groups", int64_t{4}}});
+  norm.output("y");
+  const Types types = norm.types_after({"function-bodies", "half-as-float"});
+  CHECK(std::count(types.begin(), types.end(), "Cast") == 2);
+}
+
 TEST_CASE("function-bodies: GroupNormalization of nothing, or with unequal groups, stays") {
   for (const int64_t channels : {0, 30}) {
     PassCase norm(21);

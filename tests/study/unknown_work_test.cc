@@ -153,6 +153,16 @@ TEST_CASE("UnknownWork: an operator of unknown shape makes those behind it unkno
   CHECK(unknown.first.reason == "it depends on data");
 }
 
+TEST_CASE("UnknownWork: tells causes that depend on data from those that need a size") {
+  const Graph graph = row_of({{"Relu"}, {"Acme", "acme"}, {"Relu"}});
+  ImportReport report = report_on("op1", std::string(kDependsOnValues).c_str());
+  report.unresolved[0].extents = {"frames"};
+  const UnknownWork unknown = unknown_work(graph, report);
+  CHECK(unknown.depends_on_values);
+  CHECK(unknown.first.extents == std::vector<std::string>{"frames"});
+  CHECK_FALSE(unknown_work(graph, report_on("op1", "its input is not known")).depends_on_values);
+}
+
 TEST_CASE(
     "UnknownWork: shapes that the file declares do not tell the work of an unknown operator") {
   const Graph graph = row_of({{"Relu"}, {"Acme", "acme", true}, {"Relu"}});

@@ -275,15 +275,20 @@ class HalfComputer {
   std::vector<TensorId> half_outputs_;  // of the graph
 };
 
+// Casts from and to bf16 go. A Cast of fp32 to fp32 in the file stays and copies its operand: ONNX
+// Runtime writes such ones into the bodies of functions.
 void compute_bf16_as_float(EditableGraph& graph) {
+  std::vector<bool> was_bf16(graph.tensor_count(), false);
   for (size_t t = 0; t < graph.tensor_count(); ++t) {
     if (graph.tensor(TensorId(t)).dtype == DType::kBFloat16) {
       graph.set_dtype(TensorId(t), DType::kFloat32);
+      was_bf16[t] = true;
     }
   }
   for (const OpId id : graph.ops()) {
     const Op& op = graph.op(id);
-    if (op.op_type != "Cast" || !op.domain.empty()) {
+    if (op.op_type != "Cast" || !op.domain.empty() ||
+        (!was_bf16[op.inputs[0].index()] && !was_bf16[op.outputs[0].index()])) {
       continue;
     }
     const DType to = graph.tensor(op.outputs[0]).dtype;

@@ -54,6 +54,7 @@ Follower::Follower(const Graph& graph) : graph_(graph), facts_(graph.tensor_coun
       set_constant_elements(TensorId(t));
     }
   }
+  count_shape_readers();
 }
 
 void Follower::open(TensorId id, int axis, Extent symbol) {

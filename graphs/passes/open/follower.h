@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "graphs/ir/graph.h"
@@ -92,6 +93,8 @@ class Follower {
   size_t rank_out(const Op& op, size_t i = 0) const {
     return facts_[op.outputs[i].index()].axes.size();
   }
+  // Finds the joined shapes that several operators read, once equal ones are one.
+  void count_shape_readers();
   void set_axes(const Op& op, size_t i, Extents axes);
   // A list of the operator, as an attribute or as a constant operand.
   std::optional<std::vector<int64_t>> list(const Op& op, std::string_view name, size_t input) const;
@@ -149,6 +152,7 @@ class Follower {
   const Graph& graph_;
   std::vector<Facts> facts_;
   std::vector<Extents> declared_;
+  std::unordered_set<TensorId> shared_shapes_;
 };
 
 }  // namespace dfsim::inline graphs::open

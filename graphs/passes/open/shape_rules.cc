@@ -203,12 +203,13 @@ bool Follower::copies_axis(const Op& op, TensorId piece, size_t axis) const {
 }
 
 // ONNX Runtime's ReshapeFusion: each element of the computed shape is a constant, the extent of the
-// same axis of the operand, or the one that may be -1. It looks at what Concat joins, and each
-// piece must be one element.
+// same axis of the operand, or the one that may be -1. It looks at what Concat joins, which no
+// other operator may read, and each piece must be one element.
 bool Follower::becomes_constant(const Op& op) const {
   const OpId maker = has(op, 1) ? graph_.tensor(op.inputs[1]).producer : OpId();
   if (!in(op, 1).elements || in(op, 1).constant || !maker.valid() ||
-      graph_.op(maker).op_type != "Concat" || graph_.constant(op.inputs[1]) == nullptr) {
+      graph_.op(maker).op_type != "Concat" || graph_.constant(op.inputs[1]) == nullptr ||
+      shared_shapes_.contains(op.inputs[1])) {
     return false;
   }
   for (const TensorId piece : graph_.op(maker).inputs) {

@@ -167,7 +167,8 @@ std::vector<int> loop_depths(const NodeGraph& graph) {
 
 bool is_input_op(const std::string& type) {
   return type == "Placeholder" || type == "PlaceholderV2" || type == "IteratorGetNext" ||
-         type == "_Arg" || type == "DecodeJpeg" || type == "DecodePng";
+         type == "_Arg" || type == "DecodeJpeg" || type == "DecodePng" || type == "DecodeImage" ||
+         type == "DecodeBmp" || type == "DecodeGif" || type == "DecodeAndCropJpeg";
 }
 
 bool is_update_op(const std::string& type) {

@@ -108,6 +108,26 @@ void block_lstm(NodeContext& node, std::string_view target) {
   }
 }
 
+// x [B, I], state [B, H], previous output [B, H], weights [I + H, 4 H], ... -> 7 x [B, H]
+void lstm_cell(NodeContext& node, std::string_view target) {
+  if (node.rank(0) != 2 || node.rank(2) != 2) {
+    node.error("expected an input and a previous output of rank 2");
+    return;
+  }
+  const std::vector<KnownOutput> results(7, KnownOutput{node.shape(2).extents()});
+  node.set_known(target, {node.plain(0), node.plain(2), node.plain(3)}, results);
+}
+
+// x [B, I], previous output [B, H], weights [I + H, 2 H] and [I + H, H], biases -> 4 x [B, H]
+void gru_cell(NodeContext& node, std::string_view target) {
+  if (node.rank(0) != 2 || node.rank(1) != 2) {
+    node.error("expected an input and a previous output of rank 2");
+    return;
+  }
+  const std::vector<KnownOutput> results(4, KnownOutput{node.shape(1).extents()});
+  node.set_known(target, {node.plain(0), node.plain(1), node.plain(2), node.plain(3)}, results);
+}
+
 // clang-format off
 constexpr TfRule kLayerRules[] = {
     {.type = "_FusedConv2D", .translate = fused, .target = "Conv", .required_inputs = 2},
@@ -121,6 +141,9 @@ constexpr TfRule kLayerRules[] = {
     {.type = "QuantizeAndDequantizeV2", .translate = fake_quantize, .target = "FakeQuant"},
     {.type = "QuantizeAndDequantizeV3", .translate = fake_quantize, .target = "FakeQuant"},
     {.type = "QuantizeAndDequantizeV4", .translate = fake_quantize, .target = "FakeQuant"},
+    {.type = "LSTMBlockCell", .translate = lstm_cell, .target = "LSTMBlockCell",
+     .required_inputs = 8},
+    {.type = "GRUBlockCell", .translate = gru_cell, .target = "GRUBlockCell", .required_inputs = 6},
     {.type = "BlockLSTM", .translate = block_lstm, .target = "BlockLSTM", .required_inputs = 9},
     {.type = "BlockLSTMV2", .translate = block_lstm, .target = "BlockLSTM", .required_inputs = 9},
 };
