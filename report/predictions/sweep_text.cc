@@ -53,7 +53,7 @@ class SweepText {
     if (lines) {
       out += batch_lines();
     }
-    return out + not_ranked() + errors();
+    return out + host_limited() + not_ranked() + errors();
   }
 
  private:
@@ -262,6 +262,28 @@ class SweepText {
       parts.push_back(fmt::format("{} outside the constraints", excluded));
     }
     return parts.empty() ? "" : fit_lines("\nnot ranked: " + join(parts, "; ") + "\n");
+  }
+
+  // Points whose device idles for the host rank hosts, not devices.
+  std::string host_limited() const {
+    constexpr double kBusyHost = 0.9;
+    constexpr double kIdleDevice = 0.7;
+    size_t count = 0;
+    for (const SweepRow row : result_.rows) {
+      const auto latency = static_cast<double>(row.figures.latency_ns);
+      count += row.error.empty() && latency > 0 &&
+                       static_cast<double>(row.figures.host_busy_ns) > kBusyHost * latency &&
+                       static_cast<double>(row.figures.device_busy_ns) < kIdleDevice * latency
+                   ? 1
+                   : 0;
+    }
+    if (count == 0) {
+      return "";
+    }
+    return fit_lines(
+        fmt::format("\n{} for the host, whose speed is the hardware file's "
+                    "(host: dispatch_speed); --runtime cuda-graph compares the devices alone\n",
+                    count == 1 ? "1 point waits" : fmt::format("{} points wait", count)));
   }
 
   std::string errors() const {
