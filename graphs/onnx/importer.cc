@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/io/mapped_file.h"
@@ -180,16 +181,35 @@ bool is_head_size_name(const std::string& name) {
   return name.find("cache_dim") != std::string::npos || name.starts_with("head_");
 }
 
-// Other assumptions where the usual ones contradict the model, most likely first: heads have one of
-// few sizes, a mask of 8 positions or a window of 3 wants few, a line of text is 48 or 32 pixels
-// high, a window of sound has 512 or 1536 samples.
-std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {
+// Sequences of the usual length as long as `extent`, the other dimensions as usual.
+Assumptions shorter_sequences(const std::vector<BoundDim>& dims, int64_t extent) {
+  Assumptions shorter;
+  for (const BoundDim& dim : dims) {
+    if (dim.extent == kUsualSequence && !is_head_size_name(dim.name)) {
+      shorter.emplace(dim.name, extent);
+    }
+  }
+  return shorter;
+}
+
+// At most `most` other assumptions where the usual ones contradict the model, most likely first:
+// heads have one of few sizes, CLIP has 77 positions and OWL-ViT 16, a mask of 8 positions or a
+// window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound has 512 or 1536
+// samples.
+std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims, size_t most) {
   std::vector<Assumptions> others;
   for (const BoundDim& dim : dims) {
     for (const int64_t extent : {64, 128, 96, 80, 256}) {
       if (is_head_size_name(dim.name)) {
         others.push_back({{dim.name, extent}});
       }
+    }
+  }
+  constexpr size_t kKept = 2;  // attempts that shorter sequences leave to extents of 1 and 32
+  for (const int64_t extent : {77, 64, 32, 16}) {
+    Assumptions shorter = shorter_sequences(dims, extent);
+    if (!shorter.empty() && others.size() + kKept < most) {
+      others.push_back(std::move(shorter));
     }
   }
   others.push_back(all_assumed_as(dims, 1));
@@ -201,6 +221,7 @@ std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims) {
       }
     }
   }
+  others.resize(std::min(others.size(), most));
   return others;
 }
 
@@ -227,9 +248,7 @@ StatusOr<ImportedModel> import_content(std::string_view content, const ImportOpt
     return model;
   }
   // Perhaps only the assumptions contradict the model.
-  std::vector<Assumptions> others = other_assumptions(assumed);
-  others.resize(std::min(others.size(), most_attempts(proto)));
-  for (const Assumptions& assumptions : others) {
+  for (const Assumptions& assumptions : other_assumptions(assumed, most_attempts(proto))) {
     ImportOptions other = options;
     other.assumed_extents = assumptions;
     auto retried = Importer(other).run(proto);

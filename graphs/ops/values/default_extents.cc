@@ -13,7 +13,7 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr int64_t kSequence = 128;
+constexpr int64_t kSequence = kUsualSequence;
 constexpr int64_t kImageSide = 224;
 constexpr int64_t kWaveform = 16000;  // one second at 16 kHz
 constexpr int64_t kFrames = 16;

@@ -10,6 +10,9 @@
 
 namespace dfsim::inline graphs {
 
+// The assumed length of a sequence of tokens or frames.
+constexpr int64_t kUsualSequence = 128;
+
 // A dimension where an input uses it.
 struct DimUse {
   std::string symbol;
