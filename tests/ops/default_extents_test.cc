@@ -44,6 +44,7 @@ TEST_CASE("Default extents: a generated name leaves it to rank, element type and
   const Shape state({Dim(2), kOpen, Dim(128)});
   CHECK(assumed("state[1]", "state", DType::kFloat32, state, 1) == 1);
   CHECK(assumed("x[1]", "x", DType::kFloat32, state, 1) == 128);
+  CHECK(assumed("s31", "encoder_hidden_states", DType::kFloat32, state, 1) == 128);
   const Shape image({kOpen, Dim(3), kOpen, kOpen});
   CHECK(assumed("x[2]", "x", DType::kFloat32, image, 2) == 224);
   CHECK(assumed("x[3]", "x", DType::kFloat32, image, 3) == 224);
@@ -54,6 +55,20 @@ TEST_CASE("Default extents: a generated name leaves it to rank, element type and
   const Shape video({kOpen, Dim(3), kOpen, kOpen, kOpen});
   CHECK(assumed("x[2]", "x", DType::kFloat32, video, 2) == 16);
   CHECK(assumed("x[4]", "x", DType::kFloat32, video, 4) == 224);
+}
+
+TEST_CASE("Default extents: sound is a waveform next to one or two channels, else frames") {
+  const auto of_audio = [](const Shape& shape, int axis) {
+    return assumed("s28", "decoder_input_values", DType::kFloat32, shape, axis);
+  };
+  CHECK(of_audio(Shape({kOpen, kOpen}), 1) == 16000);
+  CHECK(of_audio(Shape({kOpen, Dim(1), kOpen}), 2) == 16000);
+  CHECK(of_audio(Shape({kOpen, kOpen, Dim(2)}), 1) == 16000);
+  // 80 mel features, as SpeechT5's decoder reads them.
+  CHECK(of_audio(Shape({kOpen, kOpen, Dim(80)}), 1) == 128);
+  CHECK(of_audio(Shape({kOpen, Dim(80), kOpen}), 2) == 128);
+  CHECK(of_audio(Shape({kOpen, kOpen, kOpen}), 1) == 1);
+  CHECK(of_audio(Shape({kOpen, kOpen, kOpen}), 2) == 16000);
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ constexpr std::array<std::string_view, 4> kCacheInputs = {"past", "cache", "pres
 // Parts of the names of a recurrent network's state.
 constexpr std::array<std::string_view, 5> kStateInputs = {"state", "hidden", "cell", "h0", "c0"};
 
+// Parts of the names of a transformer's output, with one state per position.
+constexpr std::array<std::string_view, 2> kSequenceOfStates = {"hidden_states", "last_hidden"};
+
 bool contains_any(const std::string& text, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return text.find(part) != std::string::npos; });
@@ -73,6 +76,9 @@ int64_t known_extent(const DimUse& use, int axis) {
 
 bool is_colour_count(int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
+// Mono or stereo sound.
+bool is_channel_count(int64_t extent) { return extent == 1 || extent == 2; }
+
 // [batch, length], or a mask of scores.
 int64_t extent_in_matrix(const DimUse& use, const std::string& input) {
   const bool samples = is_floating(use.dtype) && input.find("mask") == std::string::npos;
@@ -83,15 +89,19 @@ int64_t extent_in_matrix(const DimUse& use, const std::string& input) {
 // [layers, batch, features] of a recurrent network.
 int64_t extent_in_cube(const DimUse& use, const std::string& input) {
   if (known_extent(use, 0) >= 1 && use.axis == 1 && known_extent(use, 2) > 0 &&
-      contains_any(input, kStateInputs)) {
+      contains_any(input, kStateInputs) && !contains_any(input, kSequenceOfStates)) {
     return 1;
   }
   if (is_colour_count(known_extent(use, 0)) && is_open(use, 1) && is_open(use, 2)) {
     return kImageSide;
   }
-  const bool one_channel =
-      use.axis == 2 && (known_extent(use, 1) == 1 || known_extent(use, 1) == 2);
-  return one_channel || contains_any(input, kWaveformInputs) ? kWaveform : kSequence;
+  const int channel_axis = 3 - use.axis;
+  if (is_channel_count(known_extent(use, channel_axis))) {
+    return use.axis == 2 || contains_any(input, kWaveformInputs) ? kWaveform : kSequence;
+  }
+  // With 80 features on the other axis, "audio" has frames of a spectrogram.
+  const bool both_open = is_open(use, channel_axis) && contains_any(input, kWaveformInputs);
+  return !both_open ? kSequence : use.axis == 2 ? kWaveform : 1;
 }
 
 // [batch, channels, height, width] or [batch, height, width, channels]; with one open axis a cache
