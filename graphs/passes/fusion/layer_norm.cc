@@ -42,7 +42,7 @@ bool is_vector(const EditableGraph& graph, TensorId id) { return graph.shape(id)
 
 void set_norm_attributes(EditableGraph& graph, TensorId epsilon, Op* fused) {
   fused->attributes.set("axis", int64_t{-1});
-  fused->attributes.set("epsilon", *graph.scalar(epsilon));
+  fused->attributes.set("epsilon", *graph.scalar(before_cast(graph, epsilon)));
 }
 
 // slots: 0 x, 1 scale, 2 bias, 3 epsilon
@@ -54,13 +54,14 @@ Pattern layer_norm_pattern() {
 }
 
 // slots: 0 x, 1 scale, 3 epsilon. x is divided by the norm, or multiplied by one over it, as
-// PyTorch's older exporter writes rsqrt().
+// PyTorch's older exporter writes rsqrt(). Norms in fp16 that share their numbers or weights read
+// casts of them; ONNX Runtime finds these, too.
 std::array<Pattern, 2> simplified_patterns() {
-  const Pattern square = op("ReduceMean", {op("Pow", {any(0), scalar(2)})});
-  const Pattern norm = op("Sqrt", {op("Add", {square, constant(3)})});
-  const Pattern inverse = op("Div", {scalar(1), norm});
-  return {op("Mul", {op("Div", {any(0), norm}), parameter(1)}),
-          op("Mul", {op("Mul", {any(0), inverse}), parameter(1)})};
+  const Pattern square = op("ReduceMean", {op("Pow", {any(0), scalar(2).or_cast()})});
+  const Pattern norm = op("Sqrt", {op("Add", {square, constant(3).or_cast()})});
+  const Pattern inverse = op("Div", {scalar(1).or_cast(), norm});
+  return {op("Mul", {op("Div", {any(0), norm}), parameter(1).or_cast()}),
+          op("Mul", {op("Mul", {any(0), inverse}), parameter(1).or_cast()})};
 }
 
 // slots: 0 and 1 what is summed; a bias of one axis in slot 2 may go with it.
