@@ -194,7 +194,8 @@ Assumptions shorter_sequences(const std::vector<BoundDim>& dims, int64_t extent)
   return shorter;
 }
 
-// At most `most` other assumptions where the usual ones contradict the model, most likely first:
+// At most `most` other assumptions where the usual ones contradict the model, most likely first and
+// few dimensions before all:
 // heads have one of few sizes, CLIP has 77 positions and OWL-ViT 16, a mask of 8 positions or a
 // window of 3 wants few, a line of text is 48 or 32 pixels high, a window of sound has 512 or 1536
 // samples.
@@ -207,11 +208,19 @@ std::vector<Assumptions> other_assumptions(const std::vector<BoundDim>& dims, si
       }
     }
   }
-  constexpr size_t kKept = 2;  // attempts that shorter sequences leave to extents of 1 and 32
+  constexpr size_t kKept = 2;  // attempts that others leave to extents of 1 and 32 for all
   for (const int64_t extent : {77, 64, 32, 16}) {
     Assumptions shorter = shorter_sequences(dims, extent);
     if (!shorter.empty() && others.size() + kKept < most) {
       others.push_back(std::move(shorter));
+    }
+  }
+  const size_t named = static_cast<size_t>(std::ranges::count_if(
+      dims, [](const BoundDim& dim) { return dim.extent != 1 && !is_batch_name(dim.name); }));
+  for (const BoundDim& dim : dims) {
+    const bool alone = named > 1 && dim.extent != 1 && !is_batch_name(dim.name);
+    if (alone && others.size() + kKept < most) {
+      others.push_back({{dim.name, 1}});
     }
   }
   others.push_back(all_assumed_as(dims, 1));

@@ -26,6 +26,9 @@ using FoldRule = void (*)(InferContext& context);
 using WorkRule = void (*)(WorkContext& context);
 // Says how the op may be split over devices, at static shapes (factors.h).
 using FactorRule = void (*)(FactorContext& context);
+// Elements of an operand that the op stores several to a byte; its shape is static. Without such a
+// rule an operand has the elements of its shape.
+using StoredElementsRule = Count (*)(const Op& op, size_t input, const Tensor& operand);
 
 struct OpDef {
   std::string_view op_type;
@@ -40,6 +43,7 @@ struct OpDef {
   size_t required_inputs = 1;
   std::string_view domain = "";  // ai.onnx
   FactorRule factors = nullptr;  // without one: op_factors() in factors.h
+  StoredElementsRule stored_elements = nullptr;
 };
 
 // The definition for an operator of a domain, or nullptr. "ai.onnx" and "" are one domain.

@@ -1,8 +1,10 @@
 #include "graphs/ops/totals.h"
 
+#include <algorithm>
 #include <set>
 
 #include "graphs/ops/infer.h"
+#include "graphs/ops/op_def.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -25,6 +27,21 @@ std::vector<bool> running_statistics(const Graph& graph) {
 // Index tables and masks are stored with the weights, but training does not change them.
 bool is_trainable_type(DType dtype) {
   return dtype != DType::kInt64 && dtype != DType::kInt32 && dtype != DType::kBool;
+}
+
+// Elements of a weight, of which its readers may store several to a byte.
+Count weight_elements(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  for (const OpId reader : graph.consumers(id)) {
+    const Op& op = graph.op(reader);
+    const OpDef* def = find_op_def(op.domain, op.op_type);
+    if (def == nullptr || def->stored_elements == nullptr) {
+      continue;
+    }
+    const auto at = std::find(op.inputs.begin(), op.inputs.end(), id);
+    return def->stored_elements(op, static_cast<size_t>(at - op.inputs.begin()), tensor);
+  }
+  return tensor.shape.elements();
 }
 
 }  // namespace
@@ -56,7 +73,7 @@ StatusOr<GraphTotals> graph_totals(const Graph& graph) {
     }
     weight_bytes += tensor.bytes();
     if (!statistics[t] && is_trainable_type(tensor.dtype)) {
-      parameters += tensor.shape.elements();
+      parameters += weight_elements(graph, TensorId(t));
     }
   }
   for (const auto& [name, sum] :

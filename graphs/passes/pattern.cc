@@ -27,11 +27,11 @@ class Matcher {
       case Pattern::Kind::kAny:
         return bind(pattern.slot, id, found);
       case Pattern::Kind::kParameter:
-        return graph_.is_parameter(id) && bind(pattern.slot, id, found);
+        return graph_.is_parameter(source(pattern, id)) && bind(pattern.slot, id, found);
       case Pattern::Kind::kConstant:
-        return graph_.scalar(id).has_value() && bind(pattern.slot, id, found);
+        return graph_.scalar(source(pattern, id)).has_value() && bind(pattern.slot, id, found);
       case Pattern::Kind::kScalar: {
-        const auto value = graph_.scalar(id);
+        const auto value = graph_.scalar(source(pattern, id));
         return value && std::abs(*value - pattern.value) <= kTolerance * std::abs(pattern.value);
       }
       case Pattern::Kind::kOp:
@@ -41,6 +41,11 @@ class Matcher {
     return producer.valid() && graph_.op(producer).outputs[0] == id &&
            op(pattern, producer, found) &&
            (pattern.result_slot < 0 || bind(pattern.result_slot, id, found));
+  }
+
+  // The tensor that must be a parameter.
+  TensorId source(const Pattern& pattern, TensorId id) const {
+    return pattern.through_cast ? before_cast(graph_, id) : id;
   }
 
   bool op(const Pattern& pattern, OpId id, Match* found) const {
@@ -120,6 +125,18 @@ bool is_closed(const EditableGraph& graph, const Match& found, OpId root) {
 Pattern Pattern::keep(int in_slot) && {
   result_slot = in_slot;
   return std::move(*this);
+}
+
+Pattern Pattern::or_cast() && {
+  through_cast = true;
+  return std::move(*this);
+}
+
+TensorId before_cast(const EditableGraph& graph, TensorId id) {
+  const OpId producer = id.valid() ? graph.producer(id) : OpId();
+  const bool is_cast =
+      producer.valid() && graph.op(producer).op_type == "Cast" && graph.op(producer).domain.empty();
+  return is_cast ? graph.op(producer).inputs[0] : id;
 }
 
 namespace pattern {

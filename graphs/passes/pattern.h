@@ -32,6 +32,10 @@ class Pattern {
   // The tensor that this operator makes is kept in that slot, and others may read it.
   Pattern keep(int in_slot) &&;
   int result_slot = -1;
+
+  // A parameter may also be cast in every run, as those of fp16 are that several operators read.
+  Pattern or_cast() &&;
+  bool through_cast = false;  // of kParameter, kConstant and kScalar
 };
 
 namespace pattern {
@@ -41,6 +45,9 @@ Pattern constant(int slot);    // a constant of one element whose value is known
 Pattern scalar(double value);  // a constant of one element, within 0.1 % of `value`
 Pattern op(std::string_view op_type, std::vector<Pattern> operands);
 }  // namespace pattern
+
+// The operand of the Cast that makes the tensor, else the tensor.
+TensorId before_cast(const EditableGraph& graph, TensorId id);
 
 struct Match {
   std::vector<OpId> ops;  // all matched, the result's first; each once

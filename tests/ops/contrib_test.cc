@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/op_def.h"
+#include "graphs/ops/totals.h"
 #include "tests/ops/op_case.h"
 
 namespace dfsim {
@@ -294,6 +295,68 @@ TEST_CASE("Gather of 4-bit rows: reads packed rows") {
         45 * 3 * 2);
   CHECK(checked_contrib({"QuantizeLinear", {operand({4}), floats({1})}, {}, 1, 1, kMsDomain})
             .dtype() == DType::kUInt8);
+}
+
+// Bytes of the table that a run reads.
+Bytes table_bytes(int64_t bits) {
+  const OpOutcome rows = checked_contrib(
+      {"GatherBlockQuantized",
+       {weight({1000, 32}, DType::kUInt8), operand({2, 5}, DType::kInt64), operand({1})},
+       {{"bits", bits}},
+       1,
+       1,
+       kMsDomain});
+  CHECK(rows.shape() == "2x5x" + std::to_string(32 * 8 / bits));
+  return rows.work().bytes_read - 2 * 5 * 8 - 4;
+}
+
+TEST_CASE("Gather of few bits: reads the bytes of its rows, whatever their bits") {
+  for (const int64_t bits : {2, 4, 8}) {
+    CHECK(table_bytes(bits) == 2 * 5 * 32);
+  }
+}
+
+int64_t parameters_of(const OpCase& example) {
+  const auto totals = graph_totals(checked_contrib(example).graph);
+  REQUIRE(totals.ok());
+  return totals->parameters;
+}
+
+TEST_CASE("Parameters: packed weights count elements, not bytes") {
+  // 100 columns of 70 elements in three blocks of 32, with scales and zero points.
+  for (const auto& [bits, bytes] : std::vector<std::pair<int64_t, int64_t>>{{2, 8}, {4, 16}}) {
+    CHECK(
+        parameters_of(
+            {"MatMulNBits",
+             {operand({1, 70}), weight({100, 3, Dim(bytes)}, DType::kUInt8), weight({300}),
+              weight({100, Dim(bits / 2)}, DType::kUInt8)},
+             {{"N", int64_t{100}}, {"K", int64_t{70}}, {"bits", bits}, {"block_size", int64_t{32}}},
+             1,
+             1,
+             kMsDomain}) == 100 * 70 + 300 + 300);
+  }
+  CHECK(parameters_of({"MatMulBnb4",
+                       {operand({1, 70}), weight({3500}, DType::kUInt8), weight({110})},
+                       {{"N", int64_t{100}}, {"K", int64_t{70}}, {"block_size", int64_t{64}}},
+                       1,
+                       1,
+                       kMsDomain}) == 100 * 70 + 110);
+  // Two experts: 24 x 8 and 8 x 24, two elements to a byte.
+  CHECK(
+      parameters_of({"QMoE",
+                     {operand({10, 8}), operand({10, 2}), weight({2, 24, 4}, DType::kUInt8),
+                      weight({2, 24}), absent(), weight({2, 8, 12}, DType::kUInt8), weight({2, 8})},
+                     {{"k", int64_t{1}}},
+                     1,
+                     1,
+                     kMsDomain}) == 2 * 2 * 24 * 8 + 2 * 24 + 2 * 8);
+  CHECK(parameters_of({"GatherBlockQuantized",
+                       {weight({1000, 32}, DType::kUInt8), operand({2, 5}, DType::kInt64),
+                        weight({1000, 2}), weight({1000, 1}, DType::kUInt8)},
+                       {},
+                       1,
+                       1,
+                       kMsDomain}) == 1000 * 64 + 1000 * 2 + 1000 * 2);
 }
 
 }  // namespace

@@ -189,5 +189,71 @@ TEST_CASE("half-bodies: fp32 stays, and Min and Max of fp16 stay next to each ot
         Types{"Cast", "MatMul", "Max", "MatMul", "Cast"});
 }
 
+TEST_CASE("half-bodies: com.microsoft's Gelu and FastGelu are written out") {
+  const auto body = [](const std::string& type, bool bias) {
+    PassCase graph = between_products([&](PassCase& g) {
+      g.weight("bias", {8}, DType::kFloat16);
+      g.op("com.microsoft." + type,
+           bias ? std::vector<std::string>{"a", "bias"} : std::vector<std::string>{"a"}, "b");
+    });
+    Types types = operator_types(graph.after({"half-bodies", "half-as-float"}));
+    return Types(types.begin() + 2, types.end() - 2);  // without the products and the outer casts
+  };
+  CHECK(body("Gelu", false) == Types{"Mul", "Erf", "Add", "Mul", "Mul"});
+  const Types fast = {"Mul", "Mul", "Add", "Mul", "Tanh", "Add", "Mul", "Mul"};
+  CHECK(body("FastGelu", false) == fast);
+  Types biased = fast;
+  biased.insert(biased.begin(), "Add");
+  CHECK(body("FastGelu", true) == biased);
+}
+
+// Two RMS norms that share their numbers and their weight, round a product.
+TEST_CASE("simplified-layer-norm: finds norms of fp16 that share casts of their parameters") {
+  PassCase graph;
+  graph.input("x", {2, 4, 8}, DType::kFloat16);
+  graph.weight("scale", {8}, DType::kFloat16);
+  graph.weight("w", {8, 8}, DType::kFloat16);
+  graph.number("two", 2, DType::kFloat16);
+  graph.number("epsilon", 1e-5, DType::kFloat16);
+  const auto norm = [&](const std::string& x, const std::string& y) {
+    graph.op("Pow", {x, "two"}, y + "_square");
+    graph.op("ReduceMean", {y + "_square"}, y + "_mean", {{"axes", std::vector<int64_t>{-1}}});
+    graph.op("Add", {y + "_mean", "epsilon"}, y + "_sum");
+    graph.op("Sqrt", {y + "_sum"}, y + "_norm");
+    graph.op("Div", {x, y + "_norm"}, y + "_divided");
+    graph.op("Mul", {"scale", y + "_divided"}, y);
+  };
+  norm("x", "a");
+  graph.op("MatMul", {"a", "w"}, "b");
+  norm("b", "y");
+  graph.output("y");
+  const Graph& result = graph.after({"half-as-float", "simplified-layer-norm"});
+  const Types types = operator_types(result);
+  CHECK(std::count(types.begin(), types.end(), "SimplifiedLayerNormalization") == 2);
+  CHECK(std::count(types.begin(), types.end(), "Pow") == 0);
+  CHECK(dtype_of(result, "SimplifiedLayerNormalization") == DType::kFloat32);
+}
+
+TEST_CASE("matmul-transpose: takes a Transpose of fp16 through the Cast behind it") {
+  for (const bool shared : {false, true}) {
+    PassCase graph;
+    graph.input("q", {2, 4, 8}, DType::kFloat16);
+    graph.input("k", {2, 4, 8}, DType::kFloat16);
+    graph.op("Concat", {"k", "k"}, "keys", {{"axis", int64_t{1}}});
+    graph.op("Transpose", {"keys"}, "t", {{"perm", std::vector<int64_t>{0, 2, 1}}});
+    graph.op("MatMul", {"q", "t"}, "y");
+    graph.output("y");
+    if (shared) {
+      graph.output("t");
+    }
+    const Graph& result = graph.after({"half-as-float", "matmul-transpose"});
+    const Types types = operator_types(result);
+    INFO(shared);
+    CHECK(std::count(types.begin(), types.end(), "FusedMatMul") == 1);
+    CHECK(std::count(types.begin(), types.end(), "Transpose") == (shared ? 1 : 0));
+    CHECK(std::count(types.begin(), types.end(), "Cast") == 3);  // of q, keys and the result
+  }
+}
+
 }  // namespace
 }  // namespace dfsim

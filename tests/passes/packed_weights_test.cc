@@ -12,8 +12,8 @@ struct Scales {
   int64_t axis = 1;
 };
 
-// x [batch, 8, 128] times dequantised weights [128, 64], with a bias.
-PassCase product(DType dtype, const Scales& scales, bool quantised_x = false) {
+// x [batch, 8, 128], of float or dequantised, times dequantised weights [128, 64], with a bias.
+PassCase product(DType dtype, const Scales& scales, DType x_type = DType::kFloat32) {
   PassCase graph(21);
   graph.input("x", {2, 8, 128});
   graph.weight("w", {128, 64}, dtype);
@@ -25,9 +25,9 @@ PassCase product(DType dtype, const Scales& scales, bool quantised_x = false) {
   }
   graph.op("DequantizeLinear", {"w", "s"}, "wd", attributes);
   std::string x = "x";
-  if (quantised_x) {
+  if (x_type != DType::kFloat32) {
     graph.number("xs", 0.02);
-    graph.integer("xz", DType::kUInt8, 128);
+    graph.integer("xz", x_type, 128);
     graph.op("QuantizeLinear", {"x", "xs", "xz"}, "xq");
     graph.op("DequantizeLinear", {"xq", "xs", "xz"}, "xd");
     x = "xd";
@@ -67,8 +67,15 @@ TEST_CASE("packed-weights: takes scales per column and for all, of 4 and 8 bits"
 }
 
 TEST_CASE("packed-weights: a product of bytes is left to qdq") {
-  const Types types = product(DType::kInt8, {{64}}, true).types_after({"packed-weights"});
+  const Types types = product(DType::kInt8, {{64}}, DType::kUInt8).types_after({"packed-weights"});
   CHECK(types == Types{"DequantizeLinear", "QuantizeLinear", "DequantizeLinear", "MatMul", "Add"});
+}
+
+TEST_CASE("packed-weights: takes activations of 16 bits as they come dequantised") {
+  for (const DType dtype : {DType::kInt4, DType::kInt8}) {
+    CHECK(product(dtype, {{64}}, DType::kUInt16).types_after({"packed-weights"}) ==
+          Types{"QuantizeLinear", "DequantizeLinear", "com.microsoft.MatMulNBits"});
+  }
 }
 
 TEST_CASE("packed-weights: weights that two products share stay dequantised") {

@@ -87,6 +87,47 @@ TEST_CASE("qdq: fuses products with and without a quantised result") {
                                             "com.microsoft.MatMulIntegerToFloat"});
 }
 
+TEST_CASE("qdq: products and sums of 4 and 16 bits stay in float, movers take them") {
+  QuantizedCase graph;
+  graph.integer("z16", DType::kUInt16, 30000);
+  graph.integer("z4", DType::kInt4, 0);
+  graph.input("x", {4, 16});
+  graph.weight("w", {16, 16}, DType::kInt4);
+  graph.op("DequantizeLinear", {"w", "s", "z4"}, "w_dq");
+  graph.pair("x");
+  graph.op("MatMul", {"x_dq", "w_dq"}, "m");
+  graph.pair("m", "z16");
+  graph.op("Transpose", {"m_dq"}, "t");
+  graph.pair("t", "z16");
+  graph.op("Add", {"t_dq", "t_dq"}, "y");
+  graph.pair("y", "z16");
+  graph.output("y_dq");
+  const Types types = graph.types_after({"qdq"});
+  const auto count = [&](const char* type) { return std::count(types.begin(), types.end(), type); };
+  CHECK(count("MatMul") == 1);
+  CHECK(count("Transpose") == 1);
+  CHECK(count("Add") == 1);
+  CHECK(count("QuantizeLinear") == 3);    // of x, m and y
+  CHECK(count("DequantizeLinear") == 5);  // of x, w, t twice and y
+}
+
+TEST_CASE("qdq-domain: com.microsoft's pairs are fused as those of ONNX") {
+  const auto types_after = [](const std::vector<std::string>& passes) {
+    QuantizedCase graph;
+    graph.input("x", {4, 16});
+    graph.weight("w", {16, 16}, DType::kInt8);
+    graph.op("com.microsoft.DequantizeLinear", {"w", "s", "wz"}, "w_dq");
+    graph.op("com.microsoft.QuantizeLinear", {"x", "s", "z128"}, "x_q");
+    graph.op("com.microsoft.DequantizeLinear", {"x_q", "s", "z128"}, "x_dq");
+    graph.op("MatMul", {"x_dq", "w_dq"}, "m");
+    graph.op("com.microsoft.QuantizeLinear", {"m", "s", "z128"}, "y");
+    graph.output("y");
+    return graph.types_after(passes);
+  };
+  CHECK(types_after({"qdq"}).size() == 5);
+  CHECK(types_after({"qdq-domain", "qdq"}) == Types{"QuantizeLinear", "QLinearMatMul"});
+}
+
 TEST_CASE("qdq: moves values unchanged unless scale or zero point change") {
   for (const std::string zero : {"z128", "z0"}) {
     QuantizedCase graph;

@@ -65,6 +65,8 @@ CASES = {
     "inspect": [
         ["inspect", LSTM[0], "--batch", "2", "--dim", "sequence=7"],
         ["inspect", "tests/golden/data/hits.onnx"],
+        ["inspect", LSTM[0], "--runtime", "ort-cpu"],
+        ["inspect", "tests/golden/data/branches.onnx"],
     ],
     "llm-inspect": [["llm", "inspect", LLM]],
     "llm-predict": [["llm", "predict", LLM, "--system", "l40s"]],

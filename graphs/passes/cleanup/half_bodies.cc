@@ -10,6 +10,7 @@
 #include <limits>
 #include <numbers>
 
+#include "graphs/ops/rules.h"
 #include "graphs/passes/cleanup/function_body.h"
 #include "graphs/passes/passes.h"
 
@@ -119,6 +120,30 @@ void write_gelu(FunctionBody body) {
   body.finish("Mul", {halved, share});
 }
 
+// com.microsoft's: x (1 + erf(x / sqrt(2))) / 2, with the halves on the other side.
+void write_microsoft_gelu(FunctionBody body) {
+  const TensorId x = body.operand(0);
+  const TensorId curve =
+      body.elementwise("Erf", {body.elementwise("Mul", {x, body.number(1 / std::numbers::sqrt2)})});
+  const TensorId share = body.elementwise("Add", {curve, body.number(1)});
+  body.finish("Mul", {x, body.elementwise("Mul", {share, body.number(0.5)})});
+}
+
+// x / 2 (1 + tanh(x (0.797885 + 0.035677 x^2))), perhaps of x + bias
+void write_fast_gelu(FunctionBody body) {
+  constexpr double kLinear = 0.797885;
+  constexpr double kCubic = 0.035677;
+  const auto& inputs = body.call().inputs;
+  const bool has_bias = inputs.size() > 1 && inputs[1].valid();
+  const TensorId x = has_bias ? body.elementwise("Add", {inputs[0], inputs[1]}) : body.operand(0);
+  const TensorId squares = body.elementwise("Mul", {x, x});
+  const TensorId factor = body.elementwise(
+      "Add", {body.elementwise("Mul", {squares, body.number(kCubic)}), body.number(kLinear)});
+  const TensorId curve = body.elementwise("Tanh", {body.elementwise("Mul", {x, factor})});
+  const TensorId share = body.elementwise("Add", {curve, body.number(1)});
+  body.finish("Mul", {body.elementwise("Mul", {x, share}), body.number(0.5)});
+}
+
 struct Shifted {
   TensorId x;      // less the maximum along the axis
   TensorId grown;  // its exponential
@@ -202,11 +227,14 @@ struct HalfFunction {
   int from;  // opsets of models that ONNX Runtime writes it out in
   int to;
   void (*write)(FunctionBody);
+  std::string_view domain = "";
 };
 
 constexpr int kAnyLater = std::numeric_limits<int>::max();
-constexpr std::array<HalfFunction, 17> kHalfFunctions = {{
+constexpr std::array<HalfFunction, 19> kHalfFunctions = {{
     {"Elu", 18, 18, write_elu},
+    {"FastGelu", 1, kAnyLater, write_fast_gelu, kMicrosoft},
+    {"Gelu", 1, kAnyLater, write_microsoft_gelu, kMicrosoft},
     {"Gelu", 20, kAnyLater, write_gelu},
     {"GreaterOrEqual", 16, 18, write_or_equal<true>},
     {"HardSigmoid", 18, 18, write_hard_sigmoid},
@@ -226,7 +254,7 @@ constexpr std::array<HalfFunction, 17> kHalfFunctions = {{
 }};
 
 bool can_be_written(const EditableGraph& graph, const Op& op) {
-  if (!op.domain.empty() || op.inputs.empty() || !op.inputs[0].valid()) {
+  if (op.inputs.empty() || !op.inputs[0].valid()) {
     return false;
   }
   const Shape& x = graph.shape(op.inputs[0]);
@@ -243,8 +271,8 @@ void write_half_bodies(EditableGraph& graph) {
     }
     const auto* const found = std::find_if(
         kHalfFunctions.begin(), kHalfFunctions.end(), [&](const HalfFunction& function) {
-          return function.type == op.op_type && op.version >= function.from &&
-                 op.version <= function.to;
+          return function.type == op.op_type && function.domain == op.domain &&
+                 op.version >= function.from && op.version <= function.to;
         });
     if (found != kHalfFunctions.end()) {
       found->write({graph, id});

@@ -87,6 +87,47 @@ std::optional<Orientation> orientation_of(const std::vector<int64_t>& perm) {
   return result;
 }
 
+// A Cast between a Transpose and the product that alone reads it moves in front of the Transpose,
+// as in ONNX Runtime.
+void transpose_after_cast(EditableGraph& graph, OpId id, size_t input) {
+  const TensorId operand = graph.op(id).inputs[input];
+  const OpId cast = graph.producer(operand);
+  if (!cast.valid() || graph.op(cast).op_type != "Cast" || graph.sole_reader(operand) != id) {
+    return;
+  }
+  const TensorId moved = graph.op(cast).inputs[0];
+  const OpId source = graph.producer(moved);
+  if (!source.valid() || graph.op(source).op_type != "Transpose" ||
+      !is_floating(graph.tensor(moved).dtype)) {
+    return;
+  }
+  const auto* perm = graph.op(source).attributes.get_ints("perm");
+  if (perm == nullptr || !orientation_of(*perm)) {
+    return;
+  }
+  const TensorId whole = graph.op(source).inputs[0];
+  Op first = graph.op(cast);
+  first.inputs = {whole};
+  first.outputs = {graph.add_tensor(graph.tensor(operand).name + "/transposed",
+                                    graph.tensor(operand).dtype, graph.shape(whole),
+                                    graph.open_axes(whole))};
+  Op second = graph.op(source);
+  second.name += "/cast";
+  second.inputs = first.outputs;
+  second.outputs = {graph.add_tensor(graph.tensor(operand).name + "/cast",
+                                     graph.tensor(operand).dtype, graph.shape(operand),
+                                     graph.open_axes(operand))};
+  const TensorId transposed = second.outputs[0];
+  const bool alone = graph.sole_reader(moved) == cast;
+  graph.add_op(std::move(first));
+  graph.add_op(std::move(second));
+  graph.set_input(id, input, transposed);
+  graph.remove_op(cast);
+  if (alone) {
+    graph.remove_op(source);
+  }
+}
+
 bool absorb_transpose(EditableGraph& graph, OpId id, size_t input) {
   const Op& product = graph.op(id);
   const OpId source = graph.producer(product.inputs[input]);
@@ -168,6 +209,7 @@ void fuse_matmul_transpose(EditableGraph& graph) {
     }
     const TensorId result = graph.op(id).outputs[0];
     for (const size_t input : {0, 1}) {
+      transpose_after_cast(graph, graph.producer(result), input);
       absorb_transpose(graph, graph.producer(result), input);
     }
   }

@@ -42,7 +42,7 @@ bool is_vector(const EditableGraph& graph, TensorId id) { return graph.shape(id)
 
 void set_norm_attributes(EditableGraph& graph, TensorId epsilon, Op* fused) {
   fused->attributes.set("axis", int64_t{-1});
-  fused->attributes.set("epsilon", *graph.scalar(epsilon));
+  fused->attributes.set("epsilon", *graph.scalar(before_cast(graph, epsilon)));
 }
 
 // slots: 0 x, 1 scale, 2 bias, 3 epsilon
@@ -54,13 +54,14 @@ Pattern layer_norm_pattern() {
 }
 
 // slots: 0 x, 1 scale, 3 epsilon. x is divided by the norm, or multiplied by one over it, as
-// PyTorch's older exporter writes rsqrt().
+// PyTorch's older exporter writes rsqrt(). Norms in fp16 that share their numbers or weights read
+// casts of them; ONNX Runtime finds these, too.
 std::array<Pattern, 2> simplified_patterns() {
-  const Pattern square = op("ReduceMean", {op("Pow", {any(0), scalar(2)})});
-  const Pattern norm = op("Sqrt", {op("Add", {square, constant(3)})});
-  const Pattern inverse = op("Div", {scalar(1), norm});
-  return {op("Mul", {op("Div", {any(0), norm}), parameter(1)}),
-          op("Mul", {op("Mul", {any(0), inverse}), parameter(1)})};
+  const Pattern square = op("ReduceMean", {op("Pow", {any(0), scalar(2).or_cast()})});
+  const Pattern norm = op("Sqrt", {op("Add", {square, constant(3).or_cast()})});
+  const Pattern inverse = op("Div", {scalar(1).or_cast(), norm});
+  return {op("Mul", {op("Div", {any(0), norm}), parameter(1).or_cast()}),
+          op("Mul", {op("Mul", {any(0), inverse}), parameter(1).or_cast()})};
 }
 
 // slots: 0 and 1 what is summed; a bias of one axis in slot 2 may go with it.
@@ -69,14 +70,10 @@ struct Sum {
   TensorId x, skip, bias;
 };
 
-// The shapes that SkipLayerNormalization takes: [B, S, H], the second also [1, S, H] or [S, H].
+// ONNX Runtime merges a sum of two [B, S, H], although the operator's kernel would also take a
+// second operand of [1, S, H] or [S, H].
 bool skip_shapes(const Shape& x, const Shape& skip) {
-  if (!x.is_static() || !skip.is_static() || x.rank() != 3 || skip.rank() < 2 || skip.rank() > 3) {
-    return false;
-  }
-  const bool rows = skip[skip.rank() - 1].extent() == x[2].extent() &&
-                    skip[skip.rank() - 2].extent() == x[1].extent();
-  return rows && (skip.rank() == 2 || skip[0].extent() == x[0].extent() || skip[0].extent() == 1);
+  return x.is_static() && skip.is_static() && x.rank() == 3 && x == skip;
 }
 
 std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
@@ -88,9 +85,6 @@ std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
   Sum sum{{norm, add}, graph.op(add).inputs[0], graph.op(add).inputs[1], TensorId()};
   if (!graph.comparable(sum.x, sum.skip)) {
     return std::nullopt;
-  }
-  if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
-    std::swap(sum.x, sum.skip);
   }
   if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
     return std::nullopt;
@@ -160,9 +154,8 @@ void fuse_simplified_layer_norm(EditableGraph& graph) {
 void fuse_skip_layer_norm(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     const Op& norm = graph.op(id);
-    const bool simplified = norm.op_type == "SimplifiedLayerNormalization";
-    if (!graph.alive(id) || !norm.domain.empty() ||
-        (!simplified && norm.op_type != "LayerNormalization") || norm.inputs.size() < 2) {
+    if (!graph.alive(id) || !norm.domain.empty() || norm.op_type != "LayerNormalization" ||
+        norm.inputs.size() < 2) {
       continue;
     }
     const auto sum = sum_before(graph, id);
@@ -171,13 +164,13 @@ void fuse_skip_layer_norm(EditableGraph& graph) {
     }
     Op fused;
     fused.domain = kMicrosoft;
-    fused.op_type = simplified ? "SkipSimplifiedLayerNormalization" : "SkipLayerNormalization";
+    fused.op_type = "SkipLayerNormalization";
     fused.inputs = {sum->x, sum->skip, norm.inputs[1]};
-    if (!simplified && norm.inputs.size() > 2) {
+    if (norm.inputs.size() > 2) {
       fused.inputs.push_back(norm.inputs[2]);
     }
     if (sum->bias.valid()) {
-      fused.inputs.resize(simplified ? 3 : 4);
+      fused.inputs.resize(4);
       fused.inputs.push_back(sum->bias);
     }
     fused.outputs = {norm.outputs[0]};

@@ -96,10 +96,13 @@ bool is_standard(const EditableGraph& graph, OpId id, std::string_view type) {
   return id.valid() && graph.op(id).op_type == type && graph.op(id).domain.empty();
 }
 
-// Both operands dequantised, or the result quantised: a product of bytes (qdq.cc).
+// Activations of bytes, or those in float with a quantised result: left to qdq.cc, although it
+// takes no weights of 4 bits. Activations of 16 bits are dequantised ahead of the product.
 bool is_byte_product(const EditableGraph& graph, const Op& op) {
-  if (is_standard(graph, graph.producer(op.inputs[0]), "DequantizeLinear")) {
-    return true;
+  const OpId source = graph.producer(op.inputs[0]);
+  if (is_standard(graph, source, "DequantizeLinear")) {
+    const DType dtype = graph.tensor(graph.op(source).inputs[0]).dtype;
+    return dtype == DType::kInt8 || dtype == DType::kUInt8;
   }
   for (const OpId reader : graph.readers(op.outputs[0])) {
     if (is_standard(graph, reader, "QuantizeLinear")) {

@@ -6,7 +6,8 @@
 // versions, operators that only move values work on quantised ones. Before that, a Relu or Clip
 // that quantising makes superfluous is dropped, and signed activations become unsigned
 // (QDQS8ToU8Transformer): x86 multiplies unsigned bytes by signed ones. Those that several
-// operators read stay signed, and products of signed activations are not fused.
+// operators read stay signed, and products of signed activations are not fused. Values of 4 and 16
+// bits are moved as they are, and dequantised for all else.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,6 +109,17 @@ class QuantizedFuser {
   OpId dequantiser(TensorId tensor) const {
     const OpId producer = tensor.valid() ? graph_.producer(tensor) : OpId();
     return is_quantise(producer, "DequantizeLinear") ? producer : OpId();
+  }
+
+  // The DequantizeLinear that makes an operand of bytes.
+  OpId byte_dequantiser(TensorId tensor) const {
+    const OpId source = dequantiser(tensor);
+    return source.valid() && is_byte(graph_.op(source).inputs[0]) ? source : OpId();
+  }
+
+  bool is_byte(TensorId id) const {
+    const DType dtype = graph_.tensor(id).dtype;
+    return dtype == DType::kInt8 || dtype == DType::kUInt8;
   }
 
   // The QuantizeLinear that alone reads the result.
@@ -217,7 +229,7 @@ class QuantizedFuser {
               const std::vector<size_t>& plain) {
     const Op& op = graph_.op(id);
     const OpId quantise = quantiser(id);
-    if (!quantise.valid()) {
+    if (!quantise.valid() || !is_byte(graph_.op(quantise).outputs[0])) {
       return false;
     }
     Op fused = op;
@@ -226,7 +238,7 @@ class QuantizedFuser {
     fused.inputs.clear();
     std::vector<OpId> sources;
     for (const size_t input : from) {
-      const OpId source = input < op.inputs.size() ? dequantiser(op.inputs[input]) : OpId();
+      const OpId source = input < op.inputs.size() ? byte_dequantiser(op.inputs[input]) : OpId();
       if (!source.valid()) {
         return false;
       }
@@ -281,8 +293,8 @@ class QuantizedFuser {
       return;
     }
     const Op& op = graph_.op(id);
-    const OpId a = dequantiser(op.inputs[0]);
-    const OpId b = dequantiser(op.inputs[1]);
+    const OpId a = byte_dequantiser(op.inputs[0]);
+    const OpId b = byte_dequantiser(op.inputs[1]);
     if (!a.valid() || !b.valid()) {
       return;
     }
@@ -298,8 +310,8 @@ class QuantizedFuser {
   // A, B and their scales and zero points, C, then those of the result where it is quantised.
   void gemm(OpId id) {
     const Op& op = graph_.op(id);
-    const OpId a = dequantiser(op.inputs[0]);
-    const OpId b = dequantiser(op.inputs[1]);
+    const OpId a = byte_dequantiser(op.inputs[0]);
+    const OpId b = byte_dequantiser(op.inputs[1]);
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
     const OpId c = has_bias ? dequantiser(op.inputs[2]) : OpId();
     if (!a.valid() || !b.valid() || (has_bias && !c.valid()) ||
@@ -341,7 +353,7 @@ class QuantizedFuser {
     fused.inputs.assign(result.begin() + 1, result.end());
     std::vector<OpId> sources;
     for (const TensorId input : op.inputs) {
-      const OpId source = dequantiser(input);
+      const OpId source = byte_dequantiser(input);
       if (!source.valid()) {
         return;
       }

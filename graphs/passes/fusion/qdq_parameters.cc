@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/rules.h"
 #include "graphs/passes/passes.h"
 
 namespace dfsim::inline graphs {
@@ -123,6 +124,24 @@ void fold_copied_parameters(EditableGraph& graph) {
     const TensorId folded = graph.add_weight(tensor.name + "/folded", tensor.dtype, tensor.shape);
     graph.remove_op(id);
     graph.replace_reads(result, folded);
+  }
+}
+
+// com.microsoft's QuantizeLinear and DequantizeLinear have the kernels of ONNX's, and ONNX
+// Runtime's rules take both alike. Quantisers write them for types that an older opset of ONNX
+// lacks.
+void standardise_quantisers(EditableGraph& graph) {
+  constexpr int kFourBitsSince = 21;
+  for (const OpId id : graph.ops()) {
+    const Op& op = graph.op(id);
+    if (op.domain != kMicrosoft ||
+        (op.op_type != "QuantizeLinear" && op.op_type != "DequantizeLinear")) {
+      continue;
+    }
+    Op standard = op;
+    standard.domain.clear();
+    standard.version = kFourBitsSince;
+    graph.fuse({id}, std::move(standard));
   }
 }
 

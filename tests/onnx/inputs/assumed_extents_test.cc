@@ -56,6 +56,22 @@ TEST_CASE("Assumed extents: a sequence is as long as the table of positions allo
   CHECK_FALSE(import_with_positions(77, {.dims = {{"sequence", 128}}}).ok());
 }
 
+// "other" must be 1; "length" may be anything.
+TEST_CASE("Assumed extents: only the dimension that must be 1 is assumed to be") {
+  ModelMaker model;
+  model.input("x", {"batch", "length", 8});
+  model.input("y", {"batch", "other", 8});
+  model.weight("w", {1, 5, 8});
+  model.node("Add", {"y", "w"}, {"sum"});
+  model.node("Relu", {"x"}, {"r"});
+  model.output("r");
+  model.output("sum");
+  const auto result = model.import({});
+  REQUIRE(result.ok());
+  CHECK(shape_of(result->graph, "r") == "1x128x8");
+  CHECK(shape_of(result->graph, "sum") == "1x5x8");
+}
+
 TEST_CASE("Assumed extents: a second batch name in one input is not a batch") {
   ModelMaker model;
   model.input("waveforms", {"batch_size", "N"});

@@ -48,6 +48,14 @@ TEST_CASE("Decoder kernels: packed weights are unpacked once, then multiplied pe
         Approx(2000 * (0.026 + 10 * 0.0353) * (0.02 + 0.98 / 2)));
 }
 
+TEST_CASE("Decoder kernels: 2 bits are written out in fp32 below level 4, in a wide interval") {
+  CHECK(packed_us(1, "accuracy_level=0;bits=2", 1) == Approx(2000 * 2.5));
+  CHECK(packed_us(10, "accuracy_level=1;bits=2", 1) == Approx(2000 * (2.5 + 10 * 0.0229)));
+  CHECK(packed_us(10, "accuracy_level=4;bits=2", 1) == Approx(2000 * (0.017 + 10 * 0.0232)));
+  CHECK(decoder_kernel_spread(decoder_op("MatMulNBits", {}, {}, "bits=2")) == 2);
+  CHECK(decoder_kernel_spread(decoder_op("MatMulNBits", {}, {}, "bits=4")) == 1.3);
+}
+
 TEST_CASE("Decoder kernels: rows of 8 bits go by the rate of 8 bits, and never beat the memory") {
   const OpDescriptor op = decoder_op("MatMulNBits", {{100, 1000}, {2000, 32, 16}, {2000, 32}},
                                      {{100, 2000}}, "accuracy_level=4;bits=8");

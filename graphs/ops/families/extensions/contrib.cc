@@ -135,6 +135,22 @@ void work_matmul_n_bits(WorkContext& context) {
   context.set_dtype(context.input(0).dtype);
 }
 
+// The weight, and zero points that may be packed as it is.
+Count matmul_n_bits_elements(const Op& op, size_t input, const Tensor& operand) {
+  constexpr size_t kWeight = 1;
+  constexpr size_t kZeroPoints = 3;
+  const Count columns(op.attributes.int_or("N", 0));
+  const int64_t contracted = op.attributes.int_or("K", 0);
+  if (input == kWeight && contracted > 0) {
+    return columns * Count(contracted);
+  }
+  const int64_t block = op.attributes.int_or("block_size", 0);
+  if (input == kZeroPoints && op.op_type == "MatMulNBits" && contracted > 0 && block > 0) {
+    return columns * Count((contracted - 1) / block + 1);
+  }
+  return operand.shape.elements();
+}
+
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point
 Status infer_q_gemm(InferContext& context) {
   const Shape& a = context.shape(0);
@@ -230,9 +246,10 @@ constexpr OpDef kContribOps[] = {
      .work = work_fused_matmul, .flops_per_element = 9, .required_inputs = 2, .domain = kMs},
     {.op_type = "MatMulNBits", .op_class = OpClass::kMatMul, .infer = infer_matmul_n_bits,
      .work = work_matmul_n_bits, .required_inputs = 3, .domain = kMs,
-     .factors = factors_packed_matmul},
+     .factors = factors_packed_matmul, .stored_elements = matmul_n_bits_elements},
     {.op_type = "MatMulBnb4", .op_class = OpClass::kMatMul, .infer = infer_matmul_n_bits,
-     .work = work_matmul_n_bits, .required_inputs = 3, .domain = kMs},
+     .work = work_matmul_n_bits, .required_inputs = 3, .domain = kMs,
+     .stored_elements = matmul_n_bits_elements},
     {.op_type = "DynamicQuantizeMatMul", .op_class = OpClass::kMatMul,
      .infer = infer_matmul_to_float, .work = work_matmul_to_float, .flops_per_element = 2,
      .required_inputs = 3, .domain = kMs},

@@ -116,6 +116,9 @@ void work_decoder(WorkContext& context) {
   context.set_matrix();
 }
 
+// Values of so many bits in a byte.
+int64_t values_per_byte(int64_t bits) { return bits == 2 || bits == 4 ? 8 / bits : 1; }
+
 // ---- Mixtures of experts: input [rows, H] or [B, S, H], router [rows, E], then the experts'
 // matrices, of which each row passes through `k`.
 
@@ -128,8 +131,7 @@ ExpertMatrices expert_matrices(const Op& op) {
   if (op.op_type != "QMoE") {
     return {2, 1};
   }
-  const int64_t bits = op.attributes.int_or("expert_weight_bits", 4);
-  return {3, bits == 4 ? 2 : 1};
+  return {3, values_per_byte(op.attributes.int_or("expert_weight_bits", 4))};
 }
 
 void work_experts(WorkContext& context) {
@@ -165,6 +167,14 @@ void work_experts(WorkContext& context) {
   context.set_matrix();
 }
 
+// Three matrices with their scales and biases, then the matrices' zero points.
+Count experts_elements(const Op& op, size_t input, const Tensor& operand) {
+  constexpr size_t kZeroPoints = 11;
+  const bool is_matrix = input == 2 || input == 5 || input == 8;
+  const bool holds_packed = operand.dtype == DType::kUInt8 && (is_matrix || input >= kZeroPoints);
+  return operand.shape.elements() * Count(holds_packed ? expert_matrices(op).packed : 1);
+}
+
 // ---- A gather from a table of few bits: data, indices, scales, zero points.
 
 Status infer_gather_blocks(InferContext& context) {
@@ -176,9 +186,9 @@ Status infer_gather_blocks(InferContext& context) {
   DFSIM_ASSIGN_OR_RETURN(const int axis,
                          context.axis(context.attributes().int_or("gather_axis", 0), x.rank()));
   Dims source = x.dims();
-  const bool in_bytes = context.dtype(0) == DType::kUInt8;
-  if (in_bytes && context.attributes().int_or("bits", 4) == 4 && source.back().known()) {
-    source.back() = Dim((Count(source.back().extent()) * Count(2)).value());
+  if (context.dtype(0) == DType::kUInt8 && source.back().known()) {
+    const Count packed(values_per_byte(context.attributes().int_or("bits", 4)));
+    source.back() = Dim((Count(source.back().extent()) * packed).value());
   }
   Dims dims(source.begin(), source.begin() + axis);
   dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
@@ -187,11 +197,21 @@ Status infer_gather_blocks(InferContext& context) {
   return ok_status();
 }
 
-// Scale and zero point per element that is returned; half a byte of each is read.
+// The table and its zero points.
+Count gather_blocks_elements(const Op& op, size_t input, const Tensor& operand) {
+  constexpr size_t kZeroPoints = 3;
+  const bool packed = (input == 0 || input == kZeroPoints) && operand.dtype == DType::kUInt8;
+  return operand.shape.elements() *
+         Count(packed ? values_per_byte(op.attributes.int_or("bits", 4)) : 1);
+}
+
+// Scale and zero point per element that is returned; of the table, its bits are read.
 void work_gather_blocks(WorkContext& context) {
   const Count elements = context.first_output().shape.elements();
   context.add_flops(elements, 2);
-  const Count stored = dtype_bytes(DType::kInt4, elements);
+  const int64_t bits = context.op().attributes.int_or("bits", 4);
+  const Count read = elements * Count(bits);
+  const Count stored = read.overflowed() ? read : Count((read.value() + 7) / 8);
   const Count table = context.input(0).bytes();
   if (!stored.overflowed() && !table.overflowed() && stored.value() < table.value()) {
     context.set_input_bytes(0, stored);
@@ -217,9 +237,11 @@ constexpr OpDef kContribDecoderOps[] = {
     {.op_type = "MoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
      .work = work_experts, .required_inputs = 3, .domain = kMicrosoft},
     {.op_type = "QMoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
-     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft},
+     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft,
+     .stored_elements = experts_elements},
     {.op_type = "GatherBlockQuantized", .op_class = OpClass::kGather, .infer = infer_gather_blocks,
-     .work = work_gather_blocks, .required_inputs = 3, .domain = kMicrosoft},
+     .work = work_gather_blocks, .required_inputs = 3, .domain = kMicrosoft,
+     .stored_elements = gather_blocks_elements},
     {.op_type = "Inverse", .infer = infer_same_as_first, .work = work_inverse,
      .domain = kMicrosoft},
     {.op_type = "Trilu", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,

@@ -18,4 +18,7 @@ namespace dfsim::inline opmodel {
 // device has no rate of fp32. O(1).
 double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device);
 
+// How far that time may be off, as a factor, on the machine that was measured. O(1).
+double decoder_kernel_spread(const OpDescriptor& op);
+
 }  // namespace dfsim::inline opmodel

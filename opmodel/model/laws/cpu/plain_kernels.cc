@@ -70,8 +70,6 @@ constexpr double kTransformNs = 2.15;
 constexpr double kBluestein = 2.27;
 // Values decide, too: by branches of PRelu, NaNs, the number of elements that are found.
 constexpr double kValuesSpread = 1.8;
-// The law of decoder_kernels.h misses decoder_ops.csv by no more, but for few rows.
-constexpr double kDecoderSpread = 1.3;
 // Another processor, where the model knows the device itself and tells no spread of its own.
 constexpr double kOtherProcessor = 1.4;
 // An operator of one element (docs/notes/accuracy-experiments.md).
@@ -294,7 +292,7 @@ void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
   }
   const double time_us = measured_us + kStartUs;
   // Values decide nothing in the operators of language models.
-  const double spread = (decoder_us > 0 ? kDecoderSpread : kValuesSpread) *
+  const double spread = (decoder_us > 0 ? decoder_kernel_spread(op) : kValuesSpread) *
                         std::max(kOtherProcessor, other_cpu_spread(manifest, device));
   cost->time_ns = ns_from_seconds(time_us * 1e-6);
   cost->low_ns = ns_from_seconds(time_us / spread * 1e-6);
