@@ -55,6 +55,15 @@ struct UnresolvedOpInfo {
   std::vector<std::string> extents = {};
 };
 
+// The types of a language model's config.json.
+struct ConfigTypes {
+  DType dtype = DType::kUnknown;  // torch_dtype, bf16 or fp16: of all that is not quantised
+  std::string weights;            // quantization_config's format: fp8, mxfp4, int4, ...; "" = none
+  bool attention = false;         // whether these weights have that format
+  bool mlp = false;
+  bool experts = false;
+};
+
 struct ImportReport {
   int64_t file_nodes = 0;  // nodes in the file, constants included
   int64_t batch = 1;
@@ -64,7 +73,8 @@ struct ImportReport {
   std::vector<UnresolvedOpInfo> unresolved;
   // Loops with products or convolutions of which one trip is costed, as nothing tells their number.
   std::vector<std::string> uncounted_loops;
-  std::vector<std::string> notes;  // what the user should know, one line each
+  std::optional<ConfigTypes> config;  // of a config.json
+  std::vector<std::string> notes;     // what the user should know, one line each
 };
 
 struct ImportedModel {

@@ -23,7 +23,36 @@ using Json = nlohmann::json;
 
 constexpr int64_t kMostConfigBytes = int64_t{16} << 20;
 
-// GPTQ and AWQ say bits; compressed-tensors and ModelOpt describe formats of their own.
+// compressed-tensors describes the weights of groups of layers; the first one counts.
+bool precision_of_groups(ConfigFields& fields, LlmPrecision* precision) {
+  const Json* groups = fields.object("config_groups");
+  if (groups == nullptr || groups->empty() || !groups->front().is_object()) {
+    return false;
+  }
+  ConfigFields group(groups->front(), fields.place() + ": config_groups");
+  const Json* weights = group.object("weights");
+  if (weights == nullptr) {
+    return false;
+  }
+  ConfigFields format(*weights, fields.place() + ": weights");
+  const int64_t bits = format.count_or("num_bits", 8);
+  const bool floating = format.text_or("type", "int") == "float";
+  if (bits == 4 && floating) {
+    *precision =
+        format.count_or("group_size", 16) == 32 ? LlmPrecision::kMxfp4 : LlmPrecision::kNvfp4;
+  } else if (bits == 4) {
+    *precision = LlmPrecision::kInt4;
+  } else if (floating) {
+    const bool block = format.text_or("strategy", "tensor") == "block";
+    *precision = block ? LlmPrecision::kFp8Block : LlmPrecision::kFp8;
+  } else {
+    *precision = LlmPrecision::kInt8;
+  }
+  return format.status().ok() && (bits == 4 || bits == 8);
+}
+
+// GPTQ, AWQ and bitsandbytes say bits; compressed-tensors and ModelOpt describe formats of their
+// own.
 bool precision_of_quantization(ConfigFields& fields, const std::string& method,
                                LlmPrecision* precision) {
   if (method == "fp8" || method == "fbgemm_fp8") {
@@ -45,7 +74,12 @@ bool precision_of_quantization(ConfigFields& fields, const std::string& method,
     *precision = bits == 8 ? LlmPrecision::kInt8 : LlmPrecision::kInt4;
     return bits == 4 || bits == 8;
   }
-  return false;
+  if (method == "bitsandbytes") {
+    const bool four = fields.flag_or("load_in_4bit", false);
+    *precision = four ? LlmPrecision::kInt4 : LlmPrecision::kInt8;
+    return four || fields.flag_or("load_in_8bit", false);
+  }
+  return method == "compressed-tensors" && precision_of_groups(fields, precision);
 }
 
 bool any_contains(const std::vector<std::string>& texts, std::string_view part) {
@@ -61,16 +95,34 @@ Status read_quantization(const Json& object, const std::string& place, LlmConfig
   DFSIM_RETURN_IF_ERROR(fields.status());
   if (!known) {
     return unsupported(fmt::format(
-        "{}: quantization_config: quant_method is '{}', expected fp8, mxfp4, modelopt, gptq or awq "
-        "with 4 or 8 bits; remove the key and give the precision as an option",
+        "{}: quantization_config: quant_method is '{}', expected fp8, mxfp4, modelopt, or gptq, "
+        "awq, "
+        "bitsandbytes or compressed-tensors with 4 or 8 bits; remove the key and give the "
+        "precision as an option",
         place, printable(method)));
   }
-  const std::vector<std::string> kept = fields.texts("modules_to_not_convert");
+  std::vector<std::string> kept = fields.texts("modules_to_not_convert");
+  for (const char* const key : {"ignore", "llm_int8_skip_modules"}) {
+    const std::vector<std::string> more = fields.texts(key);
+    kept.insert(kept.end(), more.begin(), more.end());
+  }
   config->published_quantized = true;
   config->published_experts = precision;
   config->published_attention = any_contains(kept, "self_attn") ? LlmPrecision::kBf16 : precision;
   config->published_mlp = any_contains(kept, ".mlp.down_proj") ? LlmPrecision::kBf16 : precision;
   return ok_status();
+}
+
+// The type of weights that are not quantised; torch_dtype has the name dtype since
+// transformers 4.56.
+LlmPrecision half_of(const Json& object) {
+  for (const char* const key : {"dtype", "torch_dtype"}) {
+    const auto found = object.find(key);
+    if (found != object.end() && found->is_string()) {
+      return *found == "float16" ? LlmPrecision::kFp16 : LlmPrecision::kBf16;
+    }
+  }
+  return LlmPrecision::kBf16;
 }
 
 // Keys that no family needs: they change neither sizes nor kernels.
@@ -154,6 +206,8 @@ StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
     }
   }
   DFSIM_RETURN_IF_ERROR(top.status());
+  config.published_half =
+      half_of(object) == LlmPrecision::kFp16 ? LlmPrecision::kFp16 : half_of(root);
   if (const Json* quantization = top.object("quantization_config"); quantization != nullptr) {
     DFSIM_RETURN_IF_ERROR(read_quantization(*quantization, place, &config));
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -46,6 +47,23 @@ Status check_options(const ImportOptions& options) {
   return ok_status();
 }
 
+ConfigTypes config_types(const LlmConfig& config) {
+  ConfigTypes types;
+  types.dtype = config.published_half == LlmPrecision::kFp16 ? DType::kFloat16 : DType::kBFloat16;
+  const auto quantised = [&](LlmPrecision precision) {
+    if (precision == LlmPrecision::kBf16 || precision == LlmPrecision::kFp16) {
+      return false;
+    }
+    types.weights = llm_precision_name(precision);
+    return true;
+  };
+  types.attention = quantised(config.published_attention);
+  const bool dense = std::ranges::any_of(config.layers, &LlmLayer::dense);
+  types.mlp = (dense || config.experts.shared_intermediate > 0) && quantised(config.published_mlp);
+  types.experts = config.experts.experts > 0 && quantised(config.published_experts);
+  return types;
+}
+
 }  // namespace
 
 bool is_llm_config(const std::string& path) {
@@ -78,7 +96,8 @@ StatusOr<ImportedModel> import_llm_config(const std::string& path, const ImportO
   graph.batch = extent_of(kBatch, options.batch, 1);
   graph.new_tokens = extent_of(kTokens, std::nullopt, kAssumedTokens);
   graph.context_tokens = extent_of(kPast, std::nullopt, 0);
-  graph.dtype = dtype;
+  model.report.config = config_types(config);
+  graph.dtype = dtype == DType::kUnknown ? model.report.config->dtype : dtype;
   auto built = build_llm_graph(config, graph);
   if (!built.ok()) {
     return Status(built.status().code(),

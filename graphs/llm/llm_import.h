@@ -13,9 +13,10 @@ namespace dfsim::inline graphs {
 bool is_llm_config(const std::string& path);
 
 // The graph of one forward pass: `batch` sequences of `sequence_length` new tokens (--dim; 128 is
-// assumed) next to a cache of `past_sequence_length` (0 is assumed). Errors: those of
-// read_llm_config() and build_llm_graph(); kInvalidInput for options that such a model lacks.
-// O(layers).
+// assumed) next to a cache of `past_sequence_length` (0 is assumed). All its weights are of
+// `dtype`; kUnknown = the file's torch_dtype. The report says what quantization_config has. Errors:
+// those of read_llm_config() and build_llm_graph(); kInvalidInput for options that such a model
+// lacks. O(layers).
 StatusOr<ImportedModel> import_llm_config(const std::string& path, const ImportOptions& options,
                                           DType dtype);
 

@@ -108,8 +108,12 @@ std::string precision_text(const Prediction& prediction) {
   for (const Share& share : prediction.precisions) {
     parts.push_back(fmt::format("{} {}", share.name, percent_text(share.fraction)));
   }
+  const std::string own =
+      prediction.published_weights.empty()
+          ? "as in the file"
+          : fmt::format("as in the file ({} weights)", prediction.published_weights);
   const std::string asked =
-      prediction.precision.empty() ? "as in the file" : printable(prediction.precision, 60);
+      prediction.precision.empty() ? own : printable(prediction.precision, 60);
   return fmt::format("{}: {} of the operators' time", asked, join(parts, ", "));
 }
 

@@ -71,8 +71,10 @@ class Rewriter {
       case Precision::kFp16:
         return DType::kFloat16;
       case Precision::kBf16:
-      case Precision::kFp8:
         return DType::kBFloat16;
+      case Precision::kFp8:  // a model of 16 bits stays in its own
+        return find_model_precision(result_.graph).dtype == DType::kFloat32 ? DType::kBFloat16
+                                                                            : DType::kUnknown;
       case Precision::kInt8:
         // TensorRT runs what is not quantised in fp16.
         return runtime_.framework == Framework::kTensorRt ? DType::kFloat16 : DType::kUnknown;

@@ -167,9 +167,8 @@ StatusOr<ImportedModel> import_model(const ModelOptions& options) {
 StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
                                           const ImportOptions& import_options) {
   if (is_llm_config(options.path)) {
-    // Other precisions start from fp32, as they do for exported models.
-    return import_llm_config(options.path, import_options,
-                             options.precision.empty() ? DType::kBFloat16 : DType::kFloat32);
+    DFSIM_ASSIGN_OR_RETURN(const PrecisionPlan plan, read_precision(options.precision));
+    return import_llm_config(options.path, import_options, config_dtype(plan));
   }
   if (recognise_tensorflow(options.path)) {
     return import_tensorflow(options.path, import_options, options.signature);
@@ -199,8 +198,9 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   if (options.strict && !model.report.unresolved.empty()) {
     return strict_error(model, options.path);
   }
-  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, choose_precision(options.precision, platform,
-                                                              imported.graph, &model.report));
+  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan,
+                         choose_precision(options.precision, choice.is_training(), platform,
+                                          imported.graph, &model.report));
   const auto with_path = [&](const Status& status) { return status.with_place(options.path); };
   auto totals = graph_totals(imported.graph);
   if (!totals.ok()) {

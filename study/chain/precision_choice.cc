@@ -17,6 +17,8 @@ namespace dfsim::inline study {
 namespace {
 
 constexpr int64_t kMaxRuleBytes = 1 << 20;
+constexpr int64_t kMxfp4Block = 32;  // weights that share an 8-bit scale
+constexpr int64_t kNvfp4Block = 16;
 constexpr const char* kPrecisionPage = "docs/reference/precision.md";
 
 bool is_mixed(Precision precision) {
@@ -24,9 +26,7 @@ bool is_mixed(Precision precision) {
 }
 
 bool is_quantised(Precision precision) {
-  return precision == Precision::kInt8 || precision == Precision::kInt8Dynamic ||
-         precision == Precision::kInt8Weights || precision == Precision::kInt4Weights ||
-         precision == Precision::kFp8;
+  return precision == Precision::kInt8 || quantises_products(precision);
 }
 
 // Units on exactly that element type, or TF32 as a mode.
@@ -100,6 +100,62 @@ Status check_supported(const PrecisionPlan& plan, const Platform& platform) {
   }
   return ok_status();
 }
+
+bool uses_quantised_products(const PrecisionPlan& plan) {
+  return std::ranges::any_of(all_precisions(), [&](const PrecisionInfo& info) {
+    return quantises_products(info.value) && plan.uses(info.value);
+  });
+}
+
+// 16 bits for the products that serving engines leave in them: routers and lm_head, and of a
+// published model those that its file names. The names are those of graphs/llm/llm_graph.cc.
+void keep_config_parts(const ConfigTypes& config, bool published, PrecisionPlan* plan) {
+  std::vector<std::string> kept = {"*/router", "*/lm_head"};
+  if (published && !config.attention) {
+    kept.insert(kept.end(), {"*/?_proj", "*_?_proj"});
+  }
+  if (published && !config.mlp) {
+    kept.insert(kept.end(), {"*/mlp.*_proj", "*/shared_expert.*_proj"});
+  }
+  if (published && !config.experts) {
+    kept.emplace_back("*/experts");
+  }
+  std::vector<PrecisionRule> rules;
+  for (std::string& name : kept) {
+    PrecisionRule rule;
+    rule.name = std::move(name);
+    rule.implied = true;
+    rules.push_back(std::move(rule));
+  }
+  plan->rules.insert(plan->rules.begin(), rules.begin(), rules.end());
+}
+
+// "attention, dense blocks and experts"
+std::string listed(const std::vector<std::string>& parts) {
+  const std::vector<std::string> first(parts.begin(), parts.end() - 1);
+  return first.empty() ? parts.back() : join(first, ", ") + " and " + parts.back();
+}
+
+bool has_experts(const Graph& model) {
+  return std::ranges::any_of(model.ops(), [](const Op& op) { return op.op_type == "MoE"; });
+}
+
+}  // namespace
+
+std::string published_note(const ConfigTypes& config) {
+  std::vector<std::string> parts;
+  for (const auto& [is_quantised_part, name] :
+       {std::pair(config.attention, "attention"), std::pair(config.mlp, "dense blocks"),
+        std::pair(config.experts, "experts")}) {
+    if (is_quantised_part) {
+      parts.emplace_back(name);
+    }
+  }
+  return fmt::format("the weights of {} are {} as quantization_config says, everything else is {}",
+                     listed(parts), config.weights, dtype_name(config.dtype));
+}
+
+namespace {
 
 class RulesReader {
  public:
@@ -201,7 +257,7 @@ std::vector<Precision> supported_precisions(const Platform& platform) {
   return supported;
 }
 
-StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform) {
+StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
   PrecisionPlan plan;
   if (precision.empty()) {
     return plan;
@@ -220,14 +276,74 @@ StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Pl
     DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision));
     DFSIM_ASSIGN_OR_RETURN(plan, RulesReader(precision).run(root));
   }
+  return plan;
+}
+
+StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform) {
+  DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan, read_precision(precision));
   DFSIM_RETURN_IF_ERROR(check_supported(plan, platform));
   return plan;
 }
 
-StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
-                                         const Graph& model, ImportReport* report) {
+DType config_dtype(const PrecisionPlan& plan) {
+  return plan.empty() || uses_quantised_products(plan) ? DType::kUnknown : DType::kFloat32;
+}
+
+PrecisionPlan published_precision(const ImportReport& report) {
+  PrecisionPlan plan;
+  if (!report.config || report.config->weights.empty()) {
+    return plan;
+  }
+  const std::string& format = report.config->weights;
+  if (format == "mxfp4" || format == "nvfp4") {
+    plan.blocks = {format == "mxfp4" ? kMxfp4Block : kNvfp4Block, DType::kUInt8};
+  }
+  plan.base = format.starts_with("fp8") ? Precision::kFp8
+              : format == "int8"        ? Precision::kInt8Weights
+                                        : Precision::kInt4Weights;
+  keep_config_parts(*report.config, /*published=*/true, &plan);
+  return plan;
+}
+
+namespace {
+
+// The plan of a quantised config.json on a machine, with a note.
+PrecisionPlan published_on(const Platform& platform, bool training, ImportReport* report) {
+  const std::string_view half = dtype_name(report->config->dtype);
+  if (training) {
+    report->notes.push_back(
+        fmt::format("training computes in {}, not with the {} weights of quantization_config", half,
+                    report->config->weights));
+    return {};
+  }
+  PrecisionPlan plan = published_precision(*report);
+  report->notes.push_back(published_note(*report->config) + "; --precision replaces it");
+  if (!supports(platform, plan.base)) {  // engines unpack such weights where products read them
+    report->notes.push_back(fmt::format(
+        "{} has no units for {}: the products unpack these weights to {}",
+        printable(compute_devices_of(platform).front()->model), precision_name(plan.base), half));
+    plan.base = Precision::kInt8Weights;
+  }
+  return plan;
+}
+
+}  // namespace
+
+StatusOr<PrecisionPlan> choose_precision(const std::string& precision, bool training,
+                                         const Platform& platform, const Graph& model,
+                                         ImportReport* report) {
   if (!precision.empty()) {
-    return resolve_precision(precision, platform);
+    DFSIM_ASSIGN_OR_RETURN(PrecisionPlan asked, resolve_precision(precision, platform));
+    if (report->config && uses_quantised_products(asked)) {
+      keep_config_parts(*report->config, /*published=*/false, &asked);
+      report->notes.push_back(
+          has_experts(model) ? "lm_head and routers are not quantised, as in published checkpoints"
+                             : "lm_head is not quantised, as in published checkpoints");
+    }
+    return asked;
+  }
+  if (report->config && !report->config->weights.empty()) {
+    return published_on(platform, training, report);
   }
   PrecisionPlan plan;
   const DeviceSpec& device = *compute_devices_of(platform).front();
@@ -264,13 +380,6 @@ Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan
         "model of one element type; leave the option out, or export the model in fp32",
         printable(plan->name), 100 * own.share, dtype_name(own.dtype)));
   }
-  if (own.quantized || own.dtype != DType::kFloat32) {
-    report->notes.push_back(
-        fmt::format("the model is {} already: --precision {} leaves it as it is",
-                    own.quantized ? "quantised" : dtype_name(own.dtype), printable(plan->name)));
-    *plan = PrecisionPlan();
-    return ok_status();
-  }
   for (const PrecisionInfo& info : all_precisions()) {
     if (training && is_quantised(info.value) && plan->uses(info.value)) {
       return invalid_input(
@@ -279,11 +388,26 @@ Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan
                       printable(plan->name), info.name));
     }
   }
+  const bool half = own.dtype == DType::kFloat16 || own.dtype == DType::kBFloat16;
+  if (!own.quantized && half && uses_quantised_products(*plan)) {
+    return ok_status();
+  }
+  if (own.quantized || own.dtype != DType::kFloat32) {
+    report->notes.push_back(
+        fmt::format("the model is {} already: --precision {} leaves it as it is",
+                    own.quantized ? "quantised" : dtype_name(own.dtype), printable(plan->name)));
+    *plan = PrecisionPlan();
+  }
   return ok_status();
 }
 
 void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportReport* report) {
+  size_t number = 0;  // among those of the user's file
   for (size_t i = 0; i < plan.rules.size(); ++i) {
+    if (plan.rules[i].implied) {
+      continue;
+    }
+    ++number;
     PrecisionPlan alone;
     alone.rules = {plan.rules[i]};
     const bool met = plan.rules[i].precision == Precision::kAsIs ||
@@ -292,7 +416,7 @@ void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportRep
                      });
     if (!met) {
       report->notes.push_back(fmt::format("{}: rule {} meets no operator of the executed graph",
-                                          printable(plan.name), i + 1));
+                                          printable(plan.name), number));
     }
   }
 }

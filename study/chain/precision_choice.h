@@ -23,10 +23,27 @@ namespace dfsim::inline study {
 // for, with those that it has.
 StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Platform& platform);
 
-// The plan of the options, or, where they name none, mixed-bf16 or mixed-fp16 for fp32 models on
-// NPUs whose matrix units take no fp32, with a note. Error: as resolve_precision().
-StatusOr<PrecisionPlan> choose_precision(const std::string& precision, const Platform& platform,
-                                         const Graph& model, ImportReport* report);
+// The same whatever the machine.
+StatusOr<PrecisionPlan> read_precision(const std::string& precision);
+
+// The type of a config.json's graph that a plan starts from: 16 bits (kUnknown: the file's own)
+// where the plan quantises products, else fp32, as for exported models.
+DType config_dtype(const PrecisionPlan& plan);
+
+// The plan of a config.json's quantization_config: the weights that it names, in blocks as large as
+// its format has them. Empty without one, and for graphs of another kind.
+PrecisionPlan published_precision(const ImportReport& report);
+
+// "the weights of experts are mxfp4 as quantization_config says, everything else is bfloat16"
+std::string published_note(const ConfigTypes& config);
+
+// The plan of the options, or what a config.json's quantization_config says, or, where they name
+// none, mixed-bf16 or mixed-fp16 for fp32 models on NPUs whose matrix units take no fp32, with a
+// note. In a config.json, a quantised precision keeps routers and lm_head in 16 bits. Error: as
+// resolve_precision().
+StatusOr<PrecisionPlan> choose_precision(const std::string& precision, bool training,
+                                         const Platform& platform, const Graph& model,
+                                         ImportReport* report);
 
 // Precisions that the compute devices of the platform have units for, as all_precisions() lists.
 std::vector<Precision> supported_precisions(const Platform& platform);
@@ -34,8 +51,9 @@ std::vector<Precision> supported_precisions(const Platform& platform);
 // The platform with products of fp32 operands off TF32 units when the precision says fp32.
 void apply_precision(const std::string& precision, Platform* platform);
 
-// Empties the plan where the model has a precision of its own already, and notes it. Errors: a
-// model whose weights are of several types; a quantised precision in training.
+// Empties the plan where the model has a precision of its own already, and notes it; 16-bit models
+// take plans that quantise products. Errors: a model whose weights are of several types; a
+// quantised precision in training.
 Status keep_own_precision(const Graph& model, bool training, PrecisionPlan* plan,
                           ImportReport* report);
 

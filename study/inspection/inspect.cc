@@ -11,6 +11,7 @@
 #include "graphs/onnx/shareable.h"
 #include "graphs/tensorflow/importer.h"
 #include "hardware/platform_loader.h"
+#include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -19,13 +20,31 @@ std::string qualified_type(const Op& op) {
   return op.domain.empty() ? op.op_type : op.domain + "." + op.op_type;
 }
 
+// The import with the weights of a quantised config.json as they are published.
+StatusOr<ImportedModel> published(StatusOr<ImportedModel> imported, int64_t* parameters = nullptr) {
+  if (!imported.ok()) {
+    return imported;
+  }
+  const PrecisionPlan plan = published_precision(imported->report);
+  if (!plan.empty()) {
+    if (parameters != nullptr) {
+      DFSIM_ASSIGN_OR_RETURN(const GraphTotals totals, graph_totals(imported->graph));
+      *parameters = totals.parameters;
+    }
+    DFSIM_ASSIGN_OR_RETURN(imported->graph, refine_precision(imported->graph, plan, {}));
+    imported->report.notes.push_back(published_note(*imported->report.config));
+  }
+  return imported;
+}
+
 // The symbols that `model` has, and what depends on them; writes it where options.save says.
 StatusOr<std::vector<StudiedSymbol>> study_and_save(const InspectOptions& options,
                                                     const ImportedModel& model) {
   DFSIM_ASSIGN_OR_RETURN(const ImportOptions import_options, options.model.import_options());
-  std::vector<StudiedSymbol> symbols = study_symbols(
-      model, import_options,
-      [&](const ImportOptions& varied) { return import_model_with(options.model, varied); });
+  std::vector<StudiedSymbol> symbols =
+      study_symbols(model, import_options, [&](const ImportOptions& varied) {
+        return published(import_model_with(options.model, varied));
+      });
   if (!options.save.empty()) {
     if (recognise_tensorflow(options.model.path)) {
       return invalid_input(options.model.path + ": --save writes ONNX models only");
@@ -83,7 +102,8 @@ StatusOr<Inspection> inspect(const InspectOptions& options, const Progress& prog
   Inspection inspection;
   DFSIM_RETURN_IF_ERROR(progress.stage("importing " + options.model.path));
   inspection.name = model_name(options.model.path);
-  DFSIM_ASSIGN_OR_RETURN(inspection.model, import_model(options.model));
+  int64_t parameters = 0;  // of a quantised config.json, whose weights are packed
+  DFSIM_ASSIGN_OR_RETURN(inspection.model, published(import_model(options.model), &parameters));
   ImportedModel& model = inspection.model;
   progress.decide("import", {{"model", inspection.name},
                              {"nodes", std::to_string(model.report.file_nodes)},
@@ -113,6 +133,9 @@ StatusOr<Inspection> inspect(const InspectOptions& options, const Progress& prog
     return totals.status().with_place(options.model.path);
   }
   inspection.totals = std::move(*totals);
+  if (parameters > 0) {
+    inspection.totals.parameters = parameters;
+  }
   DFSIM_ASSIGN_OR_RETURN(inspection.structure, graph_structure(model.graph, inspection.totals));
   inspection.types = summarise_types(model.graph, inspection.totals);
   return inspection;

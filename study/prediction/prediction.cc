@@ -374,6 +374,9 @@ Prediction prediction_of_parts(const PredictionInput& input) {
   prediction.unresolved = input.model.report.unresolved;
   prediction.notes = input.model.report.notes;
   prediction.precision = input.model.precision;
+  if (input.model.report.config && input.model.precision.empty() && !input.model.is_training) {
+    prediction.published_weights = input.model.report.config->weights;
+  }
   prediction.unknown = input.model.unknown;
   prediction.is_training = input.model.is_training;
   return prediction;

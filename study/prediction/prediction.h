@@ -137,9 +137,10 @@ struct Prediction {
   std::vector<Share> classes;  // by time, largest first
   std::vector<Share> bounds;
   std::vector<Share> sources;
-  std::string precision;                // asked for and applied; "" = as the file has it
-  std::vector<Share> precisions;        // element types of arithmetic, by time
-  std::vector<PredictedOp> ops;         // in order of start
+  std::string precision;          // asked for and applied; "" = as the file has it
+  std::string published_weights;  // format of a config.json's quantization_config, where it applies
+  std::vector<Share> precisions;  // element types of arithmetic, by time
+  std::vector<PredictedOp> ops;   // in order of start
   std::vector<PredictedCopy> copies;    // in order of start
   std::vector<PredictedMemory> memory;  // of devices that held anything
   // Of many requests and of repetitions, when they were asked for.

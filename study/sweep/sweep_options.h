@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphs/llm/llm_import.h"
 #include "study/chain/model_source.h"
 #include "study/chain/training_choice.h"
 
@@ -27,9 +28,12 @@ struct SweepPoint {
 };
 
 // Points share an imported graph when these are equal: model, batch, extents of dimensions.
-using SweepImport = std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>>;
+// The last one is the precision where the import depends on it: of a config.json.
+using SweepImport =
+    std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>, std::string>;
 inline SweepImport import_of(const SweepPoint& point) {
-  return {point.model, point.batch, point.param};
+  return {point.model, point.batch, point.param,
+          is_llm_config(point.model) ? point.precision : std::string()};
 }
 
 // The values of each setting as a user writes them. An empty list is the setting's default alone.

@@ -267,6 +267,72 @@ TEST_CASE("Precision: weight-only quantisation packs weights and leaves activati
   CHECK(op_work(*packed, OpId(0))->macs == 8 * 64 * 64);
 }
 
+// Four tokens of width 64 through 2 of 8 experts of width 32: three matrices and a bias each.
+PassCase mixture() {
+  PassCase graph;
+  graph.input("x", {4, 64});
+  graph.input("scores", {4, 8});
+  graph.weight("gate", {8, 64, 32});
+  graph.weight("gate_bias", {8, 32});
+  graph.weight("down", {8, 32, 64});
+  graph.weight("down_bias", {8, 64});
+  graph.weight("up", {8, 64, 32});
+  graph.weight("up_bias", {8, 32});
+  graph.op("com.microsoft.MoE",
+           {"x", "scores", "gate", "gate_bias", "down", "down_bias", "up", "up_bias"}, "y",
+           {{"k", int64_t{2}}});
+  graph.output("y");
+  return graph;
+}
+
+TEST_CASE("Precision: weight-only quantisation packs the weights of experts in the plan's blocks") {
+  PrecisionPlan plan = base_plan(Precision::kInt4Weights);
+  plan.blocks = {16, DType::kUInt8};
+  const auto packed = refine_precision(mixture().built(), plan, {});
+  REQUIRE(packed.ok());
+  REQUIRE(op_types_of(*packed) == Types{"QMoE"});
+  const Op& experts = packed->op(OpId(0));
+  REQUIRE(experts.inputs.size() == 11);
+  const auto shape_of = [&](size_t i) { return packed->tensor(experts.inputs[i]).shape; };
+  CHECK(shape_of(2) == Shape::of({8, 32, 32}));  // 64 of 4 bits for each of 32 columns
+  CHECK(shape_of(3) == Shape::of({8, 32, 4}));   // scales of 16 weights
+  CHECK(shape_of(4) == Shape::of({8, 32}));
+  CHECK(shape_of(5) == Shape::of({8, 64, 16}));
+  CHECK(shape_of(6) == Shape::of({8, 64, 2}));
+  CHECK(packed->tensor(experts.inputs[3]).bytes().value() == 8 * 32 * 4);
+  const auto work = op_work(*packed, OpId(0));
+  REQUIRE(work.ok());
+  CHECK(work->macs == 4 * 2 * 3 * 64 * 32);
+  CHECK(work->dtype == DType::kFloat32);
+  CHECK(find_model_precision(*packed).quantized);
+}
+
+TEST_CASE("Precision: fp8 runs experts on operands of 8 bits") {
+  const auto bf16 = cast_model(mixture().built(), DType::kBFloat16, {});
+  REQUIRE(bf16.ok());
+  const auto fp8 = refine_precision(*bf16, base_plan(Precision::kFp8), {});
+  REQUIRE(fp8.ok());
+  REQUIRE(op_types_of(*fp8) == Types{"QuantizeLinear", "MoE"});
+  const Op& experts = fp8->op(OpId(1));
+  for (const size_t i : {0, 2, 4, 6}) {
+    CHECK(fp8->tensor(experts.inputs[i]).dtype == DType::kFloat8E4M3);
+  }
+  CHECK(fp8->tensor(experts.inputs[3]).dtype == DType::kBFloat16);
+  CHECK(fp8->tensor(experts.outputs[0]).dtype == DType::kBFloat16);
+}
+
+TEST_CASE("Precision: an implied rule leaves its operators as they are") {
+  PrecisionPlan plan = base_plan(Precision::kInt4Weights);
+  PrecisionRule rule;
+  rule.name = "o";
+  rule.implied = true;
+  plan.rules = {rule};
+  const auto packed = refine_precision(perceptron().built(), plan, {});
+  REQUIRE(packed.ok());
+  CHECK(op_types_of(*packed) ==
+        Types{"MatMulNBits", "LayerNormalization", "Relu", "MatMul", "Softmax"});
+}
+
 TEST_CASE("Precision: static quantisation makes QLinear operators of a residual block") {
   PassCase graph;
   graph.input("x", {1, 16, 8, 8});

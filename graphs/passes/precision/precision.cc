@@ -48,7 +48,7 @@ bool is_quantized_op(const Op& op) {
   return op.op_class == OpClass::kQuantize || type.starts_with("QLinear") ||
          type.ends_with("Integer") || type.ends_with("IntegerToFloat") || type == "QGemm" ||
          type == "QAttention" || type.starts_with("DynamicQuantize") || type == "MatMulNBits" ||
-         type == "MatMulBnb4" || type == "GatherBlockQuantized" ||
+         type == "MatMulBnb4" || type == "QMoE" || type == "GatherBlockQuantized" ||
          type == "QEmbedLayerNormalization";
 }
 
@@ -85,6 +85,11 @@ std::string precision_names() {
   return join(names, ", ");
 }
 
+bool quantises_products(Precision precision) {
+  return precision == Precision::kInt8Dynamic || precision == Precision::kInt8Weights ||
+         precision == Precision::kInt4Weights || precision == Precision::kFp8;
+}
+
 bool PrecisionPlan::uses(Precision precision) const {
   return base == precision ||
          std::any_of(rules.begin(), rules.end(),
@@ -99,8 +104,10 @@ Precision precision_at(const PrecisionPlan& plan, const Op& op) {
   const auto last =
       std::find_if(plan.rules.rbegin(), plan.rules.rend(),
                    [&](const PrecisionRule& rule) { return matches(rule, op, origins); });
-  return last == plan.rules.rend() || last->precision == Precision::kAsIs ? plan.base
-                                                                          : last->precision;
+  if (last == plan.rules.rend()) {
+    return plan.base;
+  }
+  return last->precision == Precision::kAsIs && !last->implied ? plan.base : last->precision;
 }
 
 ModelPrecision find_model_precision(const Graph& graph) {

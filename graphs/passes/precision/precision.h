@@ -60,6 +60,15 @@ struct PrecisionRule {
   std::string op_type;
   std::string name;
   Precision precision = Precision::kAsIs;
+  // No user's file has it: whether it matches anything is not reported, and kAsIs leaves an
+  // operator as it is whatever the base.
+  bool implied = false;
+};
+
+// Weights of 4 or 8 bits: so many along the contracted axis share a scale.
+struct WeightBlocks {
+  int64_t elements = 128;
+  DType scale = DType::kUnknown;  // kUnknown = the activations' type
 };
 
 // The rewriting of a model. Where several rules match an operator, the last one counts.
@@ -67,6 +76,7 @@ struct PrecisionPlan {
   std::string name;  // as the user asked: a precision's name or the path of a file
   Precision base = Precision::kAsIs;
   std::vector<PrecisionRule> rules;
+  WeightBlocks blocks;
 
   bool empty() const { return base == Precision::kAsIs && rules.empty(); }
   bool uses(Precision precision) const;
@@ -88,6 +98,10 @@ struct ModelPrecision {
 ModelPrecision find_model_precision(const Graph& graph);
 // Below this share of one element type a model is mixed.
 inline constexpr double kUniformShare = 0.9;
+
+// Weights in 8 or 4 bits, also with activations in 8 bits: precisions of products with weights,
+// which 16-bit models can have.
+bool quantises_products(Precision precision);
 
 // The model with every fp32 tensor in `dtype`, inputs, weights, outputs and subgraphs included.
 // Under ONNX Runtime, operators of the converter's block list stay fp32 between casts. O(size).

@@ -134,8 +134,9 @@ DType surrounding_dtype(Precision precision, DType model) {
     case Precision::kFp16:
       return DType::kFloat16;
     case Precision::kBf16:
-    case Precision::kFp8:
       return DType::kBFloat16;
+    case Precision::kFp8:
+      return model == DType::kFloat16 ? model : DType::kBFloat16;
     case Precision::kMixedFp16:
     case Precision::kMixedBf16:
       return DType::kUnknown;
@@ -169,6 +170,8 @@ StatusOr<Graph> refine_precision(const Graph& graph, const PrecisionPlan& plan,
                                  const PrecisionTarget& target) {
   EditableGraph edited(graph);
   const DType model = find_model_precision(graph).dtype;
+  const bool by_rule =
+      std::ranges::any_of(plan.rules, [](const PrecisionRule& rule) { return !rule.implied; });
   const auto choose = [&](const EditableGraph& view, OpId id) -> ChosenDtypes {
     const Op& op = view.op(id);
     const Precision precision = precision_at(plan, op);
@@ -176,14 +179,14 @@ StatusOr<Graph> refine_precision(const Graph& graph, const PrecisionPlan& plan,
       return autocast_dtypes(op, precision_dtype(precision), target.cpu);
     }
     // A cast of the model's own keeps what it makes; views show what is there.
-    if (op.op_type == "Cast" || op.op_class == OpClass::kView || plan.rules.empty()) {
+    if (op.op_type == "Cast" || op.op_class == OpClass::kView || !by_rule) {
       return {};
     }
     const DType own = surrounding_dtype(precision, model);
     return {own, own};
   };
   const bool mixed = plan.uses(Precision::kMixedFp16) || plan.uses(Precision::kMixedBf16);
-  if (mixed || !plan.rules.empty()) {
+  if (mixed || by_rule) {
     insert_casts(edited, choose, mixed ? WeightCasts::kPerRun : WeightCasts::kAhead);
   }
   quantize_products(edited, plan);

@@ -15,8 +15,8 @@
 namespace dfsim::inline graphs {
 namespace {
 
-constexpr int64_t kBlock = 128;  // elements of a weight that share a scale
 constexpr int kQuantizeVersion = 19;
+constexpr size_t kExpertMatrix = 2;  // the first one's input
 
 struct WeightProduct {
   std::vector<OpId> ops;  // the product, and the sum with its bias where that is one of its own
@@ -38,11 +38,12 @@ class ProductQuantizer {
         continue;
       }
       const Precision precision = precision_at(plan_, graph_.op(id));
-      if (precision != Precision::kInt8Dynamic && precision != Precision::kInt8Weights &&
-          precision != Precision::kInt4Weights && precision != Precision::kFp8) {
+      if (!quantises_products(precision)) {
         continue;
       }
-      if (const auto product = product_at(id)) {
+      if (is_experts(id)) {
+        quantise_experts(id, precision);
+      } else if (const auto product = product_at(id)) {
         rewrite(*product, precision);
       }
     }
@@ -154,13 +155,86 @@ class ProductQuantizer {
 
   void packed(const WeightProduct& product, int64_t bits) {
     const PackedProduct parts = {product.x,       product.bias, product.contracted,
-                                 product.columns, bits,         kBlock};
+                                 product.columns, bits,         plan_.blocks.elements};
     Op fused = matmul_n_bits(
         parts, weight_as(product.weight, DType::kUInt8, packed_shape(parts), "/packed"),
-        weight_as(product.weight, graph_.tensor(product.x).dtype, packed_scales_shape(parts),
-                  "/scales"));
+        weight_as(product.weight, scale_dtype(product.x), packed_scales_shape(parts), "/scales"));
     fused.outputs = {product.result};
     graph_.fuse(product.ops, std::move(fused));
+  }
+
+  DType scale_dtype(TensorId x) const {
+    return plan_.blocks.scale == DType::kUnknown ? graph_.tensor(x).dtype : plan_.blocks.scale;
+  }
+
+  // com.microsoft's MoE: x, the router's scores, then a matrix [experts, a, b] and a bias for each
+  // of up to three products.
+  bool is_experts(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.op_type != "MoE" || op.domain != kMicrosoft || graph_.shape(op.inputs[0]).rank() < 2) {
+      return false;
+    }
+    for (size_t i = kExpertMatrix; i < op.inputs.size(); i += 2) {
+      const TensorId matrix = op.inputs[i];
+      if (matrix.valid() && (!graph_.is_parameter(matrix) || graph_.shape(matrix).rank() != 3 ||
+                             !graph_.shape(matrix).is_static())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void quantise_experts(OpId id, Precision precision) {
+    if (precision != Precision::kFp8) {
+      pack_experts(id, precision == Precision::kInt4Weights ? 4 : 8);
+      return;
+    }
+    const std::vector<TensorId> inputs = graph_.op(id).inputs;
+    const TensorId result = graph_.op(id).outputs[0];
+    const DType dtype = graph_.tensor(result).dtype;
+    graph_.set_input(id, 0, fp8_of(inputs[0]));
+    for (size_t i = kExpertMatrix; i < inputs.size(); i += 2) {
+      if (inputs[i].valid()) {
+        graph_.set_input(id, i,
+                         weight_as(inputs[i], DType::kFloat8E4M3, graph_.shape(inputs[i]), "/fp8"));
+      }
+    }
+    graph_.set_dtype(result, dtype);
+  }
+
+  // QMoE has scales between each matrix and its bias. The second product contracts the width of an
+  // expert, the others that of the model.
+  void pack_experts(OpId id, int64_t bits) {
+    const Op op = graph_.op(id);
+    const int64_t hidden = graph_.shape(op.inputs[0]).dims().back().extent();
+    Op fused;
+    fused.op_type = "QMoE";
+    fused.domain = kMicrosoft;
+    fused.attributes = op.attributes;
+    fused.attributes.set("expert_weight_bits", bits);
+    fused.attributes.set("block_size", plan_.blocks.elements);
+    fused.inputs = {op.inputs[0], op.inputs[1]};
+    for (size_t i = kExpertMatrix; i < op.inputs.size(); i += 2) {
+      const TensorId bias = i + 1 < op.inputs.size() ? op.inputs[i + 1] : TensorId();
+      if (!op.inputs[i].valid()) {
+        fused.inputs.insert(fused.inputs.end(), {TensorId(), TensorId(), bias});
+        continue;
+      }
+      const Shape matrix = graph_.shape(op.inputs[i]);
+      const int64_t other = matrix[1].extent() == hidden ? matrix[2].extent() : matrix[1].extent();
+      const bool second = i == kExpertMatrix + 2;
+      const int64_t inner = second ? other : hidden;
+      const Dim columns(second ? hidden : other);
+      const Dim blocks((inner + plan_.blocks.elements - 1) / plan_.blocks.elements);
+      fused.inputs.push_back(weight_as(op.inputs[i], DType::kUInt8,
+                                       Shape({matrix[0], columns, Dim((inner * bits + 7) / 8)}),
+                                       "/packed"));
+      fused.inputs.push_back(weight_as(op.inputs[i], scale_dtype(op.inputs[0]),
+                                       Shape({matrix[0], columns, blocks}), "/scales"));
+      fused.inputs.push_back(bias);
+    }
+    fused.outputs = {op.outputs[0]};
+    graph_.fuse({id}, std::move(fused));
   }
 
   // The product itself stays what it is; the sum with its bias, too.

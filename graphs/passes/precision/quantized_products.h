@@ -10,9 +10,10 @@ namespace dfsim::inline graphs {
 //   int8-dynamic  DynamicQuantizeLinear, once per activation, and MatMulIntegerToFloat; both in
 //   one,
 //                 DynamicQuantizeMatMul, where one product alone reads the activation
-//   int8-weights, int4-weights  MatMulNBits in blocks of 128
+//   int8-weights, int4-weights  MatMulNBits in the plan's blocks
 //   fp8           QuantizeLinear, once per activation, and the product of fp8 operands
-// A bias goes into the product. O(ops * rules).
+// Experts (MoE) become QMoE with weights of 4 bits, or of 8 under int8-weights and int8-dynamic;
+// under fp8 they stay MoE on operands of 8 bits. A bias goes into the product. O(ops * rules).
 void quantize_products(EditableGraph& graph, const PrecisionPlan& plan);
 
 }  // namespace dfsim::inline graphs

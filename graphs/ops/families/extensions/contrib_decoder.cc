@@ -161,6 +161,11 @@ void work_experts(WorkContext& context) {
     context.add_macs(visits * Count(elements.value() / experts));
     if (!all_used) {  // only the chosen experts' matrices are read
       context.set_input_bytes(i, Count(matrix.bytes().value() / experts) * visits);
+      const Tensor* scales =
+          stride == 3 && context.has_input(i + 1) ? &context.input(i + 1) : nullptr;
+      if (scales != nullptr && !scales->bytes().overflowed()) {
+        context.set_input_bytes(i + 1, Count(scales->bytes().value() / experts) * visits);
+      }
     }
   }
   context.add_flops(router.elements(), 5);  // softmax over the experts
