@@ -358,7 +358,13 @@ class StepKernelBuilder {
     const std::string category = expert_category();
     DFSIM_RETURN_IF_ERROR(add_curve("experts", StepPart::kMoe, KernelKind::kMoe, category, anchor,
                                     1, StepSize::kGlobalTokens));
-    result_.kernels.back().four_bit = category.starts_with("w4a16_mxfp4");
+    StepKernel& kernel = result_.kernels.back();
+    kernel.four_bit = category.starts_with("w4a16_mxfp4");
+    const std::string wide = fmt::format("bfloat16/{}", runtime_.expert_distribution);
+    kernel.has_limit = category.starts_with("fp8/") && library_.has(KernelKind::kMoe, wide);
+    if (kernel.has_limit) {
+      DFSIM_ASSIGN_OR_RETURN(kernel.limit, library_.curve(KernelKind::kMoe, wide, anchor));
+    }
     if (spread) {
       DFSIM_RETURN_IF_ERROR(add_curve("combine", StepPart::kComm, KernelKind::kCollective,
                                       "reduce_scatter", {ranks}, hidden_bytes(),

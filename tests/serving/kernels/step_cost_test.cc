@@ -200,6 +200,29 @@ TEST_CASE("Steps: experts of the other fp8 scaling replace them, and a note says
   CHECK(model->notes().back().find("not measured, kernels of fp8_block") != std::string::npos);
 }
 
+TEST_CASE("Steps: experts in fp8 take no longer than those in bf16 and a conversion") {
+  LlmDeployment deployment;  // vLLM 0.24.0's table of fp8 experts has two to three times bf16's
+  deployment.model = *parse(kMixtral8x7b);
+  deployment.version = "0.24.0";
+  deployment.parallelism.tp = 4;
+  const ServingRuntime runtime;
+  const double layers = 32;
+  for (const std::string system : {"h100_sxm", "h200_sxm"}) {
+    deployment.system = system;
+    for (const int sequences : {1, 16, 256}) {
+      INFO(system << " " << sequences);
+      const auto experts_ns = [&](LlmPrecision precision) {
+        deployment.precisions.experts = precision;
+        return static_cast<double>(
+            model_of(deployment, runtime)->cost(decodes(sequences, 100))->part(StepPart::kMoe));
+      };
+      const double bf16 = experts_ns(LlmPrecision::kBf16);
+      CHECK(experts_ns(LlmPrecision::kFp8) <= bf16 + layers * runtime.memory_kernel_us * 1e3 + 1);
+      CHECK(experts_ns(LlmPrecision::kFp8Block) < bf16);
+    }
+  }
+}
+
 TEST_CASE("Steps: what cannot be divided or was not measured is refused") {
   const auto refused = [](const LlmDeployment& deployment) {
     return make_step_cost_model(deployment, {}).status().message();
