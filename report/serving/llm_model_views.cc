@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/text_table.h"
@@ -20,6 +22,14 @@ std::string feed_forward_text(const LlmConfig& config, const LlmLayer& layer) {
   }
   return fmt::format("{}{} experts of {}, {} a token", dense.empty() ? "" : dense + " and ",
                      config.experts.experts, config.experts.intermediate, config.experts.per_token);
+}
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += fmt::format("note: {}\n", note);
+  }
+  return text;
 }
 
 double in_milliseconds(TimeNs time_ns) { return static_cast<double>(time_ns) * 1e-6; }
@@ -55,6 +65,20 @@ JsonTree predicted_step_json(const StepPrediction& step) {
   for (const KernelTime& kernel : step.kernels) {
     kernels.push_back({{"name", kernel.name},
                        {"part", step_part_name(kernel.part)},
+// " on 4 GPUs: 128 sequences in flight, 2 ranks x 2 batches (one per pipeline stage) x 32"; nothing
+// where one batch is all.
+std::string in_flight_text(const LlmPredictOptions& options, const LlmPrediction& r) {
+  const LlmParallelism& widths = options.deployment.parallelism;
+  if (widths.dp == 1 && widths.pp == 1) {
+    return "";
+  }
+  const std::string ranks = widths.dp > 1 ? fmt::format("{} ranks x ", widths.dp) : "";
+  const std::string batches =
+      widths.pp > 1 ? fmt::format("{} batches (one per pipeline stage) x ", widths.pp) : "";
+  return fmt::format(" on {} GPUs: {} sequences in flight, {}{}{}", widths.gpus(),
+                     r.sequences_in_flight, ranks, batches, options.sequences);
+}
+
                        {"repeats", kernel.repeats},
                        {"time_us", kernel.time_us}});
   }
@@ -146,17 +170,16 @@ std::string llm_prediction_text(const LlmPredictOptions& options, const LlmPredi
   text += predicted_step_text("prefill of " + counted(options.prompt_tokens, "token"), r.prefill) +
           "\n";
   text += predicted_step_text(
-      fmt::format("decode of {} with {} each", counted(options.sequences, "sequence"),
+      fmt::format("decode of {}{} with {} each", counted(options.sequences, "sequence"),
+                  options.deployment.parallelism.dp > 1 ? " on each rank" : "",
                   counted(options.context_tokens, "cached token")),
       r.decode);
-  text += fmt::format("\n{:.0f} tokens/s while decoding\n", r.decode_tokens_per_s);
-  for (const std::string& note : r.notes) {
-    text += fmt::format("note: {}\n", note);
-  }
-  return text;
+  text += fmt::format("\n{:.0f} tokens/s while decoding{}\n", r.decode_tokens_per_s,
+                      in_flight_text(options, r));
+  return text + notes_text(r.notes);
 }
 
-JsonTree llm_prediction_json(const LlmPrediction& r) {
+JsonTree llm_prediction_json(const LlmPredictOptions& options, const LlmPrediction& r) {
   const LlmMemory& m = r.memory;
   return {{"schema", "dfsim.llm-predict/1"},
           {"memory",
@@ -176,3 +199,6 @@ JsonTree llm_prediction_json(const LlmPrediction& r) {
 }
 
 }  // namespace dfsim::inline report
+          {"sequences_per_batch", options.sequences},
+          {"sequences_in_flight", r.sequences_in_flight},
+          {"gpus", options.deployment.parallelism.gpus()},
