@@ -86,7 +86,8 @@ class StepKernelBuilder {
     for (const StepAttention& attention : result_.attention) {
       result_.launches_per_step += attention.repeats;
     }
-    result_.notes = library_.notes();
+    result_.notes = config_.notes;
+    result_.notes.insert(result_.notes.end(), library_.notes().begin(), library_.notes().end());
     result_.notes.insert(result_.notes.end(), notes_.begin(), notes_.end());
     return std::move(result_);
   }

@@ -55,16 +55,6 @@ std::string predicted_step_text(const std::string& what, const StepPrediction& s
   return text + table.render(100, 2);
 }
 
-JsonTree predicted_step_json(const StepPrediction& step) {
-  JsonTree parts = JsonTree::object();
-  for (int i = 0; i < kStepPartCount; ++i) {
-    const auto part = static_cast<StepPart>(i);
-    parts[step_part_name(part)] = in_milliseconds(step.cost.part(part));
-  }
-  JsonTree kernels = JsonTree::array();
-  for (const KernelTime& kernel : step.kernels) {
-    kernels.push_back({{"name", kernel.name},
-                       {"part", step_part_name(kernel.part)},
 // " on 4 GPUs: 128 sequences in flight, 2 ranks x 2 batches (one per pipeline stage) x 32"; nothing
 // where one batch is all.
 std::string in_flight_text(const LlmPredictOptions& options, const LlmPrediction& r) {
@@ -79,6 +69,16 @@ std::string in_flight_text(const LlmPredictOptions& options, const LlmPrediction
                      r.sequences_in_flight, ranks, batches, options.sequences);
 }
 
+JsonTree predicted_step_json(const StepPrediction& step) {
+  JsonTree parts = JsonTree::object();
+  for (int i = 0; i < kStepPartCount; ++i) {
+    const auto part = static_cast<StepPart>(i);
+    parts[step_part_name(part)] = in_milliseconds(step.cost.part(part));
+  }
+  JsonTree kernels = JsonTree::array();
+  for (const KernelTime& kernel : step.kernels) {
+    kernels.push_back({{"name", kernel.name},
+                       {"part", step_part_name(kernel.part)},
                        {"repeats", kernel.repeats},
                        {"time_us", kernel.time_us}});
   }
@@ -114,7 +114,7 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
                     {"kv heads", Align::kRight},
                     {"head size", Align::kRight},
                     {"window", Align::kRight},
-                    {"feed forward"}});
+                    {.header = "feed forward", .wrap = true}});
   for (const LlmInspection::LayerGroup& group : r.groups) {
     const LlmLayer& layer = group.layer;
     layers.add_row({fmt::format("{}", group.count),
@@ -128,10 +128,11 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
          fmt::format("\n{} of weights, {} of cache and {} per token\n",
                      format_bytes(static_cast<Bytes>(r.weight_bytes)),
                      format_bytes(static_cast<Bytes>(r.cache_bytes_per_token)),
-                     format_count(r.flops_per_token, "FLOP"));
+                     format_count(r.flops_per_token, "FLOP")) +
+         notes_text(config.notes);
 }
 
-JsonTree llm_inspection_json(const LlmInspection& r) {
+JsonTree llm_inspection_json(const LlmConfig& config, const LlmInspection& r) {
   JsonTree groups = JsonTree::array();
   for (const LlmInspection::LayerGroup& group : r.groups) {
     groups.push_back(
@@ -160,7 +161,8 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
           {"flops_per_token", r.flops_per_token},
           {"weight_bytes", r.weight_bytes},
           {"cache_bytes_per_token", r.cache_bytes_per_token},
-          {"layer_groups", std::move(groups)}};
+          {"layer_groups", std::move(groups)},
+          {"notes", config.notes}};
 }
 
 std::string llm_prediction_text(const LlmPredictOptions& options, const LlmPrediction& r) {
@@ -194,11 +196,11 @@ JsonTree llm_prediction_json(const LlmPredictOptions& options, const LlmPredicti
             {"cache_tokens", m.cache_tokens}}},
           {"prefill", predicted_step_json(r.prefill)},
           {"decode", predicted_step_json(r.decode)},
+          {"sequences_per_batch", options.sequences},
+          {"sequences_in_flight", r.sequences_in_flight},
+          {"gpus", options.deployment.parallelism.gpus()},
           {"decode_tokens_per_s", r.decode_tokens_per_s},
           {"notes", r.notes}};
 }
 
 }  // namespace dfsim::inline report
-          {"sequences_per_batch", options.sequences},
-          {"sequences_in_flight", r.sequences_in_flight},
-          {"gpus", options.deployment.parallelism.gpus()},
