@@ -38,13 +38,17 @@ Status check_sizes(const LlmPredictOptions& options, const LlmMemory& memory) {
     return invalid_input(fmt::format("predict: {} tokens, expected at most the {} that {} supports",
                                      longest, config.max_positions, config.name));
   }
-  const double wanted =
-      static_cast<double>(options.sequences) * static_cast<double>(options.context_tokens + 1);
+  // Every stage holds its layers' cache of all batches in flight.
+  const int64_t batches = options.deployment.parallelism.pp;
+  const double wanted = static_cast<double>(options.sequences) * static_cast<double>(batches) *
+                        static_cast<double>(options.context_tokens + 1);
   if (wanted > static_cast<double>(memory.cache_tokens)) {
-    return invalid_input(
-        fmt::format("predict: {} sequences of {} tokens need {:.0f} cached tokens, but {} fit: {}",
-                    options.sequences, options.context_tokens + 1, wanted, memory.cache_tokens,
-                    describe_memory(memory)));
+    const std::string each =
+        batches > 1 ? fmt::format("{} batches (one per stage) of ", batches) : "";
+    return invalid_input(fmt::format(
+        "predict: {}{} sequences of {} tokens need {:.0f} cached tokens, but {} fit: {}", each,
+        options.sequences, options.context_tokens + 1, wanted, memory.cache_tokens,
+        describe_memory(memory)));
   }
   return ok_status();
 }
@@ -96,8 +100,12 @@ StatusOr<LlmPrediction> predict_llm(const LlmPredictOptions& options) {
   StepBatch decode;
   decode.decode.assign(static_cast<size_t>(options.sequences), {1, options.context_tokens});
   DFSIM_ASSIGN_OR_RETURN(result.decode, predict_step(model.get(), decode));
-  result.decode_tokens_per_s = static_cast<double>(options.sequences) * 1e9 /
-                               static_cast<double>(result.decode.cost.interval_ns);
+  const LlmParallelism& widths = options.deployment.parallelism;
+  const int64_t all_ranks = options.sequences * widths.dp;
+  result.sequences_in_flight = all_ranks * widths.pp;
+  // A batch of every rank ends after each interval of a stage.
+  result.decode_tokens_per_s =
+      static_cast<double>(all_ranks) * 1e9 / static_cast<double>(result.decode.cost.interval_ns);
   result.notes = model->notes();
   if (std::string note = left_out_text(options.deployment.model); !note.empty()) {
     result.notes.push_back(std::move(note));

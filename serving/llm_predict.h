@@ -37,7 +37,9 @@ struct LlmPredictOptions {
   LlmDeployment deployment;
   ServingRuntime runtime;
   LlmMemoryOptions memory;
-  int64_t sequences = 1;  // decoded together; prompts are computed one at a time
+  // Decoded together on each data-parallel rank; each pipeline stage works on another batch of so
+  // many. Prompts are computed one at a time.
+  int64_t sequences = 1;
   int64_t prompt_tokens = 1024;
   int64_t context_tokens = 1024;  // in each decoding sequence's cache
 };
@@ -51,9 +53,10 @@ struct StepPrediction {
 
 struct LlmPrediction {
   LlmMemory memory;
-  StepPrediction prefill;  // one prompt, alone
-  StepPrediction decode;   // one token for every sequence
-  double decode_tokens_per_s = 0;
+  StepPrediction prefill;           // one prompt, alone
+  StepPrediction decode;            // one token for every sequence
+  int64_t sequences_in_flight = 0;  // of the whole deployment: of all ranks and stages
+  double decode_tokens_per_s = 0;   // likewise
   std::vector<std::string> notes;
 };
 

@@ -71,6 +71,16 @@ StatusOr<ReplicaOptions> replica_of(const ServeSetup& setup, int64_t cache_token
   return replica;
 }
 
+// Some of the requests must count. Before the simulation for drawn ones, behind it for a trace.
+Status check_warmup(const ServeSetup& setup, int64_t requests) {
+  return setup.warmup_requests == 0 || setup.warmup_requests < requests
+             ? ok_status()
+             : invalid_input("workload: " + std::to_string(setup.warmup_requests) +
+                             " warm-up requests of " + std::to_string(requests) +
+                             ", expected fewer than there are requests; give less warm-up or more "
+                             "requests");
+}
+
 Status check_setup(const ServeSetup& setup) {
   if (setup.replicas < 1 || setup.decode_replicas < 0 || setup.gpus_per_replica < 1 ||
       setup.ranks > setup.gpus_per_replica || setup.gpus() > 4096) {
@@ -80,6 +90,12 @@ Status check_setup(const ServeSetup& setup) {
   }
   if (setup.warmup_requests < 0) {
     return invalid_input("workload: a negative number of warm-up requests, expected 0 or more");
+  }
+  const WorkloadOptions& workload = setup.workload;
+  if (workload.kind != WorkloadOptions::Kind::kTrace) {
+    DFSIM_RETURN_IF_ERROR(check_warmup(setup, workload.kind == WorkloadOptions::Kind::kUsers
+                                                  ? workload.users.requests
+                                                  : workload.rate.requests));
   }
   if (setup.dollars_per_gpu_hour && !(*setup.dollars_per_gpu_hour >= 0)) {
     return invalid_input("price: " + std::to_string(*setup.dollars_per_gpu_hour) +
@@ -299,6 +315,7 @@ StatusOr<ServeResult> simulate_serving(const ServeSetup& setup, ReplicaListener*
   Fork seen(setup, options.replicas.back().cache_blocks, steps);
   DFSIM_ASSIGN_OR_RETURN(const ServerResult server,
                          run_server(options, *source, tables, &seen, progress));
+  DFSIM_RETURN_IF_ERROR(check_warmup(setup, server.arrived));
   return result_of(setup, seen, server, options, groups.back());
 }
 

@@ -86,7 +86,8 @@ class StepKernelBuilder {
     for (const StepAttention& attention : result_.attention) {
       result_.launches_per_step += attention.repeats;
     }
-    result_.notes = library_.notes();
+    result_.notes = config_.notes;
+    result_.notes.insert(result_.notes.end(), library_.notes().begin(), library_.notes().end());
     result_.notes.insert(result_.notes.end(), notes_.begin(), notes_.end());
     return std::move(result_);
   }
@@ -358,7 +359,13 @@ class StepKernelBuilder {
     const std::string category = expert_category();
     DFSIM_RETURN_IF_ERROR(add_curve("experts", StepPart::kMoe, KernelKind::kMoe, category, anchor,
                                     1, StepSize::kGlobalTokens));
-    result_.kernels.back().four_bit = category.starts_with("w4a16_mxfp4");
+    StepKernel& kernel = result_.kernels.back();
+    kernel.four_bit = category.starts_with("w4a16_mxfp4");
+    const std::string wide = fmt::format("bfloat16/{}", runtime_.expert_distribution);
+    kernel.has_limit = category.starts_with("fp8/") && library_.has(KernelKind::kMoe, wide);
+    if (kernel.has_limit) {
+      DFSIM_ASSIGN_OR_RETURN(kernel.limit, library_.curve(KernelKind::kMoe, wide, anchor));
+    }
     if (spread) {
       DFSIM_RETURN_IF_ERROR(add_curve("combine", StepPart::kComm, KernelKind::kCollective,
                                       "reduce_scatter", {ranks}, hidden_bytes(),

@@ -122,6 +122,7 @@ struct LlmConfig {
   LlmPrecision published_mlp = LlmPrecision::kBf16;
   LlmPrecision published_experts = LlmPrecision::kBf16;
   bool published_quantized = false;
+  std::vector<std::string> notes;  // what the user should know of the file, one line each
   LlmPrecision published_half = LlmPrecision::kBf16;  // kFp16 where torch_dtype says so
 
   int64_t layer_count() const { return static_cast<int64_t>(layers.size()); }

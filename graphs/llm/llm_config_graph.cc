@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "graphs/llm/llm_parameters.h"
 
 namespace dfsim::inline graphs {
@@ -63,6 +64,7 @@ class DecoderReader {
     DFSIM_RETURN_IF_ERROR(read_layer(&layer));
     config_.layers.assign(static_cast<size_t>(cache_.tensors / 2), layer);
     DFSIM_RETURN_IF_ERROR(check_parameters());
+    note_wide_weights();
     return std::move(config_);
   }
 
@@ -275,6 +277,26 @@ class DecoderReader {
                       weights, counted));
     }
     return ok_status();
+  }
+
+  // Serving engines load fp32 weights in 16 bits.
+  void note_wide_weights() {
+    double wide = 0;
+    std::set<uint32_t> seen;
+    for (const Tensor& tensor : graph_.tensors()) {
+      if (tensor.role == TensorRole::kWeight && tensor.dtype == DType::kFloat32 &&
+          tensor.shape.is_static() &&
+          (tensor.storage_key == 0 || seen.insert(tensor.storage_key).second)) {
+        wide += static_cast<double>(tensor.bytes().value());
+      }
+    }
+    const auto halves = 2 * static_cast<double>(llm_parameters(config_).total());
+    if (wide > halves) {
+      config_.notes.push_back(
+          fmt::format("the file has {} of float32 weights: counted in bf16, as serving engines "
+                      "load them, where --precision says nothing else",
+                      format_bytes(static_cast<Bytes>(wide))));
+    }
   }
 
   const Graph& graph_;

@@ -163,6 +163,30 @@ const LlmFamily* family_of(std::string_view model_type) {
   return found == families.end() ? nullptr : &*found;
 }
 
+// Python's json module writes NaN and infinities, which JSON lacks: null in their place.
+std::string with_nulls(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  bool quoted = false;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    size_t length = 0;
+    for (const std::string_view token : {"NaN", "-Infinity", "Infinity"}) {
+      length = !quoted && length == 0 && rest.starts_with(token) ? token.size() : length;
+    }
+    if (length > 0) {
+      result += "null";
+      i += length;
+      continue;
+    }
+    const bool escaped = quoted && text[i] == '\\' && i + 1 < text.size();
+    quoted = text[i] == '"' ? !quoted : quoted;
+    result += text.substr(i, escaped ? 2 : 1);
+    i += escaped ? 2 : 1;
+  }
+  return result;
+}
+
 StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
                                  const std::string& name) {
   ConfigFields top(root, place);
@@ -218,7 +242,7 @@ StatusOr<LlmConfig> build_config(const Json& root, const std::string& place,
 
 StatusOr<LlmConfig> parse_llm_config(const std::string& text, const std::string& place,
                                      const std::string& name) {
-  const Json root = Json::parse(text, nullptr, false);
+  const Json root = Json::parse(with_nulls(text), nullptr, false);
   if (!root.is_object()) {
     return invalid_input(fmt::format(
         "{}: is not a JSON object, expected the config.json of a language model", place));

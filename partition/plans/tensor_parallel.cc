@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -56,15 +57,19 @@ class ColumnFinder {
     return columns;
   }
 
-  // Extents that would be cut if they divided evenly, one line each.
+  // Extents that would be cut if they divided evenly, one line each, with fewer devices by which
+  // they do.
   std::vector<std::string> kept_whole() const {
     std::vector<std::string> lines;
     for (const auto& [extent, ops] : refused_) {
       const Op& first = graph_.op(ops.begin()->first);
+      const int64_t fewer = std::gcd(extent, ways_);
+      const std::string advice =
+          fewer > 1 ? fmt::format("; {} devices would divide it", fewer) : "";
       lines.push_back(fmt::format(
-          "{} ({} of {} '{}'{}) does not divide by {} devices: kept whole on each", extent,
+          "{} ({} of {} '{}'{}) does not divide by {} devices: kept whole on each{}", extent,
           ops.begin()->second, printable(first.op_type, 40), printable(first.name),
-          ops.size() > 1 ? fmt::format(" and {} more", ops.size() - 1) : "", ways_));
+          ops.size() > 1 ? fmt::format(" and {} more", ops.size() - 1) : "", ways_, advice));
     }
     return lines;
   }

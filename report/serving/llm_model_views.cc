@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/text_table.h"
@@ -35,6 +37,14 @@ const char* attention_text(const LlmLayer& layer) {
   }
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += fmt::format("note: {}\n", note);
+  }
+  return text;
+}
+
 double in_milliseconds(TimeNs time_ns) { return static_cast<double>(time_ns) * 1e-6; }
 
 std::string predicted_step_text(const std::string& what, const StepPrediction& step) {
@@ -56,6 +66,20 @@ std::string predicted_step_text(const std::string& what, const StepPrediction& s
                  fmt::format("{:.1f} %", 100 * in_milliseconds(step.cost.part(StepPart::kHost)) /
                                              in_milliseconds(step.cost.time_ns))});
   return text + table.render(100, 2);
+}
+
+// " on 4 GPUs: 128 sequences in flight, 2 ranks x 2 batches (one per pipeline stage) x 32"; nothing
+// where one batch is all.
+std::string in_flight_text(const LlmPredictOptions& options, const LlmPrediction& r) {
+  const LlmParallelism& widths = options.deployment.parallelism;
+  if (widths.dp == 1 && widths.pp == 1) {
+    return "";
+  }
+  const std::string ranks = widths.dp > 1 ? fmt::format("{} ranks x ", widths.dp) : "";
+  const std::string batches =
+      widths.pp > 1 ? fmt::format("{} batches (one per pipeline stage) x ", widths.pp) : "";
+  return fmt::format(" on {} GPUs: {} sequences in flight, {}{}{}", widths.gpus(),
+                     r.sequences_in_flight, ranks, batches, options.sequences);
 }
 
 JsonTree predicted_step_json(const StepPrediction& step) {
@@ -103,7 +127,7 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
                     {"kv heads", Align::kRight},
                     {"head size", Align::kRight},
                     {"window", Align::kRight},
-                    {"feed forward"}});
+                    {.header = "feed forward", .wrap = true}});
   for (const LlmInspection::LayerGroup& group : r.groups) {
     const LlmLayer& layer = group.layer;
     layers.add_row({fmt::format("{}", group.count), attention_text(layer),
@@ -121,10 +145,11 @@ std::string llm_inspection_text(const LlmConfig& config, const LlmInspection& r)
               ? ""
               : fmt::format("{} of state per sequence in layers of linear attention\n",
                             counted(r.state_elements, "number"))) +
-         (config.left_out.empty() ? "" : fmt::format("note: {}\n", left_out_text(config)));
+         (config.left_out.empty() ? "" : fmt::format("note: {}\n", left_out_text(config))) +
+         notes_text(config.notes);
 }
 
-JsonTree llm_inspection_json(const LlmInspection& r) {
+JsonTree llm_inspection_json(const LlmConfig& config, const LlmInspection& r) {
   JsonTree groups = JsonTree::array();
   for (const LlmInspection::LayerGroup& group : r.groups) {
     groups.push_back({{"layers", group.count},
@@ -154,7 +179,8 @@ JsonTree llm_inspection_json(const LlmInspection& r) {
           {"weight_bytes", r.weight_bytes},
           {"cache_bytes_per_token", r.cache_bytes_per_token},
           {"state_elements", r.state_elements},
-          {"layer_groups", std::move(groups)}};
+          {"layer_groups", std::move(groups)},
+          {"notes", config.notes}};
 }
 
 std::string llm_prediction_text(const LlmPredictOptions& options, const LlmPrediction& r) {
@@ -164,17 +190,16 @@ std::string llm_prediction_text(const LlmPredictOptions& options, const LlmPredi
   text += predicted_step_text("prefill of " + counted(options.prompt_tokens, "token"), r.prefill) +
           "\n";
   text += predicted_step_text(
-      fmt::format("decode of {} with {} each", counted(options.sequences, "sequence"),
+      fmt::format("decode of {}{} with {} each", counted(options.sequences, "sequence"),
+                  options.deployment.parallelism.dp > 1 ? " on each rank" : "",
                   counted(options.context_tokens, "cached token")),
       r.decode);
-  text += fmt::format("\n{:.0f} tokens/s while decoding\n", r.decode_tokens_per_s);
-  for (const std::string& note : r.notes) {
-    text += fmt::format("note: {}\n", note);
-  }
-  return text;
+  text += fmt::format("\n{:.0f} tokens/s while decoding{}\n", r.decode_tokens_per_s,
+                      in_flight_text(options, r));
+  return text + notes_text(r.notes);
 }
 
-JsonTree llm_prediction_json(const LlmPrediction& r) {
+JsonTree llm_prediction_json(const LlmPredictOptions& options, const LlmPrediction& r) {
   const LlmMemory& m = r.memory;
   return {{"schema", "dfsim.llm-predict/1"},
           {"memory",
@@ -189,6 +214,9 @@ JsonTree llm_prediction_json(const LlmPrediction& r) {
             {"cache_tokens", m.cache_tokens}}},
           {"prefill", predicted_step_json(r.prefill)},
           {"decode", predicted_step_json(r.decode)},
+          {"sequences_per_batch", options.sequences},
+          {"sequences_in_flight", r.sequences_in_flight},
+          {"gpus", options.deployment.parallelism.gpus()},
           {"decode_tokens_per_s", r.decode_tokens_per_s},
           {"notes", r.notes}};
 }

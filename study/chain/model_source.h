@@ -62,7 +62,8 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
                                  const Platform& platform);
 
 // The same of an import, which may serve several machines and choices; `options` are those that it
-// was made with. Platforms with the same runtime and kind of device give the same.
+// was made with. Platforms with the same runtime and kind of device give the same, but for a
+// quantised config.json and for NPUs, whose units decide.
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
                                     const TrainingChoice& training, const Platform& platform);
 

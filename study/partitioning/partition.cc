@@ -241,6 +241,12 @@ class Partitioner::Impl {
       return add(1, false,
                  [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
     }
+    if (devices < 2 && there > 1) {
+      return invalid_input(
+          fmt::format("--devices {}: expected 2 to the {} devices of '{}'; dfsim predict times a "
+                      "model on one device",
+                      devices, there, printable(platform_.name)));
+    }
     if (devices < 2) {
       return invalid_input(fmt::format(
           "'{}' has one device to run on; partitioning needs a node of several, such as dgx-a100 "
@@ -268,7 +274,7 @@ class Partitioner::Impl {
           degrees_name(degrees)));
     }
     if (strategy->besides != Strategy::Besides::kSearch) {
-      return ok_status();
+      return some_plan();
     }
     for (const std::vector<MeshAxis>& mesh : search_meshes(count, node)) {
       DFSIM_RETURN_IF_ERROR(progress.stage("search"));
@@ -277,7 +283,16 @@ class Partitioner::Impl {
           [&](const Graph& graph) { return searched_spec(mesh, graph, platform_, *model_); },
           "search"));
     }
-    return ok_status();
+    return some_plan();
+  }
+
+  // The first plan's error where no plan can be made.
+  Status some_plan() const {
+    const auto& plans = result_.plans;
+    const bool none =
+        std::ranges::none_of(plans, [](const PlanOutcome& plan) { return plan.status.ok(); });
+    return none && !plans.empty() ? plans.front().status.with_place(plans.front().name)
+                                  : ok_status();
   }
 
   // Runs one plan. An error becomes the plan's outcome, unless the caller asked for this plan

@@ -305,9 +305,11 @@ class Sweeper {
     {
       const std::lock_guard lock(graphs.mutex);
       const RuntimeSpec& runtime = machine.platform.runtime;
-      rewritten =
-          &graphs.rewritten[{point.mode, point.precision, runtime.source_file + "|" + runtime.name,
-                             runs_on_cpu(machine.platform)}];
+      // Whether published weights are unpacked depends on the machine's units.
+      const std::string units = imported->report.config ? "|" + machine.platform.name : "";
+      rewritten = &graphs.rewritten[{point.mode, point.precision + units,
+                                     runtime.source_file + "|" + runtime.name,
+                                     runs_on_cpu(machine.platform)}];
     }
     const auto& model = rewritten->get(
         [&] { return load_imported(*imported, model_options, training, machine.platform); });

@@ -240,6 +240,52 @@ TEST_CASE("Quantization: the published precision goes to the operators it applie
   CHECK(mentions(error_of(kGptOss20b, "\"mxfp4\"", "\"bitnet\""), "quant_method is 'bitnet'"));
 }
 
+TEST_CASE("Quantization: methods of 4 and 8 bits name their format") {
+  const auto format_of = [](const std::string& quantization) {
+    std::string text = kQwen3_32b;
+    text.insert(text.rfind('}'), ", \"quantization_config\": " + quantization);
+    const auto config = parse(text);
+    INFO(config.status().message());
+    REQUIRE(config.ok());
+    CHECK(config->published_mlp == config->published_attention);
+    return config->published_mlp;
+  };
+  const auto groups = [](const std::string& weights) {
+    return R"({"quant_method": "compressed-tensors", "ignore": ["lm_head"],
+      "config_groups": {"group_0": {"targets": ["Linear"], "weights": )" +
+           weights + "}}}";
+  };
+  CHECK(format_of(R"({"quant_method": "gptq", "bits": 4})") == LlmPrecision::kInt4);
+  CHECK(format_of(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})") ==
+        LlmPrecision::kInt4);
+  CHECK(format_of(R"({"quant_method": "bitsandbytes", "load_in_8bit": true})") ==
+        LlmPrecision::kInt8);
+  CHECK(format_of(groups(R"({"num_bits": 4, "type": "int"})")) == LlmPrecision::kInt4);
+  CHECK(format_of(groups(R"({"num_bits": 8, "type": "int"})")) == LlmPrecision::kInt8);
+  CHECK(format_of(groups(R"({"num_bits": 8, "type": "float", "strategy": "channel"})")) ==
+        LlmPrecision::kFp8);
+  CHECK(format_of(groups(R"({"num_bits": 8, "type": "float", "strategy": "block"})")) ==
+        LlmPrecision::kFp8Block);
+  CHECK(format_of(groups(R"({"num_bits": 4, "type": "float", "group_size": 16})")) ==
+        LlmPrecision::kNvfp4);
+  std::string three = kQwen3_32b;
+  three.insert(three.rfind('}'), R"(, "quantization_config": {"quant_method": "gptq", "bits": 3})");
+  CHECK_FALSE(parse(three).ok());
+}
+
+TEST_CASE("Config: NaN and Infinity, which Python writes, count as null") {
+  std::string text = kLlama31_8b;
+  text.insert(text.rfind('}'), R"(, "router_jitter": NaN, "limits": [0.0, Infinity, -Infinity],
+    "note": "a \"NaN\" in a text")");
+  const auto config = parse(text);
+  INFO(config.status().message());
+  CHECK(config.ok());
+  const auto unknown =
+      parse(R"({"model_type": "mamba2", "time_step_limit": [0.0, Infinity], "hidden_size": 64})");
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(mentions(unknown.status().message(), "unknown model_type 'mamba2'"));
+}
+
 TEST_CASE("Config: a malformed field is named with what was expected") {
   CHECK(error_of(kLlama31_8b, "\"hidden_size\": 4096,", "") ==
         "model/config.json: hidden_size is missing, expected a whole number from 1 to 2147483647");

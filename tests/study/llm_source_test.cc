@@ -23,6 +23,8 @@ TEST_CASE("Decoder files: the zoo's Llama 1B has the dimensions of Llama 3.2 1B"
     CHECK(config->hidden == published->hidden);
     CHECK(config->vocab == published->vocab);
     CHECK(config->tied_embeddings);
+    REQUIRE(config->notes.size() == 1);  // 1.236 G numbers of 4 bytes
+    CHECK(config->notes[0].find("the file has 4.94 GB of float32 weights") == 0);
     CHECK(config->activation == LlmActivation::kSwiGlu);
     CHECK(llm_parameters(*config).total() == llm_parameters(*published).total());
     CHECK(llm_flops(*config, 1, 1000, 1) == llm_flops(*published, 1, 1000, 1));
@@ -49,6 +51,7 @@ TEST_CASE("Decoder files: a graph made from a config gives that config back") {
     const auto back = llm_config_of_graph(*graph, "graph", "back");
     INFO(config->model_type << ": " << back.status().message());
     REQUIRE(back.ok());
+    CHECK(back->notes.empty());  // in bf16
     CHECK(back->layers.size() == config->layers.size());
     CHECK(back->layers[0].heads == config->layers[0].heads);
     CHECK(back->layers[0].kv_heads == config->layers[0].kv_heads);

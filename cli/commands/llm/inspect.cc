@@ -20,7 +20,7 @@ Status run_llm_inspect(const LlmInspectOptions& options) {
   DFSIM_ASSIGN_OR_RETURN(const LlmDeployment deployment, llm_deployment(options.model, {}));
   const LlmInspection result = inspect_llm(deployment.model, deployment.precisions);
   return write_result(options.output,
-                      options.json ? llm_inspection_json(result).text()
+                      options.json ? llm_inspection_json(deployment.model, result).text()
                                    : fit_lines(llm_inspection_text(deployment.model, result)));
 }
 

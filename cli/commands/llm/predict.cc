@@ -33,7 +33,7 @@ Status run_llm_predict(const LlmStepOptions& options) {
   predict.memory.sequence_tokens = options.context + 1;
   DFSIM_ASSIGN_OR_RETURN(const LlmPrediction result, predict_llm(predict));
   return write_result(options.output, options.json
-                                          ? llm_prediction_json(result).text()
+                                          ? llm_prediction_json(predict, result).text()
                                           : fit_lines(llm_prediction_text(predict, result)));
 }
 
@@ -41,7 +41,7 @@ OptionTable llm_step_options(LlmStepOptions& o) {
   return {
       {.names = "--batch",
        .target = &o.batch,
-       .help = "Sequences decoded together",
+       .help = "Sequences decoded together on each data-parallel rank",
        .show_default = true,
        .range = {1, 1 << 20}},
       {.names = "--prompt",

@@ -1,6 +1,6 @@
 // Static quantisation: QuantizeLinear and DequantizeLinear round operators, as ONNX Runtime's
-// quantize_static() writes them (quantization/registry.py and qdq_quantizer.py, defaults:
-// activations in uint8, weights in int8).
+// quantize_static() writes them with activation_type=QUInt8 (quantization/registry.py and
+// qdq_quantizer.py: activations in uint8, weights in int8).
 //
 //   operands    each activation has one pair behind it, which all readers share; a weight is stored
 //               in int8, a bias of a convolution or product in int32, each behind a

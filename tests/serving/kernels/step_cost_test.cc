@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "serving/llm_memory.h"
+#include "serving/llm_predict.h"
 #include "serving/step_cost.h"
 #include "tests/llm/configs.h"
 
@@ -198,6 +199,67 @@ TEST_CASE("Steps: experts of the other fp8 scaling replace them, and a note says
   const auto model = model_of(deployment);
   REQUIRE_FALSE(model->notes().empty());
   CHECK(model->notes().back().find("not measured, kernels of fp8_block") != std::string::npos);
+}
+
+TEST_CASE("Steps: experts in fp8 take no longer than those in bf16 and a conversion") {
+  LlmDeployment deployment;  // vLLM 0.24.0's table of fp8 experts has two to three times bf16's
+  deployment.model = *parse(kMixtral8x7b);
+  deployment.version = "0.24.0";
+  deployment.parallelism.tp = 4;
+  const ServingRuntime runtime;
+  const double layers = 32;
+  for (const std::string system : {"h100_sxm", "h200_sxm"}) {
+    deployment.system = system;
+    for (const int sequences : {1, 16, 256}) {
+      INFO(system << " " << sequences);
+      const auto experts_ns = [&](LlmPrecision precision) {
+        deployment.precisions.experts = precision;
+        return static_cast<double>(
+            model_of(deployment, runtime)->cost(decodes(sequences, 100))->part(StepPart::kMoe));
+      };
+      const double bf16 = experts_ns(LlmPrecision::kBf16);
+      CHECK(experts_ns(LlmPrecision::kFp8) <= bf16 + layers * runtime.memory_kernel_us * 1e3 + 1);
+      CHECK(experts_ns(LlmPrecision::kFp8Block) < bf16);
+    }
+  }
+}
+
+TEST_CASE("Prediction: tokens per second are those of all ranks and of the batches of all stages") {
+  LlmPredictOptions options;
+  options.deployment = llama_on(1);
+  options.sequences = 64;
+  const auto one = predict_llm(options);
+  REQUIRE(one.ok());
+  CHECK(one->sequences_in_flight == 64);
+  CHECK(one->decode_tokens_per_s ==
+        Approx(64e9 / static_cast<double>(one->decode.cost.interval_ns)));
+  options.deployment.parallelism.dp = 4;  // a dense model's ranks share nothing
+  const auto ranks = predict_llm(options);
+  REQUIRE(ranks.ok());
+  CHECK(ranks->sequences_in_flight == 256);
+  CHECK(ranks->decode.cost.time_ns == one->decode.cost.time_ns);
+  CHECK(ranks->decode_tokens_per_s == Approx(4 * one->decode_tokens_per_s));
+  options.deployment.parallelism.pp = 2;
+  const auto stages = predict_llm(options);
+  REQUIRE(stages.ok());
+  CHECK(stages->sequences_in_flight == 512);
+  CHECK(stages->decode_tokens_per_s ==
+        Approx(256e9 / static_cast<double>(stages->decode.cost.interval_ns)));
+}
+
+TEST_CASE("Prediction: the cache holds the batches of all stages") {
+  LlmPredictOptions options;
+  options.deployment = llama_on(1);
+  options.deployment.parallelism.pp = 2;
+  options.context_tokens = 99;
+  const auto memory = llm_memory(options.deployment, options.memory);
+  REQUIRE(memory.ok());
+  options.sequences = memory->cache_tokens / 200;
+  CHECK(predict_llm(options).ok());
+  ++options.sequences;
+  const auto refused = predict_llm(options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().message().find("2 batches (one per stage) of") != std::string::npos);
 }
 
 TEST_CASE("Steps: what cannot be divided or was not measured is refused") {
