@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "graphs/llm/llm_import.h"
 #include "study/chain/model_source.h"
 #include "study/chain/training_choice.h"
 
@@ -31,10 +30,7 @@ struct SweepPoint {
 // The last one is the precision where the import depends on it: of a config.json.
 using SweepImport =
     std::tuple<std::string, int64_t, std::vector<std::pair<std::string, int64_t>>, std::string>;
-inline SweepImport import_of(const SweepPoint& point) {
-  return {point.model, point.batch, point.param,
-          is_llm_config(point.model) ? point.precision : std::string()};
-}
+SweepImport import_of(const SweepPoint& point);
 
 // The values of each setting as a user writes them. An empty list is the setting's default alone.
 struct SweepAxes {

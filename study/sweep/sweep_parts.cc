@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "graphs/llm/llm_import.h"
 
 namespace dfsim::inline study {
 namespace {
@@ -46,6 +47,13 @@ std::vector<uint32_t> import_ranks(const SweepPlan& plan) {
 }
 
 }  // namespace
+
+SweepImport import_of(const SweepPoint& point) {
+  // Sweeps may have millions of points: only few of them need a look at the file system.
+  const bool by_precision =
+      !point.precision.empty() && !point.model.ends_with(".onnx") && is_llm_config(point.model);
+  return {point.model, point.batch, point.param, by_precision ? point.precision : std::string()};
+}
 
 SweepParts::SweepParts(const SweepPlan& plan, size_t count) : count_(count), order_(plan.size()) {
   std::iota(order_.begin(), order_.end(), 0U);
