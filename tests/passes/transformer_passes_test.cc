@@ -95,6 +95,23 @@ TEST_CASE("skip-layer-norm: merges the sum before a normalisation unless somethi
   }
 }
 
+TEST_CASE("skip-layer-norm: leaves sums with tables of positions and RMS norms apart") {
+  const auto types = [](const std::vector<int64_t>& extents, const std::string& norm) {
+    PassCase graph;
+    graph.input("a", {2, 4, 8});
+    graph.weight("table", extents);
+    graph.weight("scale", {8});
+    graph.op("Add", {"table", "a"}, "s");
+    graph.op(norm, {"s", "scale"}, "y");
+    graph.output("y");
+    return graph.types_after({"skip-layer-norm"});
+  };
+  CHECK(types({2, 4, 8}, "LayerNormalization").size() == 1);
+  CHECK(types({1, 4, 8}, "LayerNormalization").size() == 2);
+  CHECK(types({4, 8}, "LayerNormalization").size() == 2);
+  CHECK(types({2, 4, 8}, "SimplifiedLayerNormalization").size() == 2);
+}
+
 TEST_CASE("matmul-add: MatMul and bias become Gemm between reshapes, unless the bias is per row") {
   for (const int64_t columns : {5, 1}) {
     PassCase graph;

@@ -70,14 +70,10 @@ struct Sum {
   TensorId x, skip, bias;
 };
 
-// The shapes that SkipLayerNormalization takes: [B, S, H], the second also [1, S, H] or [S, H].
+// ONNX Runtime merges a sum of two [B, S, H], although the operator's kernel would also take a
+// second operand of [1, S, H] or [S, H].
 bool skip_shapes(const Shape& x, const Shape& skip) {
-  if (!x.is_static() || !skip.is_static() || x.rank() != 3 || skip.rank() < 2 || skip.rank() > 3) {
-    return false;
-  }
-  const bool rows = skip[skip.rank() - 1].extent() == x[2].extent() &&
-                    skip[skip.rank() - 2].extent() == x[1].extent();
-  return rows && (skip.rank() == 2 || skip[0].extent() == x[0].extent() || skip[0].extent() == 1);
+  return x.is_static() && skip.is_static() && x.rank() == 3 && x == skip;
 }
 
 std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
@@ -89,9 +85,6 @@ std::optional<Sum> sum_before(const EditableGraph& graph, OpId norm) {
   Sum sum{{norm, add}, graph.op(add).inputs[0], graph.op(add).inputs[1], TensorId()};
   if (!graph.comparable(sum.x, sum.skip)) {
     return std::nullopt;
-  }
-  if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
-    std::swap(sum.x, sum.skip);
   }
   if (!skip_shapes(graph.shape(sum.x), graph.shape(sum.skip))) {
     return std::nullopt;
@@ -161,9 +154,8 @@ void fuse_simplified_layer_norm(EditableGraph& graph) {
 void fuse_skip_layer_norm(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     const Op& norm = graph.op(id);
-    const bool simplified = norm.op_type == "SimplifiedLayerNormalization";
-    if (!graph.alive(id) || !norm.domain.empty() ||
-        (!simplified && norm.op_type != "LayerNormalization") || norm.inputs.size() < 2) {
+    if (!graph.alive(id) || !norm.domain.empty() || norm.op_type != "LayerNormalization" ||
+        norm.inputs.size() < 2) {
       continue;
     }
     const auto sum = sum_before(graph, id);
@@ -172,13 +164,13 @@ void fuse_skip_layer_norm(EditableGraph& graph) {
     }
     Op fused;
     fused.domain = kMicrosoft;
-    fused.op_type = simplified ? "SkipSimplifiedLayerNormalization" : "SkipLayerNormalization";
+    fused.op_type = "SkipLayerNormalization";
     fused.inputs = {sum->x, sum->skip, norm.inputs[1]};
-    if (!simplified && norm.inputs.size() > 2) {
+    if (norm.inputs.size() > 2) {
       fused.inputs.push_back(norm.inputs[2]);
     }
     if (sum->bias.valid()) {
-      fused.inputs.resize(simplified ? 3 : 4);
+      fused.inputs.resize(4);
       fused.inputs.push_back(sum->bias);
     }
     fused.outputs = {norm.outputs[0]};
