@@ -130,16 +130,23 @@ std::string axis_attribute(const Graph& graph, const Op& op) {
 
 // The axis that indices count along, unless it is the innermost one: kernels then walk through
 // columns.
-std::string indexed_axis(const Graph& graph, const Op& op) {
+std::string indexed_axis(const Graph& graph, const Op& op, int64_t fallback = 0) {
   const Shape& shape = graph.tensor(op.inputs[0]).shape;
-  const int64_t axis =
-      op.attributes.int_or("axis", 0) + (op.attributes.int_or("axis", 0) < 0 ? shape.rank() : 0);
+  const int64_t given = op.attributes.int_or("axis", fallback);
+  const int64_t axis = given + (given < 0 ? shape.rank() : 0);
   for (auto i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) {
     if (!shape[i].known() || shape[i].extent() != 1) {
       return fmt::format("axis={}", axis);
     }
   }
   return "";
+}
+
+// The axis of scales, of which there are several, unless it is the innermost one.
+std::string scale_axis(const Graph& graph, const Op& op) {
+  const Shape& scale = graph.tensor(op.inputs[1]).shape;
+  const bool several = scale.is_static() && scale.rank() == 1 && scale[0].extent() > 1;
+  return several ? indexed_axis(graph, op, 1) : "";
 }
 
 std::string reduce_attributes(const Graph& graph, const Op& op) {
@@ -235,6 +242,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   }
   if (type == "GatherElements" || type == "ScatterElements" || type == "Scatter") {
     return indexed_axis(graph, op);
+  }
+  if (type == "QuantizeLinear" || type == "DequantizeLinear") {
+    return scale_axis(graph, op);
   }
   if (type == "Transpose") {
     return transpose_attributes(graph, op);

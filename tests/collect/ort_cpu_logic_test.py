@@ -100,6 +100,11 @@ class Attributes(unittest.TestCase):
         self.assertEqual(self.attributes("ScatterElements", {"axis": -2}, shapes), "")
         self.assertEqual(self.attributes("ScatterElements", {}, shapes), "axis=0")
         self.assertEqual(self.attributes("GatherElements", {"axis": -3}, shapes), "axis=0")
+        weight = [(64, 32, 3), (64,), (64,)]
+        self.assertEqual(self.attributes("DequantizeLinear", {"axis": -3}, weight), "axis=0")
+        self.assertEqual(self.attributes("DequantizeLinear", {}, [(64, 32, 3), (32,)]), "axis=1")
+        self.assertEqual(self.attributes("QuantizeLinear", {"axis": 2}, [(64, 32, 3), (3,)]), "")
+        self.assertEqual(self.attributes("DequantizeLinear", {"axis": 0}, [(64, 32, 3), ()]), "")
 
     def test_fused_activation(self):
         self.assertEqual(self.attributes("FusedConv", {"activation": b"Clip"}, [[1, 3, 8, 8], [4, 3, 1, 1]]),

@@ -154,6 +154,23 @@ TEST_CASE("Workload: a running sum and RoiAlign tell what their times depend on"
   CHECK(workload.rows[1].attributes == "sampling_ratio=2");
 }
 
+TEST_CASE("Workload: several scales tell their axis unless it is the innermost one") {
+  const auto attributes = [](const Shape& scale, int64_t axis) {
+    GraphBuilder builder;
+    const TensorId x = tensor(builder, "x", TensorRole::kActivation, {4, 6, 8});
+    const TensorId scales = tensor(builder, "scale", TensorRole::kWeight, scale);
+    builder.mark_input(x);
+    builder.mark_output(op(builder, "QuantizeLinear", {x, scales}, "y"));
+    builder.op(OpId(0)).attributes.set("axis", axis);
+    return workload_of(builder).rows.at(0).attributes;
+  };
+  CHECK(attributes({6}, 1) == "axis=1");
+  CHECK(attributes({4}, -3) == "axis=0");
+  CHECK(attributes({8}, 2).empty());
+  CHECK(attributes({1}, 0).empty());
+  CHECK(attributes(Shape::scalar(), 0).empty());
+}
+
 TEST_CASE("Workload: the cost table has every row on every device") {
   GraphBuilder builder;
   const TensorId x = tensor(builder, "x", TensorRole::kActivation, {1000});

@@ -104,6 +104,11 @@ def canonical_attributes(node, shapes, constants, opset):
     elif kind in ("GatherElements", "ScatterElements", "Scatter"):
         axis = from_front(attributes.get("axis", 0), rank)
         pairs = {"axis": str(axis)} if any(extent != 1 for extent in shapes[0][axis + 1:]) else {}
+    elif kind in ("QuantizeLinear", "DequantizeLinear"):
+        axis = from_front(attributes.get("axis", 1), rank)
+        scale = shapes[1]
+        several = scale is not None and len(scale) == 1 and scale[0] > 1
+        pairs = {"axis": str(axis)} if several and any(extent != 1 for extent in shapes[0][axis + 1:]) else {}
     elif kind == "Transpose":
         pairs = {"perm": text_of(attributes.get("perm") or range(rank)[::-1])}
     elif kind == "Attention" and node.domain == "com.microsoft":

@@ -30,6 +30,21 @@ TEST_CASE("Plain kernels: inner axes of several slices take longer than the last
   CHECK(sum("0") == Approx(0.44));
 }
 
+TEST_CASE("Plain kernels: a scale for each column takes a time per element, one per row does not") {
+  const auto us = [](const std::string& type, const std::vector<std::vector<int64_t>>& inputs,
+                     const std::string& attributes) {
+    return plain_kernel_us(operator_of(type, inputs, inputs[0], attributes), 1);
+  };
+  CHECK(us("DequantizeLinear", {{1000, 500}, {500}}, "") == Approx(500 * (1.65 + 0.13)));
+  CHECK(us("QuantizeLinear", {{1000, 500}, {500}}, "") == Approx(500 * (19.1 + 0.13)));
+  // 1,000 x 50 runs of ten elements.
+  CHECK(us("DequantizeLinear", {{1000, 50, 10}, {50}}, "axis=1") == Approx(50 * 1.65 + 500 * 0.13));
+  CHECK(us("DequantizeLinear", {{1000, 500}, {1000}}, "axis=0") == 0);
+  CHECK(us("DequantizeLinear", {{1000, 500}, {}}, "") == 0);
+  CHECK(us("DequantizeLinear", {{1000, 500}, {1}}, "") == 0);
+  CHECK(us("DequantizeLinear", {{1000, 500}, {50, 500}}, "") == 0);  // blocks
+}
+
 TEST_CASE("Plain kernels: a transform of 2^k points is fast, others take two of twice the length") {
   const auto stft = [](int64_t window, int64_t bins) {
     return plain_kernel_us(operator_of("STFT", {{1, 9000, 1}, {}, {window}}, {1, 10, bins, 2}), 2);

@@ -45,7 +45,38 @@ double top_k_us(const OpDescriptor& op) {
   return (elements * kElementNs + selected * kSelectedNs * (1 - kSortedShare * share)) / 1e3;
 }
 
+// Elements in a row that have one scale; 0 where one scale, or one per block, serves all.
+double scale_run(const OpDescriptor& op) {
+  const bool converts = op.op_type == "QuantizeLinear" || op.op_type == "DequantizeLinear";
+  if (!converts || op.input_extents.size() < 2 || op.input_extents[1].size() != 1 ||
+      op.input_extents[1][0] <= 1) {
+    return 0;
+  }
+  const std::vector<size_t> axis = index_list(op, "axis");
+  double run = 1;  // without an axis it is the innermost one
+  for (size_t i = axis.size() == 1 ? axis[0] + 1 : op.input_extents[0].size();
+       i < op.input_extents[0].size(); ++i) {
+    run *= static_cast<double>(op.input_extents[0][i]);
+  }
+  return run;
+}
+
+double short_scales_us(const OpDescriptor& op) {
+  constexpr double kDequantisedRunNs = 1.65;
+  constexpr double kQuantisedRunNs = 19.1;
+  constexpr double kElementNs = 0.13;
+  const double elements = element_count(op.input_extents[0]);
+  const double run_ns = op.op_type == "QuantizeLinear" ? kQuantisedRunNs : kDequantisedRunNs;
+  return (elements / scale_run(op) * run_ns + elements * kElementNs) / 1e3;
+}
+
 }  // namespace
+
+bool has_short_scales(const OpDescriptor& op) {
+  constexpr double kLong = 256;
+  const double run = scale_run(op);
+  return run > 0 && run < kLong;
+}
 
 bool selects_along_inner_axis(const OpDescriptor& op) {
   if ((op.op_type != "ArgMax" && op.op_type != "ArgMin") || op.input_extents.empty() ||
@@ -90,6 +121,9 @@ double plain_form_us(const OpDescriptor& op, int cores) {
   }
   if (op.op_type == "OneHot") {
     return results * kOneHotNs / 1e3;
+  }
+  if (has_short_scales(op)) {
+    return short_scales_us(op);
   }
   if (doubles_image(op)) {
     return results * kDoubledNs / 1e3;

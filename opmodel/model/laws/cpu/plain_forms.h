@@ -1,7 +1,8 @@
 // Times of ONNX Runtime's operators on CPUs that depend on their form more than on their elements.
 //
 // Purpose: GridSample works result by result, up to fifty times as long in one mode as in another;
-//   TopK's time grows with what it selects; images are doubled by a loop of their own.
+//   TopK's time grows with what it selects; images are doubled by a loop of their own; a scale for
+//   each column is looked up for each element.
 // Method: rates of one machine (datasets/collect/ort_cpu/kernels/plain_forms.py;
 //   datasets/measured/other-cpus/plain_forms.csv).
 // Internal to opmodel.
@@ -17,6 +18,10 @@ double plain_form_us(const OpDescriptor& op, int cores);
 // Along an axis that others follow, as the shapes tell: operators without that attribute in their
 // descriptor.
 bool selects_along_inner_axis(const OpDescriptor& op);
+
+// A QuantizeLinear or DequantizeLinear whose scale changes every few elements: ONNX Runtime calls
+// its kernel for each run of elements with one scale.
+bool has_short_scales(const OpDescriptor& op);
 
 // ONNX Runtime doubles both sides of an image without a table of coordinates.
 bool doubles_image(const OpDescriptor& op);

@@ -224,7 +224,8 @@ bool copies_image(const OpDescriptor& op) {
 // they grow.
 bool form_misleads(const OpDescriptor& op) {
   return op.op_type == "Gelu" || op.op_type == "CumSum" || op.op_type == "OneHot" ||
-         copies_image(op) || doubles_image(op) || selects_along_inner_axis(op);
+         copies_image(op) || doubles_image(op) || selects_along_inner_axis(op) ||
+         has_short_scales(op);
 }
 
 // Shape reads no element. Trees that saw it behind small tensors only take it for slower behind
