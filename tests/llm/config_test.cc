@@ -281,9 +281,9 @@ TEST_CASE("Config: NaN and Infinity, which Python writes, count as null") {
   INFO(config.status().message());
   CHECK(config.ok());
   const auto unknown =
-      parse(R"({"model_type": "mamba2", "time_step_limit": [0.0, Infinity], "hidden_size": 64})");
+      parse(R"({"model_type": "mamba9", "time_step_limit": [0.0, Infinity], "hidden_size": 64})");
   REQUIRE_FALSE(unknown.ok());
-  CHECK(mentions(unknown.status().message(), "unknown model_type 'mamba2'"));
+  CHECK(mentions(unknown.status().message(), "unknown model_type 'mamba9'"));
 }
 
 TEST_CASE("Config: a malformed field is named with what was expected") {
