@@ -125,6 +125,20 @@ TEST_CASE("requantize: a QuantizeLinear behind a Reshape moves in front of it") 
   CHECK(result.tensor(result.op(OpId(2)).outputs[0]).dtype == DType::kUInt8);
 }
 
+TEST_CASE("requantize: a QuantizeLinear with a scale per column stays behind its Reshape") {
+  ByteCase graph;
+  graph.input("x", {3, 4, 16});
+  graph.op("Relu", {"x"}, "v");
+  graph.ints("rows", {12, 16});
+  graph.op("Reshape", {"v", "rows"}, "r");
+  graph.weight("scales", {16});
+  graph.weight("zeros", {16}, DType::kUInt8);
+  graph.op("QuantizeLinear", {"r", "scales", "zeros"}, "q", {{"axis", int64_t{1}}});
+  graph.output("q");
+  CHECK(graph.types_after({"requantize"}) ==
+        std::vector<std::string>{"Relu", "Reshape", "QuantizeLinear"});
+}
+
 TEST_CASE("requantize: a product whose values are only moved before they are real writes reals") {
   ByteCase graph;
   graph.input("x", {12, 16});

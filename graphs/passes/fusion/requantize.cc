@@ -70,12 +70,19 @@ class Requantizer {
     graph_.fuse({quantise}, std::move(moved));
   }
 
+  // One scale for all values: a Reshape moves the axis along which several would lie.
+  bool has_one_scale(OpId quantise) const {
+    const Op& op = graph_.op(quantise);
+    const Shape& scale = graph_.shape(op.inputs[1]);
+    return scale.is_static() && scale.elements() == Count(1);
+  }
+
   // Reshape, QuantizeLinear: the other way round, next to the operator that makes the values.
   void quantise_first(OpId quantise) {
     const OpId reshape = graph_.producer(graph_.op(quantise).inputs[0]);
     if (!reshape.valid() || !is_plain(graph_.op(reshape), "Reshape") ||
         !graph_.sole_reader(graph_.op(reshape).outputs[0]).valid() ||
-        !is_activation(graph_.op(reshape).inputs[0])) {
+        !is_activation(graph_.op(reshape).inputs[0]) || !has_one_scale(quantise)) {
       return;
     }
     const Op moved = graph_.op(reshape);
