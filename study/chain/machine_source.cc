@@ -15,11 +15,8 @@
 namespace dfsim::inline study {
 namespace {
 
-// A runtime whose kernels are for one type of device needs such a device.
 Status check_runtime_device(const Platform& platform) {
-  const std::optional<DeviceType> wanted = platform.runtime.device;
-  const auto fits = [wanted](const DeviceSpec& device) { return device.type == *wanted; };
-  if (!wanted || std::ranges::any_of(platform.devices, fits)) {
+  if (runtime_fits(platform.runtime, platform)) {
     return ok_status();
   }
   std::string others;
@@ -29,13 +26,19 @@ Status check_runtime_device(const Platform& platform) {
       others += (others.empty() ? "" : ", ") + name;
     }
   }
-  return invalid_input(fmt::format(
-      "runtime '{}' on '{}': found a {}, expected a {}; choose one of {}",
-      printable(platform.runtime.name), printable(platform.name),
-      device_type_name(platform.devices.front().type), device_type_name(*wanted), others));
+  return invalid_input(
+      fmt::format("runtime '{}' on '{}': found a {}, expected a {}; choose one of {}",
+                  printable(platform.runtime.name), printable(platform.name),
+                  device_type_name(platform.devices.front().type),
+                  device_type_name(*platform.runtime.device), others));
 }
 
 }  // namespace
+
+bool runtime_fits(const RuntimeSpec& runtime, const Platform& platform) {
+  return !runtime.device || std::ranges::find(platform.devices, *runtime.device,
+                                              &DeviceSpec::type) != platform.devices.end();
+}
 
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime) {
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_platform(hardware));

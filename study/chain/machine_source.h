@@ -9,8 +9,11 @@
 
 namespace dfsim::inline study {
 
+// Whether the platform has a device of the type that the runtime is for. O(devices).
+bool runtime_fits(const RuntimeSpec& runtime, const Platform& platform);
+
 // Hardware by file or name, with another runtime unless `runtime` is empty. Errors: those of
-// load_platform() and load_runtime().
+// load_platform() and load_runtime(); kInvalidInput for a runtime that does not fit.
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime);
 // The same, with the modes of arithmetic that a precision of the commands asks for.
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime,

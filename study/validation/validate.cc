@@ -101,13 +101,27 @@ class Validator {
     return ok_status();
   }
 
+  // The files that the user names, or all that ship and have a device for the runtime.
+  StatusOr<std::vector<std::string>> hardware_names() const {
+    std::vector<std::string> names = options_.hardware;
+    if (!names.empty()) {
+      return names;
+    }
+    names = builtin_platforms();
+    if (!options_.runtime.empty()) {
+      DFSIM_ASSIGN_OR_RETURN(const RuntimeSpec runtime, load_runtime(options_.runtime));
+      std::erase_if(names, [&runtime](const std::string& name) {
+        const auto platform = load_platform(name);
+        return platform.ok() && !runtime_fits(runtime, *platform);
+      });
+    }
+    return names;
+  }
+
   // The hardware whose device's model is the run's device.
   StatusOr<const Platform*> find_platform(const std::string& device) {
     if (platforms_.empty()) {
-      std::vector<std::string> names = options_.hardware;
-      if (names.empty()) {
-        names = builtin_platforms();
-      }
+      DFSIM_ASSIGN_OR_RETURN(const std::vector<std::string> names, hardware_names());
       for (const std::string& name : names) {
         DFSIM_ASSIGN_OR_RETURN(Platform platform,
                                load_machine(name, options_.runtime, options_.precision));
