@@ -1,5 +1,7 @@
 #include "opmodel/cost_model.h"
 
+#include <cmath>
+
 #include "base/hash.h"
 
 namespace dfsim::inline opmodel {
@@ -14,6 +16,13 @@ std::string_view bound_name(Bound bound) {
   constexpr std::array<std::string_view, kBoundCount> kNames = {"compute", "memory", "launch",
                                                                 "none"};
   return kNames[static_cast<size_t>(bound)];
+}
+
+void rescale(double time_ns, OpCost* cost) {
+  const double factor = time_ns / static_cast<double>(cost->time_ns);
+  cost->low_ns = std::llround(static_cast<double>(cost->low_ns) * factor);
+  cost->high_ns = std::llround(static_cast<double>(cost->high_ns) * factor);
+  cost->time_ns = std::llround(time_ns);
 }
 
 uint64_t OpDescriptor::hash() const {

@@ -54,6 +54,9 @@ struct OpCost {
 };
 static_assert(sizeof(OpCost) == 32);
 
+// Another time for the operator, with an interval of the same relative width. `cost` has one.
+void rescale(double time_ns, OpCost* cost);
+
 // One distinct operator to be costed: everything a model may look at. Equal descriptors cost equal.
 struct OpDescriptor {
   std::string op_type;

@@ -96,8 +96,7 @@ Status read_quantization(const Json& object, const std::string& place, LlmConfig
   if (!known) {
     return unsupported(fmt::format(
         "{}: quantization_config: quant_method is '{}', expected fp8, mxfp4, modelopt, or gptq, "
-        "awq, "
-        "bitsandbytes or compressed-tensors with 4 or 8 bits; remove the key and give the "
+        "awq, bitsandbytes or compressed-tensors with 4 or 8 bits; remove the key and give the "
         "precision as an option",
         place, printable(method)));
   }

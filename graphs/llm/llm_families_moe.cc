@@ -106,9 +106,8 @@ void read_mixtral(ConfigFields& fields, LlmConfig* config) {
   make_all_moe(config);
 }
 
-void read_qwen2_moe(ConfigFields& fields, LlmConfig* config) {
-  read_dense_decoder(fields, {}, config);
-  config->qkv_bias = true;
+// Routed experts and a shared one behind a gate of its own (Qwen2-MoE, Qwen3-Next).
+static void read_gated_experts(ConfigFields& fields, LlmConfig* config) {
   config->experts.experts = count_experts(fields);
   config->experts.per_token = fields.count("num_experts_per_tok");
   config->experts.intermediate = fields.count("moe_intermediate_size");
@@ -116,6 +115,12 @@ void read_qwen2_moe(ConfigFields& fields, LlmConfig* config) {
   config->experts.shared_gate = true;
   check_top_k(fields, "num_experts_per_tok", *config);
   make_qwen_moe(fields, config);
+}
+
+void read_qwen2_moe(ConfigFields& fields, LlmConfig* config) {
+  read_dense_decoder(fields, {}, config);
+  config->qkv_bias = true;
+  read_gated_experts(fields, config);
 }
 
 void read_qwen3_moe(ConfigFields& fields, LlmConfig* config) {
@@ -147,13 +152,7 @@ void read_qwen3_next(ConfigFields& fields, LlmConfig* config) {
   if (fields.count_or("num_experts", 512, 0) == 0) {
     return;
   }
-  config->experts.experts = count_experts(fields);
-  config->experts.per_token = fields.count("num_experts_per_tok");
-  config->experts.intermediate = fields.count("moe_intermediate_size");
-  config->experts.shared_intermediate = fields.count("shared_expert_intermediate_size");
-  config->experts.shared_gate = true;
-  check_top_k(fields, "num_experts_per_tok", *config);
-  make_qwen_moe(fields, config);
+  read_gated_experts(fields, config);
 }
 
 void read_gpt_oss(ConfigFields& fields, LlmConfig* config) {

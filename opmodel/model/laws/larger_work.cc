@@ -2,7 +2,6 @@
 // grows along where it counts the same.
 #include "opmodel/model/laws/larger_work.h"
 
-#include <cmath>
 #include <vector>
 
 #include "datasets/profiles/profile.h"
@@ -61,14 +60,10 @@ std::optional<OpDescriptor> with_more_rows(const OpDescriptor& op, const OpGeome
 
 void limit_by_larger(const OpCost& larger, OpCost* cost) {
   const double limit_ns = static_cast<double>(larger.time_ns) * kLargerSlack;
-  const auto time_ns = static_cast<double>(cost->time_ns);
-  if (cost->source != CostSource::kPrior || larger.time_ns <= 0 || time_ns <= limit_ns) {
-    return;
+  if (cost->source == CostSource::kPrior && larger.time_ns > 0 &&
+      static_cast<double>(cost->time_ns) > limit_ns) {
+    rescale(limit_ns, cost);
   }
-  const double factor = limit_ns / time_ns;
-  cost->time_ns = std::llround(limit_ns);
-  cost->low_ns = std::llround(static_cast<double>(cost->low_ns) * factor);
-  cost->high_ns = std::llround(static_cast<double>(cost->high_ns) * factor);
 }
 
 }  // namespace dfsim::inline opmodel

@@ -10,8 +10,8 @@ namespace dfsim::inline opmodel {
 
 // Microseconds that conversions to the layout of the matrix units' kernels add to a dense
 // convolution of 16 bits or in TF32, at the rates that the device sustains; 0 for all other
-// operators. Fused convolutions (FusedConv) stand for engines that keep their own layout from one
-// to the next. The shares are fitted to published runs (docs/reference/cost-models.md). O(1).
+// operators. A fused convolution arrives here as the convolution alone (conv_epilogue.h). The
+// shares are fitted to published runs (docs/reference/cost-models.md). O(1).
 double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
 

@@ -21,8 +21,9 @@ constexpr double kWindowsOverNarrow = 1.35;
 // Four fifths of the measured times are within this factor of the law, each way.
 constexpr double kTf32Spread = 1.45;
 
-// Products of 8 bits over those of 16 that take more than 100 us, both by TensorRT-LLM: medians of
-// four boards in public tables (AIConfigurator's A100, H100, H200 and L40S) are 0.56 to 0.66.
+// Products of 8 bits over those of 16 that take more than 100 us, both by TensorRT-LLM: medians in
+// AIConfigurator's tables of A100, H100, H200 and L40S are 0.56 to 0.69, and 0.82 in one of them
+// (datasets/collect/byte_products_share.py).
 constexpr double kBytesOverHalf = 0.65;
 // In the same tables, where 16 bits take 30 us and more, four fifths of the products of 8 bits take
 // at most 1.2 to 1.8 times the law, by board, although they quantise their activations, too.
@@ -74,20 +75,13 @@ bool is_on_bytes(const OpDescriptor& op, const OpGeometry& geometry) {
          is_byte(op.input_dtypes[0]) && is_byte(op.input_dtypes[right]);
 }
 
-void scale_to(double time_ns, OpCost* cost) {
-  const double factor = time_ns / static_cast<double>(cost->time_ns);
-  cost->low_ns = std::llround(static_cast<double>(cost->low_ns) * factor);
-  cost->high_ns = std::llround(static_cast<double>(cost->high_ns) * factor);
-  cost->time_ns = std::llround(time_ns);
-}
-
 // No longer than `limit_ns`, with an upper end of no more than `spread` times that.
 void limit_to(double limit_ns, double spread, OpCost* cost) {
   if (limit_ns <= 0) {
     return;
   }
   if (static_cast<double>(cost->time_ns) > limit_ns) {
-    scale_to(limit_ns, cost);
+    rescale(limit_ns, cost);
   }
   cost->high_ns =
       std::min(cost->high_ns, std::max<TimeNs>(cost->time_ns, std::llround(limit_ns * spread)));

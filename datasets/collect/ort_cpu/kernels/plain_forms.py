@@ -40,7 +40,7 @@ class Case:
 
     def network(self):
         kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
-                 np.dtype(bool): TensorProto.BOOL}
+                 np.dtype(bool): TensorProto.BOOL, np.dtype(np.int8): TensorProto.INT8}
         inputs = [helper.make_tensor_value_info(f"x{i}", kinds[x.dtype], x.shape) for i, x in enumerate(self.feeds)]
         weights = [None if w is None else numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(self.constants)]
         names = [x.name for x in inputs] + ["" if w is None else w.name for w in weights]
@@ -173,7 +173,19 @@ def recurrent():
                        hidden_size=h)
 
 
-GROUPS = (broadcasts, copies, reductions, pools, samples, selections, scatters, recurrent)
+def quantisers():
+    n = 1024
+    x, q = random(n, n), RNG.integers(-128, 127, (n, n), np.int8)
+    for axis, form in ((1, "a scale per column"), (0, "a scale per row")):
+        scales, zeros = abs(random(n)) + .01, np.zeros(n, np.int8)
+        yield Case("DequantizeLinear", form, q.size, [q], [scales, zeros], axis=axis)
+        yield Case("QuantizeLinear", form, x.size, [x], [scales, zeros], axis=axis)
+    one = [np.float32(.1), np.int8(0)]
+    yield Case("DequantizeLinear", "one scale", q.size, [q], one)
+    yield Case("QuantizeLinear", "one scale", x.size, [x], one)
+
+
+GROUPS = (broadcasts, copies, reductions, pools, samples, selections, scatters, recurrent, quantisers)
 
 
 def lowest_us(model, feed, threads, folder):
