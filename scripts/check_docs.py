@@ -14,6 +14,7 @@ TREE limits a check to files below it. --sources also reads comments and strings
 
 import argparse
 import collections
+import os
 import pathlib
 import re
 import shutil
@@ -104,7 +105,21 @@ def broken_links(root, trees=()):
                 elif anchor and other.suffix == ".md" and anchor not in anchors_in(
                         other.read_text(encoding="utf-8")):
                     problems.append(f"{place}:{number}: link to {target}: no heading has that anchor")
-    return problems + dead_mentions(root, trees)
+    return problems + dead_mentions(root, trees) + unstartable_scripts(root, trees)
+
+
+def unstartable_scripts(root, trees):
+    """Scripts that a page calls by their own name (`folder/x.py`, not `python3 folder/x.py`) without the right to run."""
+    called = re.compile(r"(?:^|[;&|(`])\s*(?:\d+\s+)?((?:[\w.-]+/)+[\w-]+\.(?:py|sh))(?=[\s`;)]|$)")
+    problems = []
+    for page in files_below(root, {".md"}, trees):
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            for name in called.findall(line):
+                script = next((s for s in (root / name, page.parent / name) if s.is_file()), None)
+                starts = script and script.read_bytes()[:2] == b"#!"
+                if starts and not os.access(script, os.X_OK):
+                    problems.append(f"{page.relative_to(root)}:{number}: {name} cannot run: chmod +x {name}")
+    return problems
 
 
 def dead_mentions(root, trees):

@@ -52,6 +52,12 @@ class Links(unittest.TestCase):
         found = checked({"a.md": "[x](b.md#gone)\n", "b.md": "# Here\n```\n# gone\n```\n"}, check_docs.broken_links)
         self.assertEqual(1, len(found), found)
 
+    def test_script_that_a_page_calls_must_be_executable(self):
+        pages = {"a.md": "```\n10 tools/run.py x -o y\npython3 tools/run.py\n```\n"}
+        found = checked({**pages, "tools/run.py": "#!/usr/bin/env python3\n"}, check_docs.broken_links)
+        self.assertEqual(["a.md:2: tools/run.py cannot run: chmod +x tools/run.py"], found)
+        self.assertEqual([], checked({**pages, "tools/run.py": "import sys\n"}, check_docs.broken_links))
+
     def test_links_in_code_are_ignored(self):
         self.assertEqual([], checked({"a.md": "`[x](gone.md)`\n\n```\n[x](gone.md)\n```\n\n    [x](gone.md)\n"},
                                      check_docs.broken_links))
