@@ -269,6 +269,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Resize" || type == "Upsample") {
     return resize_attributes(op);
   }
+  if (type == "QuickGelu") {
+    return op.attributes.get_float("alpha").value_or(0) == 1.0 ? "" : "scaled=1";
+  }
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
                        op.attributes.int_or("bits", 4));

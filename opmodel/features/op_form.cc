@@ -97,8 +97,10 @@ void add_words_of_attributes(const OpDescriptor& op, std::string* form) {
       *form += " " + std::string(value);
     }
   }
-  if (!attribute_value(op.attributes, "antialias").empty()) {
-    *form += " antialias";
+  for (const std::string_view name : {"antialias", "scaled"}) {
+    if (!attribute_value(op.attributes, name).empty()) {
+      *form += " " + std::string(name);
+    }
   }
 }
 

@@ -161,6 +161,7 @@ struct ModelManifest {
   double repeat_noise() const;
   // Whether a part learned that kind of operator on its own.
   bool has_kind(std::string_view kind) const;
+  bool knows_form(std::string_view form) const;  // some part that lists its forms does
   const DeviceSpec* find_device(std::string_view model) const;
   double overhead_us(std::string_view model) const;     // 0 for other devices
   double interval_scale(std::string_view model) const;  // 1 for other devices

@@ -5,8 +5,10 @@
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
+#include "opmodel/features/op_form.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/model/laws/conv_epilogue.h"
+#include "opmodel/model/laws/cpu/plain_forms.h"
 #include "opmodel/model/laws/neighbour_dtypes.h"
 #include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
@@ -87,6 +89,12 @@ double ModelManifest::interval_scale(std::string_view model) const {
   return value_of(interval_scales, model, 1);
 }
 
+bool ModelManifest::knows_form(std::string_view form) const {
+  return std::any_of(parts.begin(), parts.end(), [&](const ModelPart& part) {
+    return !part.forms.empty() && part.knows_form(form);
+  });
+}
+
 bool ModelManifest::has_kind(std::string_view kind) const {
   return std::any_of(parts.begin(), parts.end(),
                      [&](const ModelPart& part) { return part.kind == kind; });
@@ -111,7 +119,7 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
   const bool gpu = device == DeviceType::kGpu;
   const auto differs = [gpu](const OpDescriptor& op) {
     return (gpu && has_conv_epilogue(op)) || is_conv_gradient(op) || is_training_norm(op) ||
-           has_serial_images(op) || runs_as_fp32(op);
+           has_serial_images(op) || runs_as_fp32(op) || scales_activation(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
@@ -123,6 +131,9 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
     }
     if (runs_as_fp32(op)) {
       op = as_fp32(op);
+    }
+    if (scales_activation(op) && !manifest.knows_form(op_form(op, geometry_of(op)))) {
+      op = gpu ? without_scale(op) : as_fast_gelu(op);
     }
     if (is_conv_gradient(op) && !knows_gradient(manifest, op)) {
       op = forward_convolution(op);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -39,6 +40,10 @@ class ColumnFinder {
         if (const int dim = vocabulary_rows(OpId(i)); dim >= 0) {
           columns.emplace_back(op.inputs[0], dim);
         }
+        continue;
+      }
+      if (const auto own = own_columns(OpId(i))) {
+        columns.push_back(*own);
         continue;
       }
       const auto weight = weight_of(OpId(i));
@@ -135,6 +140,43 @@ class ColumnFinder {
 
   static bool contracts(const FactorMap& map, int factor) {
     return factor != FactorDim::kWhole && map.kind(factor) == FactorKind::kContracted;
+  }
+
+  // The columns of a weight whose results the same operator contracts with another one's rows, as
+  // a mixture of experts does: a sum that several weights carry, and no activation. The last such
+  // dimension comes first, as a part of each expert is as much work for every device, whichever
+  // experts are chosen.
+  std::optional<std::pair<TensorId, int>> own_columns(OpId id) {
+    const Op& op = graph_.op(id);
+    const FactorMap& map = maps_[id.index()];
+    const size_t weight = weight_of(id);
+    if (weight == op.inputs.size()) {
+      return std::nullopt;
+    }
+    const std::vector<FactorDim>& dims = map.inputs[weight];
+    for (size_t dim = dims.size(); dim-- > 0;) {
+      const int factor = dims[dim].factor;
+      if (contracts(map, factor) && is_of_weights(op, map, factor) && can_split(id, factor)) {
+        return std::pair(op.inputs[weight], static_cast<int>(dim));
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Several weights carry the factor, and nothing else does.
+  bool is_of_weights(const Op& op, const FactorMap& map, int factor) const {
+    size_t matrices = 0;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i].valid() || !carries(map.inputs[i], factor)) {
+        continue;
+      }
+      const TensorId input = op.inputs[i];
+      if (!is_weight_[input.index()] && graph_.tensor(input).role != TensorRole::kConstant) {
+        return false;
+      }
+      matrices += graph_.tensor(input).shape.rank() > 2 ? 1 : 0;
+    }
+    return matrices > 1;
   }
 
   // Parallel, and of the weight alone: no activation has to be cut for it.

@@ -154,6 +154,7 @@ class Partitioner::Impl {
     DFSIM_RETURN_IF_ERROR(progress.stage("one device"));
     DFSIM_RETURN_IF_ERROR(run_single());
     if (file_ != nullptr) {
+      DFSIM_RETURN_IF_ERROR(check_plan_options());
       DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
       DFSIM_RETURN_IF_ERROR(add(file_->micro_batches, names_parts(*file_), [&](const Graph& graph) {
         return resolve_plan(*file_, graph, platform_);
@@ -237,6 +238,7 @@ class Partitioner::Impl {
     }
     DFSIM_ASSIGN_OR_RETURN(const Strategy* const strategy, find_strategy(options_.strategy));
     if (strategy->besides == Strategy::Besides::kUneven) {
+      DFSIM_RETURN_IF_ERROR(chosen_schedule(false).status());
       DFSIM_RETURN_IF_ERROR(progress.stage(options_.strategy));
       return add(1, false,
                  [&](const Graph& graph) { return uneven_spec(graph, platform_, *model_); });
@@ -253,16 +255,17 @@ class Partitioner::Impl {
           "(see dfsim hardware)",
           printable(platform_.name)));
     }
-    DFSIM_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
-                           pipeline_schedule_of(options_.schedule));
     const auto count = static_cast<int64_t>(devices);
     const int64_t node = node_size(platform_, count);
     const auto all =
         degrees_of(options_.strategy, count, node, result_.batch, options_.micro_batches);
+    const bool has_pipeline =
+        std::ranges::any_of(all, [](const ParallelDegrees& d) { return d.stages > 1; });
+    DFSIM_ASSIGN_OR_RETURN(const PipelineSchedule schedule, chosen_schedule(has_pipeline));
     double done = 0;
     for (ParallelDegrees degrees : all) {
       degrees.schedule = schedule;
-      degrees.chunks = schedule == PipelineSchedule::kInterleaved ? options_.chunks : 1;
+      degrees.chunks = schedule == PipelineSchedule::kInterleaved ? chosen_chunks() : 1;
       if (degrees.replicate && (degrees.chunks > 1 || result_.training)) {
         continue;  // chunks belong to devices of their own, training shares the batch by dp
       }
@@ -284,6 +287,38 @@ class Partitioner::Impl {
           "search"));
     }
     return some_plan();
+  }
+
+  uint32_t chosen_chunks() const { return options_.chunks > 0 ? options_.chunks : 2; }
+
+  // Refuses settings of a pipeline where nothing would follow them.
+  StatusOr<PipelineSchedule> chosen_schedule(bool has_pipeline) const {
+    const bool given = !options_.schedule.empty();
+    DFSIM_ASSIGN_OR_RETURN(const PipelineSchedule schedule,
+                           pipeline_schedule_of(given ? options_.schedule : "1f1b"));
+    if (!has_pipeline && (given || options_.chunks > 0)) {
+      return invalid_input(fmt::format(
+          "{}: --strategy {} cuts no pipeline; choose pp, hybrid or auto, or leave the option out",
+          given ? "--schedule " + options_.schedule : fmt::format("--chunks {}", options_.chunks),
+          printable(options_.strategy)));
+    }
+    if (options_.chunks > 0 && schedule != PipelineSchedule::kInterleaved) {
+      return invalid_input(fmt::format(
+          "--chunks {}: the schedule {} has one part of the model on each device; choose "
+          "--schedule interleaved, or leave the option out",
+          options_.chunks, pipeline_schedule_name(schedule)));
+    }
+    return schedule;
+  }
+
+  // A plan file has a schedule and chunks of its own.
+  Status check_plan_options() const {
+    if (options_.schedule.empty() && options_.chunks == 0) {
+      return ok_status();
+    }
+    return invalid_input(fmt::format(
+        "{}: {} and a plan file, which says that itself; change its keys `schedule` and `chunks`",
+        printable(options_.strategy), options_.schedule.empty() ? "--chunks" : "--schedule"));
   }
 
   // The first plan's error where no plan can be made.

@@ -23,8 +23,8 @@ struct PartitionOptions {
   std::string strategy = "auto";  // a name, or the path of a plan file
   size_t devices = 0;             // 0 = all
   uint32_t micro_batches = 0;     // 0 = as the strategy chooses
-  std::string schedule = "1f1b";
-  uint32_t chunks = 2;                // per device, of the interleaved schedule
+  std::string schedule;               // of pipelines; "" = 1f1b
+  uint32_t chunks = 0;                // per device, of the interleaved schedule; 0 = 2
   std::string collectives = "model";  // or flow: as messages on the links
   TrainingChoice training;
   double bucket_mb = 25;      // of gradients that are exchanged together

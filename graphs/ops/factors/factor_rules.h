@@ -23,6 +23,9 @@ void factors_matmul_integer(FactorContext& context);
 void factors_packed_matmul(FactorContext& context);  // MatMulNBits
 void factors_gemm(FactorContext& context);
 
+// factor_rules_experts.cc: MoE and QMoE.
+void factors_experts(FactorContext& context);
+
 // factor_rules_window.cc
 void factors_conv(FactorContext& context);
 void factors_conv_transpose(FactorContext& context);

@@ -36,6 +36,8 @@ void fuse_all(EditableGraph& graph, const std::vector<Pattern>& patterns,
       fused.outputs = {graph.op(id).outputs[0]};
       if (found->tensors[1].valid()) {
         fused.attributes.set("alpha", *graph.scalar(found->tensors[1]));
+      } else if (fused_type == "QuickGelu") {
+        fused.attributes.set("alpha", 1.0);  // without the attribute it is 1.702
       }
       graph.fuse(found->ops, std::move(fused));
       break;

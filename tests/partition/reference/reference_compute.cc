@@ -386,6 +386,8 @@ bool run_compute_op(const Op& op, const std::vector<RefTensor>& inputs,
   const OpClass op_class = def == nullptr ? OpClass::kOpaque : def->op_class;
   if (op.op_type == "MatMulNBits") {
     packed_matmul(inputs, outputs[0]);
+  } else if (op.op_type == "MoE" || op.op_type == "QMoE") {
+    run_experts(op, inputs, outputs[0]);
   } else if (op.op_type == "Gemm" || op.op_type == "linear") {
     gemm(op, inputs, outputs[0]);
   } else if (op.op_type == "Einsum") {

@@ -24,6 +24,7 @@ std::vector<RefTensor> run_reference_op(const Op& op, const std::vector<RefTenso
 // The parts of it; each returns false when the operator is not among its own.
 bool run_compute_op(const Op& op, const std::vector<RefTensor>& inputs,
                     std::vector<RefTensor>& outputs);
+void run_experts(const Op& op, const std::vector<RefTensor>& inputs, RefTensor& out);
 bool run_norm_op(const Op& op, const std::vector<RefTensor>& inputs,
                  std::vector<RefTensor>& outputs);
 bool run_attention_op(const Op& op, const std::vector<RefTensor>& inputs,

@@ -63,8 +63,11 @@ void check_work(const Graph& graph, const DeviceMesh& mesh, const ShardingPlan& 
   const int64_t copies =
       static_cast<int64_t>(mesh.device_count()) / mesh.size(plan.split_axes(OpId(0)));
   CHECK(sharded.report.all_macs.value() == sharded.report.source_macs * copies);
-  if (op.op_class == OpClass::kSort || op.op_type == "MatMulNBits") {
-    return;  // comparisons are not linear; each device unpacks the weights that its rows need
+  const bool routes = op.op_type == "MoE" || op.op_type == "QMoE";
+  if (op.op_class == OpClass::kSort || op.op_type == "MatMulNBits" || routes) {
+    // Comparisons are not linear; each device unpacks the weights that its rows need, and chooses
+    // experts.
+    return;
   }
   // Each device of a contracted split goes through the motions of adding the bias.
   int64_t extra = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/contrib_ops.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
@@ -240,9 +241,11 @@ constexpr OpDef kContribDecoderOps[] = {
     {.op_type = "DecoderMaskedMultiHeadAttention", .op_class = OpClass::kAttention,
      .infer = infer_decoder, .work = work_decoder, .domain = kMicrosoft},
     {.op_type = "MoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
-     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft},
+     .work = work_experts, .required_inputs = 3, .domain = kMicrosoft,
+     .factors = factors_experts},
     {.op_type = "QMoE", .op_class = OpClass::kMatMul, .infer = infer_same_as_first,
      .work = work_experts, .required_inputs = 3, .domain = kMicrosoft,
+     .factors = factors_experts,
      .stored_elements = experts_elements},
     {.op_type = "GatherBlockQuantized", .op_class = OpClass::kGather, .infer = infer_gather_blocks,
      .work = work_gather_blocks, .required_inputs = 3, .domain = kMicrosoft,

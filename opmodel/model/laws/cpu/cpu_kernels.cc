@@ -1,8 +1,9 @@
-// No operator has a law of both of the first kinds; what pieces take at least comes last, as it
-// lifts what the others say.
+// No operator has a law of both of the first kinds; what pieces and kernels take at least comes last,
+// as it lifts what the others say.
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
 
 #include "opmodel/model/laws/cpu/byte_products.h"
+#include "opmodel/model/laws/cpu/kernel_floors.h"
 #include "opmodel/model/laws/cpu/plain_kernels.h"
 #include "opmodel/model/laws/cpu/short_pieces.h"
 
@@ -14,6 +15,7 @@ void apply_cpu_kernels(const OpDescriptor& op, const OpGeometry& geometry, const
     apply_plain_kernel(op, geometry, device, manifest, cost);
     apply_byte_product(op, device, cost);
     apply_short_pieces(op, device, cost);
+    apply_kernel_floors(op, device, cost);
   }
 }
 

@@ -61,6 +61,12 @@ double scale_run(const OpDescriptor& op) {
   return run;
 }
 
+// A scale per block of an axis: its kernel asks for the scale of each element, on one thread.
+double blocked_scales_us(const OpDescriptor& op) {
+  constexpr double kElementNs = 1.08;
+  return element_count(op.input_extents[0]) * kElementNs / 1e3;
+}
+
 double short_scales_us(const OpDescriptor& op) {
   constexpr double kDequantisedRunNs = 1.65;
   constexpr double kQuantisedRunNs = 19.1;
@@ -76,6 +82,29 @@ bool has_short_scales(const OpDescriptor& op) {
   constexpr double kLong = 256;
   const double run = scale_run(op);
   return run > 0 && run < kLong;
+}
+
+bool scales_activation(const OpDescriptor& op) {
+  return op.op_type == "com.microsoft.QuickGelu" && !attribute_value(op.attributes, "scaled").empty();
+}
+
+OpDescriptor as_fast_gelu(const OpDescriptor& op) {
+  OpDescriptor known = without_scale(op);
+  known.op_type = "com.microsoft.FastGelu";
+  return known;
+}
+
+OpDescriptor without_scale(const OpDescriptor& op) {
+  OpDescriptor known = op;
+  known.attributes.clear();
+  return known;
+}
+
+bool has_blocked_scales(const OpDescriptor& op) {
+  return op.op_type == "DequantizeLinear" && op.input_extents.size() >= 2 &&
+         op.input_extents[1].size() > 1 &&
+         op.input_extents[1].size() == op.input_extents[0].size() &&
+         op.input_extents[1] != op.input_extents[0];
 }
 
 bool selects_along_inner_axis(const OpDescriptor& op) {
@@ -124,6 +153,9 @@ double plain_form_us(const OpDescriptor& op, int cores) {
   }
   if (has_short_scales(op)) {
     return short_scales_us(op);
+  }
+  if (has_blocked_scales(op)) {
+    return blocked_scales_us(op);
   }
   if (doubles_image(op)) {
     return results * kDoubledNs / 1e3;

@@ -225,7 +225,7 @@ bool copies_image(const OpDescriptor& op) {
 bool form_misleads(const OpDescriptor& op) {
   return op.op_type == "Gelu" || op.op_type == "CumSum" || op.op_type == "OneHot" ||
          copies_image(op) || doubles_image(op) || selects_along_inner_axis(op) ||
-         has_short_scales(op);
+         has_short_scales(op) || has_blocked_scales(op);
 }
 
 // Shape reads no element. Trees that saw it behind small tensors only take it for slower behind
@@ -237,12 +237,6 @@ void limit_shape(OpCost* cost) {
     cost->time_ns = kLongestNs;
     cost->high_ns = 2 * kLongestNs;
   }
-}
-
-bool some_part_knows(const ModelManifest& manifest, const std::string& form) {
-  return std::ranges::any_of(manifest.parts, [&](const ModelPart& part) {
-    return !part.forms.empty() && part.knows_form(form);
-  });
 }
 
 }  // namespace
@@ -287,7 +281,7 @@ void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
   const double decoder_us = decoder_kernel_us(op, device);
   const double measured_us =
       decoder_us > 0 ? decoder_us : plain_kernel_us(op, device.compute_units);
-  const bool known = !form_misleads(op) && some_part_knows(manifest, op_form(op, geometry));
+  const bool known = !form_misleads(op) && manifest.knows_form(op_form(op, geometry));
   if (!(measured_us > 0) || known) {
     return;
   }

@@ -1,5 +1,5 @@
-// Counts pieces from the shapes, by kind of kernel: broadcasts, copies, reductions, windows,
-// recurrent layers and sampled convolutions.
+// Counts pieces from the shapes, by kind of kernel: broadcasts, copies, reductions, windows and
+// sampled convolutions.
 #include "opmodel/model/laws/cpu/short_pieces.h"
 
 #include <algorithm>
@@ -183,19 +183,6 @@ double pool_us(const OpDescriptor& op, int cores) {
   return shared_by_cores(read * ns / 1e3, cores);
 }
 
-// The functions of a plain recurrent layer's results are called one by one: X is [steps, batch,
-// inputs], R [directions, state, state].
-double recurrent_us(const OpDescriptor& op) {
-  constexpr double kFunctionNs = 18;
-  if (op.op_type != "RNN" || op.input_extents.size() < 3 || op.input_extents[0].size() != 3 ||
-      op.input_extents[2].size() != 3) {
-    return 0;
-  }
-  const Extents& x = op.input_extents[0];
-  const Extents& r = op.input_extents[2];
-  return static_cast<double>(x[0] * x[1]) * static_cast<double>(r[0] * r[1]) * kFunctionNs / 1e3;
-}
-
 // A deformable convolution interpolates each element that a window reads, before its products.
 double samples_us(const OpDescriptor& op, int cores) {
   constexpr double kSampleNs = 2.5;
@@ -238,8 +225,8 @@ double short_pieces_us(const OpDescriptor& op, int cores) {
   if (op.input_extents.empty() || op.output_extents.empty() || op.input_extents[0] == Extents{-1}) {
     return 0;
   }
-  return std::max({broadcast_us(op, cores), copy_us(op), reduction_us(op), pool_us(op, cores),
-                   recurrent_us(op)});
+  return std::max(
+      {broadcast_us(op, cores), copy_us(op), reduction_us(op), pool_us(op, cores)});
 }
 
 double column_scatter_us(const OpDescriptor& op, const DeviceSpec& device) {

@@ -1,0 +1,93 @@
+// Work that small problems do not escape on CPUs: times by hand.
+#include "opmodel/model/laws/cpu/kernel_floors.h"
+
+#include <catch2/catch.hpp>
+
+#include "opmodel/model/laws/cpu/plain_forms.h"
+#include "tests/opmodel/cpu/operator_of.h"
+
+namespace dfsim {
+namespace {
+
+DeviceSpec cpu(int cores) {
+  DeviceSpec device;
+  device.type = DeviceType::kCpu;
+  device.compute_units = cores;
+  device.peaks = {{DType::kFloat32, 100e9 * cores}};
+  return device;
+}
+
+// 10 steps of 4 rows of 8 inputs to a state of 16.
+OpDescriptor recurrent(const std::string& type, int64_t gates) {
+  return operator_of(type, {{10, 4, 8}, {1, 16 * gates, 8}, {1, 16 * gates, 16}}, {10, 1, 4, 16});
+}
+
+TEST_CASE("Kernel floors: a recurrent layer's functions stay on one thread") {
+  const double gru_flops = 2.0 * 10 * 4 * 48 * 24;
+  CHECK(serial_recurrence_us(recurrent("GRU", 3), cpu(1)) ==
+        Approx(640 * 4e-3 + gru_flops / 100e9 * 1e6));
+  CHECK(serial_recurrence_us(recurrent("GRU", 3), cpu(2)) ==
+        Approx(640 * 4e-3 + gru_flops / 200e9 * 1e6));
+  CHECK(serial_recurrence_us(recurrent("RNN", 1), cpu(1)) ==
+        Approx(640 * 11e-3 + gru_flops / 3 / 100e9 * 1e6));
+  CHECK(serial_recurrence_us(recurrent("LSTM", 4), cpu(1)) == 0);
+  CHECK(serial_recurrence_us(operator_of("GRU", {{10, 4, 8}, {1, 48, 8}, {-1}}, {10, 1, 4, 16}),
+                             cpu(1)) == 0);
+}
+
+TEST_CASE("Kernel floors: a product of several rows copies a right side that is no weight") {
+  const OpDescriptor product = operator_of("MatMul", {{4, 500}, {500, 200}}, {4, 200});
+  CHECK(packed_operand_us(product, 1) == Approx(100'000 * 0.13e-3));
+  CHECK(packed_operand_us(product, 2) == Approx(100'000 * 0.13e-3 * (0.02 + 0.98 / 2)));
+  CHECK(packed_operand_us(operator_of("MatMul", {{4, 1000}, {1000, 2000}}, {4, 2000}), 1) ==
+        Approx(2e6 * 0.28e-3));
+  CHECK(packed_operand_us(operator_of("MatMul", {{1, 500}, {500, 200}}, {1, 200}), 1) == 0);
+  OpDescriptor constant = product;
+  constant.work.weight_bytes = 400'000;
+  CHECK(packed_operand_us(constant, 1) == 0);
+}
+
+TEST_CASE("Kernel floors: a floor lifts what is below, and widens its interval") {
+  const OpDescriptor product = operator_of("MatMul", {{4, 500}, {500, 200}}, {4, 200});
+  OpCost below;
+  below.time_ns = 5'000;
+  below.low_ns = 4'000;
+  below.high_ns = 6'000;
+  below.source = CostSource::kPredicted;
+  OpCost above = below;
+  above.time_ns = 20'000;
+  OpCost measured = below;
+  measured.source = CostSource::kMeasured;
+  apply_kernel_floors(product, cpu(1), &below);
+  apply_kernel_floors(product, cpu(1), &above);
+  apply_kernel_floors(product, cpu(1), &measured);
+  CHECK(below.time_ns == 13'000);
+  CHECK(below.low_ns == 4'000);
+  CHECK(below.high_ns == 23'400);
+  CHECK(below.source == CostSource::kExtrapolated);
+  CHECK(above.time_ns == 20'000);
+  CHECK(measured.time_ns == 5'000);
+}
+
+TEST_CASE("Plain forms: a scale per block is looked up per element") {
+  const OpDescriptor blocked =
+      operator_of("DequantizeLinear", {{256, 4096}, {256, 64}}, {256, 4096});
+  CHECK(has_blocked_scales(blocked));
+  CHECK(plain_form_us(blocked, 1) == Approx(256 * 4096 * 1.08e-3));
+  CHECK(plain_form_us(blocked, 2) == Approx(256 * 4096 * 1.08e-3));
+  CHECK_FALSE(has_blocked_scales(operator_of("DequantizeLinear", {{256, 64}, {64}}, {256, 64})));
+  CHECK_FALSE(has_blocked_scales(operator_of("QuantizeLinear", {{256, 64}, {256, 2}}, {256, 64})));
+}
+
+TEST_CASE("Plain forms: a QuickGelu that scales is FastGelu to a model that knows SiLU alone") {
+  const OpDescriptor silu = operator_of("com.microsoft.QuickGelu", {{8, 64}}, {8, 64});
+  const OpDescriptor scaled = operator_of("com.microsoft.QuickGelu", {{8, 64}}, {8, 64}, "scaled=1");
+  CHECK_FALSE(scales_activation(silu));
+  REQUIRE(scales_activation(scaled));
+  CHECK(as_fast_gelu(scaled).op_type == "com.microsoft.FastGelu");
+  CHECK(as_fast_gelu(scaled).attributes.empty());
+  CHECK(without_scale(scaled).op_type == "com.microsoft.QuickGelu");
+}
+
+}  // namespace
+}  // namespace dfsim
